@@ -1,0 +1,69 @@
+package v1alpha1
+
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// An AnsibleRunSpec is the desired state of an AnsibleRun.
+type AnsibleRunSpec struct {
+	xpv2.ClusterManagedResourceSpec `json:",inline"`
+
+	// ForProvider says what to run, with which variables, and where.
+	ForProvider common.AnsibleRunParameters `json:"forProvider"`
+}
+
+// An AnsibleRunStatus is the observed state of an AnsibleRun.
+type AnsibleRunStatus struct {
+	xpv2.ManagedResourceStatus `json:",inline"`
+
+	// AtProvider is what is known of the runs.
+	// +optional
+	AtProvider common.AnsibleRunObservation `json:"atProvider,omitempty"`
+}
+
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,ansible}
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
+// +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="POLICY",type="string",JSONPath=`.metadata.annotations.ansible\.crossplane\.io/runPolicy`
+// +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.lastRun.phase"
+// +kubebuilder:printcolumn:name="LAST-RUN",type="date",JSONPath=".status.atProvider.lastRun.startTime"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+
+// An AnsibleRun is Ansible content that is run with these variables while the
+// object is there, and with state absent when it is deleted.
+type AnsibleRun struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   AnsibleRunSpec   `json:"spec"`
+	Status AnsibleRunStatus `json:"status,omitempty"`
+}
+
+// +kubebuilder:object:root=true
+
+// AnsibleRunList is a list of AnsibleRuns.
+type AnsibleRunList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []AnsibleRun `json:"items"`
+}
+
+// Parameters of the run.
+func (r *AnsibleRun) Parameters() *common.AnsibleRunParameters {
+	return &r.Spec.ForProvider
+}
+
+// Observation of the run.
+func (r *AnsibleRun) Observation() *common.AnsibleRunObservation {
+	return &r.Status.AtProvider
+}
+
+func init() {
+	SchemeBuilder.Register(&AnsibleRun{}, &AnsibleRunList{})
+}

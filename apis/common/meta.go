@@ -1,0 +1,74 @@
+package common
+
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Groups of the API.
+const (
+	// GroupCluster is the group of the cluster scoped kinds.
+	GroupCluster = "ansible.crossplane.io"
+	// GroupNamespaced is the group of the namespaced kinds.
+	GroupNamespaced = "ansible.m.crossplane.io"
+	// Version of both groups.
+	Version = "v1alpha1"
+	// KindAnsibleRun is the kind of an AnsibleRun in both groups.
+	KindAnsibleRun = "AnsibleRun"
+)
+
+// AnnotationRunPolicy selects the RunPolicy of an AnsibleRun.
+const AnnotationRunPolicy = GroupCluster + "/runPolicy"
+
+// A RunPolicy says when the content of an AnsibleRun is run while the object is
+// there.
+// +kubebuilder:validation:Enum=ObserveAndDelete;CheckWhenObserve;RunOnChange
+type RunPolicy string
+
+// Run policies.
+const (
+	// ObserveAndDelete applies the content when it was never applied, when the
+	// inputs changed, and again every poll interval. It is the default.
+	ObserveAndDelete RunPolicy = "ObserveAndDelete"
+	// CheckWhenObserve checks the content when the inputs changed and every
+	// poll interval, and applies it when the check predicts changes.
+	CheckWhenObserve RunPolicy = "CheckWhenObserve"
+	// RunOnChange applies the content when it was never applied and when the
+	// inputs changed, not at a mere poll.
+	RunOnChange RunPolicy = "RunOnChange"
+)
+
+// Reasons a run is not ready, beside those of crossplane-runtime.
+const (
+	// ReasonRunning means that the inputs are being applied.
+	ReasonRunning xpv2.ConditionReason = "Running"
+	// ReasonRunFailed means that the last apply failed.
+	ReasonRunFailed xpv2.ConditionReason = "RunFailed"
+	// ReasonInputsChanged means that the inputs differ from those applied.
+	ReasonInputsChanged xpv2.ConditionReason = "InputsChanged"
+)
+
+// Running indicates that the inputs are being applied.
+func Running() xpv2.Condition {
+	return notReady(ReasonRunning)
+}
+
+// RunFailed indicates that the last apply failed.
+func RunFailed() xpv2.Condition {
+	return notReady(ReasonRunFailed)
+}
+
+// InputsChanged indicates that the inputs differ from those applied last.
+func InputsChanged() xpv2.Condition {
+	return notReady(ReasonInputsChanged)
+}
+
+func notReady(r xpv2.ConditionReason) xpv2.Condition {
+	return xpv2.Condition{
+		Type:               xpv2.TypeReady,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.Now(),
+		Reason:             r,
+	}
+}

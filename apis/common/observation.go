@@ -1,0 +1,297 @@
+package common
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A RunMode says whether a run may change anything.
+// +kubebuilder:validation:Enum=Apply;Check
+type RunMode string
+
+// Modes of a run.
+const (
+	// ModeApply runs may change the target.
+	ModeApply RunMode = "Apply"
+	// ModeCheck runs only predict what they would change.
+	ModeCheck RunMode = "Check"
+)
+
+// A RunState is the state that a run is to bring about.
+// +kubebuilder:validation:Enum=present;absent
+type RunState string
+
+// States that a run brings about.
+const (
+	StatePresent RunState = "present"
+	StateAbsent  RunState = "absent"
+)
+
+// A RunTrigger says why a run was started.
+// +kubebuilder:validation:Enum=Created;Changed;Drift;Retry;Requested;Deleted
+type RunTrigger string
+
+// Triggers of a run.
+const (
+	// TriggerCreated runs are the first of their object.
+	TriggerCreated RunTrigger = "Created"
+	// TriggerChanged runs follow a change of the inputs.
+	TriggerChanged RunTrigger = "Changed"
+	// TriggerDrift runs look for drift, or put it right.
+	TriggerDrift RunTrigger = "Drift"
+	// TriggerRetry runs follow one that did not succeed.
+	TriggerRetry RunTrigger = "Retry"
+	// TriggerRequested runs answer crossplane.io/reconcile-requested-at.
+	TriggerRequested RunTrigger = "Requested"
+	// TriggerDeleted runs follow the deletion of the object.
+	TriggerDeleted RunTrigger = "Deleted"
+)
+
+// A RunPhase is how far a run has come.
+// +kubebuilder:validation:Enum=Queued;Installing;Running;Succeeded;Failed;TimedOut;Canceled;Interrupted
+type RunPhase string
+
+// Phases of a run.
+const (
+	// PhaseQueued runs wait for a free worker.
+	PhaseQueued RunPhase = "Queued"
+	// PhaseInstalling runs wait for their content to be installed.
+	PhaseInstalling RunPhase = "Installing"
+	// PhaseRunning runs execute their content.
+	PhaseRunning RunPhase = "Running"
+	// PhaseSucceeded runs did all that they were to do.
+	PhaseSucceeded RunPhase = "Succeeded"
+	// PhaseFailed runs ended with a failure, see reason and failures.
+	PhaseFailed RunPhase = "Failed"
+	// PhaseTimedOut runs were ended because they took too long.
+	PhaseTimedOut RunPhase = "TimedOut"
+	// PhaseCanceled runs were ended because they were not wanted any more.
+	PhaseCanceled RunPhase = "Canceled"
+	// PhaseInterrupted runs were ended by the end of the provider.
+	PhaseInterrupted RunPhase = "Interrupted"
+)
+
+// Finished is true for phases that a run does not leave any more.
+func (p RunPhase) Finished() bool {
+	switch p {
+	case PhaseSucceeded, PhaseFailed, PhaseTimedOut, PhaseCanceled, PhaseInterrupted:
+		return true
+	case PhaseQueued, PhaseInstalling, PhaseRunning:
+		return false
+	}
+
+	return false
+}
+
+// AnsibleRunObservation is what is known of the runs of an AnsibleRun.
+type AnsibleRunObservation struct {
+	// LastRun is the run in progress, or the last one.
+	// +optional
+	LastRun *Run `json:"lastRun,omitempty"`
+
+	// LastApply is the last run that was not a check.
+	// +optional
+	LastApply *Apply `json:"lastApply,omitempty"`
+
+	// AppliedDigest identifies the inputs of the last successful apply.
+	// +optional
+	AppliedDigest string `json:"appliedDigest,omitempty"`
+
+	// HandledRequest is the last token of the annotation
+	// crossplane.io/reconcile-requested-at that a run has answered.
+	// +optional
+	HandledRequest string `json:"handledRequest,omitempty"`
+
+	// Content that the last run used.
+	// +optional
+	Content *Content `json:"content,omitempty"`
+
+	// Drift is what the last check run would change. An apply clears it.
+	// +optional
+	Drift *Drift `json:"drift,omitempty"`
+
+	// Outputs are what the content published with ansible.builtin.set_stats in
+	// the last successful apply, 64 KiB at most.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
+}
+
+// A Run is one execution of the content.
+type Run struct {
+	// ID of the run.
+	ID string `json:"id"`
+
+	// Mode is Apply, or Check for a run that only predicts changes.
+	Mode RunMode `json:"mode"`
+
+	// State that the run is to bring about: present or absent.
+	State RunState `json:"state"`
+
+	// Trigger says why the run was started.
+	Trigger RunTrigger `json:"trigger"`
+
+	// Phase is how far the run has come.
+	Phase RunPhase `json:"phase"`
+
+	// Reason of the phase, in CamelCase, when it needs one.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Message explains the reason.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// StartTime is when the run was started, its time in the queue excluded.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// CompletionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// CurrentTask is the task in progress.
+	// +optional
+	CurrentTask string `json:"currentTask,omitempty"`
+
+	// Hosts has the totals of all hosts.
+	// +optional
+	Hosts *HostTotals `json:"hosts,omitempty"`
+
+	// Failures of tasks, the first 10 at most.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Failures []Failure `json:"failures,omitempty"`
+}
+
+// HostTotals count the outcomes of tasks, summed over all hosts.
+type HostTotals struct {
+	// OK counts tasks that succeeded, changed ones included.
+	OK int64 `json:"ok"`
+	// Changed counts tasks that changed something.
+	Changed int64 `json:"changed"`
+	// Failed counts tasks that failed.
+	Failed int64 `json:"failed"`
+	// Unreachable counts hosts that could not be reached.
+	Unreachable int64 `json:"unreachable"`
+	// Skipped counts tasks that were skipped.
+	Skipped int64 `json:"skipped"`
+	// Rescued counts tasks that failed and were rescued.
+	Rescued int64 `json:"rescued"`
+	// Ignored counts tasks that failed and were ignored.
+	Ignored int64 `json:"ignored"`
+}
+
+// A Failure is a task that failed on a host.
+type Failure struct {
+	// Play that the task belongs to.
+	// +optional
+	Play string `json:"play,omitempty"`
+
+	// Task that failed.
+	// +optional
+	Task string `json:"task,omitempty"`
+
+	// Host on which the task failed.
+	// +optional
+	Host string `json:"host,omitempty"`
+
+	// Message of the failure, 1 KiB at most.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// An Apply summarises the last run that was not a check.
+type Apply struct {
+	// ID of the run.
+	ID string `json:"id"`
+
+	// Result is the phase that the run ended in; empty while it has not ended.
+	// +optional
+	Result RunPhase `json:"result,omitempty"`
+
+	// CompletionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// InputsDigest identifies the inputs that the attempts are counted for.
+	// +optional
+	InputsDigest string `json:"inputsDigest,omitempty"`
+
+	// State that the attempts are counted for.
+	// +optional
+	State RunState `json:"state,omitempty"`
+
+	// Attempts that were made with these inputs since the last success, this
+	// one included.
+	// +optional
+	Attempts int64 `json:"attempts,omitempty"`
+
+	// NextRetryTime is the earliest time of the next attempt.
+	// +optional
+	NextRetryTime *metav1.Time `json:"nextRetryTime,omitempty"`
+}
+
+// Content is a set of collections and roles.
+type Content struct {
+	// Digest identifies the content set by what was required.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+
+	// Collections that are installed.
+	// +optional
+	// +listType=atomic
+	Collections []ContentItem `json:"collections,omitempty"`
+
+	// Roles that are installed.
+	// +optional
+	// +listType=atomic
+	Roles []ContentItem `json:"roles,omitempty"`
+}
+
+// A ContentItem is an installed collection or role.
+type ContentItem struct {
+	// Name of the collection or role.
+	Name string `json:"name"`
+
+	// Version that is installed.
+	// +optional
+	Version string `json:"version,omitempty"`
+}
+
+// Drift is what a check run would change.
+type Drift struct {
+	// Time at which the drift was found.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+
+	// Changed counts all tasks that would change something.
+	Changed int64 `json:"changed"`
+
+	// Tasks that would change something, the first 20 at most.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Tasks []DriftTask `json:"tasks,omitempty"`
+}
+
+// A DriftTask is a task that would change a host.
+type DriftTask struct {
+	// Play that the task belongs to.
+	// +optional
+	Play string `json:"play,omitempty"`
+
+	// Task that would change something.
+	// +optional
+	Task string `json:"task,omitempty"`
+
+	// Host that would be changed.
+	// +optional
+	Host string `json:"host,omitempty"`
+
+	// Diff of what would be changed, where Ansible gives one.
+	// +optional
+	Diff string `json:"diff,omitempty"`
+}

@@ -1,0 +1,274 @@
+package common
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// AnsibleRunParameters say what to run, with which variables, and where.
+//
+// Role, roles, playbook, playbooks and playbookInline are alternatives. Roles
+// is type-less in the schema, which hides it from CEL unless it is reached
+// through dyn().
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
+// +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories"
+type AnsibleRunParameters struct {
+	// Role is one role to run: namespace.collection.role, or namespace.role for
+	// a role that is not part of a collection. A two-part role that the
+	// requirements do not bring is itself a requirement, from Galaxy.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Role string `json:"role,omitempty"`
+
+	// Roles to run, one after another. An item is a string as in role, or an
+	// object {name, src, version} that is also a requirement: src is where
+	// ansible-galaxy installs the role from, version the version, tag, branch
+	// or commit to install.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Roles *apiextensionsv1.JSON `json:"roles,omitempty"`
+
+	// Playbook is one playbook of a collection:
+	// namespace.collection.playbook.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Playbook string `json:"playbook,omitempty"`
+
+	// Playbooks of collections to run, one after another.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Playbooks []string `json:"playbooks,omitempty"`
+
+	// PlaybookInline is the text of a playbook.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	PlaybookInline string `json:"playbookInline,omitempty"`
+
+	// Hosts is the host pattern of the plays that are made for roles. It
+	// defaults to all when there is an inventory, and to localhost when there
+	// is none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	Hosts string `json:"hosts,omitempty"`
+
+	// Vars are extra variables: any YAML. Strings are templated by Ansible as
+	// usual.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Vars *runtime.RawExtension `json:"vars,omitempty"`
+
+	// UnsafeVars are extra variables whose strings Ansible must never template.
+	// They are meant for values that people without trust supply, and win over
+	// vars.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	UnsafeVars *runtime.RawExtension `json:"unsafeVars,omitempty"`
+
+	// VarFiles are files of extra variables, YAML or JSON. Later ones win over
+	// earlier ones; vars and unsafeVars win over all of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	VarFiles []VarFile `json:"varFiles,omitempty"`
+
+	// InventoryInline is the text of an inventory, or of an inventory script
+	// when executableInventory is set.
+	// +optional
+	InventoryInline string `json:"inventoryInline,omitempty"`
+
+	// Inventories are read together with inventoryInline.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	Inventories []Inventory `json:"inventories,omitempty"`
+
+	// ExecutableInventory runs the inventories as scripts instead of reading
+	// them.
+	// +optional
+	ExecutableInventory bool `json:"executableInventory,omitempty"`
+
+	// Limit the run further to the hosts that match this pattern.
+	// +optional
+	Limit string `json:"limit,omitempty"`
+
+	// Tags of the plays and tasks to run. Ignored when the object is deleted.
+	// +optional
+	// +listType=atomic
+	Tags []string `json:"tags,omitempty"`
+
+	// SkipTags are the tags of the plays and tasks not to run. Ignored when the
+	// object is deleted.
+	// +optional
+	// +listType=atomic
+	SkipTags []string `json:"skipTags,omitempty"`
+
+	// Forks is the number of hosts to work on at the same time. Ansible's
+	// default is 5.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=500
+	Forks *int32 `json:"forks,omitempty"`
+
+	// Verbosity of the output, as the number of -v options.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=5
+	Verbosity *int32 `json:"verbosity,omitempty"`
+
+	// Timeout of one run, for example 20m. It defaults to the timeout that the
+	// provider was started with.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// RetryLimit is the number of attempts for the same inputs. When unset, a
+	// failed run is retried for ever, with a capped exponential back-off.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	RetryLimit *int32 `json:"retryLimit,omitempty"`
+
+	// StateVariable passes the desired state under a name and with values that
+	// the content knows, so that content that was not written for this provider
+	// can be used as it is.
+	// +optional
+	StateVariable *StateVariable `json:"stateVariable,omitempty"`
+}
+
+// A StateVariable tells the content in its own words whether the object is
+// there or is being deleted.
+type StateVariable struct {
+	// Name of the variable.
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	// +kubebuilder:validation:XValidation:rule="self != 'ansible_provider_meta'",message="ansible_provider_meta is the provider's own variable"
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Present is the variable's value while the object is there.
+	// +kubebuilder:default=present
+	// +optional
+	Present string `json:"present,omitempty"`
+
+	// Absent is the variable's value when the object is deleted.
+	// +kubebuilder:default=absent
+	// +optional
+	Absent string `json:"absent,omitempty"`
+}
+
+// A VarFileSource is a kind of object that holds variable files.
+// +kubebuilder:validation:Enum=ConfigMapKey;SecretKey
+type VarFileSource string
+
+// Sources of variable files.
+const (
+	VarFileSourceConfigMapKey VarFileSource = "ConfigMapKey"
+	VarFileSourceSecretKey    VarFileSource = "SecretKey"
+)
+
+// A VarFile refers to a file of extra variables.
+// +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) == (self.source == 'ConfigMapKey')",message="configMapKeyRef must be set with source ConfigMapKey, and only then"
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) == (self.source == 'SecretKey')",message="secretKeyRef must be set with source SecretKey, and only then"
+type VarFile struct {
+	// Source says where the file is.
+	Source VarFileSource `json:"source"`
+
+	// ConfigMapKeyRef selects a key of a ConfigMap.
+	// +optional
+	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
+
+	// SecretKeyRef selects a key of a Secret.
+	// +optional
+	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
+
+	// Optional files may be missing.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// A KeySelector selects a key of a Secret or a ConfigMap.
+type KeySelector struct {
+	// Namespace of the object. It is required where the referrer is cluster
+	// scoped. In a namespaced AnsibleRun or ProviderConfig it defaults to the
+	// referrer's own, and no other is allowed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Key within the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
+}
+
+// A FileSource says where a credential or an inventory comes from.
+// +kubebuilder:validation:Enum=None;Secret;ConfigMapKey;InjectedIdentity;Environment;Filesystem
+type FileSource string
+
+// Sources of credentials and inventories. None and InjectedIdentity bring no
+// file. Environment and Filesystem read what the provider itself can read, and
+// are refused unless the provider was started with a flag that allows them.
+const (
+	FileSourceNone             FileSource = "None"
+	FileSourceSecret           FileSource = "Secret"
+	FileSourceConfigMapKey     FileSource = "ConfigMapKey"
+	FileSourceInjectedIdentity FileSource = "InjectedIdentity"
+	FileSourceEnvironment      FileSource = "Environment"
+	FileSourceFilesystem       FileSource = "Filesystem"
+)
+
+// A FileSelector selects the content of a file.
+// +kubebuilder:validation:XValidation:rule="self.source != 'Secret' || has(self.secretRef)",message="secretRef must be set with source Secret"
+// +kubebuilder:validation:XValidation:rule="self.source != 'ConfigMapKey' || has(self.configMapKeyRef)",message="configMapKeyRef must be set with source ConfigMapKey"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="env must be set with source Environment"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="fs must be set with source Filesystem"
+type FileSelector struct {
+	// Source says where the content is.
+	Source FileSource `json:"source"`
+
+	// SecretRef selects a key of a Secret.
+	// +optional
+	SecretRef *KeySelector `json:"secretRef,omitempty"`
+
+	// ConfigMapKeyRef selects a key of a ConfigMap.
+	// +optional
+	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
+
+	// Env selects an environment variable of the provider.
+	// +optional
+	Env *EnvSelector `json:"env,omitempty"`
+
+	// Fs selects a file that the provider can read.
+	// +optional
+	Fs *FsSelector `json:"fs,omitempty"`
+}
+
+// An EnvSelector selects an environment variable of the provider.
+type EnvSelector struct {
+	// Name of the environment variable.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+}
+
+// A FsSelector selects a file that the provider can read.
+type FsSelector struct {
+	// Path of the file.
+	// +kubebuilder:validation:MinLength=1
+	Path string `json:"path"`
+}
+
+// An Inventory refers to an inventory.
+type Inventory struct {
+	FileSelector `json:",inline"`
+}

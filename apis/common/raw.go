@@ -1,0 +1,131 @@
+package common
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Role to run, and to install where it says from where or which version.
+type Role struct {
+	// Name of the role.
+	Name string `json:"name,omitempty"`
+	// Src is where ansible-galaxy installs the role from.
+	Src string `json:"src,omitempty"`
+	// Version is the version, tag, branch or commit to install.
+	Version string `json:"version,omitempty"`
+}
+
+// ParseRoles returns the roles of the parameters in order, role included. The
+// error names the item that is neither a string nor an object {name, src,
+// version}.
+func (p *AnsibleRunParameters) ParseRoles() ([]Role, error) {
+	if p.Role != "" {
+		return []Role{{Name: p.Role}}, nil
+	}
+
+	if p.Roles == nil {
+		return nil, nil
+	}
+
+	var items []json.RawMessage
+	if err := json.Unmarshal(p.Roles.Raw, &items); err != nil {
+		return nil, errors.New("spec.forProvider.roles must be a list")
+	}
+
+	if len(items) == 0 {
+		return nil, errors.New("spec.forProvider.roles must not be empty")
+	}
+
+	roles := make([]Role, len(items))
+
+	for i, item := range items {
+		r, err := parseRole(item)
+		if err != nil {
+			return nil, errors.Wrapf(err, "spec.forProvider.roles[%d]", i)
+		}
+
+		roles[i] = r
+	}
+
+	return roles, nil
+}
+
+func parseRole(raw []byte) (Role, error) {
+	var name string
+	if json.Unmarshal(raw, &name) == nil {
+		if name == "" {
+			return Role{}, errors.New("must not be empty")
+		}
+
+		return Role{Name: name}, nil
+	}
+
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+
+	r := Role{}
+	if err := d.Decode(&r); err != nil {
+		return Role{}, errors.Wrap(err, "must be a string or an object {name, src, version}")
+	}
+
+	if r.Name == "" {
+		return Role{}, errors.New("must have a name")
+	}
+
+	return r, nil
+}
+
+// ParseVars returns the environment that the configuration sets: names to
+// values. Vars may be written as a map or as a list of {key, value}.
+func (s *ProviderConfigSpec) ParseVars() (map[string]string, error) {
+	if s.Vars == nil || len(s.Vars.Raw) == 0 || string(s.Vars.Raw) == "null" {
+		return nil, nil
+	}
+
+	var list []struct {
+		Key   string `json:"key"`
+		Value any    `json:"value"`
+	}
+
+	raw := map[string]any{}
+
+	if err := decodeNumbers(s.Vars.Raw, &list); err == nil {
+		for i, kv := range list {
+			if kv.Key == "" {
+				return nil, errors.Errorf("spec.vars[%d] must have a key", i)
+			}
+
+			raw[kv.Key] = kv.Value
+		}
+	} else if err := decodeNumbers(s.Vars.Raw, &raw); err != nil {
+		return nil, errors.New("spec.vars must be a map of names to values, or a list of {key, value}")
+	}
+
+	vars := make(map[string]string, len(raw))
+
+	for k, v := range raw {
+		switch v := v.(type) {
+		case string:
+			vars[k] = v
+		case bool, json.Number:
+			vars[k] = fmt.Sprint(v)
+		case nil:
+			vars[k] = ""
+		default:
+			return nil, errors.Errorf("spec.vars: the value of %q must be a string, a number or a boolean", k)
+		}
+	}
+
+	return vars, nil
+}
+
+// decodeNumbers keeps numbers as they were written.
+func decodeNumbers(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+
+	return d.Decode(into)
+}

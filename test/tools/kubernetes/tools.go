@@ -1,0 +1,10 @@
+//go:build tools
+
+// Package tools pins the Kubernetes binaries that the test control plane is
+// made of.
+package tools
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+)
