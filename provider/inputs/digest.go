@@ -1,0 +1,145 @@
+package inputs
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Schema of digests. It changes when the same inputs get another digest, so
+// that objects are re-baselined then instead of run again.
+const Schema = "v1"
+
+// canonical is what a digest is made of, as JSON with sorted keys. Nil and empty
+// are the same.
+type canonical struct {
+	Parameters   map[string]any       `json:"parameters"`
+	Roles        []common.Role        `json:"roles,omitempty"`
+	VarFiles     [][]byte             `json:"varFiles,omitempty"`
+	Inventories  [][]byte             `json:"inventories,omitempty"`
+	Credentials  []credential         `json:"credentials,omitempty"`
+	Requirements string               `json:"requirements"`
+	Env          map[string]string    `json:"env,omitempty"`
+	Collections  []common.ContentItem `json:"collections,omitempty"`
+	Content      []common.ContentItem `json:"content,omitempty"`
+}
+
+type credential struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// Digest identifies the inputs together with the collections and roles that
+// their requirements resolved to: an HMAC-SHA256, written as
+// "<schema>.<fingerprint of the key>.<hex>". Variables that mean the same have
+// the same digest however they are formatted; numbers count as written.
+//
+// All parameters are inputs but retryLimit: no single run depends on it. The
+// timeout is one, since raising it is how a user answers a run that timed out.
+func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (string, error) {
+	params, err := canonicalParameters(in.Parameters)
+	if err != nil {
+		return "", err
+	}
+
+	c := canonical{
+		Parameters:   params,
+		Roles:        in.Roles,
+		VarFiles:     data(in.VarFiles),
+		Inventories:  data(in.Inventories),
+		Credentials:  make([]credential, len(in.Credentials)),
+		Requirements: in.Requirements,
+		Env:          in.Env,
+		Collections:  collections,
+		Content:      roles,
+	}
+
+	for i, f := range in.Credentials {
+		c.Credentials[i] = credential{Name: f.Name, Data: f.Data}
+	}
+
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot encode the inputs")
+	}
+
+	return strings.Join([]string{Schema, fingerprint(key), sum(key, Schema, text)}, "."), nil
+}
+
+// Comparable is true when the digests have the same schema and were made with
+// the same key, so that their being different means that the inputs are.
+func Comparable(a, b string) bool {
+	pa, pb := prefix(a), prefix(b)
+
+	return pa != "" && pa == pb
+}
+
+// prefix of a digest: its schema and the fingerprint of its key; empty when it
+// is not a digest.
+func prefix(digest string) string {
+	parts := strings.Split(digest, ".")
+	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {
+		return ""
+	}
+
+	return parts[0] + "." + parts[1]
+}
+
+// fingerprint of a key: enough to tell keys apart, useless for guessing them.
+func fingerprint(key []byte) string {
+	return sum(key, "fingerprint", nil)[:8]
+}
+
+// sum separates its purposes by a label, which is never the start of another.
+func sum(key []byte, label string, text []byte) string {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(label + "\x00"))
+	h.Write(text)
+
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// canonicalParameters are the parameters without what is no input, what is in
+// the inputs in another form, and variables that are empty.
+func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode spec.forProvider")
+	}
+
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+
+	m := map[string]any{}
+	if err := d.Decode(&m); err != nil {
+		return nil, errors.Wrap(err, "cannot decode spec.forProvider")
+	}
+
+	for _, k := range []string{"retryLimit", "role", "roles"} {
+		delete(m, k)
+	}
+
+	for _, k := range []string{"vars", "unsafeVars"} {
+		if v, ok := m[k].(map[string]any); m[k] == nil || ok && len(v) == 0 {
+			delete(m, k)
+		}
+	}
+
+	return m, nil
+}
+
+func data(files []File) [][]byte {
+	all := make([][]byte, len(files))
+	for i, f := range files {
+		all[i] = f.Data
+	}
+
+	return all
+}

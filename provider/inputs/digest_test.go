@@ -1,0 +1,191 @@
+package inputs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+func TestDigest(t *testing.T) {
+	limit := int32(3)
+	forks := int32(7)
+
+	vars := func(text string) Inputs {
+		return Inputs{Parameters: common.AnsibleRunParameters{Vars: &runtime.RawExtension{Raw: []byte(text)}}}
+	}
+
+	role := func(role string, roles string) Inputs {
+		in := Inputs{Parameters: common.AnsibleRunParameters{Role: role}}
+		if roles != "" {
+			in.Parameters.Roles = &apiextensionsv1.JSON{Raw: []byte(roles)}
+		}
+
+		rs, err := in.Parameters.ParseRoles()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		in.Roles = rs
+
+		return in
+	}
+
+	cases := map[string]struct {
+		reason string
+		a, b   Inputs
+		ca, cb []common.ContentItem
+		same   bool
+	}{
+		"Empty": {
+			reason: "Nothing and nothing are the same.",
+			a:      Inputs{},
+			b:      Inputs{VarFiles: []File{}, Env: map[string]string{}, Roles: []common.Role{}},
+			ca:     []common.ContentItem{},
+			same:   true,
+		},
+		"KeyOrder": {
+			reason: "The order of keys and white space mean nothing.",
+			a:      vars(`{"a":1,"b":{"c":true,"d":[1,2]}}`),
+			b:      vars(`{ "b": {"d": [1, 2], "c": true}, "a": 1 }`),
+			same:   true,
+		},
+		"ListOrder": {
+			reason: "The order of a list means something.",
+			a:      vars(`{"a":[1,2]}`),
+			b:      vars(`{"a":[2,1]}`),
+		},
+		"BigNumbers": {
+			reason: "Numbers that a double cannot tell apart differ.",
+			a:      vars(`{"a":9007199254740993}`),
+			b:      vars(`{"a":9007199254740992}`),
+		},
+		"NumbersAsWritten": {
+			reason: "A float is not an integer to Ansible.",
+			a:      vars(`{"a":1}`),
+			b:      vars(`{"a":1.0}`),
+		},
+		"NoVars": {
+			reason: "Empty vars are no vars.",
+			a:      vars(`{}`),
+			b:      Inputs{},
+			same:   true,
+		},
+		"RoleForms": {
+			reason: "One role means the same as a list of one.",
+			a:      role("a.b", ""),
+			b:      role("", `[{"name":"a.b"}]`),
+			same:   true,
+		},
+		"RetryLimit": {
+			reason: "No single run depends on the number of retries.",
+			a:      Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: &limit}},
+			b:      Inputs{},
+			same:   true,
+		},
+		"Forks": {
+			reason: "Parameters are inputs.",
+			a:      Inputs{Parameters: common.AnsibleRunParameters{Forks: &forks}},
+			b:      Inputs{},
+		},
+		"SecretData": {
+			reason: "A changed Secret is a changed input.",
+			a:      Inputs{Credentials: []File{{Name: "token", Data: []byte("a")}}},
+			b:      Inputs{Credentials: []File{{Name: "token", Data: []byte("b")}}},
+		},
+		"WhichList": {
+			reason: "A file is not the same in another place.",
+			a:      Inputs{VarFiles: []File{{Data: []byte("a: 1")}}},
+			b:      Inputs{Inventories: []File{{Data: []byte("a: 1")}}},
+		},
+		"Boundaries": {
+			reason: "Text does not flow from one file into the next.",
+			a:      Inputs{VarFiles: []File{{Data: []byte("a")}, {Data: []byte("bc")}}},
+			b:      Inputs{VarFiles: []File{{Data: []byte("ab")}, {Data: []byte("c")}}},
+		},
+		"ConfigName": {
+			reason: "The same configuration under another name changes nothing.",
+			a:      Inputs{Config: `ProviderConfig "a"`},
+			b:      Inputs{Config: `ProviderConfig "b"`},
+			same:   true,
+		},
+		"ResolvedVersion": {
+			reason: "A new version of a collection is a changed input.",
+			ca:     []common.ContentItem{{Name: "a.b", Version: "1.0.0"}},
+			cb:     []common.ContentItem{{Name: "a.b", Version: "1.0.1"}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := digest(t, tc.a, tc.ca)
+			b := digest(t, tc.b, tc.cb)
+
+			if diff := cmp.Diff(tc.same, a == b); diff != "" {
+				t.Errorf("\n%s\nDigest(...): -want same, +got same:\n%s", tc.reason, diff)
+			}
+
+			if !Comparable(a, b) {
+				t.Errorf("\n%s\nComparable(%q, %q): want true", tc.reason, a, b)
+			}
+		})
+	}
+}
+
+func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
+	t.Helper()
+
+	d, err := in.Digest([]byte("key"), collections, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return d
+}
+
+func TestComparable(t *testing.T) {
+	in := Inputs{}
+	a := digest(t, in, nil)
+
+	other, err := in.Digest([]byte("another key"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		a, b   string
+		want   bool
+	}{
+		"Same":        {reason: "Equal digests are comparable.", a: a, b: a, want: true},
+		"OtherKey":    {reason: "A lost key makes digests incomparable.", a: a, b: other},
+		"OtherSchema": {reason: "So does another schema.", a: a, b: "v0" + strings.TrimPrefix(a, Schema)},
+		"Never":       {reason: "No digest is not comparable, not even with none.", a: "", b: ""},
+		"Garbage":     {reason: "What is not a digest is not comparable.", a: "abc", b: "abc"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Comparable(tc.a, tc.b)); diff != "" {
+				t.Errorf("\n%s\nComparable(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	in := Inputs{
+		VarFiles:    []File{{Data: []byte("a"), Secret: true}, {Data: []byte("public")}},
+		Inventories: []File{{Data: []byte("b"), Secret: true}},
+		Credentials: []File{{Data: []byte("c"), Secret: true}, {Secret: true}},
+	}
+
+	want := [][]byte{[]byte("a"), []byte("b"), []byte("c")}
+	if diff := cmp.Diff(want, in.Secrets()); diff != "" {
+		t.Errorf("\nSecret files only, none of them empty.\nSecrets(): -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,55 @@
+// Package inputs holds everything that a run depends on and that a user
+// controls, resolved to plain values.
+package inputs
+
+import (
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// A File that a reference resolved to.
+type File struct {
+	// Name in the working directory for a credential; what the file was
+	// resolved from, for error messages, otherwise.
+	Name string
+	// Data of the file.
+	Data []byte
+	// Secret is true for data that must never be reported.
+	Secret bool
+}
+
+// Inputs of a run: parameters, what the references resolve to, and the
+// configuration with its credentials.
+type Inputs struct {
+	// Parameters as written, defaults filled in.
+	Parameters common.AnsibleRunParameters
+	// Roles that the parameters name, role and roles alike.
+	Roles []common.Role
+	// VarFiles in order, weakest first. Missing optional files are left out.
+	VarFiles []File
+	// Inventories in order, inventoryInline first.
+	Inventories []File
+	// Config is the kind and name of the configuration, for error messages. It
+	// is no input: the same configuration under another name changes nothing.
+	Config string
+	// Credentials for the working directory.
+	Credentials []File
+	// Requirements is the text of the configuration's requirements.yml.
+	Requirements string
+	// Env is the environment that the configuration sets.
+	Env map[string]string
+}
+
+// Secrets are the data of all files that must never be reported.
+func (in Inputs) Secrets() [][]byte {
+	var secrets [][]byte
+
+	for _, files := range [][]File{in.VarFiles, in.Inventories, in.Credentials} {
+		for _, f := range files {
+			if f.Secret && len(f.Data) > 0 {
+				secrets = append(secrets, f.Data)
+			}
+		}
+	}
+
+	return secrets
+}

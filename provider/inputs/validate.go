@@ -1,0 +1,295 @@
+package inputs
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// ProviderVariable is the provider's own variable.
+const ProviderVariable = "ansible_provider_meta"
+
+// Validate reports what the API server could not check, and what it would have
+// rejected had it been asked: a manifest may come from a file. Each error names
+// the field; those of the configuration name the configuration, too.
+func (in Inputs) Validate() error {
+	path := field.NewPath("spec", "forProvider")
+
+	run := validateContent(&in.Parameters, path)
+	run = append(run, validateRoles(in, path)...)
+	run = append(run, validatePlaybooks(&in.Parameters, path)...)
+	run = append(run, validateVars(&in.Parameters, path)...)
+
+	config := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
+	config = append(config, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
+
+	if err := run.ToAggregate(); err != nil {
+		return err
+	}
+
+	return errors.Wrap(config.ToAggregate(), in.Config)
+}
+
+func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	set := 0
+
+	for _, is := range []bool{p.Role != "", p.Roles != nil, p.Playbook != "", p.Playbooks != nil, p.PlaybookInline != ""} {
+		if is {
+			set++
+		}
+	}
+
+	if set != 1 {
+		errs = append(errs, field.Forbidden(path, "exactly one of role, roles, playbook, playbooks and playbookInline must be set"))
+	}
+
+	if p.PlaybookInline != "" && strings.TrimSpace(p.PlaybookInline) == "" {
+		errs = append(errs, field.Required(path.Child("playbookInline"), "must not be blank"))
+	}
+
+	if p.ExecutableInventory && p.InventoryInline == "" && len(p.Inventories) == 0 {
+		errs = append(errs, field.Forbidden(path.Child("executableInventory"), "needs inventoryInline or inventories"))
+	}
+
+	return errs
+}
+
+func validateRoles(in Inputs, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	for i, r := range in.Roles {
+		item := path.Child("roles").Index(i)
+		name := item.Child("name")
+
+		if in.Parameters.Role != "" {
+			name = path.Child("role")
+		}
+
+		if err := validateRoleName(r.Name); err != nil {
+			errs = append(errs, field.Invalid(name, r.Name, err.Error()))
+		}
+
+		errs = append(errs, validateRoleSource(r, item)...)
+	}
+
+	return errs
+}
+
+// validateRoleSource keeps options from git, which ansible-galaxy hands src and
+// version to.
+func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	if strings.HasPrefix(r.Src, "-") {
+		errs = append(errs, field.Invalid(path.Child("src"), r.Src, "must not start with a dash"))
+	}
+
+	if strings.HasPrefix(r.Version, "-") {
+		errs = append(errs, field.Invalid(path.Child("version"), r.Version, "must not start with a dash"))
+	}
+
+	if r.Src == "" && r.Version == "" {
+		return errs
+	}
+
+	switch parts := strings.Count(r.Name, ".") + 1; {
+	case parts > 2:
+		errs = append(errs, field.Forbidden(path, "a role of a collection has no src or version of its own: require its collection in the ProviderConfig"))
+	case parts == 1 && r.Src == "":
+		errs = append(errs, field.Required(path.Child("src"), "a role without a namespace is not on Galaxy"))
+	}
+
+	return errs
+}
+
+func validatePlaybooks(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	if p.Playbook != "" && !isFQCN(p.Playbook) {
+		errs = append(errs, field.Invalid(path.Child("playbook"), p.Playbook, "must be namespace.collection.playbook"))
+	}
+
+	if p.Playbooks != nil && len(p.Playbooks) == 0 {
+		errs = append(errs, field.Required(path.Child("playbooks"), "must not be empty"))
+	}
+
+	for i, b := range p.Playbooks {
+		if !isFQCN(b) {
+			errs = append(errs, field.Invalid(path.Child("playbooks").Index(i), b, "must be namespace.collection.playbook"))
+		}
+	}
+
+	return errs
+}
+
+func validateVars(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	if p.Vars != nil && !isMapping(p.Vars.Raw) {
+		errs = append(errs, field.TypeInvalid(path.Child("vars"), "", "must be a mapping of names to values"))
+	}
+
+	if p.UnsafeVars != nil && !isMapping(p.UnsafeVars.Raw) {
+		errs = append(errs, field.TypeInvalid(path.Child("unsafeVars"), "", "must be a mapping of names to values"))
+	}
+
+	if p.StateVariable == nil {
+		return errs
+	}
+
+	name := path.Child("stateVariable", "name")
+
+	switch n := p.StateVariable.Name; {
+	case n == ProviderVariable:
+		errs = append(errs, field.Forbidden(name, ProviderVariable+" is the provider's own variable"))
+	case !isIdentifier(n):
+		errs = append(errs, field.Invalid(name, n, "must be the name of a variable"))
+	}
+
+	return errs
+}
+
+func validateCredentials(files []File, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	seen := map[string]bool{}
+
+	for i, f := range files {
+		name := path.Index(i).Child("filename")
+
+		if seen[f.Name] {
+			errs = append(errs, field.Duplicate(name, f.Name))
+		}
+
+		seen[f.Name] = true
+
+		if err := validateFilename(f.Name); err != nil {
+			errs = append(errs, field.Invalid(name, f.Name, err.Error()))
+		}
+	}
+
+	return errs
+}
+
+// validateFilename keeps credentials away from names that ansible-runner,
+// Ansible or the shell give a meaning to.
+func validateFilename(name string) error {
+	dotfiles := []string{
+		".boto", ".dockerconfigjson", ".git-credentials", ".kubeconfig", ".my.cnf", ".netrc", ".pgpass",
+		".vault-pass", ".vault-password", ".vault_pass", ".vault_password", ".vault_password_file",
+	}
+	reserved := []string{
+		"args", "artifacts", "collections", "env", "group_vars", "host_vars", "inventory", "library",
+		"module_utils", "profiling_data", "project", "roles",
+	}
+
+	switch {
+	case name == "" || strings.ContainsAny(name, "/\\\x00\n"):
+		return errors.New("must be the name of a file, without a path")
+	case strings.HasPrefix(name, ".") && !slices.Contains(dotfiles, name):
+		return errors.Errorf("must not start with a dot, except for %s", strings.Join(dotfiles, ", "))
+	case slices.Contains(reserved, name), strings.HasSuffix(name, "_plugins"):
+		return errors.New("has a meaning to Ansible or ansible-runner")
+	}
+
+	return nil
+}
+
+func validateEnv(env map[string]string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range sortedKeys(env) {
+		if !isIdentifier(name) {
+			errs = append(errs, field.Invalid(path, name, "must be the name of an environment variable"))
+		}
+
+		if strings.Contains(env[name], "\x00") {
+			errs = append(errs, field.Invalid(path.Key(name), "", "must not contain NUL"))
+		}
+	}
+
+	return errs
+}
+
+func isMapping(raw []byte) bool {
+	var m map[string]json.RawMessage
+
+	return len(raw) == 0 || json.Unmarshal(raw, &m) == nil
+}
+
+// validateRoleName knows roles of collections, whose names consist of Python
+// identifiers, and other roles, whose names are those of a directory.
+// https://docs.ansible.com/ansible/latest/dev_guide/developing_collections_structure.html#roles-directory
+func validateRoleName(name string) error {
+	if strings.Count(name, ".") > 1 {
+		if !isFQCN(name) {
+			return errors.New("must be namespace.collection.role, each part a Python identifier")
+		}
+
+		return nil
+	}
+
+	for part := range strings.SplitSeq(name, ".") {
+		if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`).MatchString(part) {
+			return errors.New("must be namespace.collection.role or namespace.role")
+		}
+	}
+
+	return nil
+}
+
+// isFQCN is true for the fully qualified name of something in a collection:
+// namespace.collection.name, or more parts where it is in a sub-directory.
+// Source: AnsibleCollectionRef of ansible-core.
+func isFQCN(name string) bool {
+	parts := strings.Split(name, ".")
+	if len(parts) < 3 {
+		return false
+	}
+
+	for i, p := range parts {
+		if i < 2 && slices.Contains(keywords(), p) {
+			return false
+		}
+
+		if !isIdentifier(p) {
+			return false
+		}
+	}
+
+	return true
+}
+
+func isIdentifier(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name)
+}
+
+// keywords of Python, which are no names of collections.
+// Source: keyword.kwlist of Python 3.11.
+func keywords() []string {
+	return []string{
+		"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+	}
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+
+	slices.Sort(keys)
+
+	return keys
+}

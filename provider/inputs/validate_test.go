@@ -1,0 +1,131 @@
+package inputs
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+func TestValidate(t *testing.T) {
+	roles := &apiextensionsv1.JSON{Raw: []byte(`[]`)}
+	fine := common.AnsibleRunParameters{PlaybookInline: "- hosts: all"}
+
+	cases := map[string]struct {
+		reason string
+		in     Inputs
+		want   string
+	}{
+		"Inline": {
+			reason: "An inline playbook is enough.",
+			in:     Inputs{Parameters: fine},
+		},
+		"Nothing": {
+			reason: "A run needs content.",
+			want:   "spec.forProvider: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"Two": {
+			reason: "One form of content excludes the others.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Role: "a.b", Playbook: "a.b.c"}, Roles: []common.Role{{Name: "a.b"}}},
+			want:   "spec.forProvider: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"Roles": {
+			reason: "Roles of collections, roles with a namespace, and roles that are installed from somewhere.",
+			in: Inputs{
+				Parameters: common.AnsibleRunParameters{Roles: roles},
+				Roles: []common.Role{
+					{Name: "a.b.c"}, {Name: "a.b.sub.c"}, {Name: "geerling-guy.node-exporter", Version: "1.0"},
+					{Name: "web", Src: "https://git.example.org/web.git"}, {Name: "required"},
+				},
+			},
+		},
+		"RoleName": {
+			reason: "The name of a role is not a path.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Role: "../etc"}, Roles: []common.Role{{Name: "../etc"}}},
+			want:   `spec.forProvider.role: Invalid value: "../etc": must be namespace.collection.role, each part a Python identifier`,
+		},
+		"RoleKeyword": {
+			reason: "Ansible refuses Python keywords in the names of collections.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a.b.c"}, {Name: "import.b.c"}}},
+			want:   `spec.forProvider.roles[1].name: Invalid value: "import.b.c": must be namespace.collection.role, each part a Python identifier`,
+		},
+		"RoleOption": {
+			reason: "A version must not become an option of git.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a", Src: "x", Version: "--exec=id"}}},
+			want:   `spec.forProvider.roles[0].version: Invalid value: "--exec=id": must not start with a dash`,
+		},
+		"CollectionRoleVersion": {
+			reason: "The version of a role of a collection is that of the collection.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a.b.c", Version: "1"}}},
+			want:   "spec.forProvider.roles[0]: Forbidden: a role of a collection has no src or version of its own: require its collection in the ProviderConfig",
+		},
+		"OnePartVersion": {
+			reason: "Galaxy has no roles without a namespace.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Roles: roles}, Roles: []common.Role{{Name: "a", Version: "1"}}},
+			want:   "spec.forProvider.roles[0].src: Required value: a role without a namespace is not on Galaxy",
+		},
+		"Playbooks": {
+			reason: "Playbooks belong to collections.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "site.yml"}}},
+			want:   `spec.forProvider.playbooks[1]: Invalid value: "site.yml": must be namespace.collection.playbook`,
+		},
+		"ExecutableInventory": {
+			reason: "There must be something to execute.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "x", ExecutableInventory: true}},
+			want:   "spec.forProvider.executableInventory: Forbidden: needs inventoryInline or inventories",
+		},
+		"Vars": {
+			reason: "Variables have names.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "x", Vars: &runtime.RawExtension{Raw: []byte(`["a"]`)}}},
+			want:   `spec.forProvider.vars: Invalid value: "": must be a mapping of names to values`,
+		},
+		"StateVariable": {
+			reason: "The provider's own variable is its own.",
+			in: Inputs{Parameters: common.AnsibleRunParameters{
+				PlaybookInline: "x",
+				StateVariable:  &common.StateVariable{Name: ProviderVariable},
+			}},
+			want: "spec.forProvider.stateVariable.name: Forbidden: ansible_provider_meta is the provider's own variable",
+		},
+		"Credentials": {
+			reason: "Well known dot files are fine.",
+			in:     Inputs{Parameters: fine, Credentials: []File{{Name: ".git-credentials"}, {Name: "ansible.cfg"}, {Name: "id_rsa"}}},
+		},
+		"CredentialReserved": {
+			reason: "ansible-runner takes a file args for a command.",
+			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "args"}}},
+			want:   `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`,
+		},
+		"CredentialPath": {
+			reason: "A credential stays in the working directory.",
+			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "../x"}}},
+			want:   `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "../x": must be the name of a file, without a path`,
+		},
+		"CredentialTwice": {
+			reason: "Two credentials cannot be one file.",
+			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Credentials: []File{{Name: "a"}, {Name: "a"}}},
+			want:   `ProviderConfig "x": spec.credentials[1].filename: Duplicate value: "a"`,
+		},
+		"Env": {
+			reason: "Names of environment variables have a form.",
+			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Env: map[string]string{"A=B": "c"}},
+			want:   `ProviderConfig "x": spec.vars: Invalid value: "A=B": must be the name of an environment variable`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := tc.in.Validate(); err != nil {
+				got = err.Error()
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
