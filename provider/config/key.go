@@ -1,0 +1,69 @@
+package config
+
+import (
+	"context"
+	"crypto/rand"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// KeySecret is the name of the Secret that holds the key of digests.
+	KeySecret = "provider-ansible-digest-key"
+	// KeySize in bytes.
+	KeySize = 32
+
+	keyField = "key"
+)
+
+// Key of digests: 32 random bytes in a Secret in the provider's namespace,
+// which is created when it is not there. Replicas that start at the same time
+// get the same key.
+func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error) {
+	name := types.NamespacedName{Namespace: namespace, Name: KeySecret}
+
+	s := &corev1.Secret{}
+
+	err := c.Get(ctx, name, s)
+	if kerrors.IsNotFound(err) {
+		s, err = createKey(ctx, c, name)
+	}
+
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot get Secret %q", name)
+	}
+
+	if len(s.Data[keyField]) != KeySize {
+		return nil, errors.Errorf("Secret %q must have %d bytes under %q: delete it to have a new one made", name, KeySize, keyField)
+	}
+
+	return s.Data[keyField], nil
+}
+
+// createKey returns the Secret of whoever was first.
+func createKey(ctx context.Context, c client.Client, name types.NamespacedName) (*corev1.Secret, error) {
+	key := make([]byte, KeySize)
+	if _, err := rand.Read(key); err != nil {
+		return nil, errors.Wrap(err, "cannot make a key")
+	}
+
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
+		Data:       map[string][]byte{keyField: key},
+	}
+
+	err := c.Create(ctx, s)
+	if !kerrors.IsAlreadyExists(err) {
+		return s, err
+	}
+
+	s = &corev1.Secret{}
+
+	return s, c.Get(ctx, name, s)
+}

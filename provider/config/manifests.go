@@ -1,0 +1,183 @@
+package config
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"reflect"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// Manifests are objects that were read from files, as a client.Reader. They
+// have the defaults that the API server would have given them.
+type Manifests struct {
+	scheme  *runtime.Scheme
+	objects map[objectKey]client.Object
+	runs    []common.AnsibleRun
+}
+
+var _ client.Reader = &Manifests{}
+
+type objectKey struct {
+	schema.GroupKind
+	types.NamespacedName
+}
+
+// NewManifests returns no manifests yet.
+func NewManifests() (*Manifests, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			return nil, errors.Wrap(err, "cannot make a scheme")
+		}
+	}
+
+	return &Manifests{scheme: s, objects: map[objectKey]client.Object{}}, nil
+}
+
+// Add the objects of a YAML file: AnsibleRuns, ProviderConfigs,
+// ClusterProviderConfigs, Secrets and ConfigMaps. Unknown fields, other kinds,
+// and objects that are there already are errors, which name the file.
+func (m *Manifests) Add(file string, data []byte) error {
+	docs := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+
+	for i := 1; ; i++ {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+
+		if err != nil {
+			return errors.Wrapf(err, "cannot read %s", file)
+		}
+
+		if err := m.add(doc); err != nil {
+			return errors.Wrapf(err, "%s, document %d", file, i)
+		}
+	}
+}
+
+func (m *Manifests) add(doc []byte) error {
+	if text, err := yaml.ToJSON(doc); err == nil && string(bytes.TrimSpace(text)) == "null" {
+		return nil
+	}
+
+	codecs := serializer.NewCodecFactory(m.scheme, serializer.EnableStrict)
+
+	decoded, gvk, err := codecs.UniversalDeserializer().Decode(doc, nil, nil)
+	if err != nil {
+		return errors.Wrap(err, "cannot decode the object")
+	}
+
+	o, err := defaulted(decoded)
+	if err != nil {
+		return errors.Wrap(err, gvk.String())
+	}
+
+	key := objectKey{GroupKind: gvk.GroupKind(), NamespacedName: client.ObjectKeyFromObject(o)}
+	if _, ok := m.objects[key]; ok {
+		return errors.Errorf("%s %q is there already", gvk.Kind, name(key.NamespacedName))
+	}
+
+	m.objects[key] = o
+
+	if run, ok := o.(common.AnsibleRun); ok {
+		m.runs = append(m.runs, run)
+	}
+
+	return nil
+}
+
+// Runs that were added, in order.
+func (m *Manifests) Runs() []common.AnsibleRun {
+	return m.runs
+}
+
+// Get a copy of an object that was added.
+func (m *Manifests) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	gvk, err := apiutil.GVKForObject(into, m.scheme)
+	if err != nil {
+		return errors.Wrap(err, "cannot tell the kind of the object")
+	}
+
+	o, ok := m.objects[objectKey{GroupKind: gvk.GroupKind(), NamespacedName: key}]
+	if !ok {
+		return kerrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+	}
+
+	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
+
+	return nil
+}
+
+// List is not supported: references lead to single objects.
+func (m *Manifests) List(_ context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	return errors.New("cannot list manifests")
+}
+
+// defaulted does what the API server does before others see an object.
+func defaulted(decoded runtime.Object) (client.Object, error) {
+	switch o := decoded.(type) {
+	case *clusterv1alpha1.AnsibleRun:
+		if o.Spec.ProviderConfigReference == nil {
+			o.Spec.ProviderConfigReference = &xpv2.Reference{Name: "default"}
+		}
+
+		return named(o, "")
+	case *clusterv1alpha1.ProviderConfig, *namespacedv1alpha1.ClusterProviderConfig:
+		return named(o.(client.Object), "") //nolint:forcetypeassert // Both are.
+	case *namespacedv1alpha1.AnsibleRun:
+		if o.Spec.ProviderConfigReference == nil {
+			o.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: kindClusterProviderConfig, Name: "default"}
+		}
+
+		return named(o, corev1.NamespaceDefault)
+	case *corev1.Secret:
+		if o.Data == nil {
+			o.Data = map[string][]byte{}
+		}
+
+		for k, v := range o.StringData {
+			o.Data[k] = []byte(v)
+		}
+
+		o.StringData = nil
+
+		return named(o, corev1.NamespaceDefault)
+	case *namespacedv1alpha1.ProviderConfig, *corev1.ConfigMap:
+		return named(o.(client.Object), corev1.NamespaceDefault) //nolint:forcetypeassert // Both are.
+	}
+
+	return nil, errors.New("must be an AnsibleRun, ProviderConfig, ClusterProviderConfig, Secret or ConfigMap")
+}
+
+// named checks that the object has a name and puts it into the namespace, as
+// kubectl does, unless it says another. Cluster scoped objects have none.
+func named(o client.Object, namespace string) (client.Object, error) {
+	if o.GetName() == "" {
+		return nil, errors.New("metadata.name must be set")
+	}
+
+	if namespace == "" || o.GetNamespace() == "" {
+		o.SetNamespace(namespace)
+	}
+
+	return o, nil
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A Resolver resolves AnsibleRuns to the inputs of their runs.
+type Resolver struct {
+	reader client.Reader
+	host   bool
+}
+
+// A ResolverOption configures a Resolver.
+type ResolverOption func(*Resolver)
+
+// AllowHost allows the sources Environment and Filesystem, which read what the
+// provider itself can read, to the cluster scoped group.
+func AllowHost(allow bool) ResolverOption {
+	return func(r *Resolver) {
+		r.host = allow
+	}
+}
+
+// NewResolver returns a Resolver that reads with r, which must not keep Secrets
+// and ConfigMaps in a cache.
+func NewResolver(r client.Reader, o ...ResolverOption) *Resolver {
+	rv := &Resolver{reader: r}
+	for _, fn := range o {
+		fn(rv)
+	}
+
+	return rv
+}
+
+// Resolve the run, its configuration, and all references of both. The inputs
+// are valid. The error is a MissingError when all that is wrong is that
+// something they refer to is not there.
+func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
+	in, err := parameters(run)
+	if err != nil {
+		return inputs.Inputs{}, err
+	}
+
+	c, err := lookup(ctx, r.reader, run)
+	if err != nil {
+		return inputs.Inputs{}, err
+	}
+
+	in.Config = describe(c, types.NamespacedName{Namespace: c.GetNamespace(), Name: c.GetName()})
+	in.Requirements = c.ConfigSpec().Requirements
+
+	in.Env, err = c.ConfigSpec().ParseVars()
+	if err != nil {
+		return inputs.Inputs{}, errors.Wrap(err, in.Config)
+	}
+
+	if err := r.files(ctx, run, c, &in); err != nil {
+		return inputs.Inputs{}, err
+	}
+
+	return in, in.Validate()
+}
+
+// parameters of the run, and what they say by themselves.
+func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
+	in := inputs.Inputs{Parameters: *run.Parameters().DeepCopy()}
+
+	// The API server does this for objects that pass through it.
+	if v := in.Parameters.StateVariable; v != nil {
+		v.Present = orDefault(v.Present, string(common.StatePresent))
+		v.Absent = orDefault(v.Absent, string(common.StateAbsent))
+	}
+
+	roles, err := in.Parameters.ParseRoles()
+	in.Roles = roles
+
+	return in, err
+}
+
+// files that the run and its configuration refer to. All that are missing are
+// named in one error.
+func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
+	_, cluster := run.(resource.LegacyManaged)
+	of := source{reader: r.reader, host: r.host && cluster, namespace: run.GetNamespace(), kind: common.KindAnsibleRun}
+	path := field.NewPath("spec", "forProvider")
+	g := &gathering{}
+
+	if err := of.varFiles(ctx, in, g, path.Child("varFiles")); err != nil {
+		return err
+	}
+
+	if err := of.inventories(ctx, in, g, path.Child("inventories")); err != nil {
+		return err
+	}
+
+	of.namespace, of.kind = c.GetNamespace(), kindOf(c)
+
+	gc := &gathering{}
+	if err := of.credentials(ctx, c.ConfigSpec().Credentials, in, gc); err != nil {
+		return errors.Wrap(err, in.Config)
+	}
+
+	if err := gc.err(); err != nil {
+		_ = g.add(err, in.Config)
+	}
+
+	return g.err()
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+
+	return s
+}

@@ -1,0 +1,352 @@
+package config
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+const (
+	clusterConfig = `
+apiVersion: ansible.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: default}
+`
+	clusterRun = `
+apiVersion: ansible.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {name: run}
+`
+	clusterProviderConfig = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: default}
+`
+	namespacedConfig = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: local, namespace: team}
+`
+	namespacedRun = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {name: run, namespace: team}
+`
+	inline  = "spec: {forProvider: {playbookInline: x}}"
+	local   = "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x}}"
+	secrets = `
+apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: team}
+stringData: {vars.yml: "password: x", empty.yml: "# nothing\n", list.yml: "- a", vault.yml: "$ANSIBLE_VAULT;1.1;AES256\n3132", tags.yml: "p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n", bad.yml: "a: *s3cret"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: other}
+stringData: {vars.yml: "password: y"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cm, namespace: team}
+data: {hosts: "a\nb\n", vars.yml: "a: 1"}
+binaryData: {binary: "AAE="}
+`
+)
+
+func TestResolve(t *testing.T) {
+	type want struct {
+		in      inputs.Inputs
+		err     string
+		missing bool
+	}
+
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from the host"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Setenv("RESOLVE_TOKEN", "from the environment")
+
+	cases := map[string]struct {
+		reason string
+		docs   []string
+		o      []ResolverOption
+		want   want
+	}{
+		"Defaults": {
+			reason: "The configuration default is used when none is named.",
+			docs:   []string{clusterRun + inline, clusterConfig},
+			want:   want{in: inputs.Inputs{Config: `ProviderConfig "default"`}},
+		},
+		"ClusterProviderConfig": {
+			reason: "A namespaced run uses the ClusterProviderConfig default when none is named.",
+			docs:   []string{namespacedRun + inline, clusterProviderConfig},
+			want:   want{in: inputs.Inputs{Config: `ClusterProviderConfig "default"`}},
+		},
+		"NamespacedConfig": {
+			reason: "A namespaced run uses a ProviderConfig of its own namespace.",
+			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, vars: [{key: A, value: 1}]}"},
+			want: want{in: inputs.Inputs{
+				Config:       `ProviderConfig "team/local"`,
+				Requirements: "r",
+				Env:          map[string]string{"A": "1"},
+			}},
+		},
+		"ConfigMissing": {
+			reason: "A configuration may be gone.",
+			docs:   []string{namespacedRun + local},
+			want:   want{err: `spec.providerConfigRef: ProviderConfig "team/local" not found`, missing: true},
+		},
+		"ConfigKind": {
+			reason: "Other kinds are no configuration.",
+			docs:   []string{namespacedRun + "spec: {providerConfigRef: {kind: Secret, name: x}, forProvider: {playbookInline: x}}"},
+			want:   want{err: `spec.providerConfigRef: kind must be ProviderConfig or ClusterProviderConfig, not "Secret"`},
+		},
+		"VarFiles": {
+			reason: "Variable files keep their order, those that are optional or empty are left out.",
+			docs: []string{namespacedRun + `
+spec:
+  forProvider:
+    playbookInline: x
+    varFiles:
+    - {source: SecretKey, secretKeyRef: {name: db, key: vars.yml}}
+    - {source: SecretKey, secretKeyRef: {name: db, key: empty.yml}}
+    - {source: SecretKey, secretKeyRef: {name: db, key: none.yml}, optional: true}
+    - {source: ConfigMapKey, configMapKeyRef: {name: none, key: vars.yml}, optional: true}
+    - {source: ConfigMapKey, configMapKeyRef: {namespace: team, name: cm, key: vars.yml}}
+`, clusterProviderConfig, secrets},
+			want: want{in: inputs.Inputs{
+				Config: `ClusterProviderConfig "default"`,
+				VarFiles: []inputs.File{
+					{Name: `Secret "team/db", key "vars.yml"`, Data: []byte("password: x"), Secret: true},
+					{Name: `ConfigMap "team/cm", key "vars.yml"`, Data: []byte("a: 1")},
+				},
+			}},
+		},
+		"VarFileMissing": {
+			reason: "One error names all that is missing.",
+			docs: []string{namespacedRun + `
+spec:
+  forProvider:
+    playbookInline: x
+    varFiles:
+    - {source: SecretKey, secretKeyRef: {name: db, key: none.yml}}
+    - {source: ConfigMapKey, configMapKeyRef: {name: none, key: vars.yml}}
+`, clusterProviderConfig + "spec: {credentials: [{filename: a, source: Secret, secretRef: {namespace: other, name: none, key: k}}]}", secrets},
+			want: want{
+				err: `spec.forProvider.varFiles[0]: Secret "team/db" has no key "none.yml"; ` +
+					`spec.forProvider.varFiles[1]: ConfigMap "team/none" not found; ` +
+					`ClusterProviderConfig "default": spec.credentials[0]: Secret "other/none" not found`,
+				missing: true,
+			},
+		},
+		"VarFileList": {
+			reason: "A list is no mapping.",
+			docs: []string{
+				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: db, key: list.yml}}]}}`,
+				clusterProviderConfig, secrets,
+			},
+			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "list.yml": is not a mapping of names to values (line 1)`},
+		},
+		"VarFileMalformed": {
+			reason: "What is in the file does not get into the error.",
+			docs: []string{
+				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{source: SecretKey, secretKeyRef: {name: db, key: bad.yml}}]}}`,
+				clusterProviderConfig, secrets,
+			},
+			want: want{err: `spec.forProvider.varFiles[0]: Secret "team/db", key "bad.yml": is not valid YAML`},
+		},
+		"Vault": {
+			reason: "Ansible decrypts files and values.",
+			docs: []string{namespacedRun + `
+spec:
+  forProvider:
+    playbookInline: x
+    varFiles:
+    - {source: SecretKey, secretKeyRef: {name: db, key: vault.yml}}
+    - {source: SecretKey, secretKeyRef: {name: db, key: tags.yml}}
+`, clusterProviderConfig, secrets},
+			want: want{in: inputs.Inputs{
+				Config: `ClusterProviderConfig "default"`,
+				VarFiles: []inputs.File{
+					{Name: `Secret "team/db", key "vault.yml"`, Data: []byte("$ANSIBLE_VAULT;1.1;AES256\n3132"), Secret: true},
+					{Name: `Secret "team/db", key "tags.yml"`, Data: []byte("p: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  3132\n"), Secret: true},
+				},
+			}},
+		},
+		"Inventories": {
+			reason: "Inline comes first; None and InjectedIdentity bring nothing.",
+			docs: []string{namespacedRun + `
+spec:
+  forProvider:
+    playbookInline: x
+    inventoryInline: c
+    inventories:
+    - {source: None}
+    - {source: ConfigMapKey, configMapKeyRef: {name: cm, key: hosts}}
+    - {source: InjectedIdentity}
+    - {source: ConfigMapKey, configMapKeyRef: {name: cm, key: binary}}
+`, clusterProviderConfig, secrets},
+			want: want{in: inputs.Inputs{
+				Config: `ClusterProviderConfig "default"`,
+				Inventories: []inputs.File{
+					{Name: "spec.forProvider.inventoryInline", Data: []byte("c")},
+					{Name: `ConfigMap "team/cm", key "hosts"`, Data: []byte("a\nb\n")},
+					{Name: `ConfigMap "team/cm", key "binary"`, Data: []byte{0, 1}},
+				},
+			}},
+		},
+		"OtherNamespace": {
+			reason: "A namespaced run reaches its own namespace only, optional or not.",
+			docs: []string{
+				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{optional: true, source: SecretKey, secretKeyRef: {namespace: other, name: db, key: vars.yml}}]}}`,
+				clusterProviderConfig, secrets,
+			},
+			want: want{err: `spec.forProvider.varFiles[0]: secretKeyRef.namespace must be "team", the namespace of this AnsibleRun, not "other"`},
+		},
+		"ConfigOtherNamespace": {
+			reason: "So does a namespaced configuration.",
+			docs: []string{
+				namespacedRun + local,
+				namespacedConfig + `spec: {credentials: [{filename: a, source: Secret, secretRef: {namespace: other, name: db, key: vars.yml}}]}`,
+				secrets,
+			},
+			want: want{err: `ProviderConfig "team/local": spec.credentials[0]: secretRef.namespace must be "team", the namespace of this ProviderConfig, not "other"`},
+		},
+		"ConfigOwnNamespace": {
+			reason: "A namespaced configuration need not say its namespace.",
+			docs: []string{
+				namespacedRun + local,
+				namespacedConfig + `spec: {credentials: [{filename: a, source: Secret, secretRef: {name: db, key: vars.yml}}]}`,
+				secrets,
+			},
+			want: want{in: inputs.Inputs{
+				Config:      `ProviderConfig "team/local"`,
+				Credentials: []inputs.File{{Name: "a", Data: []byte("password: x"), Secret: true}},
+			}},
+		},
+		"AnyNamespace": {
+			reason: "A ClusterProviderConfig reaches any namespace.",
+			docs: []string{
+				namespacedRun + inline,
+				clusterProviderConfig + `spec: {credentials: [{filename: a, source: Secret, secretRef: {namespace: other, name: db, key: vars.yml}}]}`,
+				secrets,
+			},
+			want: want{in: inputs.Inputs{
+				Config:      `ClusterProviderConfig "default"`,
+				Credentials: []inputs.File{{Name: "a", Data: []byte("password: y"), Secret: true}},
+			}},
+		},
+		"NoNamespace": {
+			reason: "What is cluster scoped has no namespace to default to.",
+			docs: []string{
+				clusterRun + `spec: {forProvider: {playbookInline: x, inventories: [{source: Secret, secretRef: {name: db, key: vars.yml}}]}}`,
+				clusterConfig, secrets,
+			},
+			want: want{err: `spec.forProvider.inventories[0]: secretRef.namespace must be set, since this AnsibleRun is cluster scoped`},
+		},
+		"HostRefused": {
+			reason: "The provider's own files are its own.",
+			docs:   []string{clusterRun + inline, clusterConfig + `spec: {credentials: [{filename: a, source: Filesystem, fs: {path: /etc/passwd}}]}`},
+			want: want{err: `ProviderConfig "default": spec.credentials[0]: source Filesystem reads what the provider itself can read: ` +
+				`it needs the provider's flag that allows it, and a cluster scoped AnsibleRun`},
+		},
+		"HostNamespaced": {
+			reason: "No flag allows them to the namespaced group.",
+			docs:   []string{namespacedRun + inline, clusterProviderConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: HOME}}]}`},
+			o:      []ResolverOption{AllowHost(true)},
+			want: want{err: `ClusterProviderConfig "default": spec.credentials[0]: source Environment reads what the provider itself can read: ` +
+				`it needs the provider's flag that allows it, and a cluster scoped AnsibleRun`},
+		},
+		"HostAllowed": {
+			reason: "A flag allows them to the cluster scoped group.",
+			docs: []string{
+				clusterRun + inline,
+				clusterConfig + `spec: {credentials: [{filename: a, source: Environment, env: {name: RESOLVE_TOKEN}}, {filename: b, source: Filesystem, fs: {path: ` + file + `}}]}`,
+			},
+			o: []ResolverOption{AllowHost(true)},
+			want: want{in: inputs.Inputs{
+				Config: `ProviderConfig "default"`,
+				Credentials: []inputs.File{
+					{Name: "a", Data: []byte("from the environment"), Secret: true},
+					{Name: "b", Data: []byte("from the host"), Secret: true},
+				},
+			}},
+		},
+		"Roles": {
+			reason: "The error says which item is wrong.",
+			docs:   []string{clusterRun + `spec: {forProvider: {roles: [a.b, 1]}}`, clusterConfig},
+			want:   want{err: "spec.forProvider.roles[1]: must be a string or an object {name, src, version}: json: cannot unmarshal number into Go value of type common.Role"},
+		},
+		"Invalid": {
+			reason: "Inputs are valid.",
+			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site.yml}}`, clusterConfig},
+			want:   want{err: `spec.forProvider.playbook: Invalid value: "site.yml": must be namespace.collection.playbook`},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := manifests(t, tc.docs...)
+
+			in, err := NewResolver(m, tc.o...).Resolve(context.Background(), m.Runs()[0])
+
+			got := want{in: in}
+			if err != nil {
+				got = want{err: err.Error(), missing: IsMissing(err)}
+			}
+
+			opts := []cmp.Option{
+				cmp.AllowUnexported(want{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(inputs.Inputs{}, "Parameters", "Roles"),
+			}
+			if diff := cmp.Diff(tc.want, got, opts...); diff != "" {
+				t.Errorf("\n%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestResolveStateVariable(t *testing.T) {
+	m := manifests(t, clusterRun+"spec: {forProvider: {role: a.b, stateVariable: {name: ensure, absent: gone}}}", clusterConfig)
+
+	in, err := NewResolver(m).Resolve(context.Background(), m.Runs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := common.AnsibleRunParameters{
+		Role:          "a.b",
+		StateVariable: &common.StateVariable{Name: "ensure", Present: "present", Absent: "gone"},
+	}
+	if diff := cmp.Diff(want, in.Parameters); diff != "" {
+		t.Errorf("\nAn object that no API server has seen has the same defaults.\nResolve(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff([]common.Role{{Name: "a.b"}}, in.Roles); diff != "" {
+		t.Errorf("\nOne role is a list of roles.\nResolve(...): -want, +got:\n%s", diff)
+	}
+}
+
+func manifests(t *testing.T, docs ...string) *Manifests {
+	t.Helper()
+
+	m, err := NewManifests()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, d := range docs {
+		if err := m.Add("file.yaml", []byte(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return m
+}

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// A Kind of configuration.
+type Kind struct {
+	resource.ProviderConfigKinds
+
+	config, usage client.Object
+}
+
+// Kinds of configuration, of both groups. One kind of usage serves both kinds of
+// the namespaced group.
+func Kinds() []Kind {
+	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
+
+	return []Kind{
+		{kinds(cluster, "ProviderConfig"), &clusterv1alpha1.ProviderConfig{}, &clusterv1alpha1.ProviderConfigUsage{}},
+		{kinds(namespaced, "ProviderConfig"), &namespacedv1alpha1.ProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}},
+		{kinds(namespaced, "ClusterProviderConfig"), &namespacedv1alpha1.ClusterProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}},
+	}
+}
+
+func kinds(gv schema.GroupVersion, config string) resource.ProviderConfigKinds {
+	return resource.ProviderConfigKinds{
+		Config:    gv.WithKind(config),
+		Usage:     gv.WithKind("ProviderConfigUsage"),
+		UsageList: gv.WithKind("ProviderConfigUsageList"),
+	}
+}
+
+// Setup the reconciler of a kind. It counts the users of a configuration, and
+// keeps it for as long as there are any.
+func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
+	name := providerconfig.ControllerName(k.Config.GroupKind().String())
+
+	r := providerconfig.NewReconciler(mgr, k.ProviderConfigKinds,
+		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
+		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // What event.NewAPIRecorder takes.
+
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(o.ForControllerRuntime()).
+		For(k.config).
+		Watches(k.usage, &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
+		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
+}

@@ -1,0 +1,258 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A source of files on behalf of one object, the referrer.
+type source struct {
+	reader client.Reader
+	// host is true when the referrer may read what the provider itself can read.
+	host bool
+	// namespace of the referrer, empty when it is cluster scoped.
+	namespace string
+	// kind of the referrer, for error messages.
+	kind string
+}
+
+func (s source) varFiles(ctx context.Context, in *inputs.Inputs, g *gathering, path *field.Path) error {
+	for i, v := range in.Parameters.VarFiles {
+		f, err := s.varFile(ctx, v)
+		if v.Optional && IsMissing(err) {
+			continue
+		}
+
+		if err != nil {
+			if err := g.add(err, path.Index(i).String()); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		empty, err := checkVars(f.Data)
+		if err != nil {
+			return errors.Wrapf(err, "%s: %s", path.Index(i), f.Name)
+		}
+
+		if !empty {
+			in.VarFiles = append(in.VarFiles, f)
+		}
+	}
+
+	return nil
+}
+
+func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, error) {
+	switch v.Source {
+	case common.VarFileSourceConfigMapKey:
+		return s.configMap(ctx, v.ConfigMapKeyRef, "configMapKeyRef")
+	case common.VarFileSourceSecretKey:
+		return s.secret(ctx, v.SecretKeyRef, "secretKeyRef")
+	}
+
+	return inputs.File{}, errors.Errorf("source must be %s or %s, not %q",
+		common.VarFileSourceConfigMapKey, common.VarFileSourceSecretKey, v.Source)
+}
+
+func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *gathering, path *field.Path) error {
+	if text := in.Parameters.InventoryInline; text != "" {
+		in.Inventories = append(in.Inventories, inputs.File{Name: "spec.forProvider.inventoryInline", Data: []byte(text)})
+	}
+
+	for i, inv := range in.Parameters.Inventories {
+		f, ok, err := s.file(ctx, inv.FileSelector)
+		if err != nil {
+			if err := g.add(err, path.Index(i).String()); err != nil {
+				return err
+			}
+		}
+
+		if ok {
+			in.Inventories = append(in.Inventories, f)
+		}
+	}
+
+	return nil
+}
+
+func (s source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, g *gathering) error {
+	for i, c := range cs {
+		path := field.NewPath("spec", "credentials").Index(i)
+
+		f, ok, err := s.file(ctx, c.FileSelector)
+		if err != nil {
+			if err := g.add(err, path.String()); err != nil {
+				return err
+			}
+		}
+
+		if ok {
+			f.Name = c.Filename
+			in.Credentials = append(in.Credentials, f)
+		}
+	}
+
+	return nil
+}
+
+// file that is selected. None and InjectedIdentity select none.
+func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
+	var (
+		f   inputs.File
+		err error
+	)
+
+	switch sel.Source {
+	case common.FileSourceNone, common.FileSourceInjectedIdentity:
+		return inputs.File{}, false, nil
+	case common.FileSourceSecret:
+		f, err = s.secret(ctx, sel.SecretRef, "secretRef")
+	case common.FileSourceConfigMapKey:
+		f, err = s.configMap(ctx, sel.ConfigMapKeyRef, "configMapKeyRef")
+	case common.FileSourceEnvironment:
+		f, err = s.env(sel.Env)
+	case common.FileSourceFilesystem:
+		f, err = s.fs(sel.Fs)
+	default:
+		err = errors.Errorf("source %q is not known", sel.Source)
+	}
+
+	return f, err == nil, err
+}
+
+func (s source) secret(ctx context.Context, ref *common.KeySelector, path string) (inputs.File, error) {
+	key, err := s.key(ref, path)
+	if err != nil {
+		return inputs.File{}, err
+	}
+
+	o := &corev1.Secret{}
+	if err := s.get(ctx, "Secret", key, o); err != nil {
+		return inputs.File{}, err
+	}
+
+	data, ok := o.Data[ref.Key]
+	if !ok {
+		return inputs.File{}, missing("Secret %q has no key %q", name(key), ref.Key)
+	}
+
+	return inputs.File{Name: fmt.Sprintf("Secret %q, key %q", name(key), ref.Key), Data: data, Secret: true}, nil
+}
+
+func (s source) configMap(ctx context.Context, ref *common.KeySelector, path string) (inputs.File, error) {
+	key, err := s.key(ref, path)
+	if err != nil {
+		return inputs.File{}, err
+	}
+
+	o := &corev1.ConfigMap{}
+	if err := s.get(ctx, "ConfigMap", key, o); err != nil {
+		return inputs.File{}, err
+	}
+
+	f := inputs.File{Name: fmt.Sprintf("ConfigMap %q, key %q", name(key), ref.Key)}
+
+	if text, ok := o.Data[ref.Key]; ok {
+		f.Data = []byte(text)
+
+		return f, nil
+	}
+
+	if data, ok := o.BinaryData[ref.Key]; ok {
+		f.Data = data
+
+		return f, nil
+	}
+
+	return inputs.File{}, missing("ConfigMap %q has no key %q", name(key), ref.Key)
+}
+
+func (s source) get(ctx context.Context, kind string, key types.NamespacedName, o client.Object) error {
+	err := s.reader.Get(ctx, key, o)
+	if kerrors.IsNotFound(err) {
+		return missing("%s %q not found", kind, name(key))
+	}
+
+	return errors.Wrapf(err, "cannot get %s %q", kind, name(key))
+}
+
+// key of the object that is referred to. A namespaced referrer reaches its own
+// namespace only.
+func (s source) key(ref *common.KeySelector, path string) (types.NamespacedName, error) {
+	if ref == nil {
+		return types.NamespacedName{}, errors.Errorf("%s must be set", path)
+	}
+
+	namespace := orDefault(ref.Namespace, s.namespace)
+
+	if namespace == "" {
+		return types.NamespacedName{}, errors.Errorf("%s.namespace must be set, since this %s is cluster scoped", path, s.kind)
+	}
+
+	if s.namespace != "" && namespace != s.namespace {
+		return types.NamespacedName{}, errors.Errorf("%s.namespace must be %q, the namespace of this %s, not %q", path, s.namespace, s.kind, namespace)
+	}
+
+	return types.NamespacedName{Namespace: namespace, Name: ref.Name}, nil
+}
+
+func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
+	if err := s.mayReadHost(common.FileSourceEnvironment); err != nil {
+		return inputs.File{}, err
+	}
+
+	if ref == nil {
+		return inputs.File{}, errors.New("env must be set")
+	}
+
+	v, ok := os.LookupEnv(ref.Name)
+	if !ok {
+		return inputs.File{}, missing("the provider has no environment variable %q", ref.Name)
+	}
+
+	return inputs.File{Name: fmt.Sprintf("environment variable %q", ref.Name), Data: []byte(v), Secret: true}, nil
+}
+
+func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
+	if err := s.mayReadHost(common.FileSourceFilesystem); err != nil {
+		return inputs.File{}, err
+	}
+
+	if ref == nil {
+		return inputs.File{}, errors.New("fs must be set")
+	}
+
+	data, err := os.ReadFile(ref.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return inputs.File{}, missing("the provider has no file %q", ref.Path)
+	}
+
+	if err != nil {
+		return inputs.File{}, errors.Wrap(err, "cannot read the file")
+	}
+
+	return inputs.File{Name: fmt.Sprintf("file %q", ref.Path), Data: data, Secret: true}, nil
+}
+
+func (s source) mayReadHost(f common.FileSource) error {
+	if s.host {
+		return nil
+	}
+
+	return errors.Errorf("source %s reads what the provider itself can read: it needs the provider's flag that allows it, and a cluster scoped AnsibleRun", f)
+}

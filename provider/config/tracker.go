@@ -1,0 +1,50 @@
+package config
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// A Tracker records that AnsibleRuns use their configuration, so that the
+// configuration stays for as long as they do.
+type Tracker struct {
+	cluster    resource.LegacyTracker
+	namespaced resource.ModernTracker
+}
+
+// NewTracker returns a Tracker for both groups.
+func NewTracker(c client.Client) *Tracker {
+	return &Tracker{
+		cluster:    resource.NewLegacyProviderConfigUsageTracker(c, &clusterv1alpha1.ProviderConfigUsage{}),
+		namespaced: resource.NewProviderConfigUsageTracker(c, &namespacedv1alpha1.ProviderConfigUsage{}),
+	}
+}
+
+// Track that the run uses the configuration that it refers to.
+func (t *Tracker) Track(ctx context.Context, run common.AnsibleRun) error {
+	// A typed client leaves out the kind of what it reads, and a usage must
+	// name it.
+	switch run.(type) {
+	case *clusterv1alpha1.AnsibleRun:
+		run.GetObjectKind().SetGroupVersionKind(clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
+	case *namespacedv1alpha1.AnsibleRun:
+		run.GetObjectKind().SetGroupVersionKind(namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun))
+	}
+
+	switch mg := run.(type) {
+	case resource.LegacyManaged:
+		return errors.Wrap(t.cluster.Track(ctx, mg), "cannot record the use of the ProviderConfig")
+	case resource.ModernManaged:
+		return errors.Wrap(t.namespaced.Track(ctx, mg), "cannot record the use of the ProviderConfig")
+	}
+
+	return errors.Errorf("cannot record the use of a ProviderConfig by a %T", run)
+}
