@@ -64,6 +64,36 @@ func InputsChanged() xpv2.Condition {
 	return notReady(ReasonInputsChanged)
 }
 
+// TypeDeletable says whether an object that is being deleted can be.
+const TypeDeletable xpv2.ConditionType = "Deletable"
+
+// ReasonInputsUnavailable means that what a run depends on cannot be resolved.
+const ReasonInputsUnavailable xpv2.ConditionReason = "InputsUnavailable"
+
+// CannotDelete indicates that the run that removes what the object stands for
+// cannot be started, and says what to do about it.
+func CannotDelete(err error) xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeDeletable,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.Now(),
+		Reason:             ReasonInputsUnavailable,
+		Message: err.Error() + ": bring it back, or give the deletion run up with spec.managementPolicies: " +
+			`["Observe", "Create", "Update", "LateInitialize"]`,
+	}
+}
+
+// Deletable indicates that the run that removes what the object stands for can
+// be started.
+func Deletable() xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeDeletable,
+		Status:             corev1.ConditionTrue,
+		LastTransitionTime: metav1.Now(),
+		Reason:             xpv2.ReasonDeleting,
+	}
+}
+
 func notReady(r xpv2.ConditionReason) xpv2.Condition {
 	return xpv2.Condition{
 		Type:               xpv2.TypeReady,

@@ -1,0 +1,67 @@
+package ansiblerun
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// A Resolver resolves an AnsibleRun to the inputs of its runs.
+type Resolver interface {
+	Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error)
+}
+
+// A Tracker records that an AnsibleRun uses its configuration.
+type Tracker interface {
+	Track(ctx context.Context, run common.AnsibleRun) error
+}
+
+// A Pool carries out jobs in the background, never two of one object. It
+// remembers the report of each until it is told to forget it.
+type Pool interface {
+	Submit(j job.Job, wake func()) error
+	Report(uid types.UID) (job.Report, bool)
+	Forget(uid types.UID, runID string)
+	Cancel(uid types.UID)
+}
+
+type connector struct {
+	resolver Resolver
+	tracker  Tracker
+	pool     Pool
+	key      []byte
+	timeout  time.Duration
+	polls    *polls
+	wake     func(types.NamespacedName)
+	now      func() time.Time
+	newID    func() string
+}
+
+// Connect reads what the run depends on. It never fails: whether a mistake in
+// the inputs matters depends on what is to be done, and a run in progress is
+// reported in any case.
+func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed.TypedExternalClient[common.AnsibleRun], error) {
+	e := &external{connector: c}
+
+	// What a deleted object refers to may be gone already. It is not needed
+	// before a run is to be started.
+	if meta.WasDeleted(run) {
+		return e, nil
+	}
+
+	if e.err = c.tracker.Track(ctx, run); e.err != nil {
+		return e, nil
+	}
+
+	e.inputs, e.err = c.resolver.Resolve(ctx, run)
+
+	return e, nil
+}

@@ -1,0 +1,386 @@
+package ansiblerun
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A situation is everything that a decision depends on.
+type situation struct {
+	// Policy of the object.
+	Policy common.RunPolicy
+	// Create and Update say whether the management policies allow to apply for
+	// the first time, and again.
+	Create, Update bool
+	// Deleted is true for an object with a deletion timestamp.
+	Deleted bool
+	// Generation of the object.
+	Generation int64
+	// Begun is true when an apply may have been started that was never recorded.
+	Begun bool
+	// Digest of the inputs; empty when the object is deleted.
+	Digest string
+	// RetryLimit is the number of attempts for the same inputs; 0 means no limit.
+	RetryLimit int64
+	// Request is the token of crossplane.io/reconcile-requested-at.
+	Request string
+	// Recorded is the observation, what the pool knows included.
+	Recorded common.AnsibleRunObservation
+	// Active is the run that the pool knows, nil if it knows none.
+	Active *active
+	// Poll is the time between the end of a run and the next periodic one.
+	Poll time.Duration
+	// Now is the time.
+	Now time.Time
+}
+
+// active is a run that the pool knows.
+type active struct {
+	Mode  common.RunMode
+	State common.RunState
+	// Finished is true for a run that ended and is not on the object yet.
+	Finished bool
+}
+
+// A decision says what is to be done about an object.
+type decision struct {
+	// Start a run; nil when none is to be started.
+	Start *start
+	// Cancel the run in progress.
+	Cancel bool
+	// Exists is false when there is nothing to delete, or everything to create.
+	Exists bool
+	// Failure to report; nil when there is none.
+	Failure error
+	// Until is when to look again if nothing happens before; zero means at the
+	// next poll.
+	Until time.Time
+}
+
+// A start is a run to be started.
+type start struct {
+	Mode    common.RunMode
+	State   common.RunState
+	Trigger common.RunTrigger
+	Attempt int64
+}
+
+// soon is how long to wait for what is about to happen anyway.
+const soon = time.Second
+
+// decide what to do about an object. It has no effects.
+func decide(s situation) decision {
+	if s.Deleted {
+		return decideDeleted(s)
+	}
+
+	d := decidePresent(s)
+	d.Exists = exists(s)
+
+	return d
+}
+
+// exists is false only when there is something to create: never applied,
+// nothing runs, and creating is allowed.
+func exists(s situation) bool {
+	return s.Active != nil || s.Recorded.AppliedDigest != "" || !s.Create
+}
+
+func decidePresent(s situation) decision {
+	if s.Active != nil {
+		return report(s)
+	}
+
+	if !allowed(s) {
+		return decision{}
+	}
+
+	last := s.Recorded.LastApply
+
+	switch {
+	case changed(s):
+		return begin(s, trigger(s), 1)
+	case requested(s):
+		return begin(s, common.TriggerRequested, nextAttempt(last))
+	case failed(last):
+		return retry(s, common.TriggerRetry)
+	case s.Policy == common.RunOnChange:
+		return decision{}
+	}
+
+	if due := completed(last).Add(s.Poll); s.Now.Before(due) {
+		return decision{Until: due}
+	}
+
+	return begin(s, common.TriggerDrift, 1)
+}
+
+// report on a run that the pool knows. It is either in progress, and wakes the
+// object when it ends, or it has ended and its result is about to be written.
+func report(s situation) decision {
+	if !s.Active.Finished {
+		return decision{}
+	}
+
+	d := decision{Until: s.Now.Add(soon)}
+	if failed(s.Recorded.LastApply) {
+		d.Failure = failure(s)
+	}
+
+	return d
+}
+
+// allowed is true when the management policies allow the next apply.
+func allowed(s situation) bool {
+	if s.Recorded.AppliedDigest == "" {
+		return s.Create || s.Update
+	}
+
+	return s.Update
+}
+
+// changed is true when the inputs are neither those applied last, nor those
+// that the last apply failed with.
+func changed(s situation) bool {
+	last := s.Recorded.LastApply
+	if last == nil || last.State != common.StatePresent {
+		return true
+	}
+
+	return last.InputsDigest != s.Digest
+}
+
+func trigger(s situation) common.RunTrigger {
+	if s.Recorded.AppliedDigest == "" && s.Recorded.LastApply == nil {
+		return common.TriggerCreated
+	}
+
+	return common.TriggerChanged
+}
+
+func requested(s situation) bool {
+	return s.Request != "" && s.Request != s.Recorded.HandledRequest
+}
+
+// failed is true for an apply that ended without success.
+func failed(a *common.Apply) bool {
+	return a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded
+}
+
+// completed is when an apply ended; the zero time if that is not known.
+func completed(a *common.Apply) time.Time {
+	if a.CompletionTime == nil {
+		return time.Time{}
+	}
+
+	return a.CompletionTime.Time
+}
+
+func nextAttempt(last *common.Apply) int64 {
+	if !failed(last) {
+		return 1
+	}
+
+	return last.Attempts + 1
+}
+
+func begin(s situation, t common.RunTrigger, attempt int64) decision {
+	state := common.StatePresent
+	if s.Deleted {
+		state = common.StateAbsent
+	}
+
+	return decision{Start: &start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}}
+}
+
+// retry a failed apply when its back-off is over, unless it was tried as often
+// as it may be.
+func retry(s situation, t common.RunTrigger) decision {
+	last := s.Recorded.LastApply
+
+	if exhausted(s) {
+		return decision{Failure: failure(s)}
+	}
+
+	if next := last.NextRetryTime; next != nil && s.Now.Before(next.Time) {
+		return decision{Failure: failure(s), Until: next.Time}
+	}
+
+	return begin(s, t, nextAttempt(last))
+}
+
+func exhausted(s situation) bool {
+	return s.RetryLimit > 0 && s.Recorded.LastApply.Attempts >= s.RetryLimit
+}
+
+// decideDeleted runs the content with state absent until that succeeds.
+func decideDeleted(s situation) decision {
+	last := s.Recorded.LastApply
+
+	if a := s.Active; a != nil {
+		d := decision{Exists: true}
+		d.Cancel = a.State == common.StatePresent && !a.Finished
+
+		if a.Finished {
+			d.Until = s.Now.Add(soon)
+		}
+
+		return d
+	}
+
+	if last == nil && !s.Begun {
+		return decision{}
+	}
+
+	d := decideAbsent(s)
+	d.Exists = last == nil || last.State != common.StateAbsent || last.Result != common.PhaseSucceeded
+
+	return d
+}
+
+func decideAbsent(s situation) decision {
+	last := s.Recorded.LastApply
+
+	switch {
+	case last == nil || last.State != common.StateAbsent || last.InputsDigest != absentDigest(s.Generation):
+		return begin(s, common.TriggerDeleted, 1)
+	case last.Result == common.PhaseSucceeded:
+		return decision{}
+	case requested(s):
+		return begin(s, common.TriggerRequested, nextAttempt(last))
+	}
+
+	return retry(s, common.TriggerDeleted)
+}
+
+// absentDigest stands for the inputs of a deletion. They are not resolved
+// before it is known that a run is to be started, since what they refer to may
+// be gone. What a user can still change is the object.
+func absentDigest(generation int64) string {
+	return fmt.Sprintf("absent.%d", generation)
+}
+
+// failure says how the last apply failed and what happens next.
+func failure(s situation) error {
+	last := s.Recorded.LastApply
+
+	msg := &strings.Builder{}
+	fmt.Fprintf(msg, "%s run %s", last.State, verb(last.Result))
+
+	if r := s.Recorded.LastRun; r != nil && r.ID == last.ID {
+		if why := why(*r); why != "" {
+			fmt.Fprintf(msg, ": %s", why)
+		}
+	}
+
+	switch {
+	case exhausted(s):
+		fmt.Fprintf(msg, "; gave up after attempt %d of %d: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at", last.Attempts, s.RetryLimit)
+	case last.NextRetryTime != nil:
+		fmt.Fprintf(msg, "; attempt %d follows at %s", last.Attempts+1, last.NextRetryTime.UTC().Format(time.RFC3339))
+	}
+
+	return errors.New(msg.String())
+}
+
+func verb(p common.RunPhase) string {
+	switch p {
+	case common.PhaseTimedOut:
+		return "timed out"
+	case common.PhaseCanceled:
+		return "was canceled"
+	case common.PhaseInterrupted:
+		return "was interrupted"
+	case common.PhaseFailed, common.PhaseQueued, common.PhaseInstalling, common.PhaseRunning, common.PhaseSucceeded:
+	}
+
+	return "failed"
+}
+
+// why a run failed, in Ansible's words where there are any.
+func why(r common.Run) string {
+	if len(r.Failures) == 0 {
+		return r.Message
+	}
+
+	f := r.Failures[0]
+
+	msg := fmt.Sprintf("task %q on host %q: %s", f.Task, f.Host, f.Message)
+	if n := len(r.Failures) - 1; n > 0 {
+		msg += fmt.Sprintf(" (and %d more)", n)
+	}
+
+	return msg
+}
+
+// ready is the Ready condition that the situation calls for, given the one on
+// the object. It is True exactly when the inputs are those last applied and the
+// last apply did not fail.
+func ready(s situation, now xpv2.Condition) xpv2.Condition {
+	o, last := s.Recorded, s.Recorded.LastApply
+
+	switch {
+	case failed(last) && last.InputsDigest == s.Digest && last.State == common.StatePresent:
+		return common.RunFailed().WithMessage(whyNotReady(s))
+	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && !failed(last):
+		if last != nil && last.Result == "" && now.Type == xpv2.TypeReady {
+			return now
+		}
+
+		return xpv2.Available()
+	case o.AppliedDigest != "" && !s.Update && now.Type == xpv2.TypeReady:
+		return now
+	case s.Active != nil && !s.Active.Finished:
+		return common.Running()
+	case o.AppliedDigest == "" && last == nil:
+		return xpv2.Creating()
+	}
+
+	return common.InputsChanged()
+}
+
+func whyNotReady(s situation) string {
+	r := s.Recorded.LastRun
+	if r == nil || r.ID != s.Recorded.LastApply.ID {
+		return ""
+	}
+
+	return why(*r)
+}
+
+// rebaselined is the observation for digests as they are computed now. When
+// their key or schema was lost, an object whose generation was applied keeps
+// counting as applied, and one that failed keeps its attempts.
+func rebaselined(s situation, ready xpv2.Condition) common.AnsibleRunObservation {
+	o := s.Recorded
+	if ready.ObservedGeneration != s.Generation {
+		return o
+	}
+
+	applied := ready.Status == corev1.ConditionTrue
+	if applied && o.AppliedDigest != "" && !inputs.Comparable(o.AppliedDigest, s.Digest) {
+		o.AppliedDigest = s.Digest
+	}
+
+	a := o.LastApply
+	if a == nil || a.State != common.StatePresent || inputs.Comparable(a.InputsDigest, s.Digest) {
+		return o
+	}
+
+	if applied || ready.Reason == common.ReasonRunFailed {
+		a = a.DeepCopy()
+		a.InputsDigest = s.Digest
+		o.LastApply = a
+	}
+
+	return o
+}

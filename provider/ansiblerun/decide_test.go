@@ -1,0 +1,508 @@
+package ansiblerun
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Digests of the tests. Those of the same key are comparable.
+const (
+	digestA    = "v1.key.aaaa"
+	digestB    = "v1.key.bbbb"
+	digestLost = "v1.lost.aaaa"
+)
+
+// Times of the tests: a run ended at t0.
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) //nolint:gochecknoglobals // A constant, but for the language.
+
+func at(after time.Duration) *metav1.Time {
+	return &metav1.Time{Time: t0.Add(after)}
+}
+
+// An option changes a situation.
+type option func(*situation)
+
+// given is an object whose inputs were never applied, with all actions allowed,
+// a minute after t0.
+func given(os ...option) situation {
+	s := situation{
+		Policy:     common.ObserveAndDelete,
+		Create:     true,
+		Update:     true,
+		Generation: 3,
+		Digest:     digestA,
+		Poll:       10 * time.Minute,
+		Now:        t0.Add(time.Minute),
+	}
+
+	for _, o := range os {
+		o(&s)
+	}
+
+	return s
+}
+
+func applied(digest string) option {
+	return func(s *situation) {
+		s.Recorded.AppliedDigest = digest
+		s.Recorded.LastApply = &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)}
+	}
+}
+
+func lastFailed(state common.RunState, digest string, attempts int64, result common.RunPhase) option {
+	return func(s *situation) {
+		s.Recorded.LastApply = &common.Apply{ID: "2", State: state, InputsDigest: digest, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(2 * time.Minute)}
+		s.Recorded.LastRun = &common.Run{ID: "2", Phase: result, State: state, Failures: []common.Failure{{Task: "Install", Host: "db1", Message: "no space"}}}
+	}
+}
+
+func running(state common.RunState) option {
+	return func(s *situation) {
+		s.Active = &active{Mode: common.ModeApply, State: state}
+	}
+}
+
+func ended(state common.RunState) option {
+	return func(s *situation) {
+		s.Active = &active{Mode: common.ModeApply, State: state, Finished: true}
+	}
+}
+
+func absentSucceeded(s *situation) {
+	s.Recorded.LastApply = &common.Apply{ID: "3", State: common.StateAbsent, InputsDigest: absentDigest(3), Result: common.PhaseSucceeded, CompletionTime: at(0)}
+}
+
+func policy(p common.RunPolicy) option { return func(s *situation) { s.Policy = p } }
+func deleted(s *situation)             { s.Deleted = true; s.Digest = "" }
+func later(d time.Duration) option     { return func(s *situation) { s.Now = t0.Add(d) } }
+func limit(n int64) option             { return func(s *situation) { s.RetryLimit = n } }
+func allow(create, update bool) option {
+	return func(s *situation) { s.Create, s.Update = create, update }
+}
+
+func request(token, handled string) option {
+	return func(s *situation) { s.Request, s.Recorded.HandledRequest = token, handled }
+}
+
+func starts(state common.RunState, t common.RunTrigger, attempt int64) *start {
+	return &start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}
+}
+
+const retryMessage = `present run failed: task "Install" on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`
+
+func TestDecide(t *testing.T) {
+	present, absent := common.StatePresent, common.StateAbsent
+	exhaustedMessage := `present run failed: task "Install" on host "db1": no space; gave up after attempt 2 of 2: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at`
+
+	cases := map[string]struct {
+		reason string
+		s      situation
+		want   decision
+	}{
+		"NeverApplied": {
+			reason: "What was never applied should be created.",
+			s:      given(),
+			want:   decision{Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"NeverAppliedRunOnChange": {
+			reason: "RunOnChange should apply what was never applied.",
+			s:      given(policy(common.RunOnChange)),
+			want:   decision{Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"NeverAppliedOnlyUpdate": {
+			reason: "When only Update is allowed, the first apply should be an update of something that exists.",
+			s:      given(allow(false, true)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"NeverAppliedOnlyCreate": {
+			reason: "When only Create is allowed, the first apply should be allowed.",
+			s:      given(allow(true, false)),
+			want:   decision{Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"NeverAppliedOnlyObserve": {
+			reason: "When neither is allowed nothing should be started.",
+			s:      given(allow(false, false)),
+			want:   decision{Exists: true},
+		},
+		"FirstRunInProgress": {
+			reason: "A run in progress should be left alone.",
+			s:      given(running(present)),
+			want:   decision{Exists: true},
+		},
+		"ChangedWhileRunning": {
+			reason: "Changed inputs should wait for the run in progress.",
+			s:      given(applied(digestB), running(present)),
+			want:   decision{Exists: true},
+		},
+		"RequestedWhileRunning": {
+			reason: "A request should wait for the run in progress.",
+			s:      given(applied(digestA), running(present), request("now", "")),
+			want:   decision{Exists: true},
+		},
+		"EndedNotWritten": {
+			reason: "The result of a run should be written before anything else is started.",
+			s:      given(applied(digestB), ended(present)),
+			want:   decision{Exists: true, Until: t0.Add(time.Minute + soon)},
+		},
+		"FailedNotWritten": {
+			reason: "A failure should be reported with the result, even when the retry is due.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), ended(present), later(time.Hour)),
+			want:   decision{Exists: true, Until: t0.Add(time.Hour + soon), Failure: errors.New(retryMessage)},
+		},
+		"AppliedNotDue": {
+			reason: "What was applied should not be applied again before a poll interval has passed since its end.",
+			s:      given(applied(digestA)),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
+		"AppliedDue": {
+			reason: "ObserveAndDelete should apply again a poll interval after the end of the last run.",
+			s:      given(applied(digestA), later(10*time.Minute)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+		},
+		"AppliedDueNoUpdate": {
+			reason: "When Update is not allowed nothing should be applied again.",
+			s:      given(applied(digestA), later(time.Hour), allow(true, false)),
+			want:   decision{Exists: true},
+		},
+		"AppliedRunOnChange": {
+			reason: "RunOnChange should not run at a mere poll.",
+			s:      given(policy(common.RunOnChange), applied(digestA), later(time.Hour)),
+			want:   decision{Exists: true},
+		},
+		"Changed": {
+			reason: "Changed inputs should be applied at once.",
+			s:      given(applied(digestB)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"ChangedRunOnChange": {
+			reason: "RunOnChange should apply changed inputs at once.",
+			s:      given(policy(common.RunOnChange), applied(digestB)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"ChangedNoUpdate": {
+			reason: "When Update is not allowed changed inputs should not be applied.",
+			s:      given(applied(digestB), allow(true, false)),
+			want:   decision{Exists: true},
+		},
+		"Requested": {
+			reason: "A request should start a run that is not due.",
+			s:      given(applied(digestA), request("now", "before")),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerRequested, 1)},
+		},
+		"RequestedRunOnChange": {
+			reason: "A request should start a run under every policy.",
+			s:      given(policy(common.RunOnChange), applied(digestA), request("now", "")),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerRequested, 1)},
+		},
+		"RequestHandled": {
+			reason: "A request that was answered should not start another run.",
+			s:      given(policy(common.RunOnChange), applied(digestA), request("now", "now")),
+			want:   decision{Exists: true},
+		},
+		"FailedBackingOff": {
+			reason: "An early retry should be refused, and the failure reported.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed)),
+			want:   decision{Failure: errors.New(retryMessage), Until: t0.Add(2 * time.Minute)},
+		},
+		"FailedDue": {
+			reason: "A failed run should be retried when its back-off is over.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(2*time.Minute)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
+		},
+		"FailedRunOnChange": {
+			reason: "RunOnChange should retry what failed.",
+			s:      given(policy(common.RunOnChange), applied(digestA), lastFailed(present, digestA, 4, common.PhaseTimedOut), later(2*time.Minute)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerRetry, 5)},
+		},
+		"FailedChanged": {
+			reason: "Changed inputs should be tried at once after a failure, and counted from one.",
+			s:      given(lastFailed(present, digestB, 4, common.PhaseFailed)),
+			want:   decision{Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"FailedRequested": {
+			reason: "A request should not wait for the back-off.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), request("now", "")),
+			want:   decision{Start: starts(present, common.TriggerRequested, 2)},
+		},
+		"FailedRevertedToApplied": {
+			reason: "Going back to inputs that were applied before other inputs failed should apply them again.",
+			s:      given(applied(digestA), lastFailed(present, digestB, 1, common.PhaseFailed)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"Exhausted": {
+			reason: "After the last attempt nothing should be started, whatever the time.",
+			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(2), later(time.Hour)),
+			want:   decision{Failure: errors.New(exhaustedMessage)},
+		},
+		"ExhaustedChanged": {
+			reason: "Changed inputs should start again after the last attempt.",
+			s:      given(lastFailed(present, digestB, 2, common.PhaseFailed), limit(2)),
+			want:   decision{Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"ExhaustedRequested": {
+			reason: "A request should start again after the last attempt.",
+			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(2), request("now", "")),
+			want:   decision{Start: starts(present, common.TriggerRequested, 3)},
+		},
+		"Interrupted": {
+			reason: "An interrupted run should be retried like one that failed.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseInterrupted), later(2*time.Minute)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
+		},
+		"DeletedNeverBegun": {
+			reason: "What was never begun should be gone at once.",
+			s:      given(deleted),
+			want:   decision{},
+		},
+		"DeletedMaybeBegun": {
+			reason: "What may have been begun should be removed.",
+			s:      given(deleted, func(s *situation) { s.Begun = true }),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedApplied": {
+			reason: "What was applied should be removed.",
+			s:      given(applied(digestA), deleted),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedFailed": {
+			reason: "What an apply failed with should be removed at once, and attempts counted from one.",
+			s:      given(lastFailed(present, digestA, 7, common.PhaseFailed), deleted, limit(2)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedWhileRunning": {
+			reason: "A present run in progress should be canceled first.",
+			s:      given(applied(digestA), running(present), deleted),
+			want:   decision{Exists: true, Cancel: true},
+		},
+		"DeletedCanceledNotWritten": {
+			reason: "The result of the canceled run should be written before the next is started.",
+			s:      given(applied(digestA), ended(present), deleted),
+			want:   decision{Exists: true, Until: t0.Add(time.Minute + soon)},
+		},
+		"Deleting": {
+			reason: "An absent run in progress should be left alone.",
+			s:      given(applied(digestA), running(absent), deleted),
+			want:   decision{Exists: true},
+		},
+		"DeletingEndedNotWritten": {
+			reason: "The object should stay until the result of its absent run was written.",
+			s:      given(absentSucceeded, ended(absent), deleted),
+			want:   decision{Exists: true, Until: t0.Add(time.Minute + soon)},
+		},
+		"DeletingSucceeded": {
+			reason: "The object should go after its absent run succeeded.",
+			s:      given(absentSucceeded, deleted),
+			want:   decision{},
+		},
+		"DeletingSucceededRequested": {
+			reason: "A request should not keep an object whose absent run succeeded.",
+			s:      given(absentSucceeded, deleted, request("now", "")),
+			want:   decision{},
+		},
+		"DeletingFailedBackingOff": {
+			reason: "An absent run that failed should keep the object and be reported.",
+			s:      given(lastFailed(absent, absentDigest(3), 1, common.PhaseFailed), deleted),
+			want: decision{
+				Exists:  true,
+				Until:   t0.Add(2 * time.Minute),
+				Failure: errors.New(`absent run failed: task "Install" on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`),
+			},
+		},
+		"DeletingFailedDue": {
+			reason: "An absent run that failed should be retried when its back-off is over.",
+			s:      given(lastFailed(absent, absentDigest(3), 1, common.PhaseFailed), deleted, later(2*time.Minute)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 2)},
+		},
+		"DeletingFailedChanged": {
+			reason: "A changed spec should be tried at once.",
+			s:      given(lastFailed(absent, absentDigest(2), 5, common.PhaseFailed), deleted, limit(5)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletingFailedRequested": {
+			reason: "A request should start the next attempt at once.",
+			s:      given(lastFailed(absent, absentDigest(3), 5, common.PhaseFailed), deleted, limit(5), request("now", "")),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerRequested, 6)},
+		},
+		"DeletingInterrupted": {
+			reason: "An absent run that was interrupted should be retried.",
+			s:      given(lastFailed(absent, absentDigest(3), 1, common.PhaseInterrupted), deleted, later(time.Hour)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 2)},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := decide(tc.s)
+			if diff := cmp.Diff(tc.want, got, test.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\ndecide(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReady(t *testing.T) {
+	was := xpv2.Available()
+
+	cases := map[string]struct {
+		reason string
+		s      situation
+		was    xpv2.Condition
+		want   xpv2.Condition
+	}{
+		"New": {
+			reason: "What was never applied should be creating.",
+			s:      given(),
+			want:   xpv2.Creating(),
+		},
+		"Running": {
+			reason: "New inputs that are being applied are not ready.",
+			s:      given(running(common.StatePresent)),
+			want:   common.Running(),
+		},
+		"Applied": {
+			reason: "Inputs that were applied should be ready.",
+			s:      given(applied(digestA)),
+			want:   xpv2.Available(),
+		},
+		"Changed": {
+			reason: "Inputs that differ from those applied are not ready.",
+			s:      given(applied(digestB)),
+			was:    was,
+			want:   common.InputsChanged(),
+		},
+		"ChangedNoUpdate": {
+			reason: "Where updating is not allowed Ready should stay.",
+			s:      given(applied(digestB), allow(true, false)),
+			was:    was,
+			want:   was,
+		},
+		"Periodic": {
+			reason: "A periodic run in progress should leave Ready as it is.",
+			s: given(applied(digestA), running(common.StatePresent), func(s *situation) {
+				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA}
+			}),
+			was:  was,
+			want: was,
+		},
+		"PeriodicAfterFailure": {
+			reason: "A retry in progress should leave Ready as it is.",
+			s: given(applied(digestA), running(common.StatePresent), func(s *situation) {
+				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA}
+			}),
+			was:  common.RunFailed(),
+			want: common.RunFailed(),
+		},
+		"Failed": {
+			reason: "A failed apply is not ready, and says why.",
+			s:      given(applied(digestA), lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed)),
+			was:    was,
+			want:   common.RunFailed().WithMessage(`task "Install" on host "db1": no space`),
+		},
+		"FailedReverted": {
+			reason: "Going back to inputs that were applied before other inputs failed is not ready until they were applied again.",
+			s:      given(applied(digestA), lastFailed(common.StatePresent, digestB, 1, common.PhaseFailed)),
+			was:    common.RunFailed(),
+			want:   common.InputsChanged(),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ready(tc.s, tc.was)
+			if diff := cmp.Diff(tc.want, got, test.EquateConditions()); diff != "" {
+				t.Errorf("\n%s\nready(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRebaselined(t *testing.T) {
+	readyAt := func(generation int64) xpv2.Condition { return xpv2.Available().WithObservedGeneration(generation) }
+
+	cases := map[string]struct {
+		reason      string
+		s           situation
+		ready       xpv2.Condition
+		wantApplied string
+		wantLast    string
+	}{
+		"Comparable": {
+			reason:      "Digests of the same key should be left alone.",
+			s:           given(applied(digestB)),
+			ready:       readyAt(3),
+			wantApplied: digestB,
+			wantLast:    digestB,
+		},
+		"KeyLost": {
+			reason:      "An object whose generation was applied should count as applied when the key was lost.",
+			s:           given(applied(digestLost)),
+			ready:       readyAt(3),
+			wantApplied: digestA,
+			wantLast:    digestA,
+		},
+		"KeyLostSpecChanged": {
+			reason:      "An object whose spec was changed since should be applied.",
+			s:           given(applied(digestLost)),
+			ready:       readyAt(2),
+			wantApplied: digestLost,
+			wantLast:    digestLost,
+		},
+		"KeyLostNotReady": {
+			reason:      "An object whose inputs were not applied should be applied.",
+			s:           given(applied(digestLost)),
+			ready:       common.InputsChanged().WithObservedGeneration(3),
+			wantApplied: digestLost,
+			wantLast:    digestLost,
+		},
+		"KeyLostFailed": {
+			reason:      "An object that failed should keep its attempts.",
+			s:           given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)),
+			ready:       common.RunFailed().WithObservedGeneration(3),
+			wantApplied: "",
+			wantLast:    digestA,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := rebaselined(tc.s, tc.ready)
+			if diff := cmp.Diff(tc.wantApplied, got.AppliedDigest); diff != "" {
+				t.Errorf("\n%s\nrebaselined(...): -want applied, +got applied:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.wantLast, got.LastApply.InputsDigest); diff != "" {
+				t.Errorf("\n%s\nrebaselined(...): -want last, +got last:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		attempts int64
+		want     time.Duration
+	}{
+		"None":  {reason: "A run that did not count should be tried again soon.", attempts: 0, want: 5 * time.Second},
+		"First": {reason: "The first pause should be short.", attempts: 1, want: 5 * time.Second},
+		"Third": {reason: "Pauses should double.", attempts: 3, want: 20 * time.Second},
+		"Many":  {reason: "Pauses should be capped, without overflow.", attempts: 1 << 40, want: 10 * time.Minute},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := backoff(tc.attempts); got != tc.want {
+				t.Errorf("\n%s\nbackoff(%d): want %s, got %s", tc.reason, tc.attempts, tc.want, got)
+			}
+		})
+	}
+}

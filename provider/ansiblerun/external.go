@@ -1,0 +1,284 @@
+package ansiblerun
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// external is one reconcile of one AnsibleRun.
+type external struct {
+	*connector
+
+	inputs   inputs.Inputs
+	err      error
+	decision decision
+}
+
+// Observe brings the status up to date with what the pool knows, and decides
+// what is to be done. It changes nothing but the object in memory.
+func (e *external) Observe(_ context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
+	active := e.observe(run)
+
+	s, err := e.situation(run, active)
+	if err != nil {
+		return managed.ExternalObservation{}, e.mistaken(run, err)
+	}
+
+	if !s.Deleted {
+		s.Recorded = rebaselined(s, run.GetCondition(xpv2.TypeReady))
+		*run.Observation() = s.Recorded
+		run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+	}
+
+	e.decision = decide(s)
+	e.polls.set(run.GetUID(), e.decision.Until)
+	e.wakeAt(run, e.decision.Until)
+
+	if e.decision.Failure != nil && !s.Deleted {
+		return managed.ExternalObservation{}, e.decision.Failure
+	}
+
+	return managed.ExternalObservation{
+		ResourceExists:   e.decision.Exists,
+		ResourceUpToDate: e.decision.Start == nil,
+	}, nil
+}
+
+// observe folds what the pool knows into the observation. The pool forgets a
+// finished run once the object that was read back carries it.
+func (e *external) observe(run common.AnsibleRun) *active {
+	o := run.Observation()
+
+	if r := o.LastRun; r != nil && r.Phase.Finished() {
+		e.pool.Forget(run.GetUID(), r.ID)
+	}
+
+	report, known := e.pool.Report(run.GetUID())
+	if !known {
+		interrupt(o, e.now())
+		return nil
+	}
+
+	record(o, report)
+
+	return &active{Mode: report.Run.Mode, State: report.Run.State, Finished: report.Run.Phase.Finished()}
+}
+
+func (e *external) situation(run common.AnsibleRun, a *active) (situation, error) {
+	p := run.Parameters()
+
+	s := situation{
+		Deleted:    meta.WasDeleted(run),
+		Generation: run.GetGeneration(),
+		Begun:      begun(run),
+		Recorded:   *run.Observation(),
+		Active:     a,
+		Poll:       e.polls.interval(run),
+		Now:        e.now(),
+	}
+
+	if p.RetryLimit != nil {
+		s.RetryLimit = int64(*p.RetryLimit)
+	}
+
+	s.Create = may(run, xpv2.ManagementActionCreate)
+	s.Update = may(run, xpv2.ManagementActionUpdate)
+	s.Request, _ = meta.GetReconcileRequest(run)
+
+	if s.Deleted {
+		return s, nil
+	}
+
+	if e.err != nil {
+		return s, e.err
+	}
+
+	policy, err := policyOf(run)
+	if err != nil {
+		return s, err
+	}
+
+	if err := unsupported(run, policy); err != nil {
+		return s, err
+	}
+
+	s.Policy = policy
+	s.Digest, err = e.digest(known(run.Observation()))
+
+	return s, err
+}
+
+// mistaken reports inputs that cannot be run. An object whose spec was changed
+// since it became ready is not ready any more.
+func (e *external) mistaken(run common.AnsibleRun, err error) error {
+	was := run.GetCondition(xpv2.TypeReady)
+	if was.ObservedGeneration != run.GetGeneration() {
+		run.SetConditions(common.InputsChanged().WithObservedGeneration(run.GetGeneration()))
+	}
+
+	return err
+}
+
+// Create applies the content for the first time.
+func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
+	return managed.ExternalCreation{}, e.apply(run)
+}
+
+// Update applies the content again.
+func (e *external) Update(_ context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
+	return managed.ExternalUpdate{}, e.apply(run)
+}
+
+// Delete runs the content with state absent.
+func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
+	d := e.decision
+
+	if d.Cancel {
+		e.pool.Cancel(run.GetUID())
+	}
+
+	if d.Failure != nil {
+		return managed.ExternalDelete{}, d.Failure
+	}
+
+	if d.Start == nil {
+		return managed.ExternalDelete{}, nil
+	}
+
+	in, err := e.resolver.Resolve(ctx, run)
+	if err != nil {
+		run.SetConditions(common.CannotDelete(err).WithObservedGeneration(run.GetGeneration()))
+		return managed.ExternalDelete{}, err
+	}
+
+	e.inputs = in
+
+	if run.GetCondition(common.TypeDeletable).Status == corev1.ConditionFalse {
+		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
+	}
+
+	return managed.ExternalDelete{}, e.apply(run)
+}
+
+// Disconnect does nothing: there is no connection.
+func (e *external) Disconnect(context.Context) error { return nil }
+
+// apply submits the run that was decided on, and shows it in the status.
+func (e *external) apply(run common.AnsibleRun) error {
+	st := e.decision.Start
+	if st == nil {
+		return nil
+	}
+
+	j := e.job(run, *st)
+	name := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
+
+	if err := e.pool.Submit(j, func() { e.wake(name) }); err != nil {
+		return errors.Wrap(err, "cannot start a run")
+	}
+
+	e.observe(run)
+
+	return nil
+}
+
+func (e *external) job(run common.AnsibleRun, st start) job.Job {
+	request, _ := meta.GetReconcileRequest(run)
+
+	j := job.Job{
+		ID:      e.newID(),
+		Mode:    st.Mode,
+		State:   st.State,
+		Trigger: st.Trigger,
+		Attempt: st.Attempt,
+		Request: request,
+		Object: runner.Object{
+			Name:        run.GetName(),
+			Namespace:   run.GetNamespace(),
+			UID:         run.GetUID(),
+			Generation:  run.GetGeneration(),
+			Labels:      run.GetLabels(),
+			Annotations: run.GetAnnotations(),
+		},
+		Inputs:  e.inputs,
+		Known:   known(run.Observation()),
+		Timeout: e.timeout,
+	}
+
+	if t := run.Parameters().Timeout; t != nil {
+		j.Timeout = t.Duration
+	}
+
+	j.Digest = func(set content.Set) string {
+		if st.State == common.StateAbsent {
+			return absentDigest(run.GetGeneration())
+		}
+
+		// It was computed before, or there would be no job.
+		digest, _ := e.digest(set)
+
+		return digest
+	}
+
+	return j
+}
+
+func (e *external) digest(set content.Set) (string, error) {
+	return e.inputs.Digest(e.key, set.Collections, set.Roles)
+}
+
+// wakeAt wakes the object at a time where the reconciler would not: errors and
+// deletions requeue it at other times.
+func (e *external) wakeAt(run common.AnsibleRun, at time.Time) {
+	if at.IsZero() || e.decision.Failure == nil && !meta.WasDeleted(run) {
+		return
+	}
+
+	name := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
+	e.polls.wakeAt(run.GetUID(), at.Sub(e.now()), func() { e.wake(name) })
+}
+
+// known is the content that was resolved for the object before.
+func known(o *common.AnsibleRunObservation) content.Set {
+	if o.Content == nil {
+		return content.Set{}
+	}
+
+	return content.Set{Digest: o.Content.Digest, Collections: o.Content.Collections, Roles: o.Content.Roles}
+}
+
+// begun is true when the object was about to be created once. That is noted
+// before a run is started; a run that was started is noted a little later.
+func begun(run common.AnsibleRun) bool {
+	return !meta.GetExternalCreatePending(run).IsZero()
+}
+
+// may is true when the management policies allow an action.
+func may(run common.AnsibleRun, a xpv2.ManagementAction) bool {
+	policies := run.GetManagementPolicies()
+	if len(policies) == 0 {
+		return true
+	}
+
+	for _, p := range policies {
+		if p == a || p == xpv2.ManagementActionAll {
+			return true
+		}
+	}
+
+	return false
+}

@@ -1,0 +1,88 @@
+package ansiblerun
+
+import (
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// Every poll interval is longer or shorter by up to this share of it, so that
+// objects that were created together are not polled together for ever.
+const jitter = 0.1
+
+// polls remember when the objects are to be looked at again.
+type polls struct {
+	poll, least time.Duration
+
+	mu     sync.Mutex
+	until  map[types.UID]time.Time
+	timers map[types.UID]*time.Timer
+}
+
+func newPolls(poll, least time.Duration) *polls {
+	return &polls{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}}
+}
+
+// interval between the end of a run of an object and its next periodic run. It
+// stays the same for an object, so that what is due does not depend on when
+// somebody looks.
+func (p *polls) interval(o resource.Object) time.Duration {
+	d := p.poll
+	if asked, ok := meta.GetPollInterval(o); ok {
+		d = max(asked, p.least)
+	}
+
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(o.GetUID()))
+	share := float64(h.Sum32())/float64(1<<32)*2 - 1
+
+	return d + time.Duration(share*jitter*float64(d))
+}
+
+// set when an object is to be looked at again; the zero time means after its
+// poll interval.
+func (p *polls) set(uid types.UID, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if t, ok := p.timers[uid]; ok {
+		t.Stop()
+		delete(p.timers, uid)
+	}
+
+	if until.IsZero() {
+		delete(p.until, uid)
+		return
+	}
+
+	p.until[uid] = until
+}
+
+// wakeAt calls wake after a while, unless the object is looked at before.
+func (p *polls) wakeAt(uid types.UID, after time.Duration, wake func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.timers[uid] = time.AfterFunc(after, wake)
+}
+
+// after is how long to wait before an object is looked at again: a hook of the
+// managed resource reconciler.
+func (p *polls) after(mg resource.Managed, _ time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	until := p.until[mg.GetUID()]
+	delete(p.until, mg.GetUID())
+
+	if until.IsZero() {
+		return p.interval(mg)
+	}
+
+	return max(time.Until(until), time.Second)
+}

@@ -1,0 +1,108 @@
+package ansiblerun
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// Back-off between attempts for the same inputs.
+const (
+	firstBackoff = 5 * time.Second
+	lastBackoff  = 10 * time.Minute
+)
+
+// backoff after the given number of attempts.
+func backoff(attempts int64) time.Duration {
+	d := firstBackoff
+	for range attempts - 1 {
+		d = min(2*d, lastBackoff)
+		if d == lastBackoff {
+			break
+		}
+	}
+
+	return d
+}
+
+// record what the pool knows of a run. It may be called any number of times
+// with the same or a later report.
+func record(o *common.AnsibleRunObservation, r job.Report) {
+	run := r.Run
+	o.LastRun = &run
+
+	if r.Content != nil {
+		o.Content = r.Content
+	}
+
+	if run.Phase.Finished() && r.Request != "" {
+		o.HandledRequest = r.Request
+	}
+
+	if run.Mode != common.ModeApply {
+		return
+	}
+
+	o.LastApply = &common.Apply{
+		ID:           run.ID,
+		State:        run.State,
+		InputsDigest: r.InputsDigest,
+		Attempts:     r.Attempt,
+	}
+
+	if run.Phase.Finished() {
+		finish(o, run.Phase, run.CompletionTime)
+	}
+
+	if run.Phase == common.PhaseSucceeded && run.State == common.StatePresent {
+		o.AppliedDigest = r.InputsDigest
+		o.Outputs = r.Outputs
+		o.Drift = nil
+	}
+}
+
+// finish the last apply.
+func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
+	a := o.LastApply
+	a.Result = result
+	a.CompletionTime = at
+
+	if result == common.PhaseSucceeded || at == nil {
+		return
+	}
+
+	if !counts(o.LastRun) {
+		a.Attempts--
+	}
+
+	next := metav1.NewTime(at.Add(backoff(a.Attempts)))
+	a.NextRetryTime = &next
+}
+
+// counts is true for a run that counts as an attempt: one that had begun.
+func counts(r *common.Run) bool {
+	return r.StartTime != nil
+}
+
+// interrupt a run that the object says is in progress, of which nobody knows
+// any more.
+func interrupt(o *common.AnsibleRunObservation, now time.Time) {
+	r := o.LastRun
+	if r == nil || r.Phase.Finished() {
+		return
+	}
+
+	at := metav1.NewTime(now.Truncate(time.Second))
+	r.Phase = common.PhaseInterrupted
+	r.Reason = job.ReasonProviderEnded
+	r.Message = "the provider ended while the run was in progress"
+	r.CurrentTask = ""
+	r.CompletionTime = &at
+
+	if a := o.LastApply; a != nil && a.ID == r.ID && a.Result == "" {
+		finish(o, common.PhaseInterrupted, &at)
+	}
+}

@@ -1,0 +1,158 @@
+// Package ansiblerun takes AnsibleRuns of both groups through the lifecycle of
+// a managed resource. Reconciles read, decide, submit and report; runs happen
+// in a pool.
+package ansiblerun
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// Options of the reconcilers.
+type Options struct {
+	controller.Options
+
+	// Resolver of inputs.
+	Resolver Resolver
+	// Tracker of the use of configurations.
+	Tracker Tracker
+	// Pool that carries out runs.
+	Pool Pool
+	// Key of the digests.
+	Key []byte
+	// Timeout of one run, unless the object has its own; 0 means none.
+	Timeout time.Duration
+	// MinPollInterval is the shortest poll interval that an object may ask for.
+	MinPollInterval time.Duration
+}
+
+// A Kind of AnsibleRun.
+type Kind struct {
+	schema.GroupVersionKind
+
+	object resource.Managed
+	list   resource.ManagedList
+}
+
+// Kinds of AnsibleRun: one for each group.
+func Kinds() []Kind {
+	return []Kind{
+		{clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, &clusterv1alpha1.AnsibleRunList{}},
+		{namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, &namespacedv1alpha1.AnsibleRunList{}},
+	}
+}
+
+// Setup the reconciler of a kind.
+func Setup(mgr ctrl.Manager, k Kind, o Options) error {
+	name := managed.ControllerName(k.GroupKind().String())
+	q := &queue{}
+	p := newPolls(o.PollInterval, o.MinPollInterval)
+
+	c := &connector{
+		resolver: o.Resolver,
+		tracker:  o.Tracker,
+		pool:     o.Pool,
+		key:      o.Key,
+		timeout:  o.Timeout,
+		polls:    p,
+		wake:     q.wake,
+		now:      time.Now,
+		newID:    func() string { return string(uuid.NewUUID()) },
+	}
+
+	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), options(mgr, name, c, p, o)...)
+
+	if err := recordState(mgr, k, o); err != nil {
+		return err
+	}
+
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(o.ForControllerRuntime()).
+		WithEventFilter(resource.DesiredStateChanged()).
+		For(k.object).
+		WatchesRawSource(source.Func(q.start)).
+		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
+}
+
+func options(mgr ctrl.Manager, name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {
+	opts := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector[common.AnsibleRun](c),
+		managed.WithDeterministicExternalName(true),
+		managed.WithCreationGracePeriod(0),
+		managed.WithPollInterval(o.PollInterval),
+		managed.WithMinPollInterval(o.MinPollInterval),
+		managed.WithPollIntervalHook(p.after),
+		managed.WithManagementPolicies(),
+		managed.WithLogger(o.Logger.WithValues("controller", name)),
+		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+	}
+
+	if o.MetricOptions != nil {
+		opts = append(opts, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
+	}
+
+	if o.Features.Enabled(feature.EnableAlphaChangeLogs) {
+		opts = append(opts, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
+	}
+
+	return opts
+}
+
+func recordState(mgr ctrl.Manager, k Kind, o Options) error {
+	if o.MetricOptions == nil || o.MetricOptions.MRStateMetrics == nil {
+		return nil
+	}
+
+	r := statemetrics.NewMRStateRecorder(mgr.GetClient(), o.Logger, o.MetricOptions.MRStateMetrics, k.list, o.MetricOptions.PollStateMetricInterval)
+
+	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
+}
+
+// A queue wakes objects.
+type queue struct {
+	mu sync.Mutex
+	q  workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// start is called by the controller with its queue.
+func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	q.q = wq
+
+	return nil
+}
+
+// wake an object. It does not block.
+func (q *queue) wake(name types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	if q.q != nil {
+		q.q.Add(reconcile.Request{NamespacedName: name})
+	}
+}

@@ -1,0 +1,81 @@
+// Package job carries out one run: it installs the content and executes it.
+package job
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// A Job is a run to carry out.
+type Job struct {
+	// ID of the run, unique.
+	ID string
+	// Mode, State and Trigger of the run.
+	Mode    common.RunMode
+	State   common.RunState
+	Trigger common.RunTrigger
+	// Attempt for these inputs, from 1.
+	Attempt int64
+	// Request is the token of crossplane.io/reconcile-requested-at that the run
+	// answers; empty when there is none.
+	Request string
+	// Object that the run belongs to.
+	Object runner.Object
+	// Inputs of the run.
+	Inputs inputs.Inputs
+	// Digest identifies the inputs together with the content that was resolved
+	// for them.
+	Digest func(content.Set) string
+	// Known is the content that was resolved for the object before.
+	Known content.Set
+	// Timeout of the execution; 0 means none.
+	Timeout time.Duration
+}
+
+// UID of the object that the job belongs to.
+func (j Job) UID() types.UID { return j.Object.UID }
+
+// Urgent jobs go before periodic ones: somebody waits for them.
+func (j Job) Urgent() bool { return j.Trigger != common.TriggerDrift }
+
+// A Report is what is known of a job.
+type Report struct {
+	// Run as it is shown in the status.
+	Run common.Run
+	// InputsDigest identifies the inputs of the run.
+	InputsDigest string
+	// Attempt for these inputs, from 1.
+	Attempt int64
+	// Request that the run answers.
+	Request string
+	// Content that the run uses, once it is installed.
+	Content *common.Content
+	// Changed tasks, the first 20.
+	Changed []common.DriftTask
+	// Outputs that the content published.
+	Outputs *apiextensionsv1.JSON
+}
+
+// NewReport of a job that waits for its turn.
+func NewReport(j Job) Report {
+	return Report{
+		Run: common.Run{
+			ID:      j.ID,
+			Mode:    j.Mode,
+			State:   j.State,
+			Trigger: j.Trigger,
+			Phase:   common.PhaseQueued,
+		},
+		InputsDigest: j.Digest(j.Known),
+		Attempt:      j.Attempt,
+		Request:      j.Request,
+	}
+}

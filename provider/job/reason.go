@@ -1,0 +1,15 @@
+package job
+
+// Reasons of runs that did not end by themselves, beside those of the runner.
+const (
+	// ReasonNotStarted means that the run was not wanted any more before it
+	// began.
+	ReasonNotStarted = "NotStarted"
+	// ReasonProviderEnded means that the provider ended in the middle.
+	ReasonProviderEnded = "ProviderEnded"
+	// ReasonInstallFailed means that the content could not be installed.
+	ReasonInstallFailed = "InstallFailed"
+	// ReasonInternal means that the provider itself is at fault, or the machine
+	// that it runs on.
+	ReasonInternal = "Internal"
+)

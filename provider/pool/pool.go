@@ -1,0 +1,299 @@
+// Package pool carries out jobs, a bounded number at a time and never two of
+// one object.
+package pool
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// Errors of Submit.
+var (
+	// ErrBusy means that the pool still knows an earlier job of the object.
+	ErrBusy = errors.New("an earlier run of this object has not been recorded yet")
+	// ErrStopped means that the pool takes no more jobs.
+	ErrStopped = errors.New("the provider is stopping")
+)
+
+// One in so many jobs is taken from those that can wait, so that they do not
+// wait for ever.
+const fairness = 4
+
+// An Executor carries out one job. It calls progress with what is known so
+// far, and returns what is known at the end. It returns soon after its context
+// is done, with nothing of the job left running.
+type Executor interface {
+	Execute(ctx context.Context, j job.Job, progress func(job.Report)) job.Report
+}
+
+// An ExecutorFn is a function that carries out one job.
+type ExecutorFn func(ctx context.Context, j job.Job, progress func(job.Report)) job.Report
+
+// Execute a job.
+func (fn ExecutorFn) Execute(ctx context.Context, j job.Job, progress func(job.Report)) job.Report {
+	return fn(ctx, j, progress)
+}
+
+// A Pool carries out jobs. It remembers the report of each until it is told to
+// forget it.
+type Pool struct {
+	executor Executor
+	limit    int
+	now      func() time.Time
+
+	mu      sync.Mutex
+	stopped bool
+	entries map[types.UID]*entry
+	urgent  []*entry
+	patient []*entry
+	running int
+	taken   int
+	idle    chan struct{}
+}
+
+// An entry is a job that the pool knows.
+type entry struct {
+	job    job.Job
+	report job.Report
+	wake   func()
+	cancel context.CancelFunc
+	pace   pace
+}
+
+// New returns a pool that carries out at most limit jobs at a time.
+func New(limit int, e Executor) *Pool {
+	idle := make(chan struct{})
+	close(idle)
+
+	return &Pool{executor: e, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, idle: idle}
+}
+
+// Submit a job. It waits for its turn, urgent ones first. Wake is called
+// whenever there is something new to report, and must not block.
+func (p *Pool) Submit(j job.Job, wake func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.stopped {
+		return ErrStopped
+	}
+
+	if _, known := p.entries[j.UID()]; known {
+		return ErrBusy
+	}
+
+	e := &entry{job: j, report: job.NewReport(j), wake: wake}
+	p.entries[j.UID()] = e
+
+	if j.Urgent() {
+		p.urgent = append(p.urgent, e)
+	} else {
+		p.patient = append(p.patient, e)
+	}
+
+	p.dispatch()
+
+	return nil
+}
+
+// Report what is known of the job of an object.
+func (p *Pool) Report(uid types.UID) (job.Report, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[uid]
+	if !known {
+		return job.Report{}, false
+	}
+
+	return e.report, true
+}
+
+// Forget the finished run of an object. It does nothing when the pool knows
+// another run, or when the run has not finished.
+func (p *Pool) Forget(uid types.UID, runID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[uid]
+	if known && e.report.Run.ID == runID && e.report.Run.Phase.Finished() {
+		delete(p.entries, uid)
+	}
+}
+
+// Cancel the job of an object. It is over only when its report says so.
+func (p *Pool) Cancel(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[uid]
+	if !known || e.report.Run.Phase.Finished() {
+		return
+	}
+
+	if e.cancel != nil {
+		e.cancel()
+		return
+	}
+
+	p.unqueue(e)
+	p.discard(e, "it was canceled before it began")
+}
+
+// Stop taking jobs, discard those that have not begun, and wait for the rest.
+// When the context is done the rest is canceled, and awaited still.
+func (p *Pool) Stop(ctx context.Context) {
+	idle := p.refuse()
+
+	select {
+	case <-idle:
+		return
+	case <-ctx.Done():
+	}
+
+	p.mu.Lock()
+	for _, e := range p.entries {
+		if e.cancel != nil {
+			e.cancel()
+		}
+	}
+	p.mu.Unlock()
+
+	<-idle
+}
+
+// Unrecorded is the number of jobs that are running, or whose reports were not
+// forgotten yet.
+func (p *Pool) Unrecorded() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return len(p.entries)
+}
+
+func (p *Pool) refuse() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.stopped = true
+
+	for _, e := range append(p.urgent, p.patient...) {
+		p.discard(e, "the provider was stopped before it began")
+	}
+
+	p.urgent, p.patient = nil, nil
+
+	return p.idle
+}
+
+func (p *Pool) discard(e *entry, why string) {
+	now := metav1.NewTime(p.now())
+	e.report.Run.Phase = common.PhaseCanceled
+	e.report.Run.Reason = job.ReasonNotStarted
+	e.report.Run.Message = why
+	e.report.Run.CompletionTime = &now
+	e.job = job.Job{}
+	e.wake()
+}
+
+func (p *Pool) unqueue(e *entry) {
+	p.urgent = without(p.urgent, e)
+	p.patient = without(p.patient, e)
+}
+
+func without(es []*entry, drop *entry) []*entry {
+	kept := es[:0]
+
+	for _, e := range es {
+		if e != drop {
+			kept = append(kept, e)
+		}
+	}
+
+	return kept
+}
+
+// dispatch starts as many jobs as there are free places.
+func (p *Pool) dispatch() {
+	for p.running < p.limit {
+		e := p.next()
+		if e == nil {
+			return
+		}
+
+		ctx, cancel := context.WithCancel(context.Background())
+		e.cancel = cancel
+
+		if p.running == 0 {
+			p.idle = make(chan struct{})
+		}
+
+		p.running++
+
+		go p.carryOut(ctx, e)
+	}
+}
+
+// next takes the next job: an urgent one, but now and then one that can wait.
+func (p *Pool) next() *entry {
+	first, second := &p.urgent, &p.patient
+	if p.taken%fairness == fairness-1 {
+		first, second = second, first
+	}
+
+	for _, q := range []*[]*entry{first, second} {
+		if len(*q) == 0 {
+			continue
+		}
+
+		e := (*q)[0]
+		*q = (*q)[1:]
+		p.taken++
+
+		return e
+	}
+
+	return nil
+}
+
+func (p *Pool) carryOut(ctx context.Context, e *entry) {
+	report := p.executor.Execute(ctx, e.job, func(r job.Report) { p.progress(e, r) })
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e.cancel()
+	e.report = report
+	// The inputs hold secrets. They are not needed any more.
+	e.job = job.Job{}
+
+	e.wake()
+
+	p.running--
+	p.dispatch()
+
+	if p.running == 0 {
+		close(p.idle)
+	}
+}
+
+func (p *Pool) progress(e *entry, r job.Report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	began := e.report.Run.Phase != r.Run.Phase
+	e.report = r
+
+	if e.pace.due(p.now(), began) {
+		e.wake()
+	}
+}
