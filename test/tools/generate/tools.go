@@ -1,9 +1,6 @@
 //go:build tools
 
-// Package tools pins the code generators.
+// Package tools pins the code generator.
 package tools
 
-import (
-	_ "github.com/crossplane/crossplane-tools/cmd/angryjet"
-	_ "sigs.k8s.io/controller-tools/cmd/controller-gen"
-)
+import _ "sigs.k8s.io/controller-tools/cmd/controller-gen"
