@@ -1,0 +1,88 @@
+# Everything that is built or fetched for development is kept below .cache.
+BIN   := .cache/bin
+CRDS  := .cache/crds
+VENV  := .cache/venv
+STACK := go run ./test/stack
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
+RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # It needs a C compiler.
+
+# A tool is built in the module that pins it: tool,module,package[,flags of the linker]
+tool = CGO_ENABLED=0 go build -C test/tools/$1 -trimpath -ldflags '-s -w $3' -o $(CURDIR)/$@ $2 && touch $@
+# The version of a module that is pinned there: tool,module
+pinned = $(shell go list -C test/tools/$1 -m -f '{{.Version}}' $2)
+
+KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kubectl)
+CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
+ANSIBLE       := $(VENV)/.installed
+
+.PHONY: help build generate requirements lint test-unit test-e2e test up down demo clean
+
+help: ## Show this help
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+build: ## Build bin/function-ansible and bin/provider-ansible
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/function-ansible ./function
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/provider-ansible ./provider
+
+generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and the schema of the function's input
+	$(BIN)/controller-gen object paths=./apis/...
+	$(BIN)/controller-gen crd paths=./apis/cluster/... paths=./apis/namespaced/... output:crd:artifacts:config=package-provider/crds
+	$(BIN)/controller-gen crd paths=./apis/input/... output:crd:artifacts:config=package-function/input
+
+requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
+	$(PYTHON) -m venv .cache/pip-tools
+	.cache/pip-tools/bin/pip install --quiet pip-tools==7.6.2
+	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
+		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
+
+lint: $(BIN)/golangci-lint generate ## Check style, and that what is generated is up to date
+	$(BIN)/golangci-lint run ./...
+	git diff --exit-code -- apis package-function package-provider
+
+test-unit: $(ANSIBLE) ## Run the unit tests
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/...
+
+test-e2e: build $(CONTROL_PLANE) $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
+	go test ./test/e2e/... -count=1 -timeout=40m -v
+
+test: test-unit test-e2e ## Run all tests
+
+up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
+	@$(STACK) up
+	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
+
+down: ## Stop what make up started, and remove its data
+	@$(STACK) down
+
+clean: down ## Remove all that was built
+	rm -rf bin .cache
+
+$(KUBERNETES): $(BIN)/%: test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
+	$(call tool,kubernetes,k8s.io/kubernetes/cmd/$*,-X k8s.io/component-base/version.gitVersion=$(call pinned,kubernetes,k8s.io/kubernetes))
+
+$(BIN)/etcd: test/tools/etcd/go.mod test/tools/etcd/go.sum
+	$(call tool,etcd,go.etcd.io/etcd/server/v3)
+
+$(BIN)/crossplane: test/tools/crossplane/go.mod test/tools/crossplane/go.sum
+	$(call tool,crossplane,github.com/crossplane/crossplane/v2/cmd/crossplane,-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$(call pinned,crossplane,github.com/crossplane/crossplane/v2))
+
+$(BIN)/controller-gen: test/tools/generate/go.mod test/tools/generate/go.sum
+	$(call tool,generate,sigs.k8s.io/controller-tools/cmd/controller-gen)
+
+$(BIN)/golangci-lint: test/tools/lint/go.mod test/tools/lint/go.sum
+	$(call tool,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+
+# Core installs its API from files of its module.
+$(CRDS)/.installed: $(BIN)/crossplane
+	rm -rf $(CRDS) && mkdir -p $(CRDS)
+	install -m 644 "$$(go list -C test/tools/crossplane -m -f '{{.Dir}}' github.com/crossplane/crossplane/v2)"/cluster/crds/*.yaml $(CRDS)
+	touch $@
+
+$(VENV)/.installed: package-provider/requirements.txt
+	@test -n '$(PYTHON)' || { echo 'Ansible needs Python 3.11, as python3.11 or python3, with its venv module.' >&2; exit 1; }
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@

@@ -1,0 +1,196 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// Namespace of Crossplane and everything that belongs to it.
+const Namespace = "crossplane-system"
+
+// Where core finds its certificates.
+const (
+	secretCA     = "crossplane-root-ca"
+	secretClient = "crossplane-tls-client"
+
+	dirCore     = "crossplane"
+	dirFunction = "function"
+	dirTLS      = "tls"
+)
+
+// initCore installs the API and the certificates of Crossplane. It can be done
+// again and again.
+func (s *Stack) initCore(ctx context.Context) (outcome, error) {
+	// Certificates are saved last.
+	if _, err := os.Stat(s.path(dirCore, dirTLS)); err == nil {
+		return outcomeRunning, nil
+	}
+	c, err := s.Client()
+	if err != nil {
+		return "", err
+	}
+	// Crossplane expects its namespace to be there.
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+	if err := client.IgnoreAlreadyExists(c.Create(ctx, ns)); err != nil {
+		return "", errors.Wrap(err, "cannot create namespace")
+	}
+	// crossplane core init installs them too, but then it does not wait until
+	// the API that it goes on to use is served.
+	crds := filepath.Join(s.opts.Root, ".cache", "crds")
+	if err := installCRDs(ctx, c, crds); err != nil {
+		return "", err
+	}
+	p := s.piece(nameCore, nil, []string{
+		"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig),
+		"TLS_CA_SECRET_NAME=" + secretCA,
+		"TLS_CLIENT_SECRET_NAME=" + secretClient,
+		"POD_NAMESPACE=" + Namespace,
+		"CRDS_PATH=" + crds,
+	})
+	cmd := exec.CommandContext(ctx, p.path, "core", "init", "--enable-webhooks=false", "--activation=*")
+	cmd.Env = p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.Wrapf(err, "cannot initialise Crossplane: %s", out)
+	}
+	secret := &corev1.Secret{}
+	if err := c.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: secretClient}, secret); err != nil {
+		return "", errors.Wrap(err, "cannot get the client certificate of Crossplane")
+	}
+	return outcomeStarted, writeFiles(s.path(dirCore, dirTLS), secret.Data)
+}
+
+// core of Crossplane. Its metrics and its health are the only things in the
+// stack that do not listen on loopback: there is no option for that.
+func (s *Stack) core(context.Context) (*Piece, error) {
+	ready := serves("http://" + loopback(s.ports[portCoreHealth]) + "/readyz")
+	env := []string{"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig), "POD_NAMESPACE=" + Namespace}
+	return s.piece(nameCore, ready, env,
+		"core", "start",
+		"--enable-webhooks=false",
+		"--enable-operations",
+		"--package-runtime=External",
+		"--tls-client-certs-dir="+s.path(dirCore, dirTLS),
+		"--xpkg-cache-dir="+s.path(dirCore, "xpkg"),
+		"--xfn-cache-dir="+s.path(dirCore, "xfn"),
+		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
+		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
+	), nil
+}
+
+// function-ansible, served over mTLS and registered with core under its name.
+func (s *Stack) function(ctx context.Context) (*Piece, error) {
+	c, err := s.Client()
+	if err != nil {
+		return nil, err
+	}
+	secret := &corev1.Secret{}
+	if err := c.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: secretCA}, secret); err != nil {
+		return nil, errors.Wrap(err, "cannot get the certificate authority of Crossplane")
+	}
+	ca, err := parseAuthority(secret.Data[fileCert], secret.Data[fileKey])
+	if err != nil {
+		return nil, err
+	}
+	certs := s.path(dirFunction, dirTLS)
+	if !ca.issued(certs) {
+		if err := ca.issue(certs, nameFunction); err != nil {
+			return nil, err
+		}
+	}
+	address := loopback(s.ports[nameFunction])
+	if err := register(ctx, c, nameFunction, address); err != nil {
+		return nil, err
+	}
+	// Ready is what core can talk to.
+	ready := func(ctx context.Context) error { return s.shakeHands(ctx, ca, address) }
+	return s.piece(nameFunction, ready, nil,
+		"--debug",
+		"--tls-certs-dir="+certs,
+		"--address="+address,
+		"--metrics-address="+loopback(s.ports[portFunctionMetrics]),
+	), nil
+}
+
+// shakeHands with a server as core does, as the client that core is.
+func (s *Stack) shakeHands(ctx context.Context, ca *authority, address string) error {
+	dir := s.path(dirCore, dirTLS)
+	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, fileCert), filepath.Join(dir, fileKey))
+	if err != nil {
+		return errors.Wrap(err, "cannot load the client certificate of Crossplane")
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	d := tls.Dialer{Config: &tls.Config{
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{cert},
+		RootCAs:      pool,
+		NextProtos:   []string{"h2"},
+	}}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return errors.Wrap(err, "cannot connect")
+	}
+	return errors.Wrap(conn.Close(), "cannot close connection")
+}
+
+// register a function that runs as a process here with core. What the package
+// manager would have made of a package is put there, and paused so that it is
+// left alone.
+func register(ctx context.Context, c client.Client, name, address string) error {
+	const image = "example.org/function-ansible:dev"
+	paused := map[string]string{"crossplane.io/paused": "true"}
+
+	// Core closes connections to functions that are not there every 10 minutes.
+	f := &pkgv1.Function{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := controllerutil.CreateOrUpdate(ctx, c, f, func() error {
+		f.SetAnnotations(paused)
+		f.Spec.Package = image
+		return nil
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot register function")
+	}
+
+	r := &pkgv1.FunctionRevision{ObjectMeta: metav1.ObjectMeta{Name: name + "-dev"}}
+	_, err = controllerutil.CreateOrUpdate(ctx, c, r, func() error {
+		r.SetAnnotations(paused)
+		r.SetLabels(map[string]string{pkgv1.LabelParentPackage: name})
+		r.Spec.DesiredState = pkgv1.PackageRevisionActive
+		r.Spec.Revision = 1
+		r.Spec.Package = image
+		return controllerutil.SetControllerReference(f, r, c.Scheme())
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot register function revision")
+	}
+	r.Status.Endpoint = "dns:///" + address
+	r.Status.Capabilities = []string{pkgmetav1.FunctionCapabilityComposition, pkgmetav1.FunctionCapabilityOperation}
+	return errors.Wrap(c.Status().Update(ctx, r), "cannot set the endpoint of the function")
+}
+
+// scheme of what the stack is made of.
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	utilruntime.Must(pkgv1.AddToScheme(s))
+	return s
+}

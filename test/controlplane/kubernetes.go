@@ -1,0 +1,186 @@
+package controlplane
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Files that kube-apiserver and its clients share.
+const (
+	dirKubernetes  = "kubernetes"
+	fileTokens     = "tokens.csv"
+	fileKubeconfig = "kubeconfig"
+	fileSigningKey = "service-account.key"
+)
+
+// etcd keeps the objects. It does without fsync: nobody needs them after a power
+// failure.
+func (s *Stack) etcd(context.Context) (*Piece, error) {
+	url, peer := "http://"+loopback(s.ports[nameEtcd]), "http://"+loopback(s.ports[portEtcdPeer])
+	return s.piece(nameEtcd, serves(url+"/health"), nil,
+		"--name=default",
+		"--data-dir="+s.path(nameEtcd),
+		"--unsafe-no-fsync",
+		"--listen-client-urls="+url,
+		"--advertise-client-urls="+url,
+		"--listen-peer-urls="+peer,
+		"--initial-advertise-peer-urls="+peer,
+		"--initial-cluster=default="+peer,
+		"--logger=zap",
+		"--log-level=warn",
+	), nil
+}
+
+// apiServer with RBAC, and a token for its administrator.
+func (s *Stack) apiServer(context.Context) (*Piece, error) {
+	ready := func(ctx context.Context) error {
+		cfg, err := s.Config()
+		if err != nil {
+			return err
+		}
+		c, err := rest.HTTPClientFor(cfg)
+		if err != nil {
+			return errors.Wrap(err, "cannot make HTTP client")
+		}
+		return get(ctx, c, cfg.Host+"/readyz")
+	}
+	dir := s.path(dirKubernetes)
+	return s.piece(nameAPIServer, ready, nil,
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", s.ports[nameAPIServer]),
+		"--tls-cert-file="+filepath.Join(dir, fileCert),
+		"--tls-private-key-file="+filepath.Join(dir, fileKey),
+		"--cert-dir="+dir,
+		"--etcd-servers=http://"+loopback(s.ports[nameEtcd]),
+		"--authorization-mode=RBAC",
+		"--token-auth-file="+filepath.Join(dir, fileTokens),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+filepath.Join(dir, fileSigningKey),
+		"--service-account-signing-key-file="+filepath.Join(dir, fileSigningKey),
+		"--service-cluster-ip-range=10.0.0.0/24",
+		// Nobody reaches it through a Service, and without these it looks
+		// for an address of this machine that others can reach.
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+	), nil
+}
+
+// controllerManager with the two controllers without which nothing that is
+// deleted ever goes away.
+func (s *Stack) controllerManager(context.Context) (*Piece, error) {
+	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
+		"--controllers=garbage-collector-controller,namespace-controller",
+		"--kubeconfig="+s.path(dirKubernetes, fileKubeconfig),
+		"--leader-elect=false",
+		"--secure-port=0",
+	), nil
+}
+
+// credentials of kube-apiserver and its administrator. Those that are there are
+// kept.
+func (s *Stack) credentials() error {
+	dir := s.path(dirKubernetes)
+	if _, err := os.Stat(filepath.Join(dir, fileKubeconfig)); err == nil {
+		return nil
+	}
+	ca, err := newAuthority("kubernetes")
+	if err != nil {
+		return err
+	}
+	if err := ca.issue(dir, nameAPIServer); err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return errors.Wrap(err, "cannot generate key")
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode key")
+	}
+	token := rand.Text()
+	kubeconfig, err := s.kubeconfig(ca.pem, "admin", token)
+	if err != nil {
+		return err
+	}
+	err = writeFiles(dir, map[string][]byte{
+		fileSigningKey: encode("EC PRIVATE KEY", der),
+		fileTokens:     []byte(token + `,admin,admin,"system:masters"` + "\n"),
+	})
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(filepath.Dir(s.opts.Kubeconfig), map[string][]byte{filepath.Base(s.opts.Kubeconfig): kubeconfig}); err != nil {
+		return err
+	}
+	// Last, since it stands for all of them.
+	return writeFiles(dir, map[string][]byte{fileKubeconfig: kubeconfig})
+}
+
+// kubeconfig of a user of kube-apiserver.
+func (s *Stack) kubeconfig(ca []byte, user, token string) ([]byte, error) {
+	const name = "crossplane-ansible"
+	c := api.NewConfig()
+	c.Clusters[name] = &api.Cluster{Server: "https://" + loopback(s.ports[nameAPIServer]), CertificateAuthorityData: ca}
+	c.AuthInfos[user] = &api.AuthInfo{Token: token}
+	c.Contexts[name] = &api.Context{Cluster: name, AuthInfo: user}
+	c.CurrentContext = name
+	b, err := clientcmd.Write(*c)
+	return b, errors.Wrap(err, "cannot encode kubeconfig")
+}
+
+// piece of the stack, with an environment that does not depend on who starts it.
+func (s *Stack) piece(name string, ready func(context.Context) error, env []string, args ...string) *Piece {
+	base := []string{"LANG=C.UTF-8"}
+	for _, n := range []string{"PATH", "HOME", "USER", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if v, ok := os.LookupEnv(n); ok {
+			base = append(base, n+"="+v)
+		}
+	}
+	return &Piece{
+		Name:  name,
+		Log:   s.log(name),
+		stack: s.opts.Dir,
+		path:  s.bin(name),
+		args:  args,
+		env:   append(base, env...),
+		ready: ready,
+	}
+}
+
+// serves says whether a GET of a URL succeeds.
+func serves(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return get(ctx, http.DefaultClient, url)
+	}
+}
+
+func get(ctx context.Context, c *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return errors.Wrap(err, "cannot make request")
+	}
+	rsp, err := c.Do(req)
+	if err != nil {
+		return errors.Wrap(err, "cannot send request")
+	}
+	if err := rsp.Body.Close(); err != nil {
+		return errors.Wrap(err, "cannot close response")
+	}
+	if rsp.StatusCode != http.StatusOK {
+		return errors.Errorf("GET %s returned %s", url, rsp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package controlplane
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
+)
+
+const dirProvider = "provider"
+
+// installProvider as the package manager does: its API, and an account with the
+// rights of a provider.
+func (s *Stack) installProvider(ctx context.Context) (outcome, error) {
+	c, err := s.Client()
+	if err != nil {
+		return "", err
+	}
+	crds := filepath.Join(s.opts.Root, "package-provider", "crds")
+	if err := installCRDs(ctx, c, crds); err != nil {
+		return "", err
+	}
+	if err := s.grant(ctx, c, crds); err != nil {
+		return "", err
+	}
+	file := s.path(dirProvider, fileKubeconfig)
+	if _, err := os.Stat(file); err == nil {
+		return outcomeRunning, nil
+	}
+	req := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(validity / time.Second))}}
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: nameProvider}}
+	if err := c.SubResource("token").Create(ctx, sa, req); err != nil {
+		return "", errors.Wrap(err, "cannot get a token for the provider")
+	}
+	cfg, err := s.Config()
+	if err != nil {
+		return "", err
+	}
+	kubeconfig, err := s.kubeconfig(cfg.CAData, nameProvider, req.Status.Token)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(s.path(dirProvider, "home"), 0o700); err != nil {
+		return "", errors.Wrap(err, "cannot make a home for the provider")
+	}
+	return outcomeStarted, writeFiles(s.path(dirProvider), map[string][]byte{fileKubeconfig: kubeconfig})
+}
+
+// grant a service account for the provider the rights that Crossplane's RBAC
+// manager gives to a provider that can start safely, no more.
+func (s *Stack) grant(ctx context.Context, c client.Client, crds string) error {
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: nameProvider}}
+	if err := client.IgnoreAlreadyExists(c.Create(ctx, sa)); err != nil {
+		return errors.Wrap(err, "cannot create service account")
+	}
+	own, err := loadCRDs(crds)
+	if err != nil {
+		return err
+	}
+	rules := []rbacv1.PolicyRule{{
+		APIGroups: []string{"", "coordination.k8s.io"},
+		Resources: []string{"secrets", "configmaps", "events", "leases"},
+		Verbs:     []string{rbacv1.VerbAll},
+	}, {
+		APIGroups: []string{"apiextensions.k8s.io"},
+		Resources: []string{"customresourcedefinitions"},
+		Verbs:     []string{"get", "list", "watch"},
+	}}
+	for _, crd := range own {
+		rules = append(rules, rbacv1.PolicyRule{
+			APIGroups: []string{crd.Spec.Group},
+			Resources: []string{crd.Spec.Names.Plural, crd.Spec.Names.Plural + "/status"},
+			Verbs:     []string{"get", "list", "watch", "update", "patch", "create"},
+		}, rbacv1.PolicyRule{
+			APIGroups: []string{crd.Spec.Group},
+			Resources: []string{"*/finalizers"},
+			Verbs:     []string{"update"},
+		})
+	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "crossplane:provider:" + nameProvider + ":system"}}
+	_, err = controllerutil.CreateOrUpdate(ctx, c, role, func() error {
+		role.Rules = rules
+		return nil
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot create cluster role")
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: sa.Namespace, Name: sa.Name}},
+	}
+	return errors.Wrap(client.IgnoreAlreadyExists(c.Create(ctx, binding)), "cannot bind cluster role")
+}
+
+// provider is provider-ansible with the flags of the stack's options.
+func (s *Stack) provider(context.Context) (*Piece, error) {
+	return s.Provider(s.opts.ProviderFlags...), nil
+}
+
+// Provider is provider-ansible with the given flags, in the form --name=value,
+// on top of those that it needs here, or instead of them. The stack must be up;
+// its API is what the package manager would have installed.
+func (s *Stack) Provider(flags ...string) *Piece {
+	health := loopback(s.ports[nameProvider])
+	args := []string{
+		"start",
+		"--debug",
+		"--namespace=" + Namespace,
+		"--shutdown-grace-period=10s",
+		"--state-dir=" + s.path(dirProvider, "state"),
+		"--health-probe-bind-address=" + health,
+		"--metrics-bind-address=" + loopback(s.ports[portProviderMetrics]),
+	}
+	name := func(flag string) string {
+		n, _, _ := strings.Cut(flag, "=")
+		return n
+	}
+	args = slices.DeleteFunc(args, func(a string) bool {
+		return slices.ContainsFunc(flags, func(f string) bool { return name(f) == name(a) })
+	})
+	return s.piece(nameProvider, serves("http://"+health+"/readyz"), []string{
+		"KUBECONFIG=" + s.path(dirProvider, fileKubeconfig),
+		"HOME=" + s.path(dirProvider, "home"),
+		"PATH=" + s.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
+	}, append(args, flags...)...)
+}
+
+// VirtualEnv is the directory with the programs of Ansible.
+func (s *Stack) VirtualEnv() string {
+	return filepath.Join(s.opts.Root, ".cache", "venv", "bin")
+}
+
+// installCRDs from the files in a directory, and wait until what they define is
+// served.
+func installCRDs(ctx context.Context, c client.Client, dir string) error {
+	crds, err := loadCRDs(dir)
+	if err != nil {
+		return err
+	}
+	for _, want := range crds {
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: want.Name}}
+		_, err := controllerutil.CreateOrUpdate(ctx, c, crd, func() error {
+			crd.Annotations = want.Annotations
+			crd.Spec = want.Spec
+			return nil
+		})
+		if err != nil {
+			return errors.Wrapf(err, "cannot install %q", want.Name)
+		}
+	}
+	for _, want := range crds {
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, startup, true, func(ctx context.Context) (bool, error) {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			err := c.Get(ctx, types.NamespacedName{Name: want.Name}, crd)
+			return established(crd), err
+		})
+		if err != nil {
+			return errors.Wrapf(err, "%q is not served", want.Name)
+		}
+	}
+	return nil
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// loadCRDs from the files in a directory.
+func loadCRDs(dir string) ([]apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list files")
+	}
+	if len(files) == 0 {
+		return nil, errors.Errorf("there are no CustomResourceDefinitions in %q", dir)
+	}
+	out := make([]apiextensionsv1.CustomResourceDefinition, len(files))
+	for i, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot read file")
+		}
+		if err := yaml.UnmarshalStrict(b, &out[i]); err != nil {
+			return nil, errors.Wrapf(err, "cannot parse %q", f)
+		}
+	}
+	return out, nil
+}

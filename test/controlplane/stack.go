@@ -1,0 +1,281 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Names of the pieces, and purposes of their ports.
+const (
+	nameEtcd              = "etcd"
+	nameAPIServer         = "kube-apiserver"
+	nameControllerManager = "kube-controller-manager"
+	nameCore              = "crossplane"
+	nameFunction          = "function-ansible"
+	nameProvider          = "provider-ansible"
+
+	portEtcdPeer        = "etcd-peer"
+	portCoreHealth      = "crossplane-health"
+	portFunctionMetrics = "function-ansible-metrics"
+	portProviderMetrics = "provider-ansible-metrics"
+)
+
+// order in which the pieces start.
+func order() []string {
+	return []string{nameEtcd, nameAPIServer, nameControllerManager, nameCore, nameFunction, nameProvider}
+}
+
+// Options of a Stack. All paths but Root are relative to Root unless they are
+// absolute.
+type Options struct {
+	// Root of the project.
+	Root string
+
+	// Dir is what the stack is known by, and where its data are. It is removed
+	// when the stack goes down.
+	Dir string
+
+	// Logs is the directory for the logs. They stay.
+	Logs string
+
+	// Kubeconfig is written for the user. It is removed when the stack goes
+	// down.
+	Kubeconfig string
+
+	// ProviderFlags are flags of provider-ansible in the form --name=value, on
+	// top of those that it needs here, or instead of them.
+	ProviderFlags []string
+
+	// Out gets a line for each step, and the end of the log of what failed.
+	Out io.Writer
+}
+
+// A Stack is a control plane with the function and the provider.
+type Stack struct {
+	opts  Options
+	ports ports
+}
+
+// New stack, not started. There is nothing behind it until it is brought up, or
+// if it has been brought up by somebody else.
+func New(o Options) (*Stack, error) {
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot find the project")
+	}
+	// The identity of the stack must not depend on how it was spelt.
+	if o.Root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, errors.Wrap(err, "cannot find the project")
+	}
+	for _, p := range []*string{&o.Dir, &o.Logs, &o.Kubeconfig} {
+		if !filepath.IsAbs(*p) {
+			*p = filepath.Join(o.Root, *p)
+		}
+	}
+	return &Stack{opts: o}, nil
+}
+
+// Lock the stack against others that want to bring it up or down, and wait for
+// those that do so. The lock goes with the process that holds it.
+func (s *Stack) Lock(ctx context.Context) (unlock func() error, err error) {
+	file := s.opts.Dir + ".lock"
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, errors.Wrap(err, "cannot make directory")
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open lock")
+	}
+	told := false
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f.Close, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Wrap(errors.Join(err, f.Close()), "cannot lock")
+		}
+		if !told {
+			s.printf("waiting for another process that has locked %s\n", file)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Wrapf(errors.Join(ctx.Err(), f.Close()), "cannot lock %q", file)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// A step on the way up.
+type step struct {
+	name string
+	run  func(context.Context) (outcome, error)
+}
+
+// Up brings the stack up and returns when all of it is ready. What is up already
+// stays as it is, unless its binary or its flags have changed. The stack should
+// be locked.
+func (s *Stack) Up(ctx context.Context) error {
+	start := time.Now()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	steps := []step{
+		{nameEtcd, s.ensure(s.etcd)},
+		{nameAPIServer, s.ensure(s.apiServer)},
+		{nameControllerManager, s.ensure(s.controllerManager)},
+		{"crossplane init", s.initCore},
+		{nameCore, s.ensure(s.core)},
+		{"API of the provider", s.installProvider},
+		{nameFunction, s.ensure(s.function)},
+		{nameProvider, s.ensure(s.provider)},
+	}
+	for _, st := range steps {
+		t := time.Now()
+		o, err := st.run(ctx)
+		if err != nil {
+			s.printf("  %-26s %-10s %5.1fs\n", st.name, "failed", time.Since(t).Seconds())
+			s.explain(st.name)
+			return errors.Wrapf(err, "cannot bring up %s", st.name)
+		}
+		s.printf("  %-26s %-10s %5.1fs\n", st.name, o, time.Since(t).Seconds())
+	}
+	s.printf("  %-26s %-10s %5.1fs\n", "", "ready", time.Since(start).Seconds())
+	return nil
+}
+
+// prepare directory, ports and credentials.
+func (s *Stack) prepare(ctx context.Context) error {
+	if _, err := os.Stat(s.opts.Dir); os.IsNotExist(err) {
+		// A new life, and no logs of an old one.
+		for _, n := range order() {
+			if err := ignoreNotExist(os.Remove(s.log(n))); err != nil {
+				return errors.Wrap(err, "cannot remove old log")
+			}
+		}
+	}
+	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
+		return errors.Wrap(err, "cannot make directory")
+	}
+	p, err := loadPorts(ctx, s.path("ports.json"), nameEtcd, portEtcdPeer, nameAPIServer,
+		nameCore, portCoreHealth, nameFunction, portFunctionMetrics, nameProvider, portProviderMetrics)
+	if err != nil {
+		return err
+	}
+	s.ports = p
+	return s.credentials()
+}
+
+// ensure makes a step of a piece.
+func (s *Stack) ensure(piece func(context.Context) (*Piece, error)) func(context.Context) (outcome, error) {
+	return func(ctx context.Context) (outcome, error) {
+		p, err := piece(ctx)
+		if err != nil {
+			return "", err
+		}
+		return p.ensure(ctx)
+	}
+}
+
+// Down stops all processes of the stack, last started first, waits for their
+// end, and removes the data. The stack should be locked.
+func (s *Stack) Down(ctx context.Context) error {
+	names := order()
+	slices.Reverse(names)
+	stopped := 0
+	for _, n := range names {
+		t := time.Now()
+		p := &Piece{Name: n, stack: s.opts.Dir}
+		ps, err := p.processes()
+		if err != nil {
+			return err
+		}
+		if len(ps) == 0 {
+			continue
+		}
+		if err := p.Stop(ctx); err != nil {
+			return err
+		}
+		s.printf("  %-26s %-10s %5.1fs\n", n, "stopped", time.Since(t).Seconds())
+		stopped++
+	}
+	if stopped == 0 {
+		s.printf("  nothing was running\n")
+	}
+	if err := os.RemoveAll(s.opts.Dir); err != nil {
+		return errors.Wrap(err, "cannot remove data")
+	}
+	return errors.Wrap(ignoreNotExist(os.Remove(s.opts.Kubeconfig)), "cannot remove kubeconfig")
+}
+
+// Config of a client that may do everything.
+func (s *Stack) Config() (*rest.Config, error) {
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.path(dirKubernetes, fileKubeconfig))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot load kubeconfig")
+	}
+	cfg.QPS = -1 // There is nobody to be fair to.
+	cfg.WarningHandler = rest.NoWarnings{}
+	return cfg, nil
+}
+
+// Client that may do everything.
+func (s *Stack) Client() (client.Client, error) {
+	cfg, err := s.Config()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(cfg, client.Options{Scheme: scheme()})
+	return c, errors.Wrap(err, "cannot make client")
+}
+
+// Log file of a piece.
+func (s *Stack) log(name string) string {
+	return filepath.Join(s.opts.Logs, name+".log")
+}
+
+// path below the directory of the stack.
+func (s *Stack) path(elem ...string) string {
+	return filepath.Join(append([]string{s.opts.Dir}, elem...)...)
+}
+
+// bin is the path of a binary: our own, or a tool's.
+func (s *Stack) bin(name string) string {
+	if name == nameFunction || name == nameProvider {
+		return filepath.Join(s.opts.Root, "bin", name)
+	}
+	return filepath.Join(s.opts.Root, ".cache", "bin", name)
+}
+
+// explain why a step failed with the end of its log.
+func (s *Stack) explain(name string) {
+	p := &Piece{Log: s.log(name)}
+	tail, err := p.Tail(4 << 10)
+	if err != nil || tail == "" {
+		return
+	}
+	s.printf("\n%s\nThese were the last lines of %s\n\n", tail, p.Log)
+}
+
+func (s *Stack) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.opts.Out, format, args...)
+}
+
+func ignoreNotExist(err error) error {
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
