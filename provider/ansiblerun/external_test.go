@@ -1,0 +1,385 @@
+package ansiblerun
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// Key of the tests.
+var key = []byte("0123456789abcdef0123456789abcdef") //nolint:gochecknoglobals // A constant, but for the language.
+
+var errBoom = errors.New("boom")
+
+type resolverFn func() (inputs.Inputs, error)
+
+func (fn resolverFn) Resolve(context.Context, common.AnsibleRun) (inputs.Inputs, error) { return fn() }
+
+type nopTracker struct{}
+
+func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
+
+// fakePool remembers what it is told.
+type fakePool struct {
+	report    *job.Report
+	submitted []job.Job
+	forgotten []string
+	canceled  int
+}
+
+func (p *fakePool) Submit(j job.Job, _ func()) error {
+	p.submitted = append(p.submitted, j)
+	r := job.NewReport(j)
+	p.report = &r
+
+	return nil
+}
+
+func (p *fakePool) Report(types.UID) (job.Report, bool) {
+	if p.report == nil {
+		return job.Report{}, false
+	}
+
+	return *p.report, true
+}
+
+func (p *fakePool) Forget(_ types.UID, id string) {
+	if p.report != nil && p.report.Run.ID == id {
+		p.report = nil
+		p.forgotten = append(p.forgotten, id)
+	}
+}
+
+func (p *fakePool) Cancel(types.UID) { p.canceled++ }
+
+func in(playbook string) inputs.Inputs {
+	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}
+}
+
+func digestOf(t *testing.T, i inputs.Inputs) string {
+	t.Helper()
+
+	d, err := i.Digest(key, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return d
+}
+
+func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn) managed.TypedExternalClient[common.AnsibleRun] {
+	t.Helper()
+
+	c := &connector{
+		resolver: resolve,
+		tracker:  nopTracker{},
+		pool:     p,
+		key:      key,
+		polls:    newPolls(10*time.Minute, time.Second),
+		wake:     func(types.NamespacedName) {},
+		now:      func() time.Time { return t0 },
+		newID:    func() string { return "new" },
+	}
+
+	e, err := c.Connect(t.Context(), run)
+	if err != nil {
+		t.Fatalf("Connect should never fail: %s", err)
+	}
+
+	return e
+}
+
+func object(os ...func(*v1alpha1.AnsibleRun)) *v1alpha1.AnsibleRun {
+	run := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid", Generation: 2}}
+	for _, o := range os {
+		o(run)
+	}
+
+	return run
+}
+
+func annotated(k, v string) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) { meta.AddAnnotations(r, map[string]string{k: v}) }
+}
+
+func observed(o common.AnsibleRunObservation) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) { r.Status.AtProvider = o }
+}
+
+func readySince(generation int64) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) {
+		r.SetConditions(xpv2.Available().WithObservedGeneration(generation))
+	}
+}
+
+func beingDeleted(r *v1alpha1.AnsibleRun) {
+	now := metav1.NewTime(t0)
+	r.DeletionTimestamp = &now
+}
+
+func TestObserve(t *testing.T) {
+	digest := digestOf(t, in("a"))
+	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
+	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(0)}
+	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}
+
+	type want struct {
+		o         managed.ExternalObservation
+		err       error
+		status    common.AnsibleRunObservation
+		ready     xpv2.Condition
+		forgotten []string
+	}
+
+	cases := map[string]struct {
+		reason  string
+		run     *v1alpha1.AnsibleRun
+		report  *job.Report
+		resolve resolverFn
+		want    want
+	}{
+		"New": {
+			reason:  "A new object should be created.",
+			run:     object(),
+			resolve: resolved,
+			want:    want{o: managed.ExternalObservation{}, ready: xpv2.Creating().WithObservedGeneration(2)},
+		},
+		"ResultArrives": {
+			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
+			run:     object(),
+			report:  &job.Report{Run: succeeded, InputsDigest: digest, Attempt: 1, Request: "token"},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:        &succeeded,
+					LastApply:      &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest:  digest,
+					HandledRequest: "token",
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"ResultReadBack": {
+			reason: "The pool should forget a result that was read back.",
+			run: object(readySince(2), observed(common.AnsibleRunObservation{
+				LastRun:       &succeeded,
+				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+				AppliedDigest: digest,
+			})),
+			report:  &job.Report{Run: succeeded, InputsDigest: digest, Attempt: 1},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				ready:     xpv2.Available().WithObservedGeneration(2),
+				forgotten: []string{"1"},
+			},
+		},
+		"Interrupted": {
+			reason: "A run that is in progress according to the status, and of which nobody knows, was interrupted.",
+			run: object(observed(common.AnsibleRunObservation{
+				LastRun:   started.DeepCopy(),
+				LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
+			})),
+			resolve: resolved,
+			want: want{
+				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 2 follows at 2026-01-02T03:04:10Z"),
+				status: common.AnsibleRunObservation{
+					LastRun: &common.Run{
+						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, StartTime: at(0),
+						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
+					},
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
+				},
+				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+			},
+		},
+		"InterruptedInQueue": {
+			reason: "A run that had not begun should not count as an attempt.",
+			run: object(observed(common.AnsibleRunObservation{
+				LastRun:   &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued},
+				LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
+			})),
+			resolve: resolved,
+			want: want{
+				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
+				status: common.AnsibleRunObservation{
+					LastRun: &common.Run{
+						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted,
+						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
+					},
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
+				},
+				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+			},
+		},
+		"InputsUnavailable": {
+			reason:  "Inputs that cannot be resolved should be an error, and leave an object ready that was.",
+			run:     object(readySince(2)),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want:    want{err: errBoom, ready: xpv2.Available().WithObservedGeneration(2)},
+		},
+		"InputsUnavailableAfterChange": {
+			reason:  "An object that was changed since it was ready is not ready.",
+			run:     object(readySince(1)),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want:    want{err: errBoom, ready: common.InputsChanged().WithObservedGeneration(2)},
+		},
+		"InputsUnavailableWhileRunning": {
+			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",
+			run:     object(readySince(2)),
+			report:  &job.Report{Run: started, InputsDigest: digest, Attempt: 1},
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want: want{
+				err: errBoom,
+				status: common.AnsibleRunObservation{
+					LastRun:   &started,
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"UnknownPolicy": {
+			reason:  "A value that is no policy should be an error.",
+			run:     object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")),
+			resolve: resolved,
+			want: want{
+				err:   errors.New(`annotation ansible.crossplane.io/runPolicy: "Sometimes" is not a run policy: use ObserveAndDelete, CheckWhenObserve or RunOnChange`),
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"DeletedWithoutInputs": {
+			reason: "A deleted object should be observed without its inputs.",
+			run: object(beingDeleted, observed(common.AnsibleRunObservation{
+				LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
+			})),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true},
+				status: common.AnsibleRunObservation{
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
+				},
+				ready: xpv2.Condition{Type: xpv2.TypeReady, Status: "Unknown"},
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{report: tc.report}
+
+			o, err := connect(t, p, tc.run, tc.resolve).Observe(t.Context(), tc.run)
+			if diff := cmp.Diff(tc.want.err, err, test.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.o, o); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.status, tc.run.Status.AtProvider); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want status, +got status:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.ready, tc.run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want ready, +got ready:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.forgotten, p.forgotten); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want forgotten, +got forgotten:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDelete(t *testing.T) {
+	applied := observed(common.AnsibleRunObservation{
+		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
+	})
+	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
+
+	t.Run("RunsAbsent", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, applied)
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := e.Delete(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if len(p.submitted) != 1 || p.submitted[0].State != common.StateAbsent || p.submitted[0].Trigger != common.TriggerDeleted {
+			t.Errorf("Delete should start an absent run, got %+v", p.submitted)
+		}
+
+		if r := run.Status.AtProvider.LastRun; r == nil || r.Phase != common.PhaseQueued {
+			t.Errorf("The absent run should be in the status, got %+v", r)
+		}
+	})
+
+	t.Run("MissingInputs", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, applied)
+		e := connect(t, p, run, func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		_, err := e.Delete(t.Context(), run)
+		if diff := cmp.Diff(errBoom, err, test.EquateErrors()); diff != "" {
+			t.Errorf("Delete should report inputs that are missing: -want, +got:\n%s", diff)
+		}
+
+		want := common.CannotDelete(errBoom).WithObservedGeneration(2)
+		if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
+			t.Errorf("A condition should name what is missing and the way out: -want, +got:\n%s", diff)
+		}
+
+		if len(p.submitted) != 0 {
+			t.Errorf("Nothing should be started without inputs, got %+v", p.submitted)
+		}
+	})
+
+	t.Run("CancelsPresent", func(t *testing.T) {
+		p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
+		run := object(beingDeleted)
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := e.Delete(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if p.canceled != 1 || len(p.submitted) != 0 {
+			t.Errorf("Delete should cancel the present run and start nothing yet: canceled %d, submitted %+v", p.canceled, p.submitted)
+		}
+	})
+}
