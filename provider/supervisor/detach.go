@@ -1,0 +1,58 @@
+package supervisor
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sys/unix"
+)
+
+// Detached returns an argv that becomes the given one after it has left its
+// controlling terminal and emptied its standard input. Nothing that it starts
+// can prompt then. ansible-runner gives its play a terminal, and a play that
+// prompts would wait there until it is timed out.
+func Detached(self []string, argv ...string) []string {
+	return append(append(append([]string{}, self...), "--detach", "--"), argv...)
+}
+
+func detach(argv []string) int {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fail(exitNotFound, errors.Wrap(err, "cannot find the command"))
+	}
+
+	if err := leaveTerminal(); err != nil {
+		return fail(exitFailure, err)
+	}
+
+	err = syscall.Exec(path, argv, os.Environ()) //nolint:gosec // To run commands is its purpose.
+
+	return fail(exitNotFound, errors.Wrapf(err, "cannot start %q", path))
+}
+
+func leaveTerminal() error {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return errors.Wrap(err, "cannot open an empty standard input")
+	}
+
+	if err := unix.Dup3(int(null.Fd()), 0, 0); err != nil {
+		return errors.Wrap(err, "cannot empty the standard input")
+	}
+
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil //nolint:nilerr // There is no terminal to leave.
+	}
+
+	defer tty.Close() //nolint:errcheck // Nothing was written to it.
+
+	// ioctl_tty(2): SIGHUP goes to the foreground process group of a session
+	// leader that gives its terminal up.
+	signal.Ignore(syscall.SIGHUP)
+
+	return errors.Wrap(unix.IoctlSetInt(int(tty.Fd()), unix.TIOCNOTTY, 0), "cannot leave the terminal")
+}

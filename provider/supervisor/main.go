@@ -1,0 +1,140 @@
+package supervisor
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// fdLifeline is where a supervisor finds its end of the pipe.
+	fdLifeline = 3
+	// fdLock is where a supervisor finds its lock.
+	fdLock = 4
+	// umask of the command, which is what files on this machine get their mode
+	// from. It must not depend on how the provider was started.
+	umask = 0o022
+	// endPoll is how often descendants that are being ended are looked for.
+	endPoll = 10 * time.Millisecond
+)
+
+// Main is what the binary does when it is executed as a supervisor, with what
+// follows Self in its argv: the options, two dashes, and the command's argv. It
+// returns the exit status.
+func Main(args []string) int {
+	fs := flag.NewFlagSet("supervise", flag.ContinueOnError)
+	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
+	away := fs.Bool("detach", false, "only leave the terminal and become the command")
+
+	if err := fs.Parse(args); err != nil {
+		return exitFailure
+	}
+
+	if fs.NArg() == 0 {
+		return fail(exitFailure, errors.New("no command was given"))
+	}
+
+	if *away {
+		return detach(fs.Args())
+	}
+
+	return supervise(fs.Args(), *grace)
+}
+
+func supervise(argv []string, grace time.Duration) int {
+	// The death signal of the command is bound to the thread that starts it.
+	runtime.LockOSThread()
+
+	if err := confine(); err != nil {
+		return fail(exitFailure, err)
+	}
+
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, syscall.SIGCHLD)
+
+	gone := lifeline(os.NewFile(fdLifeline, "lifeline"))
+
+	pid, err := start(argv)
+	if err != nil {
+		return fail(exitNotFound, err)
+	}
+
+	r := reaper{child: pid}
+
+	for !r.ended {
+		select {
+		case <-died:
+			r.reap()
+		case <-stop:
+			r.end(grace)
+		case <-gone:
+			r.end(grace)
+		}
+	}
+
+	r.end(grace)
+
+	return r.code
+}
+
+// confine this process and what it starts.
+func confine() error {
+	unix.CloseOnExec(fdLifeline)
+	unix.CloseOnExec(fdLock)
+	unix.Umask(umask)
+
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return errors.Wrap(err, "cannot turn core dumps off")
+	}
+
+	// prctl(2): orphans among the descendants become children of this process.
+	return errors.Wrap(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "cannot become a subreaper")
+}
+
+// lifeline returns a channel that is closed when nobody has the other end of
+// the pipe any more.
+func lifeline(f *os.File) <-chan struct{} {
+	gone := make(chan struct{})
+
+	go func() {
+		_, _ = io.Copy(io.Discard, f)
+
+		close(gone)
+	}()
+
+	return gone
+}
+
+func start(argv []string) (int, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return 0, errors.Wrap(err, "cannot find the command")
+	}
+
+	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
+		Env:   os.Environ(),
+		Files: []uintptr{0, 1, 2},
+		// Should the supervisor be killed, ansible-runner at least ends its play.
+		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM},
+	})
+
+	return pid, errors.Wrapf(err, "cannot start %q", path)
+}
+
+func fail(code int, err error) int {
+	_, _ = fmt.Fprintln(os.Stderr, "supervisor: "+err.Error())
+
+	return code
+}
