@@ -1,0 +1,118 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+)
+
+// Kinds of events, as awx_display names them.
+const (
+	playStart     = "playbook_on_play_start"
+	taskStart     = "playbook_on_task_start"
+	stats         = "playbook_on_stats"
+	hostOK        = "runner_on_ok"
+	hostFailed    = "runner_on_failed"
+	hostSkipped   = "runner_on_skipped"
+	hostDark      = "runner_on_unreachable"
+	itemFailed    = "runner_item_on_failed"
+	fileDiff      = "runner_on_file_diff"
+	shownError    = "error"
+	shownWarning  = "warning"
+	systemWarning = "system_warning"
+)
+
+// gatherFacts is the action that Ansible itself puts before the tasks of a
+// play.
+const gatherFacts = "gather_facts"
+
+// An event of the stream.
+type event struct {
+	Kind    string          `json:"event"`
+	UUID    string          `json:"uuid"`
+	Counter int64           `json:"counter"`
+	Stdout  string          `json:"stdout"`
+	Data    json.RawMessage `json:"event_data"`
+}
+
+// data of an event other than stats. Which of its fields are set depends on
+// the kind.
+type data struct {
+	Play         string          `json:"play"`
+	Task         string          `json:"task"`
+	TaskUUID     string          `json:"task_uuid"`
+	TaskAction   string          `json:"task_action"`
+	Role         string          `json:"role"`
+	ResolvedRole string          `json:"resolved_role"`
+	Name         string          `json:"name"`
+	Host         string          `json:"host"`
+	IgnoreErrors bool            `json:"ignore_errors"`
+	Result       json.RawMessage `json:"res"`
+}
+
+// task names the task as Ansible displays it.
+func (d data) task() string {
+	switch {
+	case d.Task == "":
+		return ""
+	case d.ResolvedRole != "":
+		return d.ResolvedRole + " : " + d.Task
+	case d.Role != "":
+		return d.Role + " : " + d.Task
+	}
+
+	return d.Task
+}
+
+// totals is the data of the stats event: counts by host.
+type totals struct {
+	OK        map[string]int64 `json:"ok"`
+	Changed   map[string]int64 `json:"changed"`
+	Failures  map[string]int64 `json:"failures"`
+	Dark      map[string]int64 `json:"dark"`
+	Skipped   map[string]int64 `json:"skipped"`
+	Rescued   map[string]int64 `json:"rescued"`
+	Ignored   map[string]int64 `json:"ignored"`
+	Processed map[string]int64 `json:"processed"`
+	// Artifacts is the run's aggregated data of set_stats.
+	Artifacts json.RawMessage `json:"artifact_data"`
+}
+
+func sum(counts map[string]int64) int64 {
+	var n int64
+	for _, c := range counts {
+		n += c
+	}
+
+	return n
+}
+
+// parse an event, unless the line is text.
+func parse(line []byte) (event, bool) {
+	var e event
+
+	if !bytes.HasPrefix(line, []byte("{")) {
+		return e, false
+	}
+
+	if json.Unmarshal(line, &e) != nil && json.Unmarshal(finite(line), &e) != nil {
+		return event{}, false
+	}
+
+	return e, e.Kind != "" && e.UUID != ""
+}
+
+// strange matches strings, to skip them, and the numbers that Python writes
+// and JSON does not have.
+var strange = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`) //nolint:gochecknoglobals // A constant pattern.
+
+// finite replaces numbers that JSON does not have by null.
+func finite(line []byte) []byte {
+	return strange.ReplaceAllFunc(line, func(m []byte) []byte {
+		if m[0] == '"' {
+			return m
+		}
+
+		return []byte("null")
+	})
+}

@@ -1,0 +1,199 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxDetail is how much of the end of a command's output explains a
+	// failure, in bytes.
+	maxDetail = 600
+	// noTraceback is what ansible-core says instead of a traceback.
+	noTraceback = "(traceback unavailable)"
+)
+
+// A result of a task on a host.
+type result struct {
+	Changed      bool            `json:"changed"`
+	Failed       bool            `json:"failed"`
+	Censored     string          `json:"censored"`
+	Message      json.RawMessage `json:"msg"`
+	Reason       json.RawMessage `json:"reason"`
+	Stdout       json.RawMessage `json:"stdout"`
+	Stderr       json.RawMessage `json:"stderr"`
+	ModuleStdout json.RawMessage `json:"module_stdout"`
+	ModuleStderr json.RawMessage `json:"module_stderr"`
+	Exception    json.RawMessage `json:"exception"`
+	Label        json.RawMessage `json:"_ansible_item_label"`
+	Items        json.RawMessage `json:"results"`
+}
+
+// parseResult never fails: content may return anything, and a field that is
+// not what it should be must not cost the others.
+func parseResult(raw json.RawMessage) result {
+	var r result
+	if json.Unmarshal(raw, &r) == nil {
+		return r
+	}
+
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal(raw, &fields)
+
+	r = result{
+		Message: fields["msg"], Reason: fields["reason"], Stdout: fields["stdout"], Stderr: fields["stderr"],
+		ModuleStdout: fields["module_stdout"], ModuleStderr: fields["module_stderr"],
+		Exception: fields["exception"], Label: fields["_ansible_item_label"], Items: fields["results"],
+	}
+
+	_ = json.Unmarshal(fields["changed"], &r.Changed)
+	_ = json.Unmarshal(fields["failed"], &r.Failed)
+	_ = json.Unmarshal(fields["censored"], &r.Censored)
+
+	return r
+}
+
+// explain why the result is a failure; empty if it does not say.
+func (r result) explain() string {
+	if r.Censored != "" {
+		return r.Censored
+	}
+
+	if m := r.explainItem(); m != "" {
+		return m
+	}
+
+	m := text(r.Message)
+	if m == "" {
+		m = text(r.Reason)
+	}
+
+	if m != "" && !vague(m) {
+		return m
+	}
+
+	if d := r.detail(); d != "" {
+		return strings.TrimPrefix(m+": "+d, ": ")
+	}
+
+	return m
+}
+
+// explainItem explains the first item of a loop that failed.
+func (r result) explainItem() string {
+	var items []json.RawMessage
+	if json.Unmarshal(r.Items, &items) != nil {
+		return ""
+	}
+
+	first, failed := "", 0
+
+	for _, raw := range items {
+		item := parseResult(raw)
+		if !item.Failed {
+			continue
+		}
+
+		if failed++; failed > 1 {
+			continue
+		}
+
+		first = item.explain()
+		if label := text(item.Label); label != "" {
+			first = "item " + label + ": " + first
+		}
+	}
+
+	if failed > 1 {
+		first += fmt.Sprintf(" (and %d more items)", failed-1)
+	}
+
+	return first
+}
+
+// vague is true for messages that say nothing without the output.
+func vague(m string) bool {
+	return strings.HasPrefix(m, "non-zero return code") || strings.Contains(m, "MODULE FAILURE") ||
+		strings.HasPrefix(m, "Module result deserialization failed")
+}
+
+// detail is the end of what the task wrote, or of the traceback.
+func (r result) detail() string {
+	for _, raw := range []json.RawMessage{r.Stderr, r.ModuleStderr, r.ModuleStdout, r.Stdout} {
+		if s := text(raw); s != "" {
+			return end(s, maxDetail)
+		}
+	}
+
+	if s := text(r.Exception); s != noTraceback {
+		return s[strings.LastIndexByte(s, '\n')+1:]
+	}
+
+	return ""
+}
+
+// text of a JSON value: a string as it is, a list of strings as lines,
+// anything else as JSON.
+func text(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
+		return strings.TrimSpace(s)
+	}
+
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.TrimSpace(strings.Join(list, "\n"))
+	}
+
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return ""
+	}
+
+	return b.String()
+}
+
+// head returns the text up to a number of bytes.
+func head(s string, n int) string {
+	const mark = "…"
+
+	if len(s) <= n {
+		return s
+	}
+
+	s = s[:n-len(mark)]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+
+	return s + mark
+}
+
+// end returns the last bytes of the text, from the start of a line if there is
+// one.
+func end(s string, n int) string {
+	const mark = "…"
+
+	if len(s) <= n {
+		return s
+	}
+
+	s = s[len(s)-n+len(mark):]
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i < n/2 {
+		return s[i+1:]
+	}
+
+	return mark + strings.ToValidUTF8(s, "")
+}
+
+// control matches what a terminal would act on.
+var control = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]`) //nolint:gochecknoglobals // A constant pattern.
+
+// plain text without control characters other than tabs and line ends.
+func plain(s string) string {
+	return strings.ToValidUTF8(control.ReplaceAllString(s, ""), "\uFFFD")
+}

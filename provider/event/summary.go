@@ -1,0 +1,50 @@
+package event
+
+import (
+	"encoding/json"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Bounds of a Summary.
+const (
+	// MaxFailures that a summary lists.
+	MaxFailures = 10
+	// MaxChanged is the number of changed tasks that a summary lists.
+	MaxChanged = 20
+	// MaxMessage is the length of a failure's message, in bytes.
+	MaxMessage = 1 << 10
+	// MaxDiff is the length of a changed task's diff, in bytes.
+	MaxDiff = 2 << 10
+	// MaxName is the length of the name of a play, a task or a host, in bytes.
+	MaxName = 253
+	// MaxOutputs is the length of the outputs, in bytes of JSON.
+	MaxOutputs = 64 << 10
+)
+
+// A Summary is what a stream of events amounts to. It is bounded: the longest
+// play has no larger summary than one that fails and changes a few tasks.
+type Summary struct {
+	// Play and Task in progress.
+	Play, Task string
+	// Tasks that were started, gathering facts not counted.
+	Tasks int64
+	// Totals of all hosts: running counts while the play runs, Ansible's own
+	// statistics once they were seen.
+	Totals common.HostTotals
+	// Failures of tasks and unreachable hosts, the first 10. While the play
+	// runs they may still be rescued; once Ansible's final statistics were seen,
+	// those that were are gone.
+	Failures []common.Failure
+	// Changed tasks, the first 20: in check mode, what would change.
+	Changed []common.DriftTask
+	// Finished is true once Ansible's final statistics were seen.
+	Finished bool
+	// Processed counts the hosts in the final statistics.
+	Processed int
+	// Outputs are the run's data of set_stats, a JSON object; nil if there are
+	// none, and if there are more than MaxOutputs.
+	Outputs json.RawMessage
+	// OutputsSize is the length of all outputs, in bytes of JSON.
+	OutputsSize int
+}

@@ -1,0 +1,94 @@
+package event
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// maxKept is how many lines of text are kept of the start, and how many of
+	// the end.
+	maxKept = 50
+	// maxLast is how many lines explain a failure when none says that it is an
+	// error.
+	maxLast = 5
+	// maxWarnings is how many warnings explain that nothing was done.
+	maxWarnings = 3
+)
+
+// output keeps the start and the end of the lines that are not events.
+type output struct {
+	first, last []string
+}
+
+func (o *output) add(line string) {
+	line = strings.TrimRight(plain(line), " ")
+
+	if len(o.first) < maxKept {
+		o.first = append(o.first, line)
+
+		return
+	}
+
+	if len(o.last) == maxKept {
+		o.last = slices.Delete(o.last, 0, 1)
+	}
+
+	o.last = append(o.last, line)
+}
+
+func (o *output) lines() []string { return slices.Concat(o.first, o.last) }
+
+// failure is the first error that Ansible displayed, or else the last lines.
+// What follows an empty line is an excerpt of the source, or a hint.
+func (o *output) failure() string {
+	var found []string
+
+	for _, line := range o.lines() {
+		e, isError := cut(line, "[ERROR]: ", "ERROR! ")
+
+		switch {
+		case len(found) == 0 && isError:
+			found = append(found, e)
+		case len(found) > 0 && line == "":
+			return strings.Join(found, "\n")
+		case len(found) > 0:
+			found = append(found, line)
+		}
+	}
+
+	if len(found) > 0 {
+		return strings.Join(found, "\n")
+	}
+
+	return strings.Join(o.end(), "\n")
+}
+
+func (o *output) end() []string {
+	all := slices.DeleteFunc(o.lines(), func(l string) bool { return strings.TrimSpace(l) == "" })
+
+	return all[max(0, len(all)-maxLast):]
+}
+
+// warnings that Ansible displayed, the first few.
+func (o *output) warnings() []string {
+	var found []string
+
+	for _, line := range o.lines() {
+		if w, ok := cut(line, "[WARNING]: "); ok && len(found) < maxWarnings && !slices.Contains(found, w) {
+			found = append(found, w)
+		}
+	}
+
+	return found
+}
+
+func cut(line string, prefixes ...string) (string, bool) {
+	for _, p := range prefixes {
+		if rest, ok := strings.CutPrefix(line, p); ok {
+			return rest, true
+		}
+	}
+
+	return "", false
+}
