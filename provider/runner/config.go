@@ -1,0 +1,73 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"path/filepath"
+	"strings"
+)
+
+// An ansibleConfig is what an ansible.cfg sets: section and option, in lower
+// case, to value.
+type ansibleConfig map[[2]string]string
+
+// parseConfig reads an ansible.cfg as Python's configparser does, as far as
+// single lines go.
+func parseConfig(data []byte) ansibleConfig {
+	c := ansibleConfig{}
+	section := ""
+
+	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
+		line := strings.TrimSpace(s.Text())
+
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+			continue
+		}
+
+		if name, ok := strings.CutPrefix(line, "["); ok {
+			section = strings.TrimSuffix(name, "]")
+
+			continue
+		}
+
+		i := strings.IndexAny(line, "=:")
+		if i < 0 {
+			continue
+		}
+
+		value, _, _ := strings.Cut(line[i+1:], " ;")
+		c[[2]string{section, strings.ToLower(strings.TrimSpace(line[:i]))}] = strings.TrimSpace(value)
+	}
+
+	return c
+}
+
+func (c ansibleConfig) get(section, option string) string { return c[[2]string{section, option}] }
+
+// checksHostKeys is true if the configuration asks for it. Ansible's own
+// default does not count.
+func (c ansibleConfig) checksHostKeys() bool {
+	for _, section := range []string{"defaults", "ssh_connection"} {
+		switch strings.ToLower(c.get(section, "host_key_checking")) {
+		case "true", "yes", "on", "1", "y", "t":
+			return true
+		}
+	}
+
+	return false
+}
+
+// paths of an option, relative to a directory.
+func (c ansibleConfig) paths(option, dir string) []string {
+	var paths []string
+
+	for _, p := range filepath.SplitList(c.get("defaults", option)) {
+		if !filepath.IsAbs(p) && !strings.HasPrefix(p, "~") && !strings.HasPrefix(p, "{{") {
+			p = filepath.Join(dir, p)
+		}
+
+		paths = append(paths, p)
+	}
+
+	return paths
+}

@@ -1,0 +1,155 @@
+package runner
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// passedEnv are the variables that a run gets from the provider's own
+// environment: where the tools are, and how the network is reached.
+var passedEnv = []string{ //nolint:gochecknoglobals // A constant list.
+	"PATH", "TZ",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+}
+
+// ownEnv are the variables that are the provider's to set.
+var ownEnv = []string{ //nolint:gochecknoglobals // A constant list.
+	"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
+	"ANSIBLE_RETRY_FILES_ENABLED", "ANSIBLE_STDOUT_CALLBACK", "AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
+	"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
+}
+
+// ownPrefixes start the variables that take over an interpreter, or the
+// machinery of ansible-runner.
+var ownPrefixes = []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "GO", "BASH_FUNC_"} //nolint:gochecknoglobals // A constant list.
+
+// ValidateEnv returns an error if an environment sets a variable that is the
+// provider's to set: PATH, HOME, TMPDIR, what takes over an interpreter (LD_*,
+// PYTHON*, GO*, BASH_ENV and the like), what ansible-runner talks to its plugin
+// with (AWX_*, RUNNER_*, ANSIBLE_STDOUT_CALLBACK), and what keeps runs apart
+// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR).
+func ValidateEnv(env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(env[name], 0) {
+			return errors.Errorf("spec.vars: %q is no environment variable", name)
+		}
+
+		own := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		if slices.Contains(ownEnv, name) || slices.ContainsFunc(ownPrefixes, own) {
+			return errors.Errorf("spec.vars: %s is set by the provider", name)
+		}
+	}
+
+	return nil
+}
+
+// environment of the run, sorted. Nothing of the provider's own is in it that
+// is not listed above.
+func (r *Runner) environment(run Run, dir string) []string {
+	data, configured := credential(run.Inputs, fileConfig)
+	cfg := parseConfig(data)
+
+	// Defaults, which the configuration may override.
+	env := map[string]string{
+		"LANG":                               "C.UTF-8",
+		"ANSIBLE_NOCOLOR":                    "1",
+		"ANSIBLE_DEPRECATION_WARNINGS":       "False",
+		"ANSIBLE_LOCALHOST_WARNING":          "False",
+		"ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
+		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
+		"GIT_TERMINAL_PROMPT":                "0",
+		"ANSIBLE_HOST_KEY_CHECKING":          hostKeyChecking(run, cfg),
+	}
+
+	for _, name := range passedEnv {
+		if v, ok := r.env[name]; ok {
+			env[name] = v
+		}
+	}
+
+	maps.Copy(env, run.Inputs.Env)
+	r.contentPaths(env, run, cfg, dir)
+
+	env["ANSIBLE_SSH_COMMON_ARGS"] = sshArgs(env, run, cfg, dir)
+	env["HOME"] = filepath.Join(dir, homeDir)
+	env["TMPDIR"] = filepath.Join(dir, tempDir)
+	env["ANSIBLE_LOCAL_TEMP"] = filepath.Join(dir, tempDir)
+	env["ANSIBLE_CONFIG"] = filepath.Join(dir, fileConfig)
+	env["ANSIBLE_HASH_BEHAVIOUR"] = "replace"
+
+	if configured {
+		env["ANSIBLE_CONFIG"] = filepath.Join(dir, projectDir, fileConfig)
+	}
+
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+
+	return list
+}
+
+// contentPaths sets where roles and collections are found: in the content set,
+// then where the configuration says.
+func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig, dir string) {
+	for _, p := range []struct{ own, alias, name, option, older string }{
+		{own: run.Content.RolesPath(), alias: "ANSIBLE_ROLE_PATH", name: "ANSIBLE_ROLES_PATH", option: "roles_path"},
+		{
+			own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH", name: "ANSIBLE_COLLECTIONS_PATH",
+			option: "collections_path", older: "collections_paths",
+		},
+	} {
+		paths := []string{p.own, env[p.alias], env[p.name]}
+		paths = append(paths, cfg.paths(p.option, filepath.Join(dir, projectDir))...)
+		paths = append(paths, cfg.paths(p.older, filepath.Join(dir, projectDir))...)
+		paths = slices.DeleteFunc(paths, func(s string) bool { return s == "" })
+
+		delete(env, p.alias)
+
+		// Ansible's defaults would look into the system's directories.
+		env[p.name] = filepath.Join(dir, homeDir, ".ansible", strings.TrimSuffix(p.option, "_path"))
+		if len(paths) > 0 {
+			env[p.name] = strings.Join(paths, string(filepath.ListSeparator))
+		}
+	}
+}
+
+// hostKeyChecking is on when there is something to check against, or when it
+// is asked for. ansible-runner would turn it off even then.
+func hostKeyChecking(run Run, cfg ansibleConfig) string {
+	if _, known := credential(run.Inputs, fileKnownHosts); known || cfg.checksHostKeys() {
+		return "True"
+	}
+
+	return "False"
+}
+
+// sshArgs appends the file of known hosts to the arguments that the
+// configuration gives to ssh. Of an ssh option the first value counts. Without
+// known hosts and without checking, ssh must not learn keys from one run for
+// another.
+func sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) string {
+	args, ok := env["ANSIBLE_SSH_COMMON_ARGS"]
+	if !ok {
+		args = cfg.get("ssh_connection", "ssh_common_args")
+	}
+
+	file := ""
+
+	if _, known := credential(run.Inputs, fileKnownHosts); known {
+		file = filepath.Join(dir, projectDir, fileKnownHosts)
+	} else if env["ANSIBLE_HOST_KEY_CHECKING"] == "False" {
+		file = "/dev/null"
+	}
+
+	if file == "" {
+		return args
+	}
+
+	return strings.TrimSpace(args + ` -o UserKnownHostsFile="` + file + `"`)
+}

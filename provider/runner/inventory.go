@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// inventories returns the files of the inventories in order, each in a
+// directory of its own. Without any there is an empty one, so that none is
+// taken from this machine.
+func inventories(in inputs.Inputs) []File {
+	if len(in.Inventories) == 0 {
+		return []File{{Path: path.Join(inventoryDir, "none"), Mode: modeFile}}
+	}
+
+	files := make([]File, len(in.Inventories))
+
+	for i, inv := range in.Inventories {
+		name, mode := inventoryName(inv.Data), modeFile
+
+		if in.Parameters.ExecutableInventory {
+			name, mode = "hosts", modeExecutable
+		}
+
+		files[i] = File{Path: path.Join(inventoryDir, strconv.Itoa(i), name), Data: inv.Data, Mode: mode}
+	}
+
+	return files
+}
+
+// inventoryName is what an inventory must be called: an inventory plugin takes
+// only files with its own name.
+func inventoryName(data []byte) string {
+	var config struct {
+		Plugin string `yaml:"plugin"`
+	}
+
+	if yaml.Unmarshal(data, &config) != nil || config.Plugin == "" {
+		return "hosts"
+	}
+
+	return path.Base(config.Plugin[strings.LastIndexByte(config.Plugin, '.')+1:]) + ".yml"
+}

@@ -1,0 +1,164 @@
+package runner
+
+import (
+	"bytes"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// What is in a private data directory. The first three are ansible-runner's.
+const (
+	projectDir   = "project"
+	inventoryDir = "inventory"
+	envDir       = "env"
+	varsDir      = "vars"
+	homeDir      = "home"
+	tempDir      = "tmp"
+	// controlDir holds sockets, whose paths must be short.
+	controlDir   = "cp"
+	playbookFile = "playbook.yml"
+
+	modeFile       fs.FileMode = 0o600
+	modeExecutable fs.FileMode = 0o700
+	modeDir        fs.FileMode = 0o700
+)
+
+// ident names the one directory of artifacts in a private data directory.
+const ident = "run"
+
+// A File of a private data directory.
+type File struct {
+	// Path in the private data directory.
+	Path string
+	// Data of the file.
+	Data []byte
+	// Mode of the file.
+	Mode fs.FileMode
+}
+
+// A Plan is everything that is needed to execute a run. To make one has no
+// effect.
+type Plan struct {
+	// Dir is the private data directory of the run.
+	Dir string
+	// Dirs to make in it, for other things than files.
+	Dirs []string
+	// Files to write into it.
+	Files []File
+	// Argv of ansible-runner.
+	Argv []string
+	// Env of ansible-runner and of the play, and all of it.
+	Env []string
+}
+
+// Prepare a run. The error says what is wrong with the inputs.
+func (r *Runner) Prepare(run Run) (Plan, error) {
+	dir := filepath.Join(r.dir, run.ID)
+	in := run.Inputs
+
+	if err := ValidateEnv(in.Env); err != nil {
+		return Plan{}, err
+	}
+
+	text, err := playbook(in)
+	if err != nil {
+		return Plan{}, err
+	}
+
+	secret, err := credentials(in)
+	if err != nil {
+		return Plan{}, err
+	}
+
+	vars, err := varFiles(run)
+	if err != nil {
+		return Plan{}, err
+	}
+
+	inv := inventories(in)
+
+	files := []File{
+		{Path: filepath.Join(projectDir, playbookFile), Data: text, Mode: modeFile},
+		// Without an own ansible.cfg the machine's must not count.
+		{Path: fileConfig, Mode: modeFile},
+		// Events are read from the stream; nothing else keeps the output.
+		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n"), Mode: modeFile},
+		// ansible-runner takes a file of this name as the command to run.
+		{Path: "args", Data: []byte(commandLine(r.playArgv(run, dir, inv, vars))), Mode: modeFile},
+	}
+	files = append(files, secret...)
+	files = append(files, inv...)
+	files = append(files, vars...)
+
+	return Plan{
+		Dir:   dir,
+		Dirs:  []string{homeDir, tempDir, controlDir},
+		Files: files,
+		Argv:  []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident", ident},
+		Env:   r.environment(run, dir),
+	}, nil
+}
+
+// playArgv is the argv of ansible-playbook. Values that users give are joined
+// to their options, so that none is taken for an option.
+func (r *Runner) playArgv(run Run, dir string, inv, vars []File) []string {
+	p := run.Inputs.Parameters
+	argv := []string{r.ansiblePlaybook}
+
+	for _, f := range inv {
+		argv = append(argv, "--inventory="+filepath.Join(dir, f.Path))
+	}
+
+	for _, f := range vars {
+		argv = append(argv, "--extra-vars=@"+filepath.Join(dir, f.Path))
+	}
+
+	if p.Limit != "" {
+		argv = append(argv, "--limit="+p.Limit)
+	}
+
+	if len(p.Tags) > 0 && run.State != common.StateAbsent {
+		argv = append(argv, "--tags="+strings.Join(p.Tags, ","))
+	}
+
+	if len(p.SkipTags) > 0 && run.State != common.StateAbsent {
+		argv = append(argv, "--skip-tags="+strings.Join(p.SkipTags, ","))
+	}
+
+	if p.Forks != nil {
+		argv = append(argv, "--forks="+strconv.Itoa(int(*p.Forks)))
+	}
+
+	if p.Verbosity != nil && *p.Verbosity > 0 {
+		argv = append(argv, "-"+strings.Repeat("v", int(*p.Verbosity)))
+	}
+
+	if run.Mode == common.ModeCheck {
+		argv = append(argv, "--check", "--diff")
+	}
+
+	return supervisor.Detached(r.self, append(argv, playbookFile)...)
+}
+
+// commandLine quotes an argv for a POSIX shell, which is what ansible-runner
+// splits it like.
+func commandLine(argv []string) string {
+	var b bytes.Buffer
+
+	for i, a := range argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+
+		b.WriteString("'" + strings.ReplaceAll(a, "'", `'"'"'`) + "'")
+	}
+
+	b.WriteByte('\n')
+
+	return b.String()
+}

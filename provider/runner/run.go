@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A Run is everything that one execution needs.
+type Run struct {
+	// ID of the run, unique. It names the run's private data directory.
+	ID string
+	// Mode says whether the run may change anything.
+	Mode common.RunMode
+	// State that the run is to bring about.
+	State common.RunState
+	// Trigger says why the run was started.
+	Trigger common.RunTrigger
+	// Attempt for these inputs, from 1.
+	Attempt int64
+	// Object that the run belongs to.
+	Object Object
+	// Inputs of the run.
+	Inputs inputs.Inputs
+	// Content that the run uses.
+	Content content.Set
+	// Timeout of the execution; 0 means none.
+	Timeout time.Duration
+}
+
+// An Object is what the content is told about its AnsibleRun.
+type Object struct {
+	Name        string
+	Namespace   string
+	UID         types.UID
+	Generation  int64
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// Reasons of results.
+const (
+	// ReasonTaskFailed is the reason when a task failed on a host.
+	ReasonTaskFailed = "TaskFailed"
+	// ReasonHostUnreachable is the reason when a host could not be reached.
+	ReasonHostUnreachable = "HostUnreachable"
+	// ReasonNoHostsMatched is the reason when no host was processed.
+	ReasonNoHostsMatched = "NoHostsMatched"
+	// ReasonNoTasksMatched is the reason when tags leave no task to run.
+	ReasonNoTasksMatched = "NoTasksMatched"
+	// ReasonPlaybookError is the reason when Ansible could not run the playbook.
+	ReasonPlaybookError = "PlaybookError"
+	// ReasonInvalidInputs is the reason when no run can be made of the inputs.
+	ReasonInvalidInputs = "InvalidInputs"
+	// ReasonOutputsTooLarge is the reason when the content published more
+	// outputs than a status can hold.
+	ReasonOutputsTooLarge = "OutputsTooLarge"
+	// ReasonTimedOut is the reason when the run took too long.
+	ReasonTimedOut = "TimedOut"
+	// ReasonCanceled is the reason when the run was not wanted any more.
+	ReasonCanceled = "Canceled"
+)
+
+// A Result is how an execution ended.
+type Result struct {
+	// Phase is Succeeded, Failed, TimedOut or Canceled.
+	Phase common.RunPhase
+	// Reason in CamelCase, empty for Succeeded.
+	Reason string
+	// Message explains the reason, redacted.
+	Message string
+	// Summary of the events.
+	Summary event.Summary
+}

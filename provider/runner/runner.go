@@ -1,0 +1,243 @@
+// Package runner carries runs out with ansible-runner: it lays out a private
+// data directory, runs ansible-runner in it under a supervisor, and reads how
+// it went.
+package runner
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// A Runner carries runs out, any number at the same time. Use New.
+type Runner struct {
+	dir   string
+	self  []string
+	env   map[string]string
+	grace time.Duration
+
+	ansibleRunner, ansiblePlaybook string
+}
+
+// An Option of a Runner.
+type Option func(*Runner)
+
+// WithEnviron sets the environment of this process, of which runs get what they
+// need; it is os.Environ by default. The tools are found in its PATH.
+func WithEnviron(environ []string) Option {
+	return func(r *Runner) {
+		r.env = map[string]string{}
+
+		for _, e := range environ {
+			name, value, _ := strings.Cut(e, "=")
+			r.env[name] = value
+		}
+	}
+}
+
+// WithSelf sets the argv that executes this binary as a supervisor, see
+// supervisor.Main; by default this binary with the command supervise.
+func WithSelf(argv ...string) Option {
+	return func(r *Runner) { r.self = argv }
+}
+
+// WithGrace sets how long the processes of a run may take to end on their own
+// when they are to end, before they are killed; 5 s by default.
+func WithGrace(d time.Duration) Option {
+	return func(r *Runner) { r.grace = d }
+}
+
+// New returns a runner that makes private data directories in a directory,
+// which is made if need be. It must be on a local disk, and no other provider
+// may use it. The error says which tool is missing.
+func New(dir string, o ...Option) (*Runner, error) {
+	r := &Runner{grace: killGrace}
+
+	WithEnviron(os.Environ())(r)
+
+	for _, fn := range o {
+		fn(r)
+	}
+
+	if r.self == nil {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot find this binary")
+		}
+
+		r.self = []string{self, "supervise"}
+	}
+
+	var err error
+	if r.dir, err = filepath.Abs(dir); err != nil {
+		return nil, errors.Wrap(err, "cannot find the directory of the runs")
+	}
+
+	if err = os.MkdirAll(r.dir, modeDir); err != nil {
+		return nil, errors.Wrap(err, "cannot make the directory of the runs")
+	}
+
+	if r.ansibleRunner, err = lookPath("ansible-runner", r.env["PATH"]); err != nil {
+		return nil, err
+	}
+
+	r.ansiblePlaybook, err = lookPath("ansible-playbook", r.env["PATH"])
+
+	return r, err
+}
+
+// lookPath finds a tool in a PATH that may not be this process's own.
+func lookPath(name, path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return filepath.Abs(p) //nolint:wrapcheck // It fails without a working directory only.
+		}
+	}
+
+	return "", errors.Errorf("cannot find %q in PATH", name)
+}
+
+// Run carries a run out until all of its processes have ended and its private
+// data directory is removed. When the context is done, or the run's timeout is
+// over, the processes are ended. Progress may be nil; otherwise it is called
+// when a play or a task starts, and holds the run up while it lasts. The error
+// is about this machine; that a play failed is a result.
+func (r *Runner) Run(ctx context.Context, run Run, progress func(event.Summary)) (Result, error) {
+	if run.ID == "" || run.ID != filepath.Base(run.ID) {
+		return Result{}, errors.Errorf("%q is no id of a run", run.ID)
+	}
+
+	plan, err := r.Prepare(run)
+	if err != nil {
+		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: err.Error()}, nil
+	}
+
+	lock, err := supervisor.Lock(lockFile(plan.Dir))
+	if err != nil {
+		return Result{}, errors.Wrapf(err, "cannot start run %q", run.ID)
+	}
+
+	defer lock.Close() //nolint:errcheck // Nothing was written to it.
+
+	res, err := r.execute(ctx, run, plan, lock, progress)
+	if rerr := remove(plan.Dir); err == nil {
+		err = rerr
+	}
+
+	return res, err
+}
+
+func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File, progress func(event.Summary)) (Result, error) {
+	if err := plan.write(); err != nil {
+		return Result{}, err
+	}
+
+	if progress == nil {
+		progress = func(event.Summary) {}
+	}
+
+	rec := event.NewRecorder(
+		event.WithRedactor(redact.New(secrets(run.Inputs)...)),
+		event.WithHidden(filepath.Join(plan.Dir, projectDir)+"/", plan.Dir+"/"),
+		event.WithProgress(progress),
+		event.WithSeen(spool(plan.Dir)),
+	)
+
+	if run.Timeout > 0 {
+		var cancel context.CancelFunc
+
+		ctx, cancel = context.WithTimeoutCause(ctx, run.Timeout, errTimedOut)
+		defer cancel()
+	}
+
+	code, err := supervisor.Command{
+		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Grace: r.grace, Lock: lock,
+		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
+	}.Run(ctx)
+
+	rec.Close()
+
+	if err != nil && ctx.Err() == nil {
+		return Result{}, errors.Wrap(err, rec.Text())
+	}
+
+	return verdict(run, ending{
+		summary: rec.Summary(), code: code, cause: context.Cause(ctx), text: rec.Text(), warnings: rec.Warnings(),
+	}), nil
+}
+
+// secrets of the inputs.
+func secrets(in inputs.Inputs) [][]byte {
+	var data [][]byte
+
+	for _, files := range [][]inputs.File{in.VarFiles, in.Inventories, in.Credentials} {
+		for _, f := range files {
+			if f.Secret {
+				data = append(data, f.Data)
+			}
+		}
+	}
+
+	return data
+}
+
+// write the private data directory. It must not be there yet: what
+// ansible-runner finds of another run, it would use.
+func (p Plan) write() error {
+	if err := os.Mkdir(p.Dir, modeDir); err != nil {
+		return errors.Wrap(err, "cannot make a private data directory")
+	}
+
+	for _, d := range p.Dirs {
+		if err := os.Mkdir(filepath.Join(p.Dir, d), modeDir); err != nil {
+			return errors.Wrap(err, "cannot make a private data directory")
+		}
+	}
+
+	for _, f := range p.Files {
+		path := filepath.Join(p.Dir, f.Path)
+
+		if err := os.MkdirAll(filepath.Dir(path), modeDir); err != nil {
+			return errors.Wrap(err, "cannot make a private data directory")
+		}
+
+		if err := os.WriteFile(path, f.Data, f.Mode); err != nil {
+			return errors.Wrap(err, "cannot write into the private data directory")
+		}
+	}
+
+	return nil
+}
+
+// spool removes the files of events that were read, so that the longest play
+// does not fill the disk. Lines of text have a file, too, which is found by its
+// number only.
+func spool(dir string) func(counter int64, uuid string) {
+	events := filepath.Join(dir, "artifacts", ident, "job_events")
+	last := int64(0)
+
+	return func(counter int64, uuid string) {
+		_ = os.Remove(filepath.Join(events, strconv.FormatInt(counter, 10)+"-"+filepath.Base(uuid)+".json"))
+
+		for n := last + 1; n < counter; n++ {
+			found, _ := filepath.Glob(filepath.Join(events, strconv.FormatInt(n, 10)+"-*.json"))
+			for _, f := range found {
+				_ = os.Remove(f)
+			}
+		}
+
+		last = max(last, counter)
+	}
+}

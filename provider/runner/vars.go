@@ -1,0 +1,150 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// metaVariable is the provider's own variable.
+const metaVariable = "ansible_provider_meta"
+
+// varFiles returns the files of extra variables, weakest first.
+func varFiles(run Run) ([]File, error) {
+	var files []File
+
+	add := func(data []byte) {
+		files = append(files, File{
+			Path: path.Join(varsDir, fmt.Sprintf("%03d.yml", len(files))),
+			Data: data,
+			Mode: modeFile,
+		})
+	}
+
+	for _, f := range run.Inputs.VarFiles {
+		add(f.Data)
+	}
+
+	p := run.Inputs.Parameters
+
+	for _, v := range []struct {
+		field  string
+		raw    *runtime.RawExtension
+		unsafe bool
+	}{
+		{field: "vars", raw: p.Vars},
+		{field: "unsafeVars", raw: p.UnsafeVars, unsafe: true},
+	} {
+		vars, err := decode(v.raw)
+		if err != nil {
+			return nil, errors.Wrapf(err, "spec.forProvider.%s", v.field)
+		}
+
+		if len(vars) > 0 {
+			add(render(vars, v.unsafe))
+		}
+	}
+
+	if s := p.StateVariable; s != nil {
+		if s.Name == metaVariable {
+			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", metaVariable)
+		}
+
+		add(render(map[string]any{s.Name: stateValue(s, run.State)}, true))
+	}
+
+	add(render(map[string]any{metaVariable: meta(run)}, true))
+
+	return files, nil
+}
+
+// decode variables, with numbers as they are written. The provider's own is
+// dropped: it must not seem to be set by anybody else.
+func decode(raw *runtime.RawExtension) (map[string]any, error) {
+	if raw == nil || len(raw.Raw) == 0 {
+		return nil, nil
+	}
+
+	d := json.NewDecoder(bytes.NewReader(raw.Raw))
+	d.UseNumber()
+
+	vars := map[string]any{}
+	if err := d.Decode(&vars); err != nil {
+		return nil, errors.New("must be an object")
+	}
+
+	delete(vars, metaVariable)
+
+	return vars, nil
+}
+
+func render(vars map[string]any, unsafe bool) []byte {
+	var b bytes.Buffer
+
+	writeYAML(&b, vars, unsafe)
+	b.WriteByte('\n')
+
+	return b.Bytes()
+}
+
+func stateValue(s *common.StateVariable, state common.RunState) string {
+	v := s.Present
+	if state == common.StateAbsent {
+		v = s.Absent
+	}
+
+	if v == "" {
+		return string(state)
+	}
+
+	return v
+}
+
+// meta is what the content is told about its AnsibleRun and the run. The entry
+// under the object's name is for content written for provider-ansible.
+func meta(run Run) map[string]any {
+	o := run.Object
+
+	m := map[string]any{
+		"managed_resource": map[string]any{
+			"state":       string(run.State),
+			"name":        o.Name,
+			"namespace":   o.Namespace,
+			"uid":         string(o.UID),
+			"generation":  o.Generation,
+			"labels":      values(o.Labels),
+			"annotations": values(o.Annotations),
+		},
+		"run": map[string]any{
+			"id":      run.ID,
+			"trigger": string(run.Trigger),
+			"mode":    string(run.Mode),
+			"attempt": run.Attempt,
+		},
+	}
+
+	own, ok := m[o.Name].(map[string]any)
+	if !ok {
+		own = map[string]any{}
+		m[o.Name] = own
+	}
+
+	own["state"] = string(run.State)
+
+	return m
+}
+
+func values(m map[string]string) map[string]any {
+	v := make(map[string]any, len(m))
+	for k, s := range m {
+		v[k] = s
+	}
+
+	return v
+}

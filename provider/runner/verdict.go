@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+)
+
+// errTimedOut ends runs that took too long.
+var errTimedOut = errors.New("timed out")
+
+// An ending is what is known when the processes of a run have ended.
+type ending struct {
+	// summary of the events.
+	summary event.Summary
+	// code is the exit status.
+	code int
+	// cause is why the processes were ended; nil if they ended by themselves.
+	cause error
+	// text and warnings were written besides the events.
+	text, warnings string
+}
+
+// verdict says how a run ended. A run that did everything succeeded, even if it
+// was ended right after that.
+func verdict(run Run, e ending) Result {
+	s := e.summary
+
+	if e.code == 0 && s.Finished {
+		phase, reason, message := accomplished(run, e)
+
+		return Result{Phase: phase, Reason: reason, Message: message, Summary: s}
+	}
+
+	r := Result{Phase: common.PhaseFailed, Summary: s}
+
+	switch {
+	case errors.Is(e.cause, errTimedOut):
+		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Timeout.String()+during(s)
+	case e.cause != nil:
+		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
+	case len(s.Failures) > 0:
+		r.Reason, r.Message = failed(s)
+	case s.Totals.Failed > 0:
+		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
+	case s.Totals.Unreachable > 0:
+		r.Reason, r.Message = ReasonHostUnreachable, "a host could not be reached, with a result too large to be read"
+	default:
+		r.Reason, r.Message = ReasonPlaybookError, e.text
+	}
+
+	if r.Message == "" {
+		r.Message = fmt.Sprintf("ansible-runner ended with exit status %d without saying why", e.code)
+	}
+
+	return r
+}
+
+// accomplished judges a run that Ansible is content with. It is, too, when
+// there was nothing to do, which is not what anybody wanted.
+func accomplished(run Run, e ending) (common.RunPhase, string, string) {
+	s := e.summary
+	tagged := len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0 && run.State != common.StateAbsent
+
+	switch {
+	case s.Processed == 0 && tagged:
+		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, or no task has the tags" + suffix(e.warnings)
+	case s.Processed == 0:
+		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, so that nothing was done" + suffix(e.warnings)
+	case s.Tasks == 0 && tagged:
+		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
+	case s.OutputsSize > event.MaxOutputs:
+		return common.PhaseFailed, ReasonOutputsTooLarge,
+			fmt.Sprintf("set_stats published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
+	}
+
+	return common.PhaseSucceeded, "", ""
+}
+
+// failed describes the first failure.
+func failed(s event.Summary) (string, string) {
+	f := s.Failures[0]
+	message := fmt.Sprintf("task %q failed on host %q: %s", f.Task, f.Host, f.Message)
+	reason := ReasonTaskFailed
+
+	if s.Totals.Failed == 0 {
+		message = fmt.Sprintf("host %q is unreachable: %s", f.Host, f.Message)
+		reason = ReasonHostUnreachable
+	}
+
+	if more := s.Totals.Failed + s.Totals.Unreachable - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more)", more)
+	}
+
+	return reason, message
+}
+
+func during(s event.Summary) string {
+	switch {
+	case s.Task != "":
+		return fmt.Sprintf(" during task %q of play %q", s.Task, s.Play)
+	case s.Play != "":
+		return fmt.Sprintf(" during play %q", s.Play)
+	}
+
+	return " before the first task"
+}
+
+func suffix(s string) string {
+	if s == "" {
+		return ""
+	}
+
+	return ": " + s
+}
+
+// killGrace is what the processes of a run get to end on their own.
+const killGrace = 5 * time.Second

@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// longKey is the length of a key above which YAML wants it to be announced.
+// PyYAML gives up on a key that is not followed by a colon within 1024
+// characters.
+const longKey = 200
+
+// A tag for strings that Ansible must never template.
+const unsafeTag = "!unsafe "
+
+// writeYAML writes a value decoded from JSON with numbers kept as json.Number,
+// in the flow style of YAML, which is JSON where nothing else is needed: the
+// tag for strings that are unsafe, and escapes of YAML, of which PyYAML takes
+// no surrogate pairs. Only printable ASCII is written as it is.
+func writeYAML(b *bytes.Buffer, v any, unsafe bool) {
+	switch v := v.(type) {
+	case string:
+		if unsafe {
+			b.WriteString(unsafeTag)
+		}
+
+		b.WriteString(quoted(v))
+	case json.Number:
+		b.WriteString(number(v.String()))
+	case []any:
+		b.WriteByte('[')
+
+		for i, item := range v {
+			separate(b, i)
+			writeYAML(b, item, unsafe)
+		}
+
+		b.WriteByte(']')
+	case map[string]any:
+		b.WriteByte('{')
+
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			separate(b, i)
+			writeKey(b, k)
+			writeYAML(b, v[k], unsafe)
+		}
+
+		b.WriteByte('}')
+	case nil:
+		b.WriteString("null")
+	default:
+		fmt.Fprint(b, v)
+	}
+}
+
+func separate(b *bytes.Buffer, i int) {
+	if i > 0 {
+		b.WriteString(", ")
+	}
+}
+
+func writeKey(b *bytes.Buffer, k string) {
+	q := quoted(k)
+	if len(q) > longKey {
+		b.WriteString("? ")
+		b.WriteString(q)
+		b.WriteString(" : ")
+
+		return
+	}
+
+	b.WriteString(q)
+	b.WriteString(": ")
+}
+
+// quoted returns a double-quoted scalar.
+func quoted(s string) string {
+	var b strings.Builder
+
+	b.WriteByte('"')
+
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c >= ' ' && c <= '~':
+			b.WriteRune(c)
+		case c > 0xffff: //nolint:mnd // The basic multilingual plane ends there.
+			fmt.Fprintf(&b, `\U%08x`, c)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+
+	b.WriteByte('"')
+
+	return b.String()
+}
+
+// number returns a JSON number as PyYAML reads numbers: integers of any size as
+// they are; a float has a point, and its exponent a sign.
+func number(n string) string {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(n), "e")
+	if !scientific {
+		return n
+	}
+
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+
+	if !strings.HasPrefix(exponent, "-") && !strings.HasPrefix(exponent, "+") {
+		exponent = "+" + exponent
+	}
+
+	return mantissa + "e" + exponent
+}
