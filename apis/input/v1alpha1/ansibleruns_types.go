@@ -1,0 +1,371 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:resource:categories=crossplane
+
+// AnsibleRuns says which AnsibleRuns an XR becomes, and what of them comes back
+// on the XR.
+//
+// Strings in vars, when and status may hold CEL expressions, written ${…}. A
+// string that is one expression and nothing else takes the type of the
+// expression's value; elsewhere the value is put into the string. $${ is a
+// literal ${. All other fields are literal.
+//
+// Expressions see:
+//
+//   - xr: the XR as observed, with apiVersion, kind, metadata, spec and status.
+//   - runs: what was observed of the runs, by their names: runs.database has
+//     outputs, lastRun, lastApply, drift and content as in the AnsibleRun's
+//     status.atProvider; ready, which is true when the run is Ready and Synced
+//     in its current generation; and the AnsibleRun's own metadata, spec and
+//     status.
+//
+// A run whose expressions refer to another run depends on it: it is created
+// after the other one is ready, and changed only while the other one is. A
+// reference with .?, as in runs.?database, may be to a run that is not wanted.
+type AnsibleRuns struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Defaults lie under every run: maps are merged deeply, lists are replaced,
+	// and a run's content replaces the default's.
+	// +optional
+	Defaults *RunTemplate `json:"defaults,omitempty"`
+
+	// RequiredResources are objects that expressions see as required.<name>.
+	// +optional
+	RequiredResources map[string]RequiredResource `json:"requiredResources,omitempty"`
+
+	// Runs that the XR becomes.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	Runs []Run `json:"runs"`
+
+	// Status fields of the XR: literals and expressions. A field whose value is
+	// not there yet keeps the value that it has. A field whose value is
+	// optional.none() is left out.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Status *runtime.RawExtension `json:"status,omitempty"`
+
+	// ConnectionDetails of the XR.
+	// +optional
+	ConnectionDetails []ConnectionDetail `json:"connectionDetails,omitempty"`
+}
+
+// A Run becomes an AnsibleRun.
+type Run struct {
+	// Name of the run, by which expressions refer to it.
+	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// ResourceName is the name of the composed resource within the pipeline. It
+	// defaults to the name of the run.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ResourceName string `json:"resourceName,omitempty"`
+
+	RunTemplate `json:",inline"`
+}
+
+// A Scope is where an AnsibleRun lives.
+// +kubebuilder:validation:Enum=Namespaced;Cluster
+type Scope string
+
+// Scopes of an AnsibleRun.
+const (
+	// ScopeNamespaced AnsibleRuns are of group ansible.m.crossplane.io.
+	ScopeNamespaced Scope = "Namespaced"
+	// ScopeCluster AnsibleRuns are of group ansible.crossplane.io.
+	ScopeCluster Scope = "Cluster"
+)
+
+// A RunTemplate is what runs and their defaults have in common.
+type RunTemplate struct {
+	// Scope of the AnsibleRun. It defaults to the scope of the XR. A namespaced
+	// XR can only have namespaced runs.
+	// +optional
+	Scope Scope `json:"scope,omitempty"`
+
+	// Namespace of the AnsibleRun: required for a namespaced run of a
+	// cluster-scoped XR, and not allowed elsewhere.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Labels of the AnsibleRun.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations of the AnsibleRun.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// When says whether the run is wanted: true, false, or an expression. A run
+	// that is not wanted is removed. The default is true.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	When *apiextensionsv1.JSON `json:"when,omitempty"`
+
+	// ForEach makes a run of every item: a map, a list of unique strings, or a
+	// list of anything together with forEachKey.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ForEach *apiextensionsv1.JSON `json:"forEach,omitempty"`
+
+	// ForEachKey is an expression for the key of an item of forEach.
+	// +optional
+	ForEachKey string `json:"forEachKey,omitempty"`
+
+	// DependsOn names runs that have to be ready first.
+	// +optional
+	DependsOn []string `json:"dependsOn,omitempty"`
+
+	// RunPolicy says when the content is run while the XR is there. The
+	// default is ObserveAndDelete.
+	// +optional
+	RunPolicy common.RunPolicy `json:"runPolicy,omitempty"`
+
+	// ProviderConfigRef selects the configuration to run with.
+	// +optional
+	ProviderConfigRef *ProviderConfigReference `json:"providerConfigRef,omitempty"`
+
+	// ManagementPolicies of the AnsibleRun, for example all but Delete.
+	// +optional
+	ManagementPolicies []string `json:"managementPolicies,omitempty"`
+
+	// DeletionPolicy of a cluster-scoped AnsibleRun.
+	// +optional
+	// +kubebuilder:validation:Enum=Orphan;Delete
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+
+	// WriteConnectionSecretToRef names the Secret that connection details of
+	// the AnsibleRun are written to.
+	// +optional
+	WriteConnectionSecretToRef *SecretReference `json:"writeConnectionSecretToRef,omitempty"`
+
+	// Role is one role to run: namespace.collection.role, or namespace.role for
+	// a role that is not part of a collection.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Role string `json:"role,omitempty"`
+
+	// Roles to run, one after another. An item is a string as in role, or an
+	// object {name, src, version} that is also a requirement.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Roles *apiextensionsv1.JSON `json:"roles,omitempty"`
+
+	// Playbook is one playbook of a collection:
+	// namespace.collection.playbook.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Playbook string `json:"playbook,omitempty"`
+
+	// Playbooks of collections to run, one after another.
+	// +optional
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Playbooks []string `json:"playbooks,omitempty"`
+
+	// PlaybookInline is the text of a playbook.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	PlaybookInline string `json:"playbookInline,omitempty"`
+
+	// Hosts is the host pattern of the plays that are made for roles. It
+	// defaults to all when there is an inventory, and to localhost when there
+	// is none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	Hosts string `json:"hosts,omitempty"`
+
+	// Vars are extra variables: any YAML, which may hold expressions. A variable
+	// without an expression is templated by Ansible as usual. One that holds an
+	// expression anywhere is never templated, for its value may come from
+	// people without trust: it becomes one of the AnsibleRun's unsafeVars.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Vars *runtime.RawExtension `json:"vars,omitempty"`
+
+	// VarsFrom are objects whose fields become variables, weaker than vars.
+	// +optional
+	VarsFrom []VarsSource `json:"varsFrom,omitempty"`
+
+	// Templated names variables of vars that Ansible templates although they
+	// hold expressions. Whoever supplies their values can run code in the
+	// provider.
+	// +optional
+	Templated []string `json:"templated,omitempty"`
+
+	// VarFiles are files of extra variables, YAML or JSON. Later ones win over
+	// earlier ones; vars win over all of them.
+	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	VarFiles []common.VarFile `json:"varFiles,omitempty"`
+
+	// Inventory in its YAML form, which may hold expressions.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Inventory *runtime.RawExtension `json:"inventory,omitempty"`
+
+	// InventoryInline is the text of an inventory, or of an inventory script
+	// when executableInventory is set.
+	// +optional
+	InventoryInline string `json:"inventoryInline,omitempty"`
+
+	// Inventories are read together with inventoryInline.
+	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	Inventories []common.Inventory `json:"inventories,omitempty"`
+
+	// ExecutableInventory runs the inventories as scripts instead of reading
+	// them.
+	// +optional
+	ExecutableInventory bool `json:"executableInventory,omitempty"`
+
+	// Limit the run further to the hosts that match this pattern.
+	// +optional
+	Limit string `json:"limit,omitempty"`
+
+	// Tags of the plays and tasks to run. Ignored when the object is deleted.
+	// +optional
+	Tags []string `json:"tags,omitempty"`
+
+	// SkipTags are the tags of the plays and tasks not to run. Ignored when the
+	// object is deleted.
+	// +optional
+	SkipTags []string `json:"skipTags,omitempty"`
+
+	// Forks is the number of hosts to work on at the same time.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=500
+	Forks *int32 `json:"forks,omitempty"`
+
+	// Verbosity of the output, as the number of -v options.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=5
+	Verbosity *int32 `json:"verbosity,omitempty"`
+
+	// Timeout of one run, for example 20m.
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// RetryLimit is the number of attempts for the same inputs. When unset, a
+	// failed run is retried for ever, with a capped exponential back-off.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	RetryLimit *int32 `json:"retryLimit,omitempty"`
+
+	// StateVariable passes the desired state under a name and with values that
+	// the content knows.
+	// +optional
+	StateVariable *common.StateVariable `json:"stateVariable,omitempty"`
+}
+
+// A ProviderConfigReference selects the configuration of a run.
+type ProviderConfigReference struct {
+	// Kind of the configuration. For namespaced runs it defaults to
+	// ClusterProviderConfig; cluster-scoped runs only have ProviderConfig.
+	// +optional
+	// +kubebuilder:validation:Enum=ProviderConfig;ClusterProviderConfig
+	Kind string `json:"kind,omitempty"`
+
+	// Name of the configuration.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// A SecretReference names a Secret.
+type SecretReference struct {
+	// Namespace of the Secret, for cluster-scoped runs.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the Secret.
+	Name string `json:"name"`
+}
+
+// Keys says how the names of fields become names of variables.
+// +kubebuilder:validation:Enum=AsIs;SnakeCase
+type Keys string
+
+// Ways from the names of fields to the names of variables.
+const (
+	// KeysAsIs keeps names.
+	KeysAsIs Keys = "AsIs"
+	// KeysSnakeCase converts names as Ansible operators do: maxSize becomes
+	// max_size.
+	KeysSnakeCase Keys = "SnakeCase"
+)
+
+// A VarsSource is an object whose fields become variables.
+type VarsSource struct {
+	// Value is an expression for the object.
+	Value string `json:"value"`
+
+	// Keys says how the names of fields become names of variables. The default
+	// is AsIs.
+	// +optional
+	Keys Keys `json:"keys,omitempty"`
+
+	// Include only these fields.
+	// +optional
+	Include []string `json:"include,omitempty"`
+
+	// Exclude these fields.
+	// +optional
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// A RequiredResource selects objects that Crossplane is to fetch.
+type RequiredResource struct {
+	// APIVersion of the objects.
+	APIVersion string `json:"apiVersion"`
+
+	// Kind of the objects.
+	Kind string `json:"kind"`
+
+	// Namespace of the objects.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// MatchName selects one object by its name.
+	// +optional
+	MatchName string `json:"matchName,omitempty"`
+
+	// MatchLabels selects objects by their labels.
+	// +optional
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
+}
+
+// A ConnectionDetail is a key of the XR's connection Secret.
+type ConnectionDetail struct {
+	// Name of the key.
+	Name string `json:"name"`
+
+	// Value is an expression for the value.
+	Value string `json:"value"`
+}

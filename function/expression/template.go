@@ -1,0 +1,318 @@
+package expression
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Data is what expressions see. Its values are JSON, as Numbers returns it.
+type Data struct {
+	// XR as observed.
+	XR map[string]any
+	// Runs by name, those that were observed.
+	Runs map[string]any
+}
+
+// A Kind of problem.
+type Kind string
+
+// Kinds of problems.
+const (
+	// Pending values are not there yet, but may be later.
+	Pending Kind = "ValuePending"
+	// NotSet values were left out by the author of the XR.
+	NotSet Kind = "ValueNotSet"
+	// Invalid values cannot be computed, or not be used.
+	Invalid Kind = "InvalidValue"
+)
+
+// A Problem is why a value could not be computed.
+type Problem struct {
+	// Path of the value.
+	Path string
+	// Kind of the problem.
+	Kind Kind
+	// Message says what is wrong, in one line.
+	Message string
+}
+
+// String returns the problem in one line.
+func (p Problem) String() string {
+	return p.Path + ": " + p.Message
+}
+
+// A Template is a JSON value whose strings may hold expressions. It is safe for
+// concurrent use.
+type Template struct {
+	path string
+
+	// One of these is set.
+	literal any
+	fields  map[string]*Template
+	items   []*Template
+	parts   []compiled
+
+	computed bool
+}
+
+// A compiled part of a string: text, or an expression.
+type compiled struct {
+	text    string
+	program *program
+}
+
+// Compile a JSON value. The errors are all mistakes in its expressions.
+func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList) {
+	t := &Template{path: at.String(), literal: v}
+
+	var errs field.ErrorList
+
+	switch v := v.(type) {
+	case map[string]any:
+		t.fields = make(map[string]*Template, len(v))
+
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if strings.Contains(k, "${") {
+				errs = append(errs, field.Invalid(at, k, "names are literal, they cannot hold an expression"))
+			}
+
+			f, ferrs := e.Compile(at.Child(k), v[k])
+			errs = append(errs, ferrs...)
+			t.fields[k] = f
+			t.computed = t.computed || f.computed
+		}
+	case []any:
+		t.items = make([]*Template, len(v))
+
+		for i := range v {
+			item, ierrs := e.Compile(at.Index(i), v[i])
+			errs = append(errs, ierrs...)
+			t.items[i] = item
+			t.computed = t.computed || item.computed
+		}
+	case string:
+		errs = e.compileString(t, at, v)
+	}
+
+	return t, errs
+}
+
+func (e *Environment) compileString(t *Template, at *field.Path, s string) field.ErrorList {
+	parts, err := split(s)
+	if err != nil {
+		return field.ErrorList{field.Invalid(at, s, err.Error())}
+	}
+
+	var errs field.ErrorList
+
+	t.literal = ""
+
+	for _, p := range parts {
+		if !p.expression {
+			t.parts = append(t.parts, compiled{text: p.text})
+			continue
+		}
+
+		t.computed = true
+
+		prg, perrs := e.compile(at, p.text)
+		errs = append(errs, perrs...)
+		t.parts = append(t.parts, compiled{program: prg})
+	}
+
+	return errs
+}
+
+// Computed is true when there is an expression in the value.
+func (t *Template) Computed() bool {
+	return t.computed
+}
+
+// Fields of the value, if it is an object.
+func (t *Template) Fields() map[string]*Template {
+	return t.fields
+}
+
+// IsBool is false when it is certain that the value is no boolean.
+func (t *Template) IsBool() bool {
+	if len(t.parts) == 1 && t.computed {
+		p := t.parts[0].program
+		return p == nil || p.output.IsAssignableType(cel.BoolType) || p.output.IsAssignableType(cel.OptionalType(cel.BoolType))
+	}
+
+	_, ok := t.literal.(bool)
+
+	return ok
+}
+
+// Runs that the expressions refer to, by name: true when one of them needs the
+// run to be there, and none asks whether it is.
+func (t *Template) Runs() map[string]bool {
+	runs := map[string]bool{}
+
+	for c := range t.walk {
+		for _, p := range c.parts {
+			if p.program == nil {
+				continue
+			}
+
+			for name, needed := range p.program.uses.runs {
+				runs[name] = runs[name] || needed
+			}
+		}
+	}
+
+	return runs
+}
+
+// Text returns all that is literal: texts beside expressions, and names.
+func (t *Template) Text() []string {
+	var text []string
+
+	for c := range t.walk {
+		text = slices.AppendSeq(text, maps.Keys(c.fields))
+
+		for _, p := range c.parts {
+			text = append(text, p.text)
+		}
+	}
+
+	return text
+}
+
+// walk this template and all below it.
+func (t *Template) walk(yield func(*Template) bool) {
+	t.visit(yield)
+}
+
+func (t *Template) visit(yield func(*Template) bool) bool {
+	if !yield(t) {
+		return false
+	}
+
+	for _, f := range t.fields {
+		if !f.visit(yield) {
+			return false
+		}
+	}
+
+	for _, i := range t.items {
+		if !i.visit(yield) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// Evaluate the template. The value is JSON, with all numbers float64. There is
+// none (false) when its expression is optional.none(); such fields and items
+// are left out of the values around them. The problems are those of all
+// expressions below.
+func (t *Template) Evaluate(ctx context.Context, data Data) (v any, ok bool, problems []Problem) {
+	switch {
+	case t.fields != nil:
+		return t.evaluateFields(ctx, data)
+	case t.items != nil:
+		return t.evaluateItems(ctx, data)
+	case len(t.parts) == 1 && t.parts[0].program != nil:
+		return t.evaluateExpression(ctx, data)
+	case len(t.parts) > 0:
+		return t.evaluateString(ctx, data)
+	}
+
+	if i, ok := t.literal.(int64); ok {
+		return float64(i), true, nil
+	}
+
+	return t.literal, true, nil
+}
+
+func (t *Template) evaluateFields(ctx context.Context, data Data) (any, bool, []Problem) {
+	var problems []Problem
+
+	m := make(map[string]any, len(t.fields))
+
+	for _, k := range slices.Sorted(maps.Keys(t.fields)) {
+		v, ok, ps := t.fields[k].Evaluate(ctx, data)
+		problems = append(problems, ps...)
+
+		if ok {
+			m[k] = v
+		}
+	}
+
+	return m, true, problems
+}
+
+func (t *Template) evaluateItems(ctx context.Context, data Data) (any, bool, []Problem) {
+	var problems []Problem
+
+	l := make([]any, 0, len(t.items))
+
+	for _, i := range t.items {
+		v, ok, ps := i.Evaluate(ctx, data)
+		problems = append(problems, ps...)
+
+		if ok {
+			l = append(l, v)
+		}
+	}
+
+	return l, true, problems
+}
+
+func (t *Template) evaluateExpression(ctx context.Context, data Data) (any, bool, []Problem) {
+	val, problem := t.parts[0].program.evaluate(ctx, data)
+	if problem != nil {
+		return nil, false, t.at(*problem)
+	}
+
+	v, ok, err := toJSON(val)
+	if err != nil {
+		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error()})
+	}
+
+	return v, ok, nil
+}
+
+func (t *Template) evaluateString(ctx context.Context, data Data) (any, bool, []Problem) {
+	var (
+		s        strings.Builder
+		problems []Problem
+	)
+
+	for _, p := range t.parts {
+		if p.program == nil {
+			s.WriteString(p.text)
+			continue
+		}
+
+		val, problem := p.program.evaluate(ctx, data)
+		if problem != nil {
+			problems = append(problems, t.at(*problem)...)
+			continue
+		}
+
+		text, err := toText(val)
+		if err != nil {
+			problems = append(problems, t.at(Problem{Kind: Invalid, Message: fmt.Sprintf("%s: ${%s}", err, p.program.source)})...)
+			continue
+		}
+
+		s.WriteString(text)
+	}
+
+	return s.String(), len(problems) == 0, problems
+}
+
+func (t *Template) at(p Problem) []Problem {
+	p.Path = t.path
+	return []Problem{p}
+}

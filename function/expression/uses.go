@@ -1,0 +1,203 @@
+package expression
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/function-sdk-go/errors"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// uses are what an expression refers to.
+type uses struct {
+	// runs by name; true when the expression needs the run to be there.
+	runs map[string]bool
+	// paths below xr and runs.
+	paths []path
+}
+
+// A path is a root and the keys and indices below it.
+type path []any
+
+// usesOf finds out what an expression refers to.
+func usesOf(a *ast.AST) (uses, error) {
+	u := uses{runs: map[string]bool{}}
+	tested := map[string]bool{}
+
+	var err error
+
+	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(e ast.Expr) {
+		if p := pathOf(e); len(p) > 1 {
+			u.paths = append(u.paths, p)
+		}
+
+		if e.Kind() == ast.ComprehensionKind {
+			for _, v := range []string{e.AsComprehension().IterVar(), e.AsComprehension().IterVar2()} {
+				if v == rootXR || v == rootRuns {
+					err = errors.Errorf("a variable of the expression must not be called %s", v)
+				}
+			}
+		}
+
+		if e.Kind() != ast.IdentKind || e.AsIdent() != rootRuns {
+			return
+		}
+
+		name, test := run(e)
+		if name == "" {
+			err = errors.New("runs must be followed by the name of a run, as in runs.database")
+			return
+		}
+
+		u.runs[name] = true
+		tested[name] = tested[name] || test
+	}))
+
+	for name := range tested {
+		u.runs[name] = !tested[name]
+	}
+
+	return u, err
+}
+
+// run returns the name that is selected from the identifier runs, and whether
+// the selection asks whether the run is there.
+func run(e ast.Expr) (name string, test bool) {
+	n, ok := e.(ast.NavigableExpr)
+	if !ok {
+		return "", false
+	}
+
+	parent, ok := n.Parent()
+	if !ok {
+		return "", false
+	}
+
+	switch parent.Kind() {
+	case ast.SelectKind:
+		s := parent.AsSelect()
+		return s.FieldName(), s.IsTestOnly()
+	case ast.CallKind:
+		if c := parent.AsCall(); c.FunctionName() == operators.OptSelect {
+			name, _ := c.Args()[1].AsLiteral().Value().(string)
+			return name, true
+		}
+	}
+
+	return "", false
+}
+
+// pathOf returns the path that an expression is, if it is one.
+func pathOf(e ast.Expr) path {
+	switch e.Kind() {
+	case ast.IdentKind:
+		if name := e.AsIdent(); name == rootXR || name == rootRuns {
+			return path{name}
+		}
+	case ast.SelectKind:
+		s := e.AsSelect()
+		if p := pathOf(s.Operand()); p != nil && !s.IsTestOnly() {
+			return append(p, s.FieldName())
+		}
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
+			return nil
+		}
+
+		p := pathOf(c.Args()[0])
+		if p == nil {
+			return nil
+		}
+
+		switch k := c.Args()[1].AsLiteral().(type) {
+		case types.String:
+			return append(p, string(k))
+		case types.Int:
+			return append(p, int(k))
+		}
+	}
+
+	return nil
+}
+
+// missing returns the path up to what is not there.
+func (p path) missing(data Data) (path, bool) {
+	var at any = map[string]any{rootXR: data.XR, rootRuns: data.Runs}
+
+	for i, key := range p {
+		ok := false
+
+		switch key := key.(type) {
+		case string:
+			m, _ := at.(map[string]any)
+			at, ok = m[key]
+		case int:
+			if l, _ := at.([]any); key >= 0 && key < len(l) {
+				at, ok = l[key], true
+			}
+		}
+
+		if !ok {
+			return p[:i+1], true
+		}
+	}
+
+	return nil, false
+}
+
+// explains is true when this missing path may be the cause of an error.
+func (p path) explains(err error) bool {
+	message := err.Error()
+
+	switch key := p[len(p)-1].(type) {
+	case string:
+		return strings.HasSuffix(message, "no such key: "+key)
+	case int:
+		return strings.HasSuffix(message, fmt.Sprintf("index out of bounds: %d", key))
+	}
+
+	return false
+}
+
+// pending is true for what may be there later without anybody changing the XR.
+func (p path) pending() bool {
+	return p[0] == rootRuns || len(p) > 1 && p[1] == "status"
+}
+
+// String returns the path as it is written in an expression.
+func (p path) String() string {
+	return p[:len(p)-1].prefix() + suffix(p[len(p)-1], "")
+}
+
+// optional returns the path such that it need not be there.
+func (p path) optional() string {
+	return p[:len(p)-1].prefix() + suffix(p[len(p)-1], "?")
+}
+
+func (p path) prefix() string {
+	s, _ := p[0].(string)
+	for _, key := range p[1:] {
+		s += suffix(key, "")
+	}
+
+	return s
+}
+
+func suffix(key any, mark string) string {
+	switch key := key.(type) {
+	case int:
+		return "[" + mark + strconv.Itoa(key) + "]"
+	case string:
+		if strings.IndexFunc(key, func(r rune) bool { return r > 'z' || !isIdentifier(byte(r)) }) >= 0 {
+			return "[" + mark + strconv.Quote(key) + "]"
+		}
+
+		return "." + mark + key
+	}
+
+	return ""
+}

@@ -1,0 +1,129 @@
+package expression
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+
+	"github.com/crossplane/function-sdk-go/errors"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// toJSON returns a CEL value as JSON. Bytes become base64, durations and
+// timestamps what they are in JSON. There is no value (false) for
+// optional.none(), which is left out of lists and maps.
+func toJSON(val ref.Val) (v any, ok bool, err error) {
+	switch val := val.(type) {
+	case *types.Err:
+		return nil, false, val
+	case *types.Optional:
+		if !val.HasValue() {
+			return nil, false, nil
+		}
+
+		return toJSON(val.GetValue())
+	case types.Null:
+		return nil, true, nil
+	case types.Bool:
+		return bool(val), true, nil
+	case types.String:
+		return string(val), true, nil
+	case types.Int:
+		f, err := exact(float64(val))
+		return f, err == nil, err
+	case types.Uint:
+		f, err := exact(float64(val))
+		return f, err == nil, err
+	case types.Double:
+		if math.IsNaN(float64(val)) || math.IsInf(float64(val), 0) {
+			return nil, false, errors.Errorf("%v is not a number that JSON has", val)
+		}
+
+		return float64(val), true, nil
+	case types.Bytes:
+		return base64.StdEncoding.EncodeToString(val), true, nil
+	case types.Duration, types.Timestamp:
+		s, ok := val.ConvertToType(types.StringType).Value().(string)
+		return s, ok, nil
+	case traits.Lister:
+		return listToJSON(val)
+	case traits.Mapper:
+		return mapToJSON(val)
+	}
+
+	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number", val.Type().TypeName())
+}
+
+func exact(f float64) (float64, error) {
+	if f > MaxExact || f < -MaxExact {
+		return 0, errors.Errorf("%.0f is beyond 2^53, which is not exact; make it a string", f)
+	}
+
+	return f, nil
+}
+
+func listToJSON(list traits.Lister) (any, bool, error) {
+	l := []any{}
+
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		v, ok, err := toJSON(it.Next())
+		if err != nil {
+			return nil, false, err
+		}
+
+		if ok {
+			l = append(l, v)
+		}
+	}
+
+	return l, true, nil
+}
+
+func mapToJSON(mapper traits.Mapper) (any, bool, error) {
+	m := map[string]any{}
+
+	for it := mapper.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+
+		name, ok := k.(types.String)
+		if !ok {
+			return nil, false, errors.Errorf("the keys of a map must be strings, not %v", k.Value())
+		}
+
+		v, ok, err := toJSON(mapper.Get(k))
+		if err != nil {
+			return nil, false, err
+		}
+
+		if ok {
+			m[string(name)] = v
+		}
+	}
+
+	return m, true, nil
+}
+
+// toText returns a CEL value as it appears inside a string.
+func toText(val ref.Val) (string, error) {
+	v, ok, err := toJSON(val)
+	if err != nil {
+		return "", err
+	}
+
+	if !ok {
+		return "", errors.New("there is no value to put into the string; use orValue")
+	}
+
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	}
+
+	return "", errors.Errorf("a value of type %s cannot be put into a string", val.Type().TypeName())
+}

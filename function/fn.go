@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/crossplane/function-sdk-go/errors"
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+	"github.com/crossplane-ansible/crossplane-ansible/function/report"
+)
+
+// A Function turns XRs into AnsibleRuns.
+type Function struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	log          logging.Logger
+	compositions *compositions
+}
+
+// NewFunction returns a Function that logs what it does for debugging, and
+// nothing else but its own defects.
+func NewFunction(log logging.Logger) (*Function, error) {
+	c, err := newCompositions()
+	return &Function{log: log, compositions: c}, err
+}
+
+// RunFunction returns the AnsibleRuns, the status and the readiness of an XR.
+// Mistakes of the Composition are a Fatal result, never an error.
+func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
+	rsp = response.To(req, response.DefaultTTL)
+
+	defer func() {
+		if p := recover(); p != nil {
+			f.log.Info("Recovered from a panic", "panic", p, "stack", string(debug.Stack()))
+
+			rsp = response.To(req, response.DefaultTTL)
+			response.Fatal(rsp, errors.Errorf("function-ansible has a defect: %v", p))
+		}
+	}()
+
+	observed := observe(req)
+	namespace, _, _ := unstructured.NestedString(observed.XR, "metadata", "namespace")
+
+	composition, mistakes, err := f.compositions.Get(req.GetInput(), namespace != "")
+	if err != nil {
+		response.Fatal(rsp, err)
+		return rsp, nil
+	}
+
+	if len(mistakes) > 0 {
+		report.Invalid(rsp, mistakes)
+		return rsp, nil
+	}
+
+	result := composition.Render(ctx, observed)
+	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
+
+	if err := report.Report(rsp, observed.XR, result); err != nil {
+		response.Fatal(rsp, err)
+	}
+
+	return rsp, nil
+}
+
+// observe returns the observed state of a request.
+func observe(req *fnv1.RunFunctionRequest) render.Observed {
+	o := render.Observed{
+		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
+		Resources: map[string]map[string]any{},
+	}
+
+	for name, r := range req.GetObserved().GetResources() {
+		o.Resources[name] = r.GetResource().AsMap()
+	}
+
+	return o
+}

@@ -1,0 +1,221 @@
+// Package input reads the function's input: strictly, and with every mistake
+// at its path.
+package input
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/function-sdk-go/errors"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
+)
+
+// A Reader reads the function's input.
+type Reader struct {
+	schema *schema
+}
+
+// NewReader returns a Reader for inputs of the shipped schema.
+func NewReader() (*Reader, error) {
+	s, err := newSchema(shipped.Schema)
+	return &Reader{schema: s}, errors.Wrap(err, "cannot use the schema of the input")
+}
+
+// Read the input: JSON values whose numbers are int64 where they are integral,
+// and float64 elsewhere. The errors are all violations of the schema, fields
+// that are not supported yet, and expressions in fields that are literal.
+func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
+	in, _ := integers(s.AsMap()).(map[string]any)
+
+	if in["apiVersion"] != v1alpha1.APIVersion || in["kind"] != v1alpha1.KindAnsibleRuns {
+		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), in["kind"], "the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns)}
+	}
+
+	errs := append(unsupported(in), literals(in)...)
+	errs = append(errs, inexact(nil, in)...)
+
+	// A string that should not be an expression is likely not of the field's
+	// type either. Saying so once is enough.
+	said := map[string]bool{}
+	for _, err := range errs {
+		said[err.Field] = true
+	}
+
+	for _, err := range r.schema.Validate(in) {
+		if !said[err.Field] {
+			errs = append(errs, err)
+		}
+	}
+
+	for _, t := range templates(in) {
+		for name := range t.object {
+			if !computed(name) {
+				t.object[name] = unescape(t.object[name])
+			}
+		}
+	}
+
+	return in, errs
+}
+
+// computed fields may hold expressions.
+func computed(name string) bool {
+	switch name {
+	case "vars", "when", "forEach", "forEachKey", "varsFrom", "inventory":
+		return true
+	}
+
+	return false
+}
+
+// integers replaces integral numbers by int64, which is what schemas and Go
+// types expect.
+func integers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = integers(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = integers(v[i])
+		}
+	case float64:
+		if i := int64(v); float64(i) == v {
+			return i
+		}
+	}
+
+	return v
+}
+
+// unsupported returns the fields that the function does not honour yet.
+func unsupported(in map[string]any) field.ErrorList {
+	var errs field.ErrorList
+
+	report := func(path *field.Path, object map[string]any, names ...string) {
+		for _, name := range names {
+			if _, ok := object[name]; ok {
+				errs = append(errs, field.Forbidden(path.Child(name), "this field is not supported yet"))
+			}
+		}
+	}
+
+	for _, name := range []string{"requiredResources", "connectionDetails"} {
+		if _, ok := in[name]; ok {
+			errs = append(errs, field.Forbidden(field.NewPath(name), "this field is not supported yet"))
+		}
+	}
+
+	for _, t := range templates(in) {
+		report(t.path, t.object, "forEach", "forEachKey", "dependsOn", "varsFrom", "templated", "inventory", "writeConnectionSecretToRef")
+	}
+
+	return errs
+}
+
+// literals returns the literal fields that hold an expression.
+func literals(in map[string]any) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, t := range templates(in) {
+		for _, name := range slices.Sorted(maps.Keys(t.object)) {
+			if !computed(name) {
+				errs = append(errs, literal(t.path.Child(name), t.object[name])...)
+			}
+		}
+	}
+
+	return errs
+}
+
+func literal(path *field.Path, v any) field.ErrorList {
+	var errs field.ErrorList
+
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			errs = append(errs, literal(path.Child(k), v[k])...)
+		}
+	case []any:
+		for i := range v {
+			errs = append(errs, literal(path.Index(i), v[i])...)
+		}
+	case string:
+		if strings.Contains(strings.ReplaceAll(v, "$${", ""), "${") {
+			errs = append(errs, field.Invalid(path, v, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
+		}
+	}
+
+	return errs
+}
+
+// unescape replaces $${ in all strings, as in those with expressions.
+func unescape(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = unescape(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = unescape(v[i])
+		}
+	case string:
+		return strings.ReplaceAll(v, "$${", "${")
+	}
+
+	return v
+}
+
+// inexact returns the numbers that may not be what was written: requests carry
+// doubles, which are exact up to 2^53.
+func inexact(path *field.Path, v any) field.ErrorList {
+	var errs field.ErrorList
+
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			errs = append(errs, inexact(path.Child(k), v[k])...)
+		}
+	case []any:
+		for i := range v {
+			errs = append(errs, inexact(path.Index(i), v[i])...)
+		}
+	case int64:
+		if v > expression.MaxExact || v < -expression.MaxExact {
+			errs = append(errs, field.Invalid(path, v, "integers are exact up to 2^53 only; write it as a string"))
+		}
+	}
+
+	return errs
+}
+
+type template struct {
+	path   *field.Path
+	object map[string]any
+}
+
+// templates returns the defaults and all runs.
+func templates(in map[string]any) []template {
+	var ts []template
+
+	if d, ok := in["defaults"].(map[string]any); ok {
+		ts = append(ts, template{path: field.NewPath("defaults"), object: d})
+	}
+
+	runs, _ := in["runs"].([]any)
+	for i := range runs {
+		if r, ok := runs[i].(map[string]any); ok {
+			ts = append(ts, template{path: field.NewPath("runs").Index(i), object: r})
+		}
+	}
+
+	return ts
+}

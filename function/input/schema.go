@@ -1,0 +1,71 @@
+package input
+
+import (
+	"context"
+
+	"github.com/crossplane/function-sdk-go/errors"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+// A schema validates objects as the API server would, had they been stored.
+type schema struct {
+	openAPI    validation.SchemaValidator
+	structural *structuralschema.Structural
+	rules      *cel.Validator
+}
+
+// newSchema returns the schema of the first version of a
+// CustomResourceDefinition, given as YAML.
+func newSchema(definition []byte) (*schema, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(definition, crd); err != nil {
+		return nil, errors.Wrap(err, "cannot read the definition")
+	}
+
+	props := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
+		return nil, errors.Wrap(err, "cannot convert the schema")
+	}
+
+	openAPI, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a validator of the schema")
+	}
+
+	structural, err := structuralschema.NewStructural(props)
+	if err != nil {
+		return nil, errors.Wrap(err, "the schema is not structural")
+	}
+
+	return &schema{
+		openAPI:    openAPI,
+		structural: structural,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// Validate returns every violation of the schema, unknown fields included.
+func (s *schema) Validate(object map[string]any) field.ErrorList {
+	errs := validation.ValidateCustomResource(nil, object, s.openAPI)
+
+	// Rules expect what the schema promises.
+	if len(errs) == 0 {
+		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	}
+
+	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, path := range unknown {
+		errs = append(errs, field.Forbidden(field.NewPath(path), "there is no such field"))
+	}
+
+	return errs
+}

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// describe an AnsibleRun that is observed and rendered. There are no times and
+// no counters in the messages: they say the same until something happens.
+func describe(observed, rendered map[string]any) (Reason, []string) {
+	switch {
+	case observed == nil:
+		return Creating, []string{"is being created"}
+	case isDeleted(observed):
+		return Deleting, []string{"is being deleted"}
+	case !isApplied(observed, rendered):
+		return Updating, []string{"is being updated"}
+	case isReady(observed):
+		return Ready, nil
+	}
+
+	last, _, _ := unstructured.NestedFieldNoCopy(observed, "status", "atProvider", "lastRun")
+	run, _ := last.(map[string]any)
+	phase := common.RunPhase(text(run, "phase"))
+
+	synced, _, message := condition(observed, "Synced")
+	ready, _, _ := condition(observed, "Ready")
+
+	switch {
+	case phase.Finished() && phase != common.PhaseSucceeded && (synced == "False" || ready == "False"):
+		return RunFailed, failures(phase, run)
+	case synced == "False":
+		return ReconcileError, []string{line(message)}
+	case phase != "" && !phase.Finished() && text(run, "trigger") == string(common.TriggerRetry):
+		return Running, []string{"is running again, after it failed"}
+	}
+
+	return Running, []string{"is running"}
+}
+
+// failures of a run, in Ansible's words.
+func failures(phase common.RunPhase, run map[string]any) []string {
+	list, _ := run["failures"].([]any)
+
+	var messages []string
+
+	for _, f := range list {
+		failure, _ := f.(map[string]any)
+
+		s := "failed"
+		if task := text(failure, "task"); task != "" {
+			s = "task " + task + " failed"
+		}
+
+		if host := text(failure, "host"); host != "" {
+			s += " on " + host
+		}
+
+		if message := text(failure, "message"); message != "" {
+			s += ": " + line(message)
+		}
+
+		messages = append(messages, s)
+	}
+
+	if len(messages) > 0 {
+		return messages
+	}
+
+	return []string{strings.Join(nonEmpty(string(phase), text(run, "reason"), line(text(run, "message"))), ": ")}
+}
+
+func nonEmpty(all ...string) []string {
+	var out []string
+
+	for _, s := range all {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+
+	return out
+}
+
+// line makes a message one line.
+func line(message string) string {
+	return strings.Join(strings.Fields(message), " ")
+}

@@ -1,0 +1,22 @@
+// Package render turns the input and what was observed into AnsibleRuns.
+//
+// Compile does once per input all that does not depend on an XR, and finds the
+// mistakes of the Composition. Render does the rest for each XR; whatever goes
+// wrong there is the state of a run, never an error.
+package render
+
+import (
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+)
+
+// AnnotationDependsOn of an AnsibleRun lists the composition resource names of
+// the runs that it was rendered after, separated by commas. It tells what must
+// outlive it when its run is gone from the Composition.
+const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
+
+// API versions of AnsibleRuns.
+const (
+	apiVersionCluster    = common.GroupCluster + "/" + common.Version
+	apiVersionNamespaced = common.GroupNamespaced + "/" + common.Version
+)

@@ -1,0 +1,117 @@
+package render
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// contents are the fields that say what to run. A run has exactly one.
+var contents = [...]string{"role", "roles", "playbook", "playbooks", "playbookInline"} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// A template is a run of the input, with the defaults merged in.
+type template struct {
+	path   *field.Path
+	object map[string]any
+}
+
+// resource is the composition resource name.
+func (t template) resource() string {
+	if n := text(t.object, "resourceName"); n != "" {
+		return n
+	}
+
+	return text(t.object, "name")
+}
+
+// merge the defaults into the runs. The errors are names that are not unique.
+func merge(in map[string]any) ([]template, field.ErrorList) {
+	var (
+		templates []template
+		errs      field.ErrorList
+	)
+
+	defaults, _ := in["defaults"].(map[string]any)
+	runs, _ := in["runs"].([]any)
+	seen := map[string]bool{}
+	resources := map[string]bool{}
+
+	for i := range runs {
+		r, ok := runs[i].(map[string]any)
+		if !ok {
+			continue
+		}
+
+		t := template{path: field.NewPath("runs").Index(i), object: overlay(under(defaults, r), r)}
+		name := text(r, "name")
+
+		switch name {
+		case "in", "true", "false", "null":
+			errs = append(errs, field.Invalid(t.path.Child("name"), name, "is a word of the expression language"))
+		}
+
+		if seen[name] {
+			errs = append(errs, field.Duplicate(t.path.Child("name"), name))
+		} else if resources[t.resource()] {
+			errs = append(errs, field.Duplicate(t.path.Child("resourceName"), t.resource()))
+		}
+
+		seen[name], resources[t.resource()] = true, true
+		templates = append(templates, t)
+	}
+
+	return templates, errs
+}
+
+// under returns the defaults that lie under a run: without their content when
+// the run has its own.
+func under(defaults, run map[string]any) map[string]any {
+	d := maps.Clone(defaults)
+
+	for _, c := range contents {
+		if _, ok := run[c]; !ok {
+			continue
+		}
+
+		for _, c := range contents {
+			delete(d, c)
+		}
+	}
+
+	return d
+}
+
+// overlay returns a over b: objects are merged deeply, all else is replaced.
+func overlay(b, a map[string]any) map[string]any {
+	out := make(map[string]any, len(a)+len(b))
+	maps.Copy(out, b)
+
+	for k, v := range a {
+		under, ok := out[k].(map[string]any)
+		over, also := v.(map[string]any)
+
+		if ok && also {
+			v = overlay(under, over)
+		}
+
+		out[k] = v
+	}
+
+	return out
+}
+
+// names of the runs.
+func names(templates []template) []string {
+	ns := make([]string, len(templates))
+	for i := range templates {
+		ns[i] = text(templates[i].object, "name")
+	}
+
+	return ns
+}
+
+// text returns a string field, or "".
+func text(object map[string]any, name string) string {
+	s, _ := object[name].(string)
+	return s
+}

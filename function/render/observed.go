@@ -1,0 +1,293 @@
+package render
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// managerComposed is how the names start under which core applies composed
+// resources.
+const managerComposed = "apiextensions.crossplane.io/composed/"
+
+// coreMetadata are the labels and annotations that core adds to composed
+// resources.
+var coreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"crossplane.io/composite",
+	"crossplane.io/claim-name",
+	"crossplane.io/claim-namespace",
+	"crossplane.io/composition-resource-name",
+}
+
+// Observed state. Its values are JSON with all numbers float64, and are not
+// changed.
+type Observed struct {
+	// XR as observed.
+	XR map[string]any
+	// Resources that the XR is composed of, by composition resource name.
+	Resources map[string]map[string]any
+}
+
+// isAnsibleRun is true for AnsibleRuns of either group.
+func isAnsibleRun(o map[string]any) bool {
+	group, _, _ := strings.Cut(text(o, "apiVersion"), "/")
+	return text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
+}
+
+// applied returns what core's own apply owns of an observed AnsibleRun: API
+// version, kind, labels, annotations and spec. It is what core would have to be
+// given again to change nothing. Without managed fields (false), it is the spec
+// and our own annotations.
+func applied(o map[string]any) (map[string]any, bool) {
+	owned := map[string]any{}
+	known := false
+
+	fields, _, _ := unstructured.NestedFieldNoCopy(o, "metadata", "managedFields")
+	entries, _ := fields.([]any)
+
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		if text(entry, "operation") != "Apply" || text(entry, "subresource") != "" || !strings.HasPrefix(text(entry, "manager"), managerComposed) {
+			continue
+		}
+
+		set, _ := entry["fieldsV1"].(map[string]any)
+		part, _ := extract(o, set).(map[string]any)
+		owned = overlay(owned, part)
+		known = true
+	}
+
+	if !known {
+		owned = map[string]any{"spec": o["spec"], "metadata": map[string]any{"annotations": ownAnnotations(o)}}
+	}
+
+	metadata := map[string]any{}
+
+	for _, name := range []string{"labels", "annotations"} {
+		if m, _, _ := unstructured.NestedFieldNoCopy(owned, "metadata", name); m != nil {
+			metadata[name] = m
+		}
+	}
+
+	out := map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata}
+	if spec, ok := owned["spec"]; ok {
+		out["spec"] = spec
+	}
+
+	return out, known
+}
+
+// extract from a value the fields of a FieldsV1 set. Sets name the members of
+// objects, but only objects: all lists of an AnsibleRun's spec are atomic. An
+// object without named members is owned as such, not with members of others.
+func extract(v any, fields map[string]any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+
+	out := map[string]any{}
+
+	for k, below := range fields {
+		name, ok := strings.CutPrefix(k, "f:")
+		if !ok {
+			continue
+		}
+
+		if member, ok := m[name]; ok {
+			set, _ := below.(map[string]any)
+			out[name] = extract(member, set)
+		}
+	}
+
+	return out
+}
+
+func ownAnnotations(o map[string]any) map[string]any {
+	own := map[string]any{}
+
+	annotations, _, _ := unstructured.NestedFieldNoCopy(o, "metadata", "annotations")
+	all, _ := annotations.(map[string]any)
+
+	for _, name := range []string{common.AnnotationRunPolicy, AnnotationDependsOn} {
+		if v, ok := all[name]; ok {
+			own[name] = v
+		}
+	}
+
+	return own
+}
+
+// isApplied is true when an observed AnsibleRun is what is rendered now.
+func isApplied(observed, rendered map[string]any) bool {
+	was, known := applied(observed)
+	if !known {
+		return within(canonical(rendered["spec"]), canonical(observed["spec"]))
+	}
+
+	metadata, _ := was["metadata"].(map[string]any)
+	for _, name := range []string{"labels", "annotations"} {
+		if m, ok := metadata[name].(map[string]any); ok {
+			m = maps.Clone(m)
+			for _, core := range coreMetadata {
+				delete(m, core)
+			}
+
+			metadata[name] = m
+		}
+	}
+
+	want, _ := rendered["metadata"].(map[string]any)
+	for _, name := range []string{"labels", "annotations"} {
+		if !reflect.DeepEqual(canonical(metadata[name]), canonical(want[name])) {
+			return false
+		}
+	}
+
+	return reflect.DeepEqual(canonical(was["spec"]), canonical(rendered["spec"]))
+}
+
+// canonical returns a value such that equal ones compare equal: all numbers are
+// float64, and neither null nor an empty object is different from nothing.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case []any:
+		l := make([]any, len(v))
+		for i := range v {
+			l[i] = canonical(v[i])
+		}
+
+		return l
+	case map[string]any:
+		var m map[string]any
+
+		for k := range v {
+			if c := canonical(v[k]); c != nil {
+				if m == nil {
+					m = map[string]any{}
+				}
+
+				m[k] = c
+			}
+		}
+
+		if m != nil {
+			return m
+		}
+
+		return nil
+	}
+
+	return v
+}
+
+// within is true when all of a value is in another one.
+func within(a, b any) bool {
+	part, ok := a.(map[string]any)
+	if !ok {
+		return reflect.DeepEqual(a, b)
+	}
+
+	whole, _ := b.(map[string]any)
+
+	for k := range part {
+		if !within(part[k], whole[k]) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// condition returns the status, the reason and the message of a condition. The
+// status is Unknown when the condition does not tell of the current generation.
+func condition(o map[string]any, typ string) (status, reason, message string) {
+	generation, _, _ := unstructured.NestedFieldNoCopy(o, "metadata", "generation")
+	conditions, _, _ := unstructured.NestedFieldNoCopy(o, "status", "conditions")
+	list, _ := conditions.([]any)
+
+	i := slices.IndexFunc(list, func(c any) bool {
+		m, _ := c.(map[string]any)
+		return m["type"] == typ
+	})
+	if i < 0 {
+		return "Unknown", "", ""
+	}
+
+	c, _ := list[i].(map[string]any)
+	if canonical(c["observedGeneration"]) != canonical(generation) {
+		return "Unknown", "", ""
+	}
+
+	return text(c, "status"), text(c, "reason"), text(c, "message")
+}
+
+// isReady is true when an observed AnsibleRun is Ready and Synced in its current
+// generation, and not being deleted.
+func isReady(o map[string]any) bool {
+	ready, _, _ := condition(o, "Ready")
+	synced, _, _ := condition(o, "Synced")
+
+	return ready == "True" && synced == "True" && !isDeleted(o)
+}
+
+func isDeleted(o map[string]any) bool {
+	_, deleted, _ := unstructured.NestedString(o, "metadata", "deletionTimestamp")
+	return deleted
+}
+
+// view returns what expressions see of an observed run.
+func view(name string, o map[string]any) map[string]any {
+	path := "runs." + name
+	v := map[string]any{"ready": isReady(o)}
+
+	for _, f := range []string{"spec", "status"} {
+		if x, ok := o[f]; ok {
+			v[f] = expression.Numbers(path+"."+f, x)
+		}
+	}
+
+	v["metadata"] = withoutManagedFields(path, o)
+
+	provider, _, _ := unstructured.NestedFieldNoCopy(o, "status", "atProvider")
+	at, _ := provider.(map[string]any)
+
+	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
+		if x, ok := at[f]; ok {
+			v[f] = expression.Numbers(path+"."+f, x)
+		}
+	}
+
+	return v
+}
+
+// viewXR returns what expressions see of the XR.
+func viewXR(o map[string]any) map[string]any {
+	v := map[string]any{}
+
+	for _, f := range []string{"apiVersion", "kind", "spec", "status"} {
+		if x, ok := o[f]; ok {
+			v[f] = expression.Numbers("xr."+f, x)
+		}
+	}
+
+	v["metadata"] = withoutManagedFields("xr", o)
+
+	return v
+}
+
+func withoutManagedFields(path string, o map[string]any) any {
+	m, _ := o["metadata"].(map[string]any)
+	m = maps.Clone(m)
+	delete(m, "managedFields")
+
+	return expression.Numbers(path+".metadata", m)
+}

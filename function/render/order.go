@@ -1,0 +1,59 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// order runs such that each comes after those that it needs, and note on each
+// which these are. The errors are runs that need themselves.
+func order(runs []*run) ([]*run, field.ErrorList) {
+	byName := map[string]*run{}
+	for _, r := range runs {
+		byName[r.name] = r
+	}
+
+	var (
+		out   []*run
+		errs  field.ErrorList
+		trail []string
+		visit func(r *run)
+	)
+
+	done := map[string]bool{}
+
+	visit = func(r *run) {
+		if i := slices.Index(trail, r.name); i >= 0 {
+			cycle := strings.Join(append(slices.Clone(trail[i:]), r.name), " → ")
+			errs = append(errs, field.Invalid(field.NewPath("runs"), cycle, "a run cannot refer to itself, directly or through others"))
+
+			return
+		}
+
+		if done[r.name] {
+			return
+		}
+
+		trail = append(trail, r.name)
+
+		for _, name := range slices.Sorted(maps.Keys(r.needs)) {
+			visit(byName[name])
+			r.dependsOn = append(r.dependsOn, byName[name].resource)
+		}
+
+		slices.Sort(r.dependsOn)
+
+		trail = trail[:len(trail)-1]
+		done[r.name] = true
+		out = append(out, r)
+	}
+
+	for _, r := range runs {
+		visit(r)
+	}
+
+	return out, errs
+}

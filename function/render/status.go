@@ -1,0 +1,70 @@
+package render
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// status evaluates the status of the XR. The problems are those that will not
+// go away when the runs have done their work.
+func (r *rendering) status(ctx context.Context) (map[string]any, []expression.Problem) {
+	if r.composition.status == nil {
+		return nil, nil
+	}
+
+	v, problems := r.field(ctx, r.composition.status, r.observed.XR["status"])
+	status, _ := v.(map[string]any)
+
+	return status, problems
+}
+
+// field evaluates a field of the status. One whose value is not to be had keeps
+// the value that was observed; a nil value is left out.
+func (r *rendering) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
+	if t.Fields() == nil {
+		return r.leaf(ctx, t, observed)
+	}
+
+	var problems []expression.Problem
+
+	object := map[string]any{}
+	was, _ := observed.(map[string]any)
+
+	for _, name := range slices.Sorted(maps.Keys(t.Fields())) {
+		v, ps := r.field(ctx, t.Fields()[name], was[name])
+		problems = append(problems, ps...)
+
+		if v != nil {
+			object[name] = v
+		}
+	}
+
+	return object, problems
+}
+
+func (r *rendering) leaf(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
+	waiting := false
+
+	for name, needed := range t.Runs() {
+		// What a run said of itself goes with it.
+		if needed && r.runs[name].Reason == Skipped {
+			return nil, nil
+		}
+
+		waiting = waiting || !r.runs[name].Done()
+	}
+
+	v, _, problems := t.Evaluate(ctx, r.data)
+	if len(problems) == 0 {
+		return v, nil
+	}
+
+	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool {
+		return p.Kind == expression.Pending && waiting
+	})
+
+	return observed, problems
+}

@@ -1,0 +1,105 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// stay lets observed runs that are to go stay while others that are observed
+// depend on them. It adds those that are gone from the Composition.
+func (r *rendering) stay(runs []Run) []Run {
+	leaving := r.leaving(runs)
+
+	for i := range runs {
+		by, ok := leaving[runs[i].Resource]
+		if !ok {
+			continue
+		}
+
+		runs[i] = r.leave(runs[i].Name, runs[i].Resource, by)
+		delete(leaving, runs[i].Resource)
+	}
+
+	for _, resource := range slices.Sorted(maps.Keys(leaving)) {
+		runs = append(runs, r.leave(resource, resource, leaving[resource]))
+	}
+
+	return runs
+}
+
+func (r *rendering) leave(name, resource string, by []string) Run {
+	return r.keep(Run{
+		Name:     name,
+		Resource: resource,
+		Reason:   Leaving,
+		Messages: []string{"not wanted any more, but has to stay for " + strings.Join(by, ", ")},
+	})
+}
+
+// leaving returns the composition resource names of the observed AnsibleRuns
+// that are to go but cannot yet, each with those that depend on it.
+func (r *rendering) leaving(runs []Run) map[string][]string {
+	wanted := map[string]bool{}
+	for i := range runs {
+		wanted[runs[i].Resource] = runs[i].Reason != Skipped
+	}
+
+	going, blocked := 0, map[string][]string{}
+	stuck := true
+
+	for resource, o := range r.observed.Resources {
+		if !isAnsibleRun(o) || wanted[resource] {
+			continue
+		}
+
+		going++
+
+		by := r.dependents(resource)
+		if len(by) > 0 {
+			blocked[resource] = by
+		}
+
+		// Something that stays will be changed such that it does not depend
+		// on this one any more.
+		stuck = stuck && len(by) > 0 && !slices.ContainsFunc(by, func(d string) bool { return wanted[d] })
+	}
+
+	// What is to go as a whole and depends on each other only has no order to
+	// go in.
+	if stuck && going == len(blocked) {
+		return nil
+	}
+
+	return blocked
+}
+
+// dependents returns the composition resource names of the observed runs that
+// depend on another one: as they were rendered, and as they are wanted now.
+func (r *rendering) dependents(resource string) []string {
+	var names []string
+
+	for name, o := range r.observed.Resources {
+		if name == resource || !isAnsibleRun(o) {
+			continue
+		}
+
+		on, _, _ := unstructured.NestedString(o, "metadata", "annotations", AnnotationDependsOn)
+		if slices.Contains(strings.Split(on, ","), resource) || r.needs(name, resource) {
+			names = append(names, name)
+		}
+	}
+
+	slices.Sort(names)
+
+	return names
+}
+
+// needs is true when one run of the Composition, by resource name, depends on
+// another.
+func (r *rendering) needs(resource, on string) bool {
+	i := slices.IndexFunc(r.composition.runs, func(run *run) bool { return run.resource == resource })
+	return i >= 0 && slices.Contains(r.composition.runs[i].dependsOn, on)
+}

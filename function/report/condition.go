@@ -1,0 +1,208 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+)
+
+// TypeAnsibleRunsReady is the condition of an XR that says which of its
+// AnsibleRuns are not there yet, and why.
+const TypeAnsibleRunsReady = "AnsibleRunsReady"
+
+// Reasons of the condition, beside those of runs.
+const (
+	// ReasonAvailable XRs have all their runs.
+	ReasonAvailable = "Available"
+	// ReasonInvalidInput XRs have a Composition with mistakes.
+	ReasonInvalidInput = "InvalidInput"
+	// ReasonInvalidStatus XRs have all their runs, but not all of the status
+	// that follows from them.
+	ReasonInvalidStatus = "InvalidStatus"
+)
+
+// Limits, in bytes.
+const (
+	maxMessage = 4 << 10
+	maxEvent   = 1 << 10
+	// maxMessages of one run.
+	maxMessages = 3
+)
+
+// A condition of the XR.
+type condition struct {
+	status  bool
+	reason  string
+	message string
+	// warn of the condition when it is new.
+	warn bool
+}
+
+// Invalid reports mistakes of the Composition: as one Fatal result, since core
+// shows the first one only, with a line for each.
+func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
+	lines := make([]string, 0, len(errs))
+
+	errs = slices.Clone(errs)
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+
+	for _, err := range errs {
+		if s := err.Error(); !slices.Contains(lines, s) {
+			lines = append(lines, s)
+		}
+	}
+
+	message := strings.Join(lines, "\n")
+
+	response.ConditionFalse(rsp, TypeAnsibleRunsReady, ReasonInvalidInput).
+		WithMessage(truncate("the input of function-ansible in the Composition is invalid:\n"+message, maxMessage)).
+		TargetCompositeAndClaim()
+
+	rsp.Results = append(rsp.Results, &fnv1.Result{
+		Severity: fnv1.Severity_SEVERITY_FATAL,
+		Message:  "invalid input:\n" + message,
+		Target:   fnv1.Target_TARGET_COMPOSITE.Enum(),
+	})
+}
+
+// severity of the reasons of runs that are not done, the most severe first.
+func severity() []render.Reason {
+	return []render.Reason{
+		render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError,
+		render.ValuePending, render.Deleting, render.Updating, render.Creating, render.Running,
+		render.DependencyNotReady, render.Leaving,
+	}
+}
+
+// summarize what became of the runs.
+func summarize(result render.Result) condition {
+	var lines []string
+
+	c := condition{status: true, reason: ReasonAvailable}
+
+	for _, reason := range severity() {
+		for _, r := range result.Runs {
+			if r.Reason != reason {
+				continue
+			}
+
+			if c.status {
+				c.status, c.reason = false, string(reason)
+			}
+
+			lines = append(lines, describe(r)...)
+		}
+	}
+
+	for _, r := range result.Runs {
+		if r.Reason == render.Skipped {
+			lines = append(lines, describe(r)...)
+		}
+	}
+
+	if len(result.Problems) > 0 && c.status {
+		c.reason = ReasonInvalidStatus
+	}
+
+	for _, p := range result.Problems {
+		lines = append(lines, p.String())
+	}
+
+	switch render.Reason(c.reason) {
+	case render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, ReasonInvalidStatus:
+		c.warn = true
+	}
+
+	c.message = truncate(strings.Join(lines, "\n"), maxMessage)
+
+	return c
+}
+
+// describe a run, a line for each of its messages.
+func describe(r render.Run) []string {
+	lines := make([]string, 0, len(r.Messages))
+
+	for i, m := range r.Messages {
+		if i == maxMessages {
+			lines = append(lines, fmt.Sprintf("%s: and %d more", r.Name, len(r.Messages)-i))
+			break
+		}
+
+		lines = append(lines, r.Name+": "+m)
+	}
+
+	return lines
+}
+
+// report the condition, and an event when it is news.
+func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
+	status := fnv1.Status_STATUS_CONDITION_FALSE
+	if c.status {
+		status = fnv1.Status_STATUS_CONDITION_TRUE
+	}
+
+	rsp.Conditions = append(rsp.Conditions, &fnv1.Condition{
+		Type:    TypeAnsibleRunsReady,
+		Status:  status,
+		Reason:  c.reason,
+		Message: &c.message,
+		Target:  fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+	})
+
+	was := reported(xr)
+	result := &fnv1.Result{Reason: &c.reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
+
+	switch {
+	case c.warn && (was.reason != c.reason || was.message != c.message):
+		result.Severity = fnv1.Severity_SEVERITY_WARNING
+		result.Message = truncate(c.message, maxEvent)
+	case c.status && !c.warn && !was.status:
+		result.Severity = fnv1.Severity_SEVERITY_NORMAL
+		result.Message = "all AnsibleRuns are ready"
+	default:
+		return
+	}
+
+	rsp.Results = append(rsp.Results, result)
+}
+
+// reported returns the condition that the XR has.
+func reported(xr map[string]any) condition {
+	v, _, _ := unstructured.NestedFieldNoCopy(xr, "status", "conditions")
+	list, _ := v.([]any)
+
+	for _, v := range list {
+		if m, _ := v.(map[string]any); m["type"] == TypeAnsibleRunsReady {
+			reason, _ := m["reason"].(string)
+			message, _ := m["message"].(string)
+
+			return condition{status: m["status"] == "True", reason: reason, message: message}
+		}
+	}
+
+	return condition{}
+}
+
+// truncate a string to a number of bytes, without breaking a character.
+func truncate(s string, n int) string {
+	const more = "…"
+
+	if len(s) <= n {
+		return s
+	}
+
+	n -= len(more)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+
+	return s[:n] + more
+}

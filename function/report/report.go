@@ -1,0 +1,117 @@
+// Package report puts what was rendered into the response: composed resources,
+// the XR's status and readiness, and the condition and events that say what is
+// missing and why.
+package report
+
+import (
+	"maps"
+
+	"github.com/crossplane/function-sdk-go/errors"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+)
+
+// Report a result in a response that has the desired state of earlier
+// functions. The observed XR tells what was reported before.
+func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Result) error {
+	if rsp.GetDesired() == nil {
+		rsp.Desired = &fnv1.State{}
+	}
+
+	if err := resources(rsp.GetDesired(), result.Runs); err != nil {
+		return err
+	}
+
+	if err := composite(rsp.GetDesired(), result); err != nil {
+		return err
+	}
+
+	c := summarize(result)
+	c.report(rsp, xr)
+
+	return nil
+}
+
+// resources puts the AnsibleRuns into the desired state.
+func resources(desired *fnv1.State, runs []render.Run) error {
+	if desired.Resources == nil {
+		desired.Resources = map[string]*fnv1.Resource{}
+	}
+
+	for _, r := range runs {
+		// What left this step may be another step's now.
+		if _, ok := desired.GetResources()[r.Resource]; r.Desired == nil || ok && r.Reason == render.Leaving {
+			continue
+		}
+
+		s, err := structpb.NewStruct(r.Desired)
+		if err != nil {
+			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
+		}
+
+		ready := fnv1.Ready_READY_FALSE
+		if r.Reason == render.Ready {
+			ready = fnv1.Ready_READY_TRUE
+		}
+
+		desired.Resources[r.Resource] = &fnv1.Resource{Resource: s, Ready: ready}
+	}
+
+	return nil
+}
+
+// composite puts status and readiness of the XR into the desired state. Core
+// takes an XR for ready when all that was composed is, so it has to be told
+// while there is more to come.
+func composite(desired *fnv1.State, result render.Result) error {
+	held := false
+	for _, r := range result.Runs {
+		held = held || r.Held()
+	}
+
+	if !held && len(result.Status) == 0 {
+		return nil
+	}
+
+	if desired.Composite == nil {
+		desired.Composite = &fnv1.Resource{}
+	}
+
+	if held {
+		desired.Composite.Ready = fnv1.Ready_READY_FALSE
+	}
+
+	if len(result.Status) == 0 {
+		return nil
+	}
+
+	xr := desired.GetComposite().GetResource().AsMap()
+	status, _ := xr["status"].(map[string]any)
+	xr["status"] = overlay(status, result.Status)
+
+	s, err := structpb.NewStruct(xr)
+	desired.Composite.Resource = s
+
+	return errors.Wrap(err, "cannot put the status of the XR into the response")
+}
+
+// overlay returns a over b: objects are merged deeply.
+func overlay(b, a map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, b)
+
+	for k, v := range a {
+		under, ok := out[k].(map[string]any)
+		over, also := v.(map[string]any)
+
+		if ok && also {
+			v = overlay(under, over)
+		}
+
+		out[k] = v
+	}
+
+	return out
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/crossplane/function-sdk-go"
+	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// A serveCommand answers Crossplane.
+type serveCommand struct {
+	Debug bool `help:"Log what is done for each request." short:"d"`
+
+	Network        string `default:"tcp"   help:"Network on which to listen for gRPC connections."`
+	Address        string `default:":9443" help:"Address at which to listen for gRPC connections."`
+	MetricsAddress string `default:":8080" help:"Address at which to serve metrics; none when empty."`
+	TLSCertsDir    string `env:"TLS_SERVER_CERTS_DIR" help:"Directory with the server's certificate (tls.crt, tls.key) and the client's authority (ca.crt)." name:"tls-certs-dir"`
+	Insecure       bool   `help:"Serve without mTLS; only for development."`
+	MaxRecvSize    int    `default:"64" help:"Size of the largest request, in MiB."`
+}
+
+// Run the server until it fails.
+func (c *serveCommand) Run() error {
+	log, err := function.NewLogger(c.Debug)
+	if err != nil {
+		return errors.Wrap(err, "cannot make a logger")
+	}
+
+	f, err := NewFunction(log)
+	if err != nil {
+		return errors.Wrap(err, "cannot make the function")
+	}
+
+	return function.Serve(f,
+		function.Listen(c.Network, c.Address),
+		function.MTLSCertificates(c.TLSCertsDir),
+		function.Insecure(c.Insecure),
+		function.MaxRecvMessageSize(c.MaxRecvSize<<20),
+		function.WithMetricsServer(c.MetricsAddress),
+	)
+}
