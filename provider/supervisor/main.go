@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,10 +17,9 @@ import (
 )
 
 const (
-	// fdLifeline is where a supervisor finds its end of the pipe.
+	// fdLifeline is where a supervisor finds its end of the pipe. The lock
+	// follows it, and needs nothing but to stay open.
 	fdLifeline = 3
-	// fdLock is where a supervisor finds its lock.
-	fdLock = 4
 	// umask of the command, which is what files on this machine get their mode
 	// from. It must not depend on how the provider was started.
 	umask = 0o022
@@ -91,8 +91,11 @@ func supervise(argv []string, grace time.Duration) int {
 
 // confine this process and what it starts.
 func confine() error {
-	unix.CloseOnExec(fdLifeline)
-	unix.CloseOnExec(fdLock)
+	// close_range(2): from the first after the standard streams to the last.
+	if err := unix.CloseRange(fdLifeline, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return errors.Wrap(err, "cannot keep descriptors from the command")
+	}
+
 	unix.Umask(umask)
 
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {

@@ -39,22 +39,38 @@ func (r *reaper) reap() bool {
 // end every descendant: those that are still there when the grace is over are
 // killed, again and again until none is left, since they may fork meanwhile.
 func (r *reaper) end(grace time.Duration) {
-	asked := map[process]bool{}
+	asked, killed := map[process]bool{}, map[process]bool{}
 	deadline := time.Now().Add(grace)
 
 	for r.reap() {
-		for _, p := range descendants(unix.Getpid()) {
-			switch {
-			case time.Now().After(deadline):
-				_ = unix.Kill(p.pid, unix.SIGKILL)
-			case !asked[p]:
-				asked[p] = true
-				_ = unix.Kill(p.pid, unix.SIGTERM)
-			}
+		sig, done := unix.SIGTERM, asked
+		if time.Now().After(deadline) {
+			sig, done = unix.SIGKILL, killed
 		}
 
-		time.Sleep(endPoll)
+		// What appeared since the last look may fork and be gone before the next
+		// one, so that one comes at once.
+		if !signalNew(sig, done) {
+			time.Sleep(endPoll)
+		}
 	}
+}
+
+// signalNew sends a signal to every descendant that did not get it yet, and
+// returns true if there was any.
+func signalNew(sig unix.Signal, done map[process]bool) bool {
+	found := false
+
+	for _, p := range descendants(unix.Getpid()) {
+		if done[p] {
+			continue
+		}
+
+		done[p], found = true, true
+		_ = unix.Kill(p.pid, sig)
+	}
+
+	return found
 }
 
 // status of an ended process, as shells give it.

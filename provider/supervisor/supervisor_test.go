@@ -1,0 +1,355 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// patience is how long tests wait for what is bound to happen.
+const patience = 30 * time.Second
+
+// TestMain lets the test binary play all the parts: a supervisor, the provider
+// that started it, and what content may start.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 3 {
+		os.Exit(m.Run())
+	}
+
+	switch args := os.Args[2:]; os.Args[1] {
+	case "supervise":
+		os.Exit(Main(args))
+	case "own":
+		own(args[0], args[1:])
+	case "linger":
+		linger(args[0])
+	case "daemon":
+		daemon("fork", args[0])
+		waitFor(args[0])
+	case "fork":
+		daemon("linger", args[0])
+	case "flee":
+		flee(args[0])
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// own runs a command under a supervisor that holds a lock.
+func own(lockfile string, argv []string) {
+	lock, err := Lock(lockfile)
+	if err != nil {
+		panic(err)
+	}
+
+	code, err := Command{Self: self(), Argv: argv, Lock: lock, Env: os.Environ()}.Run(context.Background())
+	fmt.Println(code, err)
+}
+
+// linger ignores every polite request, and says its process id when it does.
+func linger(pidfile string) {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	write(pidfile, strconv.Itoa(os.Getpid()))
+	select {}
+}
+
+// daemon starts itself again, in a session of its own, and leaves it alone.
+func daemon(command, pidfile string) {
+	cmd := exec.Command(os.Args[0], command, pidfile)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+}
+
+// flee is gone as soon as it is seen: it starts itself again for ever.
+func flee(pidfile string) {
+	signal.Ignore(syscall.SIGTERM)
+	write(pidfile, strconv.Itoa(os.Getpid()))
+	daemon("flee", pidfile)
+}
+
+// write a file so that it is never seen half written.
+func write(path, text string) {
+	tmp := path + "." + strconv.Itoa(os.Getpid())
+
+	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+
+	if err := os.Rename(tmp, path); err != nil {
+		panic(err)
+	}
+}
+
+// waitFor a file, and return what is in it.
+func waitFor(path string) string {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if raw, err := os.ReadFile(path); err == nil {
+			return string(raw)
+		}
+	}
+
+	return ""
+}
+
+func self() []string { return []string{os.Args[0], "supervise"} }
+
+func alive(pid string) bool {
+	id, err := strconv.Atoi(pid)
+
+	return err == nil && syscall.Kill(id, 0) == nil
+}
+
+func TestRun(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		argv   []string
+		code   int
+		stdout string
+		err    error
+	}{
+		"Success": {
+			reason: "The command's output is passed on.",
+			argv:   []string{"/bin/sh", "-c", "echo out"},
+			stdout: "out\n",
+		},
+		"ExitStatus": {
+			reason: "The exit status is the command's.",
+			argv:   []string{"/bin/sh", "-c", "exit 7"},
+			code:   7,
+		},
+		"Signal": {
+			reason: "A command that was killed has the exit status that a shell gives it.",
+			argv:   []string{"/bin/sh", "-c", "kill -9 $$"},
+			code:   137,
+		},
+		"NotFound": {
+			reason: "That there is no such command is an error, not an exit status.",
+			argv:   []string{"/nonexistent"},
+			err:    cmpopts.AnyError,
+		},
+		"Stdin": {
+			reason: "Standard input is empty.",
+			argv:   []string{"/bin/cat"},
+		},
+		"Terminal": {
+			reason: "There is no terminal to prompt on.",
+			argv:   []string{"/bin/sh", "-c", "(: </dev/tty) 2>/dev/null || echo none"},
+			stdout: "none\n",
+		},
+		"Descriptors": {
+			reason: "Nothing is inherited but the standard streams; the fourth is what ls reads.",
+			argv:   []string{"/bin/sh", "-c", "ls /proc/self/fd"},
+			stdout: "0\n1\n2\n3\n",
+		},
+		"Limits": {
+			reason: "No core is dumped, and files get the modes that they usually have.",
+			argv:   []string{"/bin/sh", "-c", "ulimit -c; umask"},
+			stdout: "0\n0022\n",
+		},
+		"Environment": {
+			reason: "The environment is what was given, and nothing else.",
+			argv:   []string{"/usr/bin/env"},
+			stdout: "A=b\n",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var stdout bytes.Buffer
+
+			lock, err := Lock(filepath.Join(t.TempDir(), "lock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			defer lock.Close()
+
+			code, err := Command{Self: self(), Argv: tc.argv, Env: []string{"A=b"}, Stdout: &stdout, Lock: lock}.Run(t.Context())
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nRun(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.code, code); diff != "" {
+				t.Errorf("%s\nRun(...): -want code, +got code:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.stdout, stdout.String()); diff != "" {
+				t.Errorf("%s\nRun(...): -want stdout, +got stdout:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRunEndsDescendants(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// script with this binary and the file that it is to write.
+		script string
+		cancel bool
+		code   int
+	}{
+		"AtTheEnd": {
+			reason: "A daemon that left its session and its parent, and ignores SIGTERM, does not outlive the command.",
+			script: "%q daemon %q; exit 3",
+			code:   3,
+		},
+		"Canceled": {
+			reason: "Nor does it when the run is canceled.",
+			script: "%q daemon %q; sleep 1000",
+			cancel: true,
+			code:   143,
+		},
+		"CanceledStubborn": {
+			reason: "A command that ignores SIGTERM is killed when the grace is over.",
+			script: `trap "" TERM; %q daemon %q; while :; do sleep 1000; done`,
+			cancel: true,
+			code:   137,
+		},
+		"Fleeing": {
+			reason: "What forks and ends all the time is caught in the end.",
+			script: "%q flee %q; sleep 1000",
+			cancel: true,
+			code:   143,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			pidfile := filepath.Join(t.TempDir(), "pid")
+			script := fmt.Sprintf(tc.script, os.Args[0], pidfile)
+
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+
+			if tc.cancel {
+				go func() {
+					waitFor(pidfile)
+					cancel()
+				}()
+			}
+
+			code, err := Command{
+				Self: self(), Argv: []string{"/bin/sh", "-c", script}, Env: os.Environ(), Grace: 100 * time.Millisecond,
+			}.Run(ctx)
+			if err != nil {
+				t.Fatalf("%s\nRun(...): %v", tc.reason, err)
+			}
+
+			if diff := cmp.Diff(tc.code, code); diff != "" {
+				t.Errorf("%s\nRun(...): -want code, +got code:\n%s", tc.reason, diff)
+			}
+
+			// Whoever flees is known by its arguments only.
+			if pid := waitFor(pidfile); alive(pid) || running(t, pidfile) {
+				t.Errorf("%s\nRun(...): process %s is still there", tc.reason, pid)
+			}
+		})
+	}
+}
+
+// running is true if any process has the argument.
+func running(t *testing.T, arg string) bool {
+	t.Helper()
+
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range files {
+		if raw, _ := os.ReadFile(f); strings.Contains(string(raw), arg) {
+			return true
+		}
+	}
+
+	return false
+}
+
+func TestRunOwnerKilled(t *testing.T) {
+	dir := t.TempDir()
+	lockfile, pidfile := filepath.Join(dir, "lock"), filepath.Join(dir, "pid")
+
+	owner := exec.Command(os.Args[0], "own", lockfile, "/bin/sh", "-c", fmt.Sprintf("%q daemon %q; sleep 1000", os.Args[0], pidfile))
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	pid := waitFor(pidfile)
+	if !alive(pid) {
+		t.Fatalf("process %q has not started", pid)
+	}
+
+	if _, err := Lock(lockfile); !errors.Is(err, ErrLocked) {
+		t.Errorf("The lock is held while the command runs.\nLock(...): %v", err)
+	}
+
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	_ = owner.Wait()
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	lock, err := WaitLock(ctx, lockfile)
+	if err != nil {
+		t.Fatalf("The lock is free when all descendants are gone.\nWaitLock(...): %v", err)
+	}
+
+	defer lock.Close()
+
+	if alive(pid) || running(t, pidfile) {
+		t.Errorf("When its owner was killed, nothing is left of the command.\nprocess %s is still there", pid)
+	}
+}
+
+func TestWaitLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+
+	lock, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	_, err = WaitLock(ctx, path)
+	if diff := cmp.Diff(context.Canceled, err, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("Nobody has to wait for ever.\nWaitLock(...): -want error, +got error:\n%s", diff)
+	}
+
+	got := make(chan error, 1)
+
+	go func() {
+		_, err := WaitLock(t.Context(), path)
+		got <- err
+	}()
+
+	_ = lock.Close()
+
+	if err := <-got; err != nil {
+		t.Errorf("A lock that was given up can be had.\nWaitLock(...): %v", err)
+	}
+}
