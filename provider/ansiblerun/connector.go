@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
@@ -62,6 +63,13 @@ func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed
 	}
 
 	e.inputs, e.err = c.resolver.Resolve(ctx, run)
+	if e.err != nil {
+		return e, nil
+	}
+
+	// Requirements that nothing can be installed from are better reported now
+	// than by a run.
+	_, e.err = content.NewRequest(e.inputs)
 
 	return e, nil
 }

@@ -22,6 +22,13 @@ type Kind struct {
 	config, usage client.Object
 }
 
+// Object of the kind, empty.
+func (k Kind) Object() client.Object {
+	o, _ := k.config.DeepCopyObject().(client.Object)
+
+	return o
+}
+
 // Kinds of configuration, of both groups. One kind of usage serves both kinds of
 // the namespaced group.
 func Kinds() []Kind {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// What the processes of a run or of an installation get to end on their own.
+const killGrace = 5 * time.Second
+
+// execution is how runs are carried out, with a cluster or without one.
+type execution struct {
+	StateDir string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
+	Timeout  time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means none."`
+}
+
+// executor of jobs. What a former process left in the state directory is
+// waited for, and removed.
+func (x execution) executor(ctx context.Context, key []byte, log logging.Logger) (*job.Executor, error) {
+	lock, err := x.lock(ctx, log)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
+	}
+
+	r, err := runner.New(filepath.Join(x.StateDir, "runs"), runner.WithGrace(killGrace))
+	if err != nil {
+		return nil, err
+	}
+
+	waiting := func(id string) { log.Info("Waiting for the end of what a former process started", "run", id) }
+	if err := r.Sweep(ctx, waiting); err != nil {
+		return nil, err
+	}
+
+	run := supervised(lock)
+
+	tools, err := content.Version(ctx, run, os.Environ())
+	if err != nil {
+		return nil, err
+	}
+
+	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), content.WithCommand(run), content.WithKey(key), content.WithTools(tools))
+	if err != nil {
+		return nil, err
+	}
+
+	return job.NewExecutor(s, r), nil
+}
+
+// lock the state directory for as long as this process lives, and any that it
+// started.
+func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, error) {
+	if err := os.MkdirAll(x.StateDir, 0o700); err != nil {
+		return nil, err
+	}
+
+	path := filepath.Join(x.StateDir, "lock")
+
+	f, err := supervisor.Lock(path)
+	if !errors.Is(err, supervisor.ErrLocked) {
+		return f, err
+	}
+
+	log.Info("Waiting for another process to leave the state directory", "state-dir", x.StateDir)
+
+	return supervisor.WaitLock(ctx, path)
+}
+
+// supervised runs commands under a supervisor.
+func supervised(lock *os.File) content.Command {
+	return func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+		self, err := os.Executable()
+		if err != nil {
+			return errors.Wrap(err, "cannot find this binary")
+		}
+
+		code, err := supervisor.Command{
+			Self: []string{self, "supervise"}, Argv: argv, Env: env, Dir: dir, Grace: killGrace, Lock: lock,
+			Stdout: out, Stderr: out,
+		}.Run(ctx)
+
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case code != 0:
+			return errors.Errorf("%s failed with exit status %d", filepath.Base(argv[0]), code)
+		}
+
+		return nil
+	}
+}

@@ -1,0 +1,193 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+type installerFn func(ctx context.Context, r content.Request) (content.Set, func(), error)
+
+func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Set, func(), error) {
+	return fn(ctx, r)
+}
+
+type runnerFn func(ctx context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error)
+
+func (fn runnerFn) Run(ctx context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error) {
+	return fn(ctx, r, progress)
+}
+
+func TestExecute(t *testing.T) {
+	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	set := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0"}}}
+	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
+	installed := func(context.Context, content.Request) (content.Set, func(), error) { return set, func() {}, nil }
+
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	digest := func(s content.Set) string { return "digest of " + s.Digest }
+	base := func(phase common.RunPhase, reason, message string) common.Run {
+		return common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, Reason: reason, Message: message, StartTime: &now, CompletionTime: &now}
+	}
+
+	type want struct {
+		report Report
+		phases []common.RunPhase
+	}
+
+	cases := map[string]struct {
+		reason    string
+		ctx       context.Context //nolint:containedctx // One per case.
+		inputs    inputs.Inputs
+		installer installerFn
+		runner    runnerFn
+		want      want
+	}{
+		"Succeeded": {
+			reason:    "A run that succeeds should report its content, totals and outputs.",
+			ctx:       t.Context(),
+			inputs:    required,
+			installer: installed,
+			runner: func(_ context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error) {
+				if diff := cmp.Diff(set, r.Content); diff != "" {
+					t.Errorf("The run should use the content that was installed: -want, +got:\n%s", diff)
+				}
+
+				progress(event.Summary{Task: "Install"})
+
+				return runner.Result{Phase: common.PhaseSucceeded, Summary: event.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}}, nil
+			},
+			want: want{
+				report: Report{
+					Run: func() common.Run {
+						r := base(common.PhaseSucceeded, "", "")
+						r.Hosts = &common.HostTotals{OK: 2, Changed: 1}
+
+						return r
+					}(),
+					InputsDigest: "digest of abc",
+					Attempt:      1,
+					Request:      "token",
+					Content:      &common.Content{Digest: "abc", Collections: set.Collections},
+					Outputs:      &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)},
+				},
+				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning, common.PhaseRunning},
+			},
+		},
+		"NothingRequired": {
+			reason: "A run that requires no content should not say that it installs any.",
+			ctx:    t.Context(),
+			installer: func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{}, func() {}, nil
+			},
+			runner: func(context.Context, runner.Run, func(event.Summary)) (runner.Result, error) {
+				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil
+			},
+			want: want{
+				report: Report{
+					Run: func() common.Run {
+						r := base(common.PhaseFailed, runner.ReasonTaskFailed, "no")
+						r.Hosts = &common.HostTotals{}
+
+						return r
+					}(),
+					InputsDigest: "digest of ",
+					Attempt:      1,
+					Request:      "token",
+				},
+				phases: []common.RunPhase{common.PhaseRunning},
+			},
+		},
+		"InstallFailed": {
+			reason: "Content that cannot be installed should fail the run, for the inputs that are known.",
+			ctx:    t.Context(),
+			inputs: required,
+			installer: func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{}, nil, errors.New("no such collection")
+			},
+			want: want{
+				report: Report{
+					Run:          base(common.PhaseFailed, ReasonInstallFailed, "no such collection"),
+					InputsDigest: "digest of before",
+					Attempt:      1,
+					Request:      "token",
+				},
+				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"CanceledWhileInstalling": {
+			reason: "A job that is canceled while its content is installed is canceled, not failed.",
+			ctx:    canceled,
+			inputs: required,
+			installer: func(ctx context.Context, _ content.Request) (content.Set, func(), error) {
+				return content.Set{}, nil, ctx.Err()
+			},
+			want: want{
+				report: Report{
+					Run:          base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"),
+					InputsDigest: "digest of before",
+					Attempt:      1,
+					Request:      "token",
+				},
+				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"RunnerBroken": {
+			reason:    "A machine that cannot run anything should fail the run.",
+			ctx:       t.Context(),
+			inputs:    required,
+			installer: installed,
+			runner: func(context.Context, runner.Run, func(event.Summary)) (runner.Result, error) {
+				return runner.Result{}, errors.New("disk full")
+			},
+			want: want{
+				report: Report{
+					Run:          base(common.PhaseFailed, ReasonInternal, "disk full"),
+					InputsDigest: "digest of abc",
+					Attempt:      1,
+					Request:      "token",
+					Content:      &common.Content{Digest: "abc", Collections: set.Collections},
+				},
+				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			x := NewExecutor(tc.installer, tc.runner)
+			x.now = func() time.Time { return now.Time }
+
+			var phases []common.RunPhase
+
+			j := Job{
+				ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
+				Attempt: 1, Request: "token", Inputs: tc.inputs, Digest: digest, Known: content.Set{Digest: "before"},
+			}
+
+			got := x.Execute(tc.ctx, j, func(r Report) { phases = append(phases, r.Run.Phase) })
+			if diff := cmp.Diff(tc.want.report, got); diff != "" {
+				t.Errorf("\n%s\nExecute(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.phases, phases); diff != "" {
+				t.Errorf("\n%s\nExecute(...): -want phases, +got phases:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

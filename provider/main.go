@@ -1,0 +1,42 @@
+// Command provider-ansible carries out AnsibleRuns.
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is stamped by the build.
+var version = "dev" //nolint:gochecknoglobals // The linker sets it.
+
+// cli is the command line.
+type cli struct {
+	Version kong.VersionFlag `help:"Print the version and exit."`
+
+	Start     startCommand     `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
+	Run       runCommand       `cmd:""                    help:"Carry out one AnsibleRun manifest on this machine, without a cluster."`
+	Supervise superviseCommand `cmd:""                    help:"Supervise a process. The provider starts itself with it."              hidden:""`
+}
+
+func main() {
+	ctx := kong.Parse(&cli{},
+		kong.Name("provider-ansible"),
+		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),
+		kong.UsageOnError(),
+		kong.Vars{"version": version, "state_dir": stateDir()},
+	)
+	ctx.FatalIfErrorf(ctx.Run())
+}
+
+// stateDir is below the user's cache, or below the directory for temporary
+// files where there is none.
+func stateDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+
+	return filepath.Join(dir, "provider-ansible")
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	authv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+)
+
+// How long the results of runs may take to be written when the provider stops.
+const recordGrace = 5 * time.Second
+
+type startCommand struct {
+	execution
+
+	Debug                  bool          `help:"Log every decision."`
+	PollInterval           time.Duration `default:"10m"                                                      help:"Time between the end of a run and the next periodic one, unless the object is annotated with crossplane.io/poll-interval."`
+	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
+	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
+	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
+	ShutdownGracePeriod    time.Duration `default:"30s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
+	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`
+	LeaderElection         bool          `help:"Let one of several replicas be active at a time."`
+	AllowHostSources       bool          `help:"Allow cluster scoped configurations to read files and environment variables of the provider: the sources Filesystem and Environment."`
+	MetricsBindAddress     string        `default:":8080"                                                    help:"Address of the metrics; 0 turns them off."`
+	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
+}
+
+// Run the controllers until the process is told to stop.
+func (c *startCommand) Run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	zl := zap.New(zap.UseDevMode(c.Debug))
+	ctrl.SetLogger(zl)
+	log := logging.NewLogrLogger(zl.WithName("provider-ansible"))
+
+	mgr, err := c.manager()
+	if err != nil {
+		return err
+	}
+
+	key, err := config.Key(ctx, mgr.GetClient(), c.Namespace)
+	if err != nil {
+		return errors.Wrapf(err, "cannot get the key of digests in namespace %q (is --namespace right?)", c.Namespace)
+	}
+
+	executor, err := c.executor(ctx, key, log)
+	if err != nil {
+		return err
+	}
+
+	runs := pool.New(c.MaxConcurrentRuns, executor)
+
+	o := ansiblerun.Options{
+		Options:         c.options(log),
+		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
+		Tracker:         config.NewTracker(mgr.GetClient()),
+		Pool:            runs,
+		Key:             key,
+		Timeout:         c.Timeout,
+		MinPollInterval: c.MinPollInterval,
+	}
+
+	if err := setup(ctx, mgr, o); err != nil {
+		return err
+	}
+
+	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns, "state-dir", c.StateDir)
+
+	return c.serve(ctx, mgr, runs, log)
+}
+
+// serve until the context is done, and then stop in order: runs first, so that
+// their results are still written.
+func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, log logging.Logger) error {
+	mgrCtx, stopManager := context.WithCancel(context.Background())
+	defer stopManager()
+
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(mgrCtx) }()
+
+	select {
+	case err := <-ended:
+		// The manager gave up, or another replica leads now. Nothing can be
+		// recorded any more, and nothing of ours may go on.
+		at, cancel := context.WithCancel(context.Background())
+		cancel()
+		runs.Stop(at)
+
+		return err
+	case <-ctx.Done():
+	}
+
+	log.Info("Stopping", "grace-period", c.ShutdownGracePeriod)
+
+	grace, cancel := context.WithTimeout(context.Background(), c.ShutdownGracePeriod)
+	defer cancel()
+
+	runs.Stop(grace)
+	recorded(runs, recordGrace)
+	stopManager()
+
+	return <-ended
+}
+
+// recorded waits until the results of all runs were written.
+func recorded(runs *pool.Pool, atMost time.Duration) {
+	deadline := time.After(atMost)
+	tick := time.NewTicker(50 * time.Millisecond)
+
+	defer tick.Stop()
+
+	for runs.Unrecorded() > 0 {
+		select {
+		case <-deadline:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *startCommand) manager() (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme,
+		apiextensionsv1.AddToScheme,
+		clusterv1alpha1.AddToScheme,
+		namespacedv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, errors.Wrap(err, "cannot build the scheme")
+		}
+	}
+
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot find the API server")
+	}
+
+	lease, renew := 60*time.Second, 50*time.Second
+	stop := 3 * time.Second
+
+	mgr, err := ctrl.NewManager(ratelimiter.LimitRESTConfig(cfg, c.MaxReconcileRate), ctrl.Options{
+		Scheme: scheme,
+		Cache: cache.Options{
+			ByObject: map[client.Object]cache.ByObject{
+				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+			},
+		},
+		// Secrets are read when they are needed, and not kept.
+		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Metrics:                       metricsserver.Options{BindAddress: c.MetricsBindAddress},
+		HealthProbeBindAddress:        c.HealthProbeBindAddress,
+		LeaderElection:                c.LeaderElection,
+		LeaderElectionID:              "crossplane-leader-election-provider-ansible",
+		LeaderElectionNamespace:       c.Namespace,
+		LeaderElectionResourceLock:    resourcelock.LeasesResourceLock,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &lease,
+		RenewDeadline:                 &renew,
+		GracefulShutdownTimeout:       &stop,
+	})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create the controller manager")
+	}
+
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, errors.Wrap(err, "cannot serve /healthz")
+	}
+
+	return mgr, nil
+}
+
+func (c *startCommand) options(log logging.Logger) controller.Options {
+	mr := managed.NewMRMetricRecorder()
+	state := statemetrics.NewMRStateMetrics()
+	metrics.Registry.MustRegister(mr, state)
+
+	return controller.Options{
+		Logger:                  log,
+		GlobalRateLimiter:       ratelimiter.NewGlobal(c.MaxReconcileRate),
+		PollInterval:            c.PollInterval,
+		MaxConcurrentReconciles: max(c.MaxReconcileRate/10, 1),
+		Features:                &feature.Flags{},
+		MetricOptions: &controller.MetricOptions{
+			PollStateMetricInterval: time.Minute,
+			MRMetrics:               mr,
+			MRStateMetrics:          state,
+		},
+	}
+}
+
+// setup the controllers. Those of a kind start when its CRD is there, where the
+// provider may watch CRDs; otherwise all of them start at once.
+func setup(ctx context.Context, mgr ctrl.Manager, o ansiblerun.Options) error {
+	safe, err := maySafeStart(ctx, mgr)
+	if err != nil {
+		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+	}
+
+	started := newStarted()
+	if err := mgr.AddReadyzCheck("controllers", started.check); err != nil {
+		return errors.Wrap(err, "cannot serve /readyz")
+	}
+
+	if !safe {
+		o.Logger.Info("Starting all controllers at once, since CustomResourceDefinitions may not be watched")
+
+		for _, s := range setups(o) {
+			if err := s.setup(mgr); err != nil {
+				return errors.Wrapf(err, "cannot set up %s", s.name)
+			}
+
+			started.add(s.name, nil)
+		}
+
+		return nil
+	}
+
+	o.Gate = new(gate.Gate[schema.GroupVersionKind])
+
+	for _, s := range setups(o) {
+		o.Gate.Register(func() {
+			err := s.setup(mgr)
+			if err != nil {
+				o.Logger.Info("Cannot start a controller", "controller", s.name, "error", err)
+			}
+
+			started.add(s.name, err)
+		}, s.needs...)
+	}
+
+	return errors.Wrap(customresourcesgate.Setup(mgr, o.Options), "cannot set up the gate of the controllers")
+}
+
+func maySafeStart(ctx context.Context, mgr ctrl.Manager) (bool, error) {
+	for _, verb := range []string{"get", "list", "watch"} {
+		review := &authv1.SelfSubjectAccessReview{Spec: authv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authv1.ResourceAttributes{
+				Group:    apiextensionsv1.GroupName,
+				Resource: "customresourcedefinitions",
+				Verb:     verb,
+			},
+		}}
+
+		if err := mgr.GetClient().Create(ctx, review); err != nil {
+			return false, err
+		}
+
+		if !review.Status.Allowed {
+			return false, nil
+		}
+	}
+
+	return true, nil
+}
