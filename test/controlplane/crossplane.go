@@ -168,6 +168,10 @@ func register(ctx context.Context, c client.Client, name, address string) error 
 	if err != nil {
 		return errors.Wrap(err, "cannot register function")
 	}
+	f.SetConditions(pkgv1.Active(), pkgv1.Healthy())
+	if err := c.Status().Update(ctx, f); err != nil {
+		return errors.Wrap(err, "cannot set the status of the function")
+	}
 
 	r := &pkgv1.FunctionRevision{ObjectMeta: metav1.ObjectMeta{Name: name + "-dev"}}
 	_, err = controllerutil.CreateOrUpdate(ctx, c, r, func() error {
@@ -181,9 +185,10 @@ func register(ctx context.Context, c client.Client, name, address string) error 
 	if err != nil {
 		return errors.Wrap(err, "cannot register function revision")
 	}
+	r.SetConditions(pkgv1.RevisionHealthy(), pkgv1.RuntimeHealthy())
 	r.Status.Endpoint = "dns:///" + address
 	r.Status.Capabilities = []string{pkgmetav1.FunctionCapabilityComposition, pkgmetav1.FunctionCapabilityOperation}
-	return errors.Wrap(c.Status().Update(ctx, r), "cannot set the endpoint of the function")
+	return errors.Wrap(c.Status().Update(ctx, r), "cannot set the status of the function revision")
 }
 
 // scheme of what the stack is made of.

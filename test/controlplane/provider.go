@@ -140,11 +140,6 @@ func (s *Stack) Provider(flags ...string) *Piece {
 	}, append(args, flags...)...)
 }
 
-// VirtualEnv is the directory with the programs of Ansible.
-func (s *Stack) VirtualEnv() string {
-	return filepath.Join(s.opts.Root, ".cache", "venv", "bin")
-}
-
 // installCRDs from the files in a directory, and wait until what they define is
 // served.
 func installCRDs(ctx context.Context, c client.Client, dir string) error {

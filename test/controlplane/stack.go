@@ -241,7 +241,32 @@ func (s *Stack) Client() (client.Client, error) {
 	return c, errors.Wrap(err, "cannot make client")
 }
 
-// Log file of a piece.
+// Kubeconfig is the path of the user's kubeconfig.
+func (s *Stack) Kubeconfig() string {
+	return s.opts.Kubeconfig
+}
+
+// Tool is the path of a program that belongs to the control plane.
+func (s *Stack) Tool(name string) string {
+	return filepath.Join(s.opts.Root, ".cache", "bin", name)
+}
+
+// VirtualEnv is the directory with the programs of Ansible.
+func (s *Stack) VirtualEnv() string {
+	return filepath.Join(s.opts.Root, ".cache", "venv", "bin")
+}
+
+// Tail returns the last lines of the log of a piece, at most n bytes of them.
+func (s *Stack) Tail(name string, n int64) string {
+	p := &Piece{Log: s.log(name)}
+	t, err := p.Tail(n)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return t
+}
+
+// log file of a piece.
 func (s *Stack) log(name string) string {
 	return filepath.Join(s.opts.Logs, name+".log")
 }
@@ -256,17 +281,15 @@ func (s *Stack) bin(name string) string {
 	if name == nameFunction || name == nameProvider {
 		return filepath.Join(s.opts.Root, "bin", name)
 	}
-	return filepath.Join(s.opts.Root, ".cache", "bin", name)
+	return s.Tool(name)
 }
 
 // explain why a step failed with the end of its log.
 func (s *Stack) explain(name string) {
-	p := &Piece{Log: s.log(name)}
-	tail, err := p.Tail(4 << 10)
-	if err != nil || tail == "" {
+	if st, err := os.Stat(s.log(name)); err != nil || st.Size() == 0 {
 		return
 	}
-	s.printf("\n%s\nThese were the last lines of %s\n\n", tail, p.Log)
+	s.printf("\n%s\nThese were the last lines of %s\n\n", s.Tail(name, 4<<10), s.log(name))
 }
 
 func (s *Stack) printf(format string, args ...any) {

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A collection of Ansible content to be made for a test.
+type collection struct {
+	Namespace string
+	Name      string
+	Version   string
+
+	// Files by their paths in the collection.
+	Files map[string]string
+}
+
+// Dir writes the sources of the collection to a directory.
+func (c collection) Dir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := maps.Clone(c.Files)
+	files["galaxy.yml"] = fmt.Sprintf("namespace: %s\nname: %s\nversion: %s\nreadme: README.md\nauthors: [The tests]\n", c.Namespace, c.Name, c.Version)
+	files["README.md"] = "A collection for tests.\n"
+	writeFiles(t, dir, files)
+	return dir
+}
+
+// Tarball builds the collection as its author would, and returns the path of the
+// archive.
+func (c collection) Tarball(t *testing.T) string {
+	t.Helper()
+	out := t.TempDir()
+	command(t, c.Dir(t), "ansible-galaxy", "collection", "build", "--output-path", out)
+	return filepath.Join(out, fmt.Sprintf("%s-%s-%s.tar.gz", c.Namespace, c.Name, c.Version))
+}
+
+// Git makes a git repository of the collection and returns its URL. Its version
+// is a tag.
+func (c collection) Git(t *testing.T) string {
+	t.Helper()
+	dir := c.Dir(t)
+	commit(t, dir, c.Version)
+	return "git+file://" + dir
+}
+
+// commit everything in a directory to the git repository in it, with a tag.
+func commit(t *testing.T, dir, tag string) {
+	t.Helper()
+	git := func(args ...string) {
+		command(t, dir, "git", append([]string{"-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...)
+	}
+	git("init", "--quiet", "--initial-branch=main")
+	git("add", "--all")
+	git("commit", "--quiet", "--message=Add content")
+	git("tag", tag)
+}
+
+// writeFiles below a directory.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatalf("cannot make directory: %s", err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatalf("cannot write file: %s", err)
+		}
+	}
+}
+
+// readFile that may not be there.
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatalf("cannot read file: %s", err)
+	}
+	return string(b)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// command in a directory, which must succeed. It sees the programs of Ansible,
+// and nothing of the configuration of whoever runs the tests.
+func command(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	if path := filepath.Join(cp.stack.VirtualEnv(), name); exists(path) {
+		name = path
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + cp.stack.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + t.TempDir(),
+		"LANG=C.UTF-8",
+		"GIT_CONFIG_NOSYSTEM=1",
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %s\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestControlPlane says whether everything is in place that the other tests use.
+func TestControlPlane(t *testing.T) {
+	ns := cp.Namespace(t)
+	objs := cp.Apply(t, `
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata:
+  name: smokes.e2e.example.org
+spec:
+  scope: Namespaced
+  group: e2e.example.org
+  names: {kind: Smoke, plural: smokes}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              text: {type: string}
+---
+apiVersion: e2e.example.org/v1
+kind: Smoke
+metadata: {namespace: [[.]], name: smoke}
+spec:
+  text: hello
+`, ns)
+	if got := field(cp.Get(t, objs[1]), "spec.text"); got != "hello" {
+		t.Errorf("spec.text of the XR: want hello, got %v", got)
+	}
+
+	for _, resource := range []string{"ansibleruns.ansible.crossplane.io", "ansibleruns.ansible.m.crossplane.io"} {
+		out := cp.Kubectl(t, "get", resource, "--all-namespaces")
+		if !strings.Contains(out, "No resources found") {
+			t.Errorf("kubectl get %s: want none, got:\n%s", resource, out)
+		}
+	}
+
+	c := collection{Namespace: "acme", Name: "smoke", Version: "1.0.0", Files: map[string]string{
+		"roles/hello/tasks/main.yml": "- ansible.builtin.debug: {msg: hello}\n",
+	}}
+	out := command(t, t.TempDir(), "ansible-galaxy", "collection", "install", "--collections-path=.", c.Tarball(t))
+	if !strings.Contains(out, "acme.smoke:1.0.0 was installed successfully") {
+		t.Errorf("ansible-galaxy: want acme.smoke installed from an archive, got:\n%s", out)
+	}
+	out = command(t, t.TempDir(), "ansible-galaxy", "collection", "install", "--collections-path=.", c.Git(t)+",1.0.0")
+	if !strings.Contains(out, "acme.smoke:1.0.0 was installed successfully") {
+		t.Errorf("ansible-galaxy: want acme.smoke installed from git, got:\n%s", out)
+	}
+}
