@@ -17,7 +17,7 @@ import (
 )
 
 // What the processes of a run or of an installation get to end on their own.
-const killGrace = 5 * time.Second
+const killGrace = 3 * time.Second
 
 // execution is how runs are carried out, with a cluster or without one.
 type execution struct {

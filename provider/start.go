@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -36,6 +37,7 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
@@ -82,7 +84,7 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	runs := pool.New(c.MaxConcurrentRuns, executor)
+	runs := pool.New(c.MaxConcurrentRuns, logged(executor, log))
 
 	o := ansiblerun.Options{
 		Options:         c.options(log),
@@ -96,6 +98,10 @@ func (c *startCommand) Run() error {
 
 	if err := setup(ctx, mgr, o); err != nil {
 		return err
+	}
+
+	if err := mgr.Add(stopping(runs)); err != nil {
+		return errors.Wrap(err, "cannot watch the leadership")
 	}
 
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns, "state-dir", c.StateDir)
@@ -114,12 +120,7 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 
 	select {
 	case err := <-ended:
-		// The manager gave up, or another replica leads now. Nothing can be
-		// recorded any more, and nothing of ours may go on.
-		at, cancel := context.WithCancel(context.Background())
-		cancel()
-		runs.Stop(at)
-
+		runs.Stop(atOnce())
 		return err
 	case <-ctx.Done():
 	}
@@ -134,6 +135,40 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	stopManager()
 
 	return <-ended
+}
+
+// stopping stops all runs as soon as the manager ends. It ends before it is told
+// to only when it failed, or when another replica leads: nothing can be recorded
+// any more, and nothing of ours may go on.
+func stopping(runs *pool.Pool) manager.RunnableFunc {
+	return func(ctx context.Context) error {
+		<-ctx.Done()
+		runs.Stop(atOnce())
+
+		return nil
+	}
+}
+
+// atOnce is a grace period that is over.
+func atOnce() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+
+	return ctx
+}
+
+// logged tells the log which runs begin and how they end.
+func logged(x pool.Executor, log logging.Logger) pool.ExecutorFn {
+	return func(ctx context.Context, j job.Job, progress func(job.Report)) job.Report {
+		log := log.WithValues("run", j.ID, "namespace", j.Object.Namespace, "name", j.Object.Name)
+		log.Info("Run begins", "mode", j.Mode, "state", j.State, "trigger", j.Trigger, "attempt", j.Attempt)
+
+		r := x.Execute(ctx, j, progress)
+
+		log.Info("Run ended", "phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message)
+
+		return r
+	}
 }
 
 // recorded waits until the results of all runs were written.
