@@ -29,6 +29,8 @@ type result struct {
 	ModuleStdout json.RawMessage `json:"module_stdout"`
 	ModuleStderr json.RawMessage `json:"module_stderr"`
 	Exception    json.RawMessage `json:"exception"`
+	Assertion    json.RawMessage `json:"assertion"`
+	Code         json.RawMessage `json:"rc"`
 	Label        json.RawMessage `json:"_ansible_item_label"`
 	Items        json.RawMessage `json:"results"`
 }
@@ -47,7 +49,7 @@ func parseResult(raw json.RawMessage) result {
 	r = result{
 		Message: fields["msg"], Reason: fields["reason"], Stdout: fields["stdout"], Stderr: fields["stderr"],
 		ModuleStdout: fields["module_stdout"], ModuleStderr: fields["module_stderr"],
-		Exception: fields["exception"], Label: fields["_ansible_item_label"], Items: fields["results"],
+		Exception: fields["exception"], Assertion: fields["assertion"], Code: fields["rc"], Label: fields["_ansible_item_label"], Items: fields["results"],
 	}
 
 	_ = json.Unmarshal(fields["changed"], &r.Changed)
@@ -109,7 +111,7 @@ func (r result) explainItem() string {
 	}
 
 	if failed > 1 {
-		first += fmt.Sprintf(" (and %d more items)", failed-1)
+		first += fmt.Sprintf(" (and %d more)", failed-1)
 	}
 
 	return first
@@ -117,12 +119,17 @@ func (r result) explainItem() string {
 
 // vague is true for messages that say nothing without the output.
 func vague(m string) bool {
-	return strings.HasPrefix(m, "non-zero return code") || strings.Contains(m, "MODULE FAILURE") ||
+	return m == "Assertion failed" || strings.HasPrefix(m, "non-zero return code") || strings.Contains(m, "MODULE FAILURE") ||
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 
-// detail is the end of what the task wrote, or of the traceback.
+// detail is the end of what the task wrote, or of the traceback, or else its
+// exit status.
 func (r result) detail() string {
+	if s := text(r.Assertion); s != "" {
+		return s
+	}
+
 	for _, raw := range []json.RawMessage{r.Stderr, r.ModuleStderr, r.ModuleStdout, r.Stdout} {
 		if s := text(raw); s != "" {
 			return end(s, maxDetail)
@@ -130,7 +137,13 @@ func (r result) detail() string {
 	}
 
 	if s := text(r.Exception); s != noTraceback {
-		return s[strings.LastIndexByte(s, '\n')+1:]
+		if s = s[strings.LastIndexByte(s, '\n')+1:]; s != "" {
+			return s
+		}
+	}
+
+	if s := text(r.Code); s != "" {
+		return "exit status " + s
 	}
 
 	return ""

@@ -358,7 +358,7 @@ func (r *Recorder) outputs(raw json.RawMessage) {
 
 // task in progress has its name as Ansible displays it, templated.
 func (r *Recorder) task(d data) string {
-	if d.TaskUUID == r.taskUUID {
+	if d.TaskUUID != "" && d.TaskUUID == r.taskUUID {
 		return r.summary.Task
 	}
 

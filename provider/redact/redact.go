@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -23,6 +24,9 @@ const (
 	// shorter is no secret to speak of, and would turn every 1, true and yes of
 	// a report into a mask.
 	minSecret = 4
+	// minPart is the length of the shortest word that is a secret as a part of
+	// other words, too.
+	minPart = 8
 	// minBase64 is the length of the shortest base64 form.
 	minBase64 = 8
 )
@@ -43,7 +47,8 @@ type prefix [minSecret]byte
 // New returns a redactor of secret files: of each as a whole, each of its
 // lines, and, where a file is YAML or JSON, each scalar in it. Each is also
 // found in base64, escaped as in JSON and in URLs, and quoted for a shell.
-// What is shorter than 4 bytes is left alone.
+// What is shorter than 4 bytes is left alone, and so is a word of less than 8
+// inside of another word.
 func New(files ...[]byte) Redactor {
 	r := Redactor{forms: map[prefix][]string{}}
 	seen := map[string]bool{}
@@ -82,7 +87,7 @@ func (r Redactor) String(text string) string {
 	from := 0
 
 	for i := 0; i < len(text); {
-		n := r.match(text[i:])
+		n := r.match(text, i)
 		if n == 0 {
 			i++
 
@@ -157,20 +162,43 @@ func (r Redactor) value(v any) any {
 	}
 }
 
-// match returns the length of the longest form that the text starts with.
-func (r Redactor) match(text string) int {
-	if len(text) < minSecret {
+// match returns the length of the longest form that the text has at an index.
+func (r Redactor) match(text string, i int) int {
+	rest := text[i:]
+	if len(rest) < minSecret {
 		return 0
 	}
 
-	for _, form := range r.forms[prefix([]byte(text[:minSecret]))] {
-		if strings.HasPrefix(text, form) {
+	for _, form := range r.forms[prefix([]byte(rest[:minSecret]))] {
+		if strings.HasPrefix(rest, form) && !partOfWord(form, text[:i], rest[len(form):]) {
 			return len(form)
 		}
 	}
 
 	return 0
 }
+
+// partOfWord is true for a short word in the middle of a longer one: local is
+// not what makes localhost a secret.
+func partOfWord(form, before, after string) bool {
+	if len(form) >= minPart || !isWord(form) {
+		return false
+	}
+
+	return before != "" && isWord(before[len(before)-1:]) || after != "" && isWord(after[:1])
+}
+
+func isWord(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}
+
+// assignment matches values in files of other formats: name=value as in
+// inventories and ansible.cfg, the password in a URL, and what follows it in a
+// .netrc.
+var assignment = regexp.MustCompile(`[\w.-]+\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"']+))` + //nolint:gochecknoglobals // A constant pattern.
+	`|://[^/\s:@]*:([^@\s/]+)@|(?i:\bpassword\s+([^\s=]+))`)
 
 // secrets of a file.
 func secrets(file []byte) []string {
@@ -179,6 +207,10 @@ func secrets(file []byte) []string {
 
 	for line := range strings.Lines(text) {
 		found = append(found, strings.TrimSpace(line))
+	}
+
+	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
+		found = append(found, slices.DeleteFunc(m[1:], func(s string) bool { return s == "" })...)
 	}
 
 	// A parser must not fail on a strange file, and what it cannot read is

@@ -65,6 +65,24 @@ func TestString(t *testing.T) {
 			text:    "abc true localhost",
 			want:    "abc true localhost",
 		},
+		"Word": {
+			reason:  "A short word is a secret on its own only.",
+			secrets: []string{"ansible_connection: local\n"},
+			text:    "local localhost nonlocal x-local=local",
+			want:    "******** localhost nonlocal x-********=********",
+		},
+		"Inventory": {
+			reason:  "The values in an inventory are secrets.",
+			secrets: []string{"[web]\nh1 ansible_host=10.1.2.3 ansible_password='pass word'\nh2 ansible_user=\"admin\"\n"},
+			text:    "h1 (10.1.2.3) rejects pass word of admin",
+			want:    "h1 (********) rejects ******** of ********",
+		},
+		"Credentials": {
+			reason:  "The password in a URL, and in a .netrc, is a secret.",
+			secrets: []string{"https://me:t0ken-1@git.example.org\n", "machine example.org login me password t0ken-2\n"},
+			text:    "t0ken-1 t0ken-2 git.example.org",
+			want:    "******** ******** git.example.org",
+		},
 		"Escaped": {
 			reason:  "A secret is found as it is escaped in JSON, in UTF-8 and in ASCII.",
 			secrets: []string{"pä\"ss\n\twörd"},

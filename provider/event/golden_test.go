@@ -1,0 +1,88 @@
+package event
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// With this flag TestUpdate makes the streams in testdata again from the
+// playbooks beside them, with the tools in PATH.
+var update = flag.Bool("update", false, "make the streams in testdata again")
+
+// playDir stands for the directory in which the streams were made.
+const playDir = "/play"
+
+func TestUpdate(t *testing.T) {
+	if !*update {
+		return
+	}
+
+	playbooks, err := filepath.Glob("testdata/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, p := range playbooks {
+		name := strings.TrimSuffix(p, ".yml")
+
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			if err := os.WriteFile(name+".jsonl", play(t, p), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// play a playbook, with the options that its first line may have in a comment.
+func play(t *testing.T, playbook string) []byte {
+	t.Helper()
+
+	text, err := os.ReadFile(playbook)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	options := ""
+	if first, _, _ := strings.Cut(string(text), "\n"); strings.HasPrefix(first, "# ") {
+		options = first[2:]
+	}
+
+	dir := t.TempDir()
+	files := map[string]string{
+		"project/playbook.yml": string(text),
+		"project/unreachable":  "#!/bin/sh\necho connection refused >&2\nexit 255\n",
+		"project/nonsense.yml": "a: [\n",
+		"env/settings":         `{"suppress_output_file": true}`,
+		"args":                 "ansible-playbook " + options + " playbook.yml",
+	}
+
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	cmd := exec.Command("ansible-runner", "run", dir, "--json", "-p", "playbook.yml")
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCALHOST_WARNING=False",
+		"ANSIBLE_INVENTORY_UNPARSED_WARNING=False", "ANSIBLE_SSH_RETRIES=0",
+	}
+
+	out, err := cmd.Output()
+	if err != nil && cmd.ProcessState.ExitCode() < 0 || len(out) == 0 {
+		t.Fatalf("ansible-runner: %v", err)
+	}
+
+	return bytes.ReplaceAll(out, []byte(dir), []byte(playDir))
+}

@@ -1,0 +1,395 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+)
+
+// record a stream in pieces, as a pipe delivers it.
+func record(t *testing.T, stream string, o ...Option) *Recorder {
+	t.Helper()
+
+	const piece = 1000
+
+	r := NewRecorder(o...)
+
+	for len(stream) > 0 {
+		n := min(piece, len(stream))
+
+		if _, err := r.Stdout().Write([]byte(stream[:n])); err != nil {
+			t.Fatal(err)
+		}
+
+		stream = stream[n:]
+	}
+
+	r.Close()
+
+	return r
+}
+
+func TestStreams(t *testing.T) {
+	failure := func(on, task, message string) common.Failure {
+		return common.Failure{Play: "On " + on, Task: task, Host: on, Message: message}
+	}
+
+	type want struct {
+		summary  Summary
+		text     string
+		warnings string
+	}
+
+	cases := map[string]struct {
+		reason string
+		stream string
+		want   want
+	}{
+		"Failures": {
+			reason: "Whatever fails says why, in Ansible's words, except for what no_log hides.",
+			stream: "failures",
+			want: want{summary: Summary{
+				Play: "On dark", Task: "Reach nobody", Tasks: 10,
+				Totals: common.HostTotals{Failed: 9, Unreachable: 1, Skipped: 10},
+				Failures: []common.Failure{
+					failure("custom", "Fail with a message", "the message of custom"),
+					failure("item", "Fail one item", "item false: non-zero return code: exit status 1"),
+					failure("items", "Fail two items", "item one: non-zero return code: one (and 1 more)"),
+					failure("command", "Fail a command", "non-zero return code: the reason"),
+					failure("silent", "Fail silently",
+						"the output has been hidden due to the fact that 'no_log: true' was specified for this result"),
+					failure("object", "Fail with an object", `{"code":1,"why":["because"]}`),
+					failure("assertion", "Fail an assertion", "Assertion failed: inventory_hostname == 'nobody'"),
+					failure("arguments", "Fail with wrong arguments", "missing required arguments: path"),
+					failure("undefined", "Use what is undefined", "Task failed: Finalization of task args for 'ansible.builtin.debug' "+
+						"failed: Error while resolving value for 'msg': 'nothing' is undefined"),
+					failure("dark", "Reach nobody", "Task failed: Failed to connect to the host via ssh: connection refused"),
+				},
+				Finished: true, Processed: 11,
+			}},
+		},
+		"Rescued": {
+			reason: "Failures that were rescued or ignored are none; outputs are exact, and redacted like the rest.",
+			stream: "rescued",
+			want: want{summary: Summary{
+				Play: "Fail and go on", Task: "Fail in the end", Tasks: 7,
+				Totals: common.HostTotals{OK: 4, Changed: 1, Failed: 1, Skipped: 1, Rescued: 1, Ignored: 1},
+				Failures: []common.Failure{
+					{Play: "Fail and go on", Task: "Fail in the end", Host: "localhost", Message: "******** is wrong"},
+				},
+				Changed:  []common.DriftTask{{Play: "Fail and go on", Task: "Fail and be ignored", Host: "localhost"}},
+				Finished: true, Processed: 1,
+				Outputs: json.RawMessage(`{"endpoint":"https://example.org","float":null,` +
+					`"number":12345678901234567890123,"password":"********"}`),
+				OutputsSize: 102,
+			}},
+		},
+		"Check": {
+			reason: "A check run lists what would change, with redacted diffs, and none of what no_log hides.",
+			stream: "check",
+			want: want{summary: Summary{
+				Play: "Change things", Task: "Do not run", Tasks: 5,
+				Totals: common.HostTotals{OK: 4, Changed: 3, Skipped: 1},
+				Changed: []common.DriftTask{
+					{
+						Play: "Change things", Task: "Write a file", Host: "localhost",
+						Diff: "--- before\n+++ after: file\n@@ -0,0 +1,2 @@\n+password: ********\n+line",
+					},
+					{Play: "Change things", Task: "Write silently", Host: "localhost"},
+					{
+						Play: "Change things", Task: "Make files", Host: "localhost",
+						Diff: "--- before\n+++ after\n@@ -1,4 +1,4 @@\n {\n     \"path\": \"one\",\n" +
+							"-    \"state\": \"absent\"\n+    \"state\": \"directory\"\n }\n" +
+							"--- before\n+++ after\n@@ -1,4 +1,4 @@\n {\n     \"path\": \"two\",\n" +
+							"-    \"state\": \"absent\"\n+    \"state\": \"directory\"\n }",
+					},
+				},
+				Finished: true, Processed: 1,
+			}},
+		},
+		"NoHosts": {
+			reason: "A play for nobody processes no host, and warns of the pattern.",
+			stream: "nohosts",
+			want: want{
+				summary:  Summary{Play: "For nobody", Finished: true},
+				text:     "[WARNING]: Could not match supplied host pattern, ignoring: nobody",
+				warnings: "Could not match supplied host pattern, ignoring: nobody",
+			},
+		},
+		"Tags": {
+			reason: "Facts are gathered whatever the tags are; that is no task.",
+			stream: "tags",
+			want: want{summary: Summary{
+				Play: "Only facts", Task: "Gathering Facts", Totals: common.HostTotals{OK: 1}, Finished: true, Processed: 1,
+			}},
+		},
+		"Syntax": {
+			reason: "An error in the playbook is text only; the excerpt of the source is left out.",
+			stream: "syntax",
+			want: want{
+				text: "YAML parsing failed: Colons in unquoted values must be followed by a non-space character.\n" +
+					"Origin: playbook.yml:3:15",
+			},
+		},
+		"NoRole": {
+			reason: "A role that is not there is named.",
+			stream: "norole",
+			want: want{
+				text: "the role 'acme.postgres.server' was not found in " +
+					"roles:/play/.ansible/roles:/usr/share/ansible/roles:/etc/ansible/roles:/play/project\nOrigin: playbook.yml:3:5",
+			},
+		},
+		"NoModule": {
+			reason: "An error counts more than the warning before it.",
+			stream: "nomodule",
+			want: want{
+				text: "couldn't resolve module/action 'acme.postgres.database'. This often indicates a misspelling, " +
+					"missing collection, or incorrect module path.\nOrigin: playbook.yml:5:5",
+				warnings: "Error loading plugin 'acme.postgres.database': No module named 'ansible_collections.acme'",
+			},
+		},
+		"BadVars": {
+			reason: "A file of variables that is no YAML is named.",
+			stream: "badvars",
+			want: want{
+				text: "YAML parsing failed: While parsing a flow node did not find expected node content.\nOrigin: nonsense.yml:2:1",
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Join("testdata", tc.stream+".jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			r := record(t, string(raw), WithHidden(playDir+"/project/"), WithRedactor(redact.New([]byte("hunter2"))))
+			got := want{summary: r.Summary(), text: r.Text(), warnings: r.Warnings()}
+
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// line of a stream.
+func line(kind string, data any) string {
+	raw, err := json.Marshal(map[string]any{"event": kind, "uuid": "u", "counter": 1, "event_data": data})
+	if err != nil {
+		panic(err)
+	}
+
+	return string(raw) + "\n"
+}
+
+// failed is the event of a task that failed with a result.
+func failed(host string, res any) string {
+	return line(hostFailed, map[string]any{"play": "play", "task": "task", "host": host, "res": res, "ignore_errors": nil})
+}
+
+func TestMessages(t *testing.T) {
+	long := strings.Repeat("ä", MaxMessage)
+
+	cases := map[string]struct {
+		reason string
+		stream string
+		want   string
+	}{
+		"Long": {
+			reason: "A long message is cut between characters.",
+			stream: failed("h", map[string]any{"msg": long}),
+			want:   long[:MaxMessage-4] + "…",
+		},
+		"Huge": {
+			reason: "A string of any length is cut on the way, and the rest of the event is read.",
+			stream: failed("h", map[string]any{"aaa": strings.Repeat(`x"\ü`, 4<<20), "msg": "the reason"}),
+			want:   "the reason",
+		},
+		"NotANumber": {
+			reason: "Python writes numbers that are no JSON.",
+			stream: strings.ReplaceAll(failed("h", map[string]any{"a": "NaN", "b": "B", "msg": `a "NaN" NaN`}), `"B"`, "[NaN, -Infinity]"),
+			want:   `a "NaN" NaN`,
+		},
+		"Types": {
+			reason: "Fields of unexpected types do not cost the message.",
+			stream: failed("h", map[string]any{"failed": "yes", "changed": []int{1}, "censored": 1, "msg": "the reason"}),
+			want:   "the reason",
+		},
+		"Lines": {
+			reason: "A list of strings is lines.",
+			stream: failed("h", map[string]any{"msg": []string{"one", "two"}}),
+			want:   "one\ntwo",
+		},
+		"Module": {
+			reason: "Of a module that crashed, the end of what it wrote is shown.",
+			stream: failed("h", map[string]any{
+				"msg": "MODULE FAILURE: See stdout/stderr for the exact error", "rc": 1,
+				"module_stderr": "Traceback (most recent call last):\n" + strings.Repeat("  at some line\n", 100) + "ValueError: the reason",
+			}),
+			want: "MODULE FAILURE: See stdout/stderr for the exact error: " +
+				strings.Repeat("  at some line\n", 38) + "ValueError: the reason",
+		},
+		"Exception": {
+			reason: "Without any message, the last line of a traceback is shown.",
+			stream: failed("h", map[string]any{"exception": "Traceback:\n  at\nValueError: the reason\n"}),
+			want:   "ValueError: the reason",
+		},
+		"LeftOut": {
+			reason: "Where ansible-runner left the result out, the item that failed explains it.",
+			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason"}}) +
+				line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "another"}}) +
+				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}),
+			want: "the reason",
+		},
+		"Control": {
+			reason: "Nothing that a terminal would act on is reported.",
+			stream: failed("h", map[string]any{"msg": "\x1b[31mred\x1b[0m\r\n\x07bell\ttab"}),
+			want:   "red\nbell\ttab",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, f := range record(t, tc.stream).Summary().Failures {
+				got += f.Message
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want message, +got message:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRedactedBeforeCut(t *testing.T) {
+	secret := "correct horse battery staple"
+	stream := failed("h", map[string]any{"msg": strings.Repeat("x", MaxMessage-10) + secret})
+
+	got := record(t, stream, WithRedactor(redact.New([]byte(secret)))).Summary().Failures[0].Message
+	if strings.Contains(got, secret[:4]) {
+		t.Errorf("Half a secret is still a secret.\ngot %q", got[MaxMessage-20:])
+	}
+}
+
+func TestBounds(t *testing.T) {
+	var stream strings.Builder
+
+	for i := range 1000 {
+		host := fmt.Sprintf("h%d", i)
+		stream.WriteString(failed(host, map[string]any{"msg": "rescued"}))
+		stream.WriteString(failed(host, map[string]any{"msg": "failed"}))
+		stream.WriteString(line(hostOK, map[string]any{"host": host, "res": map[string]any{"changed": true}}))
+		stream.WriteString("some text\n")
+	}
+
+	stream.WriteString(line(stats, map[string]any{"failures": map[string]int{"h0": 1, "h1": 1}}))
+
+	r := record(t, stream.String())
+	s := r.Summary()
+
+	want := []common.Failure{
+		{Play: "play", Task: "task", Host: "h0", Message: "failed"},
+		{Play: "play", Task: "task", Host: "h1", Message: "failed"},
+	}
+	if diff := cmp.Diff(want, s.Failures); diff != "" {
+		t.Errorf("Of each host the last failures are those that were not rescued.\n-want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(MaxChanged, len(s.Changed)); diff != "" {
+		t.Errorf("The changed tasks are bounded.\n-want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(2*maxKept, len(r.output.lines())); diff != "" {
+		t.Errorf("The text is bounded.\n-want, +got:\n%s", diff)
+	}
+}
+
+func TestOutputsTooLarge(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		data   any
+	}{
+		"Large":   {reason: "Outputs that are too large are left out, and their size is told.", data: strings.Repeat("x", MaxOutputs)},
+		"Cut":     {reason: "So are outputs that were cut on the way.", data: strings.Repeat("x", 3*maxString)},
+		"Unicode": {reason: "An escaped character may take less in UTF-8.", data: strings.Repeat("\u20ac", 3*maxString)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := record(t, line(stats, map[string]any{"artifact_data": map[string]any{"a": tc.data}})).Summary()
+
+			if s.Outputs != nil || s.OutputsSize <= MaxOutputs || !s.Finished {
+				t.Errorf("%s\ngot %d bytes of outputs, size %d, finished %t", tc.reason, len(s.Outputs), s.OutputsSize, s.Finished)
+			}
+		})
+	}
+}
+
+func TestMemory(t *testing.T) {
+	const size = 64 << 20
+
+	r := NewRecorder()
+	piece := []byte(strings.Repeat("x", 1<<20))
+
+	// Neither an event nor a line of text that never ends is kept.
+	for _, start := range []string{`{"event": "`, "text "} {
+		_, _ = r.Stdout().Write([]byte(start))
+
+		for range size / len(piece) / 2 {
+			_, _ = r.Stdout().Write(piece)
+		}
+
+		_, _ = r.Stdout().Write([]byte("\n"))
+	}
+
+	var m runtime.MemStats
+
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+
+	if m.HeapAlloc > size/4 {
+		t.Errorf("The memory of a recorder is bounded.\ngot %d MiB after reading %d MiB", m.HeapAlloc>>20, size>>20)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	raw, err := os.ReadFile("testdata/tags.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	type step struct {
+		Play, Task string
+		Finished   bool
+	}
+
+	var (
+		got   []step
+		files []int64
+	)
+
+	record(t, string(raw),
+		WithProgress(func(s Summary) { got = append(got, step{s.Play, s.Task, s.Finished}) }),
+		WithSeen(func(counter int64, _ string) { files = append(files, counter) }))
+
+	want := []step{{Play: "Only facts"}, {Play: "Only facts", Task: "Gathering Facts"}, {Play: "Only facts", Task: "Gathering Facts", Finished: true}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Progress is reported when a play or a task starts, and at the end.\n-want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff([]int64{1, 2, 3, 4, 5, 6}, files); diff != "" {
+		t.Errorf("Every event is seen.\n-want, +got:\n%s", diff)
+	}
+}
