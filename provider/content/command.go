@@ -1,0 +1,79 @@
+package content
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Command runs a program to its end, with nothing on its standard input and
+// both of its outputs going to out. It returns an error when the program fails
+// or cannot be started, and ends all that the program started when the context
+// is done.
+type Command func(ctx context.Context, argv, env []string, dir string, out io.Writer) error
+
+// Exec is a Command that runs the program in a session of its own, so that it
+// has no terminal to ask questions on, and kills its process group when the
+// context is done.
+func Exec(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // Running a command is what this is for.
+	cmd.Env = env
+	cmd.Dir = dir
+	cmd.Stdout = out
+	cmd.Stderr = out
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+
+	return errors.Wrapf(err, "%s failed", argv[0])
+}
+
+// Version of the tools, such as "core 2.19.14", as ansible-galaxy says.
+func Version(ctx context.Context, run Command, environ []string) (string, error) {
+	out := &tail{max: 4096}
+
+	if err := run(ctx, []string{"ansible-galaxy", "--version"}, list(allowed(environ)), ".", out); err != nil {
+		return "", errors.Wrap(err, "cannot ask ansible-galaxy for its version")
+	}
+
+	line, _, _ := strings.Cut(out.String(), "\n")
+
+	_, version, ok := strings.Cut(line, "[")
+	if !ok {
+		return "", errors.Errorf("ansible-galaxy does not say its version but %q", line)
+	}
+
+	return strings.TrimSuffix(version, "]"), nil
+}
+
+// A tail keeps the last bytes that are written to it.
+type tail struct {
+	buf bytes.Buffer
+	max int
+}
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	t.buf.Write(p)
+
+	if over := t.buf.Len() - t.max; over > 0 {
+		t.buf.Next(over)
+	}
+
+	return n, nil
+}
+
+func (t *tail) String() string { return t.buf.String() }

@@ -1,0 +1,104 @@
+package content
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func collectionFiles(name, version string) map[string]string {
+	return map[string]string{
+		"galaxy.yml":                 "namespace: acme\nname: " + name + "\nversion: " + version + "\nreadme: README.md\nauthors: [acme]\n",
+		"README.md":                  "# A collection\n",
+		"roles/hello/tasks/main.yml": "- ansible.builtin.debug:\n    msg: hello\n",
+	}
+}
+
+func roleFiles() map[string]string {
+	return map[string]string{
+		"meta/main.yml":  "galaxy_info: {author: acme, description: a role, license: Apache-2.0, min_ansible_version: '2.14'}\ndependencies: []\n",
+		"tasks/main.yml": "- ansible.builtin.debug:\n    msg: hello\n",
+	}
+}
+
+// buildCollection in dir and return its archive, which is in dir unless another
+// directory is given.
+func buildCollection(t *testing.T, dir, name, version string, into ...string) string {
+	t.Helper()
+
+	write(t, dir, collectionFiles(name, version))
+
+	out := dir
+	if len(into) > 0 {
+		out = into[0]
+	}
+
+	command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", out)
+
+	return filepath.Join(out, "acme-"+name+"-"+version+".tar.gz")
+}
+
+// gitRepo with the files, tagged v1.
+func gitRepo(t *testing.T, dir string, files map[string]string) string {
+	t.Helper()
+
+	write(t, dir, files)
+	command(t, dir, "git", "init", "-q")
+	command(t, dir, "git", "add", ".")
+	command(t, dir, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "first")
+	command(t, dir, "git", "tag", "v1")
+
+	return dir
+}
+
+func repoURL(dir string) string {
+	return "file://" + dir
+}
+
+// tarball of the files in a directory, as git hosts make them.
+func tarball(t *testing.T, dir string, files map[string]string) string {
+	t.Helper()
+
+	write(t, dir, files)
+	command(t, filepath.Dir(dir), "tar", "-czf", dir+".tar.gz", filepath.Base(dir))
+
+	return dir + ".tar.gz"
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mkfifo(t *testing.T, file string) {
+	t.Helper()
+
+	if err := unix.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func command(t *testing.T, dir string, argv ...string) {
+	t.Helper()
+
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir)
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", argv, err, out)
+	}
+}

@@ -1,0 +1,136 @@
+package content
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// manifestFile is in the directory of every complete set.
+const manifestFile = "content.json"
+
+// A manifest says what a set consists of. It is written last.
+type manifest struct {
+	Digest       string               `json:"digest"`
+	Requirements Requirements         `json:"requirements"`
+	Collections  []common.ContentItem `json:"collections,omitempty"`
+	Roles        []common.ContentItem `json:"roles,omitempty"`
+}
+
+func readManifest(dir string) (manifest, error) {
+	m := manifest{}
+
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile)) //nolint:gosec // The path is the store's own.
+	if err != nil {
+		return m, errors.Wrap(err, "cannot read the manifest of a content set")
+	}
+
+	return m, errors.Wrap(json.Unmarshal(text, &m), "cannot decode the manifest of a content set")
+}
+
+func writeManifest(dir string, m manifest) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the manifest of a content set")
+	}
+
+	return errors.Wrap(os.WriteFile(filepath.Join(dir, manifestFile), text, 0o600), "cannot write the manifest of a content set")
+}
+
+// installedCollections are those in a collections path, by name. Their versions
+// are those that they were built with.
+func installedCollections(path string) ([]common.ContentItem, error) {
+	dirs, err := filepath.Glob(filepath.Join(path, "ansible_collections", "*", "*"))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot look for collections")
+	}
+
+	var items []common.ContentItem
+
+	for _, dir := range dirs {
+		item, ok, err := collection(dir)
+		if err != nil {
+			return nil, err
+		}
+
+		if ok {
+			items = append(items, item)
+		}
+	}
+
+	return sorted(items), nil
+}
+
+// collection in a directory. Beside collections there are directories *.info
+// with where they came from.
+func collection(dir string) (common.ContentItem, bool, error) {
+	type info struct {
+		Namespace string `json:"namespace" yaml:"namespace"`
+		Name      string `json:"name"      yaml:"name"`
+		Version   string `json:"version"   yaml:"version"`
+	}
+
+	m := struct {
+		Info info `json:"collection_info"`
+	}{}
+
+	found, err := read(filepath.Join(dir, "MANIFEST.json"), func(text []byte) error { return json.Unmarshal(text, &m) })
+	if err == nil && !found {
+		found, err = read(filepath.Join(dir, "galaxy.yml"), func(text []byte) error { return yaml.Unmarshal(text, &m.Info) })
+	}
+
+	return common.ContentItem{Name: m.Info.Namespace + "." + m.Info.Name, Version: m.Info.Version}, found, err
+}
+
+// installedRoles are those in a roles path, by name. A role that was required
+// without a version may have none.
+func installedRoles(path string) ([]common.ContentItem, error) {
+	files, err := filepath.Glob(filepath.Join(path, "*", "meta", ".galaxy_install_info"))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot look for roles")
+	}
+
+	var items []common.ContentItem
+
+	for _, file := range files {
+		info := struct {
+			Version string `yaml:"version"`
+		}{}
+
+		if _, err := read(file, func(text []byte) error { return yaml.Unmarshal(text, &info) }); err != nil {
+			return nil, err
+		}
+
+		items = append(items, common.ContentItem{Name: filepath.Base(filepath.Dir(filepath.Dir(file))), Version: info.Version})
+	}
+
+	return sorted(items), nil
+}
+
+// read and decode a file; false when there is none.
+func read(file string, decode func([]byte) error) (bool, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // The path is the store's own.
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+
+	if err != nil {
+		return false, errors.Wrap(err, "cannot read what was installed")
+	}
+
+	return true, errors.Wrapf(decode(text), "cannot decode %s", filepath.Base(file))
+}
+
+func sorted(items []common.ContentItem) []common.ContentItem {
+	slices.SortFunc(items, func(a, b common.ContentItem) int { return cmp.Compare(a.Name, b.Name) })
+
+	return items
+}

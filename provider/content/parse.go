@@ -1,0 +1,305 @@
+package content
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Parse the text of a requirements.yml: a mapping with collections and roles,
+// or a list of roles. Versions count as written, 1.10 is not 1.1. What
+// ansible-galaxy would silently ignore is an error; each error names the path
+// within the text. The same requirement twice is one.
+func Parse(text string) (Requirements, error) {
+	d := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+
+	doc := &yaml.Node{}
+
+	err := d.Decode(doc)
+	if errors.Is(err, io.EOF) {
+		return Requirements{}, nil
+	}
+
+	if err != nil {
+		return Requirements{}, errors.Wrap(err, "is not valid YAML")
+	}
+
+	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return Requirements{}, errors.New("must be a single YAML document")
+	}
+
+	r, err := parseRoot(deref(doc.Content[0]))
+	if err != nil {
+		return Requirements{}, err
+	}
+
+	return r.unique()
+}
+
+func parseRoot(n *yaml.Node) (Requirements, error) {
+	switch {
+	case isNull(n):
+		return Requirements{}, nil
+	case n.Kind == yaml.SequenceNode:
+		roles, err := parseList(n, field.NewPath("roles"), parseRole)
+
+		return Requirements{Roles: roles}, err
+	}
+
+	r := Requirements{}
+
+	err := eachField(n, nil, func(key string, value *yaml.Node) error {
+		var err error
+
+		switch key {
+		case "collections":
+			r.Collections, err = parseList(value, field.NewPath(key), parseCollection)
+		case "roles":
+			r.Roles, err = parseList(value, field.NewPath(key), parseRole)
+		default:
+			err = errors.Errorf("%q is neither collections nor roles", key)
+		}
+
+		return err
+	})
+
+	return r, err
+}
+
+func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *field.Path) (T, error)) ([]T, error) {
+	if isNull(n) {
+		return nil, nil
+	}
+
+	if n.Kind != yaml.SequenceNode {
+		return nil, errors.Errorf("%s must be a list", path)
+	}
+
+	list := make([]T, len(n.Content))
+
+	for i, item := range n.Content {
+		v, err := parse(deref(item), path.Index(i))
+		if err != nil {
+			return nil, err
+		}
+
+		list[i] = v
+	}
+
+	return list, nil
+}
+
+func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
+	if n.Kind == yaml.ScalarNode {
+		name, err := text(n, path)
+
+		return Collection{Name: name}, err
+	}
+
+	c := Collection{}
+
+	err := eachField(n, path, func(key string, value *yaml.Node) error {
+		var err error
+
+		switch path := path.Child(key); key {
+		case "name":
+			c.Name, err = text(value, path)
+		case "version":
+			c.Version, err = text(value, path)
+		case "source":
+			c.Source, err = text(value, path)
+		case "type":
+			c.Type, err = text(value, path)
+		case "signatures":
+			c.Signatures, err = parseSignatures(value, path)
+		default:
+			err = errors.Errorf("%s is not known", path)
+		}
+
+		return err
+	})
+	if err != nil {
+		return Collection{}, err
+	}
+
+	return normalCollection(c, path)
+}
+
+// normalCollection leaves out what goes without saying.
+func normalCollection(c Collection, path *field.Path) (Collection, error) {
+	if c.Name == "" && c.Source == "" {
+		return Collection{}, errors.Errorf("%s must have a name or a source", path)
+	}
+
+	if !slices.Contains([]string{"", "galaxy", "git", "url", "file", "dir", "subdirs"}, c.Type) {
+		return Collection{}, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
+	}
+
+	if c.Version == "*" {
+		c.Version = ""
+	}
+
+	return c, nil
+}
+
+func parseSignatures(n *yaml.Node, path *field.Path) ([]string, error) {
+	if n.Kind == yaml.ScalarNode {
+		s, err := text(n, path)
+
+		return []string{s}, err
+	}
+
+	return parseList(n, path, text)
+}
+
+func parseRole(n *yaml.Node, path *field.Path) (Role, error) {
+	r, err := parseRoleFields(n, path)
+	if err != nil {
+		return Role{}, err
+	}
+
+	if r.Name == "" && r.Src == "" {
+		return Role{}, errors.Errorf("%s must have a name or a src", path)
+	}
+
+	r = normalRole(r)
+
+	if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(r.Name) {
+		return Role{}, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
+	}
+
+	if !slices.Contains([]string{"", "git", "hg"}, r.Scm) {
+		return Role{}, errors.Errorf("%s.scm must be git or hg, not %q", path, r.Scm)
+	}
+
+	return r, nil
+}
+
+func parseRoleFields(n *yaml.Node, path *field.Path) (Role, error) {
+	if n.Kind == yaml.ScalarNode {
+		return parseRoleLine(n, path)
+	}
+
+	r := Role{}
+
+	err := eachField(n, path, func(key string, value *yaml.Node) error {
+		var err error
+
+		switch path := path.Child(key); key {
+		case "name", "role":
+			r.Name, err = text(value, path)
+		case "src":
+			r.Src, err = text(value, path)
+		case "scm":
+			r.Scm, err = text(value, path)
+		case "version":
+			r.Version, err = text(value, path)
+		case "include":
+			err = errors.Errorf("%s is not supported: there is no file to include", path)
+		default:
+			err = errors.Errorf("%s is not known", path)
+		}
+
+		return err
+	})
+
+	return r, err
+}
+
+// parseRoleLine reads src[,version[,name]].
+func parseRoleLine(n *yaml.Node, path *field.Path) (Role, error) {
+	line, err := text(n, path)
+	if err != nil {
+		return Role{}, err
+	}
+
+	parts := strings.Split(line, ",")
+	if len(parts) > 3 {
+		return Role{}, errors.Errorf("%s must be src[,version[,name]]", path)
+	}
+
+	for _, p := range parts {
+		if isOption(p) {
+			return Role{}, errors.Errorf("%s must not start with a dash", path)
+		}
+	}
+
+	parts = append(parts, "", "")
+
+	return Role{Src: parts[0], Version: parts[1], Name: parts[2]}, nil
+}
+
+// eachField calls fn for each field of a mapping until it fails.
+func eachField(n *yaml.Node, path *field.Path, fn func(key string, value *yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		if path == nil {
+			return errors.New("must be a mapping with collections and roles, or a list of roles")
+		}
+
+		return errors.Errorf("%s must be a string or a mapping", path)
+	}
+
+	seen := map[string]bool{}
+
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		if seen[key] {
+			return errors.Errorf("%s is there twice", path.Child(key))
+		}
+
+		seen[key] = true
+
+		if err := fn(key, deref(n.Content[i+1])); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// text of a scalar as it was written. ansible-galaxy hands it to git, which
+// must not take it for an option.
+func text(n *yaml.Node, path *field.Path) (string, error) {
+	if isNull(n) {
+		return "", nil
+	}
+
+	plain := []string{"!!str", "!!int", "!!float", "!!timestamp"}
+	if n.Kind != yaml.ScalarNode || !slices.Contains(plain, n.ShortTag()) {
+		return "", errors.Errorf("%s must be a string", path)
+	}
+
+	if isOption(n.Value) || strings.Contains(n.Value, ",-") {
+		return "", errors.Errorf("%s must not start with a dash", path)
+	}
+
+	if strings.ContainsFunc(n.Value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return "", errors.Errorf("%s must be printable", path)
+	}
+
+	return n.Value, nil
+}
+
+func isOption(s string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(s), "git+"), "-")
+}
+
+func isNull(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
+}
+
+func deref(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+
+	return n
+}

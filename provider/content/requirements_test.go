@@ -1,0 +1,235 @@
+package content
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+func TestParse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   Requirements
+		err    string
+	}{
+		"Nothing":  {reason: "No requirements are fine.", text: ""},
+		"Comments": {reason: "So are comments.", text: "---\n# none\n"},
+		"OldFormat": {
+			reason: "A list is a list of roles.",
+			text:   "- src: geerlingguy.java\n- geerlingguy.nginx,2.8.0,web",
+			want: Requirements{Roles: []Role{
+				{Name: "geerlingguy.java", Src: "geerlingguy.java"},
+				{Name: "web", Src: "geerlingguy.nginx", Version: "2.8.0"},
+			}},
+		},
+		"Both": {
+			reason: "Collections and roles, in full and as a string; versions as written.",
+			text: `
+roles:
+- {name: web, src: "https://git.example.org/r.git", scm: git, version: 1.10}
+- role: old.style
+collections:
+- acme.postgres
+- {name: acme.web, version: "*", source: "https://galaxy.example.org", type: galaxy, signatures: [a, b]}
+- {name: "https://git.example.org/c.git", type: git, version: v1.0}
+`,
+			want: Requirements{
+				Collections: []Collection{
+					{Name: "acme.postgres"},
+					{Name: "acme.web", Source: "https://galaxy.example.org", Type: "galaxy", Signatures: []string{"a", "b"}},
+					{Name: "https://git.example.org/c.git", Type: "git", Version: "v1.0"},
+				},
+				Roles: []Role{
+					{Name: "web", Src: "https://git.example.org/r.git", Scm: "git", Version: "1.10"},
+					{Name: "old.style", Src: "old.style"},
+				},
+			},
+		},
+		"RoleNames": {
+			reason: "A role without a name is named after its source, as ansible-galaxy does.",
+			text: `
+- src: git+https://git.example.org/repos/one.git
+- src: https://example.org/two.tar.gz
+- src: git@git.example.org:repos/three.git
+  scm: git
+- src: https://github.com/acme/four
+`,
+			want: Requirements{Roles: []Role{
+				{Name: "one", Src: "https://git.example.org/repos/one.git", Scm: "git"},
+				{Name: "two", Src: "https://example.org/two.tar.gz"},
+				{Name: "three", Src: "git@git.example.org:repos/three.git", Scm: "git"},
+				{Name: "four", Src: "https://github.com/acme/four", Scm: "git"},
+			}},
+		},
+		"Twice": {
+			reason: "The same requirement twice is one.",
+			text:   "{collections: [a.b, {name: a.b, version: '*'}], roles: [a.c, {src: a.c}]}",
+			want:   Requirements{Collections: []Collection{{Name: "a.b"}}, Roles: []Role{{Name: "a.c", Src: "a.c"}}},
+		},
+		"Anchors": {
+			reason: "Aliases mean what they refer to.",
+			text:   "{collections: [{name: a.b, version: &v 1.0.0}, {name: a.c, version: *v}]}",
+			want:   Requirements{Collections: []Collection{{Name: "a.b", Version: "1.0.0"}, {Name: "a.c", Version: "1.0.0"}}},
+		},
+		"Conflict": {
+			reason: "Two versions of one collection cannot both be there.",
+			text:   "{collections: [{name: a.b, version: 1.0.0}, a.c, {name: a.b, version: 2.0.0}]}",
+			err:    `collections[0] and collections[2] both bring "a.b", but differ`,
+		},
+		"RoleConflict": {
+			reason: "Two roles cannot have one name.",
+			text:   "[a.b, {name: a.b, src: 'git+https://git.example.org/x'}]",
+			err:    `roles[0] and roles[1] both bring "a.b", but differ`,
+		},
+		"UnknownRoot": {
+			reason: "A misspelt list is not ignored.",
+			text:   "collection: [a.b]",
+			err:    `"collection" is neither collections nor roles`,
+		},
+		"UnknownField": {
+			reason: "A misspelt field is not ignored.",
+			text:   "collections: [{name: a.b, verison: 1.0.0}]",
+			err:    "collections[0].verison is not known",
+		},
+		"KeyTwice": {
+			reason: "Which of two lists is meant, nobody can tell.",
+			text:   "roles: [a.b]\nroles: [a.c]",
+			err:    "roles is there twice",
+		},
+		"NotAList":     {reason: "Requirements are a list.", text: "roles: a.b", err: "roles must be a list"},
+		"NotAMapping":  {reason: "Text is no requirement.", text: "a.b", err: "must be a mapping with collections and roles, or a list of roles"},
+		"NotAString":   {reason: "A version is a string or a number.", text: "roles: [{name: a.b, version: [1]}]", err: "roles[0].version must be a string"},
+		"NoName":       {reason: "A role comes from somewhere.", text: "roles: [{version: 1.0}]", err: "roles[0] must have a name or a src"},
+		"NoCollection": {reason: "So does a collection.", text: "collections: [{version: 1.0}]", err: "collections[0] must have a name or a source"},
+		"Type":         {reason: "Types are ansible-galaxy's.", text: "collections: [{name: a.b, type: svn}]", err: `collections[0].type must be galaxy, git, url, file, dir or subdirs, not "svn"`},
+		"Include":      {reason: "There is no file to include.", text: "[{include: other.yml}]", err: "roles[0].include is not supported: there is no file to include"},
+		"Path":         {reason: "The name of a role is a directory in the set, and not outside.", text: "[{src: /roles/web.tar.gz}]", err: `roles[0].name: "/roles/web.tar.gz" is not the name of a role`},
+		"DotDot":       {reason: "Nor above it.", text: "[{src: a.b, name: ..}]", err: `roles[0].name: ".." is not the name of a role`},
+		"Option":       {reason: "git must not take a version for an option.", text: "[{src: a.b, version: --exec=id}]", err: "roles[0].version must not start with a dash"},
+		"GitOption":    {reason: "Nor a URL.", text: "collections: ['git+--upload-pack=id']", err: "collections[0] must not start with a dash"},
+		"YAML":         {reason: "Requirements are YAML.", text: "a: [", err: "is not valid YAML: yaml: line 1: did not find expected node content"},
+		"Documents":    {reason: "What ansible-galaxy would not read is not ignored.", text: "roles: [a.b]\n---\nroles: [a.c]", err: "must be a single YAML document"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse(tc.text)
+
+			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
+				t.Errorf("\n%s\nParse(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nParse(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMerge(t *testing.T) {
+	required := Requirements{
+		Collections: []Collection{{Name: "acme.postgres"}},
+		Roles:       []Role{{Name: "web", Src: "https://git.example.org/web.git", Scm: "git", Version: "1.0"}},
+	}
+
+	cases := map[string]struct {
+		reason string
+		roles  []common.Role
+		want   []Role
+		err    string
+	}{
+		"Collection": {
+			reason: "A role of a collection is no requirement.",
+			roles:  []common.Role{{Name: "acme.postgres.server"}},
+		},
+		"Galaxy": {
+			reason: "A two-part role is one of Galaxy's.",
+			roles:  []common.Role{{Name: "acme.web"}, {Name: "acme.web"}},
+			want:   []Role{{Name: "acme.web", Src: "acme.web"}},
+		},
+		"Found": {
+			reason: "One that is installed already is not.",
+			roles:  []common.Role{{Name: "in.image"}},
+		},
+		"FoundButVersion": {
+			reason: "Unless a version is asked for.",
+			roles:  []common.Role{{Name: "in.image", Version: "2.0"}},
+			want:   []Role{{Name: "in.image", Src: "in.image", Version: "2.0"}},
+		},
+		"Brought": {
+			reason: "A role that the requirements bring is there, by name alone or with what they say.",
+			roles:  []common.Role{{Name: "web"}, {Name: "web", Version: "1.0"}, {Name: "web", Src: "git+https://git.example.org/web.git"}},
+		},
+		"Source": {
+			reason: "A role that says where it is from is a requirement.",
+			roles:  []common.Role{{Name: "db", Src: "https://github.com/acme/db", Version: "2.0"}},
+			want:   []Role{{Name: "db", Src: "https://github.com/acme/db", Scm: "git", Version: "2.0"}},
+		},
+		"VersionConflict": {
+			reason: "A role cannot have two versions.",
+			roles:  []common.Role{{Name: "acme.db"}, {Name: "web", Version: "2.0"}},
+			err:    `spec.forProvider.roles[1]: role "web" is to have version "2.0", but is required with version "1.0"`,
+		},
+		"SourceConflict": {
+			reason: "Nor two sources.",
+			roles:  []common.Role{{Name: "web", Src: "acme.web"}},
+			err:    `spec.forProvider.roles[0]: role "web" is to come from "acme.web", but is required from "git+https://git.example.org/web.git"`,
+		},
+		"ItemConflict": {
+			reason: "Items contradict each other as well.",
+			roles:  []common.Role{{Name: "a.b", Version: "1"}, {Name: "a.b", Version: "2"}},
+			err:    `spec.forProvider.roles[1]: role "a.b" is to have version "2", but is required with version "1"`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := required.Merge(tc.roles, func(name string) bool { return name == "in.image" })
+
+			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
+				t.Errorf("\n%s\nMerge(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			want := Requirements{Collections: required.Collections, Roles: append(required.Roles[:1:1], tc.want...)}
+			if diff := cmp.Diff(want, got); tc.err == "" && diff != "" {
+				t.Errorf("\n%s\nMerge(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPinned(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		r      Requirements
+		want   bool
+	}{
+		"Nothing":      {reason: "Nothing does not move.", want: true},
+		"Exact":        {reason: "An exact version does not move.", r: Requirements{Collections: []Collection{{Version: "1.2.3-rc.1"}, {Version: "==1.0.0"}}}, want: true},
+		"Commit":       {reason: "Nor does a commit.", r: Requirements{Roles: []Role{{Version: "0123456789abcdef0123456789abcdef01234567"}}}, want: true},
+		"Tag":          {reason: "A tag that is a version is one.", r: Requirements{Roles: []Role{{Version: "v1.0"}}}, want: true},
+		"Latest":       {reason: "The latest version moves.", r: Requirements{Collections: []Collection{{Version: ""}}}},
+		"Range":        {reason: "So does a range.", r: Requirements{Collections: []Collection{{Version: ">=1.0.0"}}}},
+		"Branch":       {reason: "And a branch.", r: Requirements{Roles: []Role{{Version: "main"}}}},
+		"OneOfSeveral": {reason: "One is enough.", r: Requirements{Roles: []Role{{Version: "1.0.0"}, {Version: "main"}}}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.r.Pinned()); diff != "" {
+				t.Errorf("\n%s\nPinned(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}

@@ -1,0 +1,33 @@
+package content
+
+import (
+	"path/filepath"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// A Set of collections and roles that is installed in a directory. The zero
+// value is the set of content that requires nothing.
+type Set struct {
+	// Digest of what was required.
+	Digest string
+	// Dir holds the set, read only.
+	Dir string
+	// Collections and Roles that are installed, with their versions.
+	Collections, Roles []common.ContentItem
+}
+
+// CollectionsPath is where Ansible finds the collections; empty for the zero
+// value.
+func (s Set) CollectionsPath() string { return s.path("collections") }
+
+// RolesPath is where Ansible finds the roles; empty for the zero value.
+func (s Set) RolesPath() string { return s.path("roles") }
+
+func (s Set) path(name string) string {
+	if s.Dir == "" {
+		return ""
+	}
+
+	return filepath.Join(s.Dir, name)
+}

@@ -1,0 +1,564 @@
+package content
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// TestEnsure installs with the real ansible-galaxy.
+func TestEnsure(t *testing.T) {
+	src := t.TempDir()
+	archive := buildCollection(t, filepath.Join(src, "tools"), "tools", "1.2.3")
+	repo := gitRepo(t, filepath.Join(src, "web"), collectionFiles("web", "0.1.0"))
+	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
+	roleArchive := tarball(t, filepath.Join(src, "issue"), roleFiles())
+
+	type want struct {
+		collections, roles []common.ContentItem
+		files              []string
+	}
+
+	cases := map[string]struct {
+		reason string
+		in     inputs.Inputs
+		want   want
+	}{
+		"CollectionArchive": {
+			reason: "A collection comes from an archive that ansible-galaxy built.",
+			in:     inputs.Inputs{Requirements: "collections: [{name: " + archive + "}]"},
+			want: want{
+				collections: []common.ContentItem{{Name: "acme.tools", Version: "1.2.3"}},
+				files:       []string{"collections/ansible_collections/acme/tools/roles/hello/tasks/main.yml"},
+			},
+		},
+		"CollectionGit": {
+			reason: "A collection comes from a tag of a git repository.",
+			in:     inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: v1}]", repo)},
+			want: want{
+				collections: []common.ContentItem{{Name: "acme.web", Version: "0.1.0"}},
+				files:       []string{"collections/ansible_collections/acme/web/roles/hello/tasks/main.yml"},
+			},
+		},
+		"Roles": {
+			reason: "Roles come from a git repository and from an archive, one of them required by the run.",
+			in: inputs.Inputs{
+				Requirements: fmt.Sprintf("- {src: %q, name: issue}", roleArchive),
+				Roles:        []common.Role{{Name: "motd", Src: "git+" + repoURL(role), Version: "v1"}},
+			},
+			want: want{
+				roles: []common.ContentItem{{Name: "issue"}, {Name: "motd", Version: "v1"}},
+				files: []string{"roles/issue/tasks/main.yml", "roles/motd/tasks/main.yml"},
+			},
+		},
+		"Both": {
+			reason: "Collections and roles of one file are one set.",
+			in: inputs.Inputs{
+				Requirements: fmt.Sprintf("{collections: [%q], roles: [{src: %q, scm: git}]}", archive, repoURL(role)),
+			},
+			want: want{
+				collections: []common.ContentItem{{Name: "acme.tools", Version: "1.2.3"}},
+				roles:       []common.ContentItem{{Name: "motd"}},
+				files:       []string{"collections/ansible_collections/acme/tools/MANIFEST.json", "roles/motd/meta/main.yml"},
+			},
+		},
+	}
+
+	dir := t.TempDir()
+	dirs := map[string]bool{}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, dir)
+
+			set, release, err := s.Ensure(t.Context(), request(t, tc.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
+
+			got := want{collections: set.Collections, roles: set.Roles, files: tc.want.files}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			for _, f := range tc.want.files {
+				if _, err := os.Stat(filepath.Join(set.Dir, f)); err != nil {
+					t.Errorf("\n%s\nEnsure(...): %v", tc.reason, err)
+				}
+			}
+
+			again, ok := s.Installed(set.Digest)
+			if diff := cmp.Diff(set, again); !ok || diff != "" {
+				t.Errorf("\nWhat is installed is found again.\nInstalled(...): -want, +got:\n%s", diff)
+			}
+
+			if dirs[set.Dir] {
+				t.Errorf("\nTwo sets are in two directories.\nEnsure(...): %s", set.Dir)
+			}
+
+			dirs[set.Dir] = true
+
+			wantNoLeftovers(t, s)
+		})
+	}
+}
+
+func TestEnsureNothing(t *testing.T) {
+	s := newStore(t, t.TempDir(), WithCommand(func(context.Context, []string, []string, string, io.Writer) error {
+		return errors.New("must not run")
+	}))
+
+	set, release, err := s.Ensure(t.Context(), request(t, inputs.Inputs{Roles: []common.Role{{Name: "a.b.c"}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	release()
+
+	if diff := cmp.Diff(Set{}, set); diff != "" {
+		t.Errorf("\nNo requirements, no content.\nEnsure(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureOnce(t *testing.T) {
+	archive := buildCollection(t, filepath.Join(t.TempDir(), "tools"), "tools", "1.0.0")
+	req := request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
+	dir := t.TempDir()
+
+	var runs atomic.Int32
+
+	counted := WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+		runs.Add(1)
+
+		return Exec(ctx, argv, env, dir, out)
+	})
+
+	s := newStore(t, dir, counted)
+
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			_, release, err := s.Ensure(t.Context(), req)
+			if err != nil {
+				t.Error(err)
+
+				return
+			}
+
+			release()
+		})
+	}
+
+	wg.Wait()
+
+	if diff := cmp.Diff(int32(1), runs.Load()); diff != "" {
+		t.Errorf("\nTen who want the same set share one installation.\nEnsure(...): -want runs, +got runs:\n%s", diff)
+	}
+
+	if _, _, err := newStore(t, dir, counted).Ensure(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(int32(1), runs.Load()); diff != "" {
+		t.Errorf("\nA set outlives the store.\nEnsure(...): -want runs, +got runs:\n%s", diff)
+	}
+}
+
+func TestEnsureFailure(t *testing.T) {
+	src := t.TempDir()
+	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
+	archive := filepath.Join(src, "acme-tools-1.0.0.tar.gz")
+
+	s := newStore(t, t.TempDir())
+	req := request(t, inputs.Inputs{
+		Requirements: fmt.Sprintf("{collections: [{name: %q, type: file}], roles: [{src: %q, scm: git}]}", archive, repoURL(role)),
+	})
+	req.Redact = func(s string) string { return strings.ReplaceAll(s, src, "[redacted]") }
+
+	_, _, err := s.Ensure(t.Context(), req)
+
+	var failed *InstallError
+	if !errors.As(err, &failed) || failed.What != "collections" || strings.Contains(failed.Reason, src) ||
+		!strings.Contains(failed.Reason, "[redacted]/acme-tools-1.0.0.tar.gz") {
+		t.Errorf("\nThe error says why, redacted.\nEnsure(...): %v", err)
+	}
+
+	digest, err := s.Digest(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, ok := s.Installed(digest); ok {
+		t.Errorf("\nWhat failed is not installed.\nInstalled(...): want false")
+	}
+
+	wantNoLeftovers(t, s)
+
+	if diff := cmp.Diff(archive, buildCollection(t, filepath.Join(src, "tools"), "tools", "1.0.0", src)); diff != "" {
+		t.Fatal(diff)
+	}
+
+	if _, _, err := s.Ensure(t.Context(), req); err != nil {
+		t.Errorf("\nThe next call tries again.\nEnsure(...): %v", err)
+	}
+}
+
+func TestEnsureRoleFailure(t *testing.T) {
+	src := t.TempDir()
+	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
+
+	_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, inputs.Inputs{
+		Roles: []common.Role{{Name: "motd", Src: "git+" + repoURL(role), Version: "v9"}},
+	}))
+
+	want := "cannot install roles: motd was NOT installed successfully: error: pathspec 'v9' did not match any file(s) known to git"
+	if diff := cmp.Diff(want, strings.ReplaceAll(message(err), src, "")); diff != "" {
+		t.Errorf("\nA version that is not there is named.\nEnsure(...): -want error, +got error:\n%s", diff)
+	}
+}
+
+// TestEnsureCanceled has callers that give up while others go on waiting.
+func TestEnsureCanceled(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	s := newStore(t, t.TempDir(), WithCommand(func(ctx context.Context, _, _ []string, _ string, _ io.Writer) error {
+		started <- struct{}{}
+		<-ctx.Done()
+		ended <- struct{}{}
+
+		return ctx.Err()
+	}))
+	req := request(t, inputs.Inputs{Requirements: "collections: [a.b]"})
+
+	ensure := func(ctx context.Context) chan error {
+		c := make(chan error, 1)
+
+		go func() {
+			_, _, err := s.Ensure(ctx, req)
+			c <- err
+		}()
+
+		return c
+	}
+
+	firstCtx, cancelFirst := context.WithCancel(t.Context())
+	first := ensure(firstCtx)
+	<-started
+
+	secondCtx, cancelSecond := context.WithCancel(t.Context())
+	second := ensure(secondCtx)
+	waitFor(t, s, 2)
+
+	cancelFirst()
+
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("\nWho gives up stops waiting.\nEnsure(...): %v", err)
+	}
+
+	select {
+	case <-ended:
+		t.Errorf("\nThe installation goes on for those who wait.\nEnsure(...): ended")
+	default:
+	}
+
+	cancelSecond()
+
+	if err := <-second; !errors.Is(err, context.Canceled) {
+		t.Errorf("\nSo does the last one.\nEnsure(...): %v", err)
+	}
+
+	select {
+	case <-ended:
+	default:
+		t.Errorf("\nThe last one to give up sees the installation end.\nEnsure(...): still running")
+	}
+
+	wantNoLeftovers(t, s)
+
+	if _, _, err := s.Ensure(firstCtx, req); !errors.Is(err, context.Canceled) {
+		t.Errorf("\nWho has given up already starts nothing.\nEnsure(...): %v", err)
+	}
+}
+
+func TestEnsureKilled(t *testing.T) {
+	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
+	pipe := filepath.Join(t.TempDir(), "started")
+
+	// A git that reports that it was started and never ends.
+	bin := t.TempDir()
+	script := "#!/bin/sh\necho >" + pipe + "\nexec sleep 1000\n"
+
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	mkfifo(t, pipe)
+
+	environ := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	s := newStore(t, t.TempDir(), WithEnviron(environ))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+
+	go func() {
+		_, _, err := s.Ensure(ctx, request(t, inputs.Inputs{Roles: []common.Role{{Name: "motd", Src: "git+" + repoURL(repo)}}}))
+		done <- err
+	}()
+
+	if _, err := os.ReadFile(pipe); err != nil {
+		t.Fatal(err)
+	}
+
+	cancel()
+
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("\nA hanging git does not keep a caller.\nEnsure(...): %v", err)
+	}
+
+	wantNoLeftovers(t, s)
+}
+
+// TestNewStoreLeftovers has a store whose process was killed.
+func TestNewStoreLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	s := newStore(t, dir)
+
+	dead, err := newWorkspace(s.temp(), "dead")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	alive, err := newWorkspace(s.temp(), "a11fe")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The lock goes with the process.
+	if err := dead.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A set without a manifest is none.
+	half := s.path("ba1f")
+	if err := os.MkdirAll(filepath.Join(half, "roles"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	s = newStore(t, dir)
+
+	if _, err := os.Stat(dead.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("\nLeftovers go at the next start.\nNewStore(...): %v", err)
+	}
+
+	if _, err := os.Stat(alive.dir); err != nil {
+		t.Errorf("\nWhat another process is at stays.\nNewStore(...): %v", err)
+	}
+
+	if _, ok := s.Installed("ba1f"); ok {
+		t.Errorf("\nA set without a manifest is not complete.\nInstalled(...): want false")
+	}
+
+	if _, ok := s.Installed("../tmp"); ok {
+		t.Errorf("\nA digest is no path.\nInstalled(...): want false")
+	}
+
+	if err := writeManifest(alive.set.Dir, manifest{Digest: "ba1f"}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := s.publish(Set{Digest: "ba1f", Dir: alive.set.Dir}); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, ok := s.Installed("ba1f"); !ok {
+		t.Errorf("\nA complete set takes the place of a damaged one.\nInstalled(...): want true")
+	}
+
+	alive.remove()
+	wantNoLeftovers(t, s)
+}
+
+// TestEnvironment asks what the command gets, without running it.
+func TestEnvironment(t *testing.T) {
+	var (
+		got  []string
+		home string
+		argv []string
+		file []byte
+	)
+
+	s := newStore(t, t.TempDir(),
+		WithEnviron([]string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"}),
+		WithCommand(func(_ context.Context, a, env []string, dir string, _ io.Writer) error {
+			got, home, argv = env, dir, a
+			file, _ = os.ReadFile(filepath.Join(dir, ".git-credentials"))
+
+			return errors.New("no")
+		}))
+
+	_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
+		Requirements: "collections: [secret.name]",
+		Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "HOME": "/elsewhere", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "k", "GIT_CONFIG_VALUE_0": "v"},
+		Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("creds")}, {Name: "ansible.cfg"}, {Name: "password"}},
+	}))
+	if err == nil {
+		t.Fatal("want an error")
+	}
+
+	root := filepath.Dir(home)
+	for i := range got {
+		got[i] = strings.ReplaceAll(got[i], root, "/work")
+	}
+
+	want := []string{
+		"ANSIBLE_COLLECTIONS_PATH=/work/set/collections",
+		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=0",
+		"ANSIBLE_CONFIG=/work/home/ansible.cfg",
+		"ANSIBLE_FORCE_COLOR=0",
+		"ANSIBLE_GALAXY_DISPLAY_PROGRESS=0",
+		"ANSIBLE_GALAXY_SERVER=s",
+		"ANSIBLE_LOCAL_TEMP=/work/temp",
+		"ANSIBLE_NOCOLOR=1",
+		"ANSIBLE_ROLES_PATH=/work/set/roles",
+		"GIT_ASKPASS=",
+		"GIT_CONFIG_COUNT=3",
+		"GIT_CONFIG_KEY_0=k",
+		"GIT_CONFIG_KEY_1=credential.helper",
+		"GIT_CONFIG_KEY_2=credential.helper",
+		"GIT_CONFIG_VALUE_0=v",
+		"GIT_CONFIG_VALUE_1=",
+		"GIT_CONFIG_VALUE_2=store --file='/work/home/.git-credentials'",
+		"GIT_SSH_COMMAND=ssh -o BatchMode=yes",
+		"GIT_TERMINAL_PROMPT=0",
+		"HOME=/work/home",
+		"HTTPS_PROXY=p",
+		"LANG=C.UTF-8",
+		"PATH=/bin",
+		"SSH_ASKPASS_REQUIRE=never",
+		"TMPDIR=/work/temp",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nEnsure(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff("creds", string(file)); diff != "" {
+		t.Errorf("\nThe credentials are where git looks for them.\nEnsure(...): -want, +got:\n%s", diff)
+	}
+
+	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "secret.name") }) {
+		t.Errorf("\nNothing a user says is an argument.\nEnsure(...): %q", argv)
+	}
+}
+
+// TestGitCredentials asks git itself whether it would use the credentials.
+func TestGitCredentials(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "it's home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	file := filepath.Join(home, ".git-credentials")
+	if err := os.WriteFile(file, []byte("https://me:secret@git.example.org\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	in := filepath.Join(home, "in")
+	if err := os.WriteFile(in, []byte("protocol=https\nhost=git.example.org\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	env := append(list(credentialHelper(nil, file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
+	out := &bytes.Buffer{}
+
+	if err := Exec(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {
+		t.Fatal(err, out)
+	}
+
+	if !strings.Contains(out.String(), "password=secret\n") {
+		t.Errorf("\ngit uses the credentials.\ngit credential fill: %s", out)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	got, err := Version(t.Context(), Exec, os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !strings.HasPrefix(got, "core 2.") {
+		t.Errorf("\nThe version is that of ansible-core.\nVersion(...): %q", got)
+	}
+}
+
+func newStore(t *testing.T, dir string, o ...StoreOption) *Store {
+	t.Helper()
+
+	s, err := NewStore(dir, append([]StoreOption{WithKey([]byte("key"))}, o...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return s
+}
+
+func request(t *testing.T, in inputs.Inputs) Request {
+	t.Helper()
+
+	req, err := NewRequest(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return req
+}
+
+func wantNoLeftovers(t *testing.T, s *Store) {
+	t.Helper()
+
+	left, err := os.ReadDir(s.temp())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(left) > 0 {
+		t.Errorf("\nNothing half made is left behind.\ntmp: %v", left)
+	}
+}
+
+// waitFor a number of callers who wait for an installation.
+func waitFor(t *testing.T, s *Store, n int) {
+	t.Helper()
+
+	waiting := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		for _, f := range s.flights {
+			if f.waiting == n {
+				return true
+			}
+		}
+
+		return false
+	}
+
+	for !waiting() {
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,103 @@
+package content
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+const lockSuffix = ".lock"
+
+// A workspace is the temporary directory of one installation. It is locked for
+// as long as its process lives, so that another process that shares the store
+// does not take it for a leftover.
+type workspace struct {
+	dir  string
+	lock *os.File
+	// home has the credentials, and is the working directory.
+	home string
+	// temp is for temporary files.
+	temp string
+	// set becomes the content set.
+	set Set
+}
+
+func newWorkspace(parent, digest string) (*workspace, error) {
+	lock, err := os.CreateTemp(parent, digest+"-*"+lockSuffix)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a lock")
+	}
+
+	w := &workspace{dir: strings.TrimSuffix(lock.Name(), lockSuffix), lock: lock}
+	w.home = filepath.Join(w.dir, "home")
+	w.temp = filepath.Join(w.dir, "temp")
+	w.set = Set{Digest: digest, Dir: filepath.Join(w.dir, "set")}
+
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		w.remove()
+
+		return nil, errors.Wrap(err, "cannot lock a temporary directory")
+	}
+
+	for _, dir := range []string{w.dir, w.home, w.temp, w.set.Dir, w.set.CollectionsPath(), w.set.RolesPath()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			w.remove()
+
+			return nil, errors.Wrap(err, "cannot make a temporary directory")
+		}
+	}
+
+	return w, nil
+}
+
+func (w *workspace) write(files []inputs.File) error {
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(w.home, f.Name), f.Data, 0o600); err != nil {
+			return errors.Wrapf(err, "cannot write %s", f.Name)
+		}
+	}
+
+	return nil
+}
+
+// remove the workspace. What cannot be removed now is a leftover at the next
+// start.
+func (w *workspace) remove() {
+	_ = os.RemoveAll(w.dir)
+	_ = os.Remove(w.lock.Name())
+	_ = w.lock.Close()
+}
+
+// removeLeftovers of installations whose processes are gone.
+func removeLeftovers(parent string) error {
+	locks, err := filepath.Glob(filepath.Join(parent, "*"+lockSuffix))
+	if err != nil {
+		return errors.Wrap(err, "cannot look for leftovers")
+	}
+
+	for _, name := range locks {
+		lock, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			err = errors.Wrap(os.RemoveAll(strings.TrimSuffix(name, lockSuffix)), "cannot remove a leftover")
+			_ = os.Remove(name)
+		}
+
+		_ = lock.Close()
+
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
