@@ -309,7 +309,11 @@ func (t *Template) evaluateString(ctx context.Context, data Data) (any, bool, []
 		s.WriteString(text)
 	}
 
-	return s.String(), len(problems) == 0, problems
+	if len(problems) > 0 {
+		return nil, false, problems
+	}
+
+	return s.String(), true, nil
 }
 
 func (t *Template) at(p Problem) []Problem {

@@ -47,8 +47,11 @@ func usesOf(a *ast.AST) (uses, error) {
 		}
 
 		name, test := run(e)
-		if name == "" {
+		if name == "" && err == nil {
 			err = errors.New("runs must be followed by the name of a run, as in runs.database")
+		}
+
+		if name == "" {
 			return
 		}
 

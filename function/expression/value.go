@@ -31,11 +31,17 @@ func toJSON(val ref.Val) (v any, ok bool, err error) {
 	case types.String:
 		return string(val), true, nil
 	case types.Int:
-		f, err := exact(float64(val))
-		return f, err == nil, err
+		if val > MaxExact || val < -MaxExact {
+			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
+		}
+
+		return float64(val), true, nil
 	case types.Uint:
-		f, err := exact(float64(val))
-		return f, err == nil, err
+		if val > MaxExact {
+			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
+		}
+
+		return float64(val), true, nil
 	case types.Double:
 		if math.IsNaN(float64(val)) || math.IsInf(float64(val), 0) {
 			return nil, false, errors.Errorf("%v is not a number that JSON has", val)
@@ -54,14 +60,6 @@ func toJSON(val ref.Val) (v any, ok bool, err error) {
 	}
 
 	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number", val.Type().TypeName())
-}
-
-func exact(f float64) (float64, error) {
-	if f > MaxExact || f < -MaxExact {
-		return 0, errors.Errorf("%.0f is beyond 2^53, which is not exact; make it a string", f)
-	}
-
-	return f, nil
 }
 
 func listToJSON(list traits.Lister) (any, bool, error) {

@@ -1,0 +1,302 @@
+package expression
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func environment(t *testing.T) *Environment {
+	t.Helper()
+
+	e, err := NewEnvironment([]string{"database", "cache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return e
+}
+
+func data() Data {
+	xr := map[string]any{
+		"apiVersion": "example.org/v1",
+		"kind":       "App",
+		"metadata":   map[string]any{"name": "app", "labels": map[string]any{"example.org/team": "blue"}},
+		"spec": map[string]any{
+			"size":   5.0,
+			"ratio":  0.5,
+			"large":  9007199254740993.0 * 2,
+			"debug":  true,
+			"zones":  []any{"a", "b"},
+			"users":  []any{map[string]any{"name": "eve"}, map[string]any{"name": "{{ lookup('pipe', 'id') }}"}},
+			"nested": map[string]any{"empty": map[string]any{}, "null": nil},
+			"key":    "size",
+		},
+		"status": map[string]any{"address": "10.0.0.1"},
+	}
+
+	run := map[string]any{
+		"ready":   true,
+		"outputs": map[string]any{"endpoint": "db:5432", "port": 5432.0, "nodes": []any{"n1"}},
+	}
+
+	x, _ := Numbers("xr", xr).(map[string]any)
+	r, _ := Numbers("runs.database", run).(map[string]any)
+
+	return Data{XR: x, Runs: map[string]any{"database": r}}
+}
+
+func TestEvaluate(t *testing.T) {
+	type want struct {
+		v        any
+		ok       bool
+		problems []Problem
+	}
+
+	value := func(v any) want { return want{v: v, ok: true} }
+	problem := func(k Kind, message string) want {
+		return want{problems: []Problem{{Path: "vars.x", Kind: k, Message: message}}}
+	}
+
+	cases := map[string]struct {
+		reason string
+		value  any
+		want   want
+	}{
+		"Literal":           {reason: "A literal is itself.", value: "text", want: value("text")},
+		"LiteralNumber":     {reason: "Numbers are doubles.", value: int64(5), want: value(5.0)},
+		"LiteralTree":       {reason: "Any YAML can be a literal.", value: map[string]any{"a": []any{true, nil, "x"}}, want: value(map[string]any{"a": []any{true, nil, "x"}})},
+		"EmptyList":         {reason: "An empty list is not nothing.", value: []any{}, want: value([]any{})},
+		"EmptyObject":       {reason: "An empty object is not nothing.", value: map[string]any{}, want: value(map[string]any{})},
+		"Escaped":           {reason: "$${ is a literal ${.", value: "$${HOME}", want: value("${HOME}")},
+		"EscapedBeside":     {reason: "$${ is a literal ${ beside an expression, too.", value: "$${a}${xr.metadata.name}", want: value("${a}app")},
+		"Dollar":            {reason: "A $ alone is a $.", value: "$5 $x $$", want: value("$5 $x $$")},
+		"Int":               {reason: "A whole-string expression keeps its type.", value: "${xr.spec.size}", want: value(5.0)},
+		"Bool":              {reason: "A whole-string expression keeps its type.", value: "${xr.spec.debug}", want: value(true)},
+		"List":              {reason: "A whole-string expression keeps its type.", value: "${xr.spec.zones}", want: value([]any{"a", "b"})},
+		"Object":            {reason: "A whole-string expression keeps its type.", value: "${runs.database.outputs}", want: value(map[string]any{"endpoint": "db:5432", "port": 5432.0, "nodes": []any{"n1"}})},
+		"Null":              {reason: "Null is a value.", value: "${null}", want: value(nil)},
+		"IntIsInt":          {reason: "Integral values are integers.", value: "${xr.spec.size / 2}", want: value(2.0)},
+		"DoubleIsDouble":    {reason: "Others are doubles.", value: "${xr.spec.ratio * 3.0}", want: value(1.5)},
+		"Interpolated":      {reason: "Inside a string a value is put into it.", value: "db-${xr.metadata.name}-${xr.spec.size}-${xr.spec.ratio}-${xr.spec.debug}", want: value("db-app-5-0.5-true")},
+		"Braces":            {reason: "Braces belong to the expression.", value: `${{"a": {"b": 1}}.a.b}`, want: value(1.0)},
+		"BraceInString":     {reason: "Braces in strings do not count.", value: `${"}" + '}' + r"\}" + """}"}""" }`, want: value(`}}\}}"}`)},
+		"EscapedQuote":      {reason: "Escaped quotes do not end a string.", value: `${"\"}"}`, want: value(`"}`)},
+		"Comment":           {reason: "Comments do not count.", value: "${1 + // }\n1}", want: value(2.0)},
+		"Computed":          {reason: "Lists may be computed.", value: `${xr.spec.users.map(u, {"name": u.name, "uid": 1000})}`, want: value([]any{map[string]any{"name": "eve", "uid": 1000.0}, map[string]any{"name": "{{ lookup('pipe', 'id') }}", "uid": 1000.0}})},
+		"Label":             {reason: "Keys that are no identifiers can be indexed.", value: `${xr.metadata.labels["example.org/team"]}`, want: value("blue")},
+		"Libraries":         {reason: "Kubernetes' libraries are there.", value: `${[cidr("10.0.0.0/8").containsIP("10.1.1.1"), "a-b".split("-"), quantity("1Gi").isGreaterThan(quantity("1Mi")), semver("1.2.3").major(), url("https://a:1/").getPort(), "a1".find("[0-9]"), [3,1].sort()]}`, want: value([]any{true, []any{"a", "b"}, true, 1.0, "1", "1", []any{1.0, 3.0}})},
+		"Duration":          {reason: "Durations are what they are in JSON.", value: `${duration("90s")}`, want: value("90s")},
+		"Bytes":             {reason: "Bytes are what they are in JSON.", value: `${b"abc"}`, want: value("YWJj")},
+		"Optional":          {reason: "An optional that has a value is that.", value: "${xr.spec.?size}", want: value(5.0)},
+		"None":              {reason: "optional.none() omits the field.", value: "${xr.spec.?unset}", want: want{}},
+		"NoneInside":        {reason: "optional.none() is left out of objects and lists.", value: map[string]any{"a": "${xr.spec.?unset}", "b": []any{"${optional.none()}", "x"}}, want: value(map[string]any{"b": []any{"x"}})},
+		"NoneInExpression":  {reason: "optional.none() is left out of computed lists.", value: "${[?xr.spec.?unset, 1]}", want: value([]any{1.0})},
+		"NoneInString":      {reason: "There is nothing to put into a string.", value: "a-${xr.spec.?unset}", want: problem(Invalid, "there is no value to put into the string; use orValue: ${xr.spec.?unset}")},
+		"OrValue":           {reason: "An optional may have a default.", value: "${xr.spec.?unset.orValue(3)}", want: value(3.0)},
+		"RunPending":        {reason: "A run that is not observed may be later.", value: "${runs.cache.outputs.x}", want: problem(Pending, "runs.cache is not there yet")},
+		"OutputPending":     {reason: "An output that is not there may be later.", value: "${runs.database.outputs.user}", want: problem(Pending, "runs.database.outputs.user is not there yet")},
+		"IndexPending":      {reason: "An item that is not there may be later.", value: "${runs.database.outputs.nodes[1]}", want: problem(Pending, "runs.database.outputs.nodes[1] is not there yet")},
+		"StatusPending":     {reason: "A status that is not there may be later.", value: "${xr.status.port}", want: problem(Pending, "xr.status.port is not there yet")},
+		"NotSet":            {reason: "A spec field has to be set by somebody.", value: "${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
+		"NotSetParent":      {reason: "The message names what is missing.", value: "${xr.spec.nested.gone.deeper}", want: problem(NotSet, "xr.spec.nested.gone is not set; write xr.spec.nested.?gone if it may be missing")},
+		"NotSetInString":    {reason: "In a string, too.", value: "a-${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
+		"NotSetKey":         {reason: "Keys that are no identifiers are shown as they are written.", value: `${xr.metadata.labels["a/b"]}`, want: problem(NotSet, `xr.metadata.labels["a/b"] is not set; write xr.metadata.labels[?"a/b"] if it may be missing`)},
+		"NotSetAmongOthers": {reason: "Of several paths, the one that was missed is named.", value: "${has(xr.spec.a) ? xr.spec.a : xr.spec.b}", want: problem(NotSet, "xr.spec.b is not set; write xr.spec.?b if it may be missing")},
+		"TooLarge":          {reason: "An integer that is not exact is an error that names its path.", value: "${xr.spec.large + 1}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string: ${xr.spec.large + 1}")},
+		"TooLargeInside":    {reason: "Also in a value around it.", value: "${xr.spec}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string")},
+		"TooLargeResult":    {reason: "Also when it is computed.", value: "${9007199254740991 + 2}", want: problem(Invalid, "9007199254740993 is beyond 2^53, which is not exact; make it a string")},
+		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload: ${xr.spec.size + xr.spec.key}")},
+		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number")},
+		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1")},
+		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
+		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "operation cancelled: actual cost limit exceeded: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
+		"JinjaIsText":       {reason: "Jinja2 in values is text.", value: "${xr.spec.users[1].name}", want: value("{{ lookup('pipe', 'id') }}")},
+		"ExpressionInValue": {reason: "Values are never expressions.", value: `${"$" + "{xr.spec.size}"}`, want: value("${xr.spec.size}")},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(field.NewPath("vars", "x"), tc.value)
+			if len(errs) > 0 {
+				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
+			}
+
+			v, ok, problems := tmpl.Evaluate(context.Background(), data())
+
+			if diff := cmp.Diff(tc.want, want{v: v, ok: ok, problems: problems}, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nEvaluate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompile(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		value  any
+		want   []string
+	}{
+		"Undeclared": {
+			reason: "The error points into the expression.",
+			value:  "${xr.spec.size + foo}",
+			want:   []string{`vars.x: Invalid value: "${xr.spec.size + foo}": undeclared reference to 'foo', here: xr.spec.size + ▸foo`},
+		},
+		"Many": {
+			reason: "All mistakes are reported, each where it is.",
+			value:  map[string]any{"a": "${foo}", "b": []any{"x", "${bar} ${baz}"}},
+			want: []string{
+				`vars.x.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
+				`vars.x.b[1]: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
+				`vars.x.b[1]: Invalid value: "${baz}": undeclared reference to 'baz', here: ▸baz`,
+			},
+		},
+		"Lines": {
+			reason: "The message stays one line.",
+			value:  "${xr.spec.a\n  + foo\n  + 1}",
+			want:   []string{"vars.x: Invalid value: \"${xr.spec.a\\n  + foo\\n  + 1}\": undeclared reference to 'foo', here: xr.spec.a   + ▸foo"},
+		},
+		"Syntax": {
+			reason: "So are errors of syntax.",
+			value:  "${1 +}",
+			want:   []string{`vars.x: Invalid value: "${1 +}": Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}, here: 1 +▸`},
+		},
+		"NoSuchRun": {
+			reason: "A misspelt run is named.",
+			value:  "${runs.databse.outputs.x}",
+			want:   []string{`vars.x: Invalid value: "${runs.databse.outputs.x}": there is no run "databse", here: runs▸.databse.outputs.x`},
+		},
+		"NoSuchRunField": {
+			reason: "What a run has is known.",
+			value:  "${runs.database.output.x}",
+			want:   []string{`vars.x: Invalid value: "${runs.database.output.x}": undefined field 'output', here: runs.database▸.output.x`},
+		},
+		"NoSuchXRField": {
+			reason: "What an XR has at the top is known.",
+			value:  "${xr.spce.x}",
+			want:   []string{`vars.x: Invalid value: "${xr.spce.x}": undefined field 'spce', here: xr▸.spce.x`},
+		},
+		"AllRuns": {
+			reason: "Runs are closed, not even dyn opens them.",
+			value:  "${dyn(runs).x}",
+			want:   []string{`vars.x: Invalid value: "${dyn(runs).x}": runs must be followed by the name of a run, as in runs.database`},
+		},
+		"Shadowed": {
+			reason: "A variable that hides a root would hide a dependency.",
+			value:  "${[1].map(runs, runs)}",
+			want:   []string{`vars.x: Invalid value: "${[1].map(runs, runs)}": a variable of the expression must not be called runs`},
+		},
+		"NotSupported": {
+			reason: "What is not there yet says so.",
+			value:  "${required.network}",
+			want:   []string{`vars.x: Invalid value: "${required.network}": required is not supported yet, here: ▸required.network`},
+		},
+		"NoEnd": {
+			reason: "An expression needs an end.",
+			value:  "a ${xr.spec",
+			want:   []string{`vars.x: Invalid value: "a ${xr.spec": the expression "${xr.spec" has no closing }`},
+		},
+		"NoEndOfString": {
+			reason: "A string in an expression needs an end.",
+			value:  `${"}`,
+			want:   []string{`vars.x: Invalid value: "${\"}": the expression "${\"}" has no closing }`},
+		},
+		"Empty": {
+			reason: "An expression has to be there.",
+			value:  "${}",
+			want:   []string{`vars.x: Invalid value: "${}": Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}, here: ▸`},
+		},
+		"ComputedName": {
+			reason: "Names are literal.",
+			value:  map[string]any{"${xr.spec.key}": 1},
+			want:   []string{`vars.x: Invalid value: "${xr.spec.key}": names are literal, they cannot hold an expression`},
+		},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, errs := e.Compile(field.NewPath("vars", "x"), tc.value)
+
+			var got []string
+			for _, err := range errs {
+				got = append(got, err.Error())
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nCompile(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRuns(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		value  any
+		want   map[string]bool
+	}{
+		"None":        {reason: "An XR is not a run.", value: "${xr.spec.runs.database}", want: map[string]bool{}},
+		"Select":      {reason: "A reference needs the run.", value: "${runs.database.outputs.x}", want: map[string]bool{"database": true}},
+		"Deep":        {reason: "References may be anywhere.", value: map[string]any{"a": []any{"x ${[1].map(i, runs.cache.ready)}"}}, want: map[string]bool{"cache": true}},
+		"Optional":    {reason: "An optional reference can do without.", value: "${runs.?cache.outputs.?x}", want: map[string]bool{"cache": false}},
+		"Has":         {reason: "So can one that asks.", value: "${has(runs.cache) ? runs.cache.ready : false}", want: map[string]bool{"cache": false}},
+		"OtherNeeded": {reason: "Another expression may need it all the same.", value: []any{"${runs.?cache.ready}", "${runs.cache.ready}"}, want: map[string]bool{"cache": true}},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(nil, tc.value)
+			if len(errs) > 0 {
+				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
+			}
+
+			if diff := cmp.Diff(tc.want, tmpl.Runs()); diff != "" {
+				t.Errorf("\n%s\nRuns(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, s := range []string{"", "a", "${x}", "$${x}", "a${'}'}b", "${", "${{}}", `${"""`, "$$${x}", "${// }\n}"} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, s string) {
+		parts, err := split(s)
+		if err != nil {
+			return
+		}
+
+		// Written again, the parts are the same string.
+		var b strings.Builder
+
+		for _, p := range parts {
+			if p.expression {
+				b.WriteString("${" + p.text + "}")
+				continue
+			}
+
+			b.WriteString(strings.ReplaceAll(p.text, "${", "$${"))
+		}
+
+		again, err := split(b.String())
+		if err != nil {
+			t.Fatalf("split(%q): %v, after split(%q)", b.String(), err, s)
+		}
+
+		if diff := cmp.Diff(parts, again, cmp.AllowUnexported(part{})); diff != "" {
+			t.Errorf("split(%q): -once, +again:\n%s", s, diff)
+		}
+	})
+}

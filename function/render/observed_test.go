@@ -1,0 +1,288 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+)
+
+// To make testdata/observed.yaml again, with the real API server:
+//
+//	KUBEBUILDER_ASSETS=$PWD/.cache/bin go test ./function/render -run TestApplied -update
+var update = flag.Bool("update", false, "make the golden files again")
+
+func TestApplied(t *testing.T) {
+	if *update {
+		observe(t)
+	}
+
+	rendered := read(t, "testdata/rendered.yaml")
+	observed := read(t, "testdata/observed.yaml")
+	composed := withCoreMetadata(rendered)
+
+	noManagedFields := read(t, "testdata/observed.yaml")
+	unstructured.RemoveNestedField(noManagedFields, "metadata", "managedFields")
+
+	cases := map[string]struct {
+		reason   string
+		observed map[string]any
+		want     map[string]any
+		known    bool
+	}{
+		"Applied": {
+			reason:   "What core applied comes back as it was: nulls and empty values too, nothing that others set, no status.",
+			observed: observed,
+			want:     map[string]any{"apiVersion": composed["apiVersion"], "kind": composed["kind"], "metadata": composed["metadata"], "spec": composed["spec"]},
+			known:    true,
+		},
+		"NoManagedFields": {
+			reason:   "Without managed fields there are the spec and our own annotations.",
+			observed: noManagedFields,
+			want: map[string]any{
+				"apiVersion": observed["apiVersion"],
+				"kind":       observed["kind"],
+				"metadata":   map[string]any{"annotations": map[string]any{"ansible.crossplane.io/runPolicy": "RunOnChange"}},
+				"spec":       observed["spec"],
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, known := applied(tc.observed)
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\napplied(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if known != tc.known {
+				t.Errorf("\n%s\napplied(...): want known %t, got %t", tc.reason, tc.known, known)
+			}
+		})
+	}
+}
+
+func TestIsApplied(t *testing.T) {
+	change := func(value any, path ...string) map[string]any {
+		o := read(t, "testdata/rendered.yaml")
+		if err := unstructured.SetNestedField(o, value, path...); err != nil {
+			t.Fatal(err)
+		}
+
+		return o
+	}
+
+	noManagedFields := read(t, "testdata/observed.yaml")
+	unstructured.RemoveNestedField(noManagedFields, "metadata", "managedFields")
+
+	removed := read(t, "testdata/rendered.yaml")
+	unstructured.RemoveNestedField(removed, "spec", "forProvider", "vars", "text")
+
+	cases := map[string]struct {
+		reason   string
+		observed map[string]any
+		rendered map[string]any
+		want     bool
+	}{
+		"Same": {
+			reason:   "What was applied is what is rendered, whatever others and core added.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: read(t, "testdata/rendered.yaml"),
+			want:     true,
+		},
+		"SameWithoutManagedFields": {
+			reason:   "Defaults of the server are no difference.",
+			observed: noManagedFields,
+			rendered: read(t, "testdata/rendered.yaml"),
+			want:     true,
+		},
+		"OtherValue": {
+			reason:   "Another value is a difference.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change(6.0, "spec", "forProvider", "unsafeVars", "size"),
+		},
+		"OtherValueWithoutManagedFields": {
+			reason:   "Another value is a difference.",
+			observed: noManagedFields,
+			rendered: change(6.0, "spec", "forProvider", "unsafeVars", "size"),
+		},
+		"OtherPolicy": {
+			reason:   "The policy is an annotation.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change("CheckWhenObserve", "metadata", "annotations", "ansible.crossplane.io/runPolicy"),
+		},
+		"Removed": {
+			reason:   "A value that is not rendered any more is still to be removed.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: removed,
+		},
+		"Added": {
+			reason:   "A value of somebody else is not ours.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change(1.0, "spec", "forProvider", "vars", "theirs"),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := isApplied(tc.observed, tc.rendered); got != tc.want {
+				t.Errorf("\n%s\nisApplied(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestIsReady(t *testing.T) {
+	conditions := func(ready, synced string, generation float64) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"generation": 2.0},
+			"status": map[string]any{"conditions": []any{
+				map[string]any{"type": "Ready", "status": ready, "observedGeneration": generation},
+				map[string]any{"type": "Synced", "status": synced, "observedGeneration": generation},
+			}},
+		}
+	}
+
+	deleted := conditions("True", "True", 2)
+	_ = unstructured.SetNestedField(deleted, "2026-01-01T00:00:00Z", "metadata", "deletionTimestamp")
+
+	cases := map[string]struct {
+		reason string
+		o      map[string]any
+		want   bool
+	}{
+		"Ready":          {reason: "Ready and Synced in this generation.", o: conditions("True", "True", 2), want: true},
+		"NotReady":       {reason: "Not Ready.", o: conditions("False", "True", 2)},
+		"NotSynced":      {reason: "Not Synced.", o: conditions("True", "False", 2)},
+		"OldGeneration":  {reason: "The conditions tell of what was there before the last change.", o: conditions("True", "True", 1)},
+		"NoConditions":   {reason: "Nothing is known.", o: map[string]any{}},
+		"BeingDeleted":   {reason: "What is being deleted will not be there.", o: deleted},
+		"NoObservedGen":  {reason: "A condition without a generation may be of any.", o: map[string]any{"metadata": map[string]any{"generation": 1.0}, "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Synced", "status": "True"}}}}},
+		"WrongStructure": {reason: "Strange objects are not ready.", o: map[string]any{"status": "x", "metadata": 1.0}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := isReady(tc.o); got != tc.want {
+				t.Errorf("\n%s\nisReady(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// observe an AnsibleRun that core applied, and that others changed since.
+func observe(t *testing.T) {
+	t.Helper()
+
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package-provider/crds"}}
+
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer func() { _ = env.Stop() }()
+
+	c, err := client.New(cfg, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	u := &unstructured.Unstructured{Object: withCoreMetadata(read(t, "testdata/rendered.yaml"))}
+	u.SetNamespace("default")
+	u.SetName("example")
+
+	core := client.FieldOwner(managerComposed + "0123456789abcdef")
+
+	for _, change := range []func() error{
+		func() error {
+			return c.Patch(context.Background(), u, client.Apply, client.ForceOwnership, core)
+		},
+		func() error {
+			return c.Patch(context.Background(), u, client.RawPatch(types.MergePatchType, []byte(`{
+				"metadata": {"labels": {"theirs": "1"}, "annotations": {"theirs": "1"}, "finalizers": ["example.org/theirs"]},
+				"spec": {"forProvider": {"vars": {"theirs": 1}}}
+			}`)))
+		},
+		func() error {
+			return c.Status().Patch(context.Background(), u, client.RawPatch(types.MergePatchType, []byte(`{
+				"status": {"atProvider": {"outputs": {"size": 5}}}
+			}`)))
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Applying what was applied must change nothing.
+	again := &unstructured.Unstructured{}
+	again.Object, _ = applied(u.Object)
+	again.SetNamespace("default")
+	again.SetName("example")
+
+	if err := c.Patch(context.Background(), again, client.Apply, client.ForceOwnership, core); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(u.Object, again.Object); diff != "" {
+		t.Fatalf("Applying what was applied changed something: -before, +after:\n%s", diff)
+	}
+
+	b, err := yaml.Marshal(u.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile("testdata/observed.yaml", b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withCoreMetadata adds what core adds to what it composes.
+func withCoreMetadata(o map[string]any) map[string]any {
+	o = maps.Clone(o)
+
+	metadata, _ := o["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+
+	o["metadata"] = map[string]any{
+		"labels":      overlay(labels, map[string]any{"crossplane.io/composite": "example"}),
+		"annotations": overlay(annotations, map[string]any{"crossplane.io/composition-resource-name": "page"}),
+	}
+
+	return o
+}
+
+// read an object from YAML, with all numbers float64.
+func read(t *testing.T, path string) map[string]any {
+	t.Helper()
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	j, err := yaml.YAMLToJSON(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var o map[string]any
+	if err := json.Unmarshal(j, &o); err != nil {
+		t.Fatal(err)
+	}
+
+	return o
+}
