@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -493,6 +495,46 @@ func TestGitCredentials(t *testing.T) {
 	if !strings.Contains(out.String(), "password=secret\n") {
 		t.Errorf("\ngit uses the credentials.\ngit credential fill: %s", out)
 	}
+}
+
+// TestEnsurePrivateGit installs from a git server that asks who is there.
+func TestEnsurePrivateGit(t *testing.T) {
+	root := t.TempDir()
+	repo := gitRepo(t, filepath.Join(root, "motd"), roleFiles())
+	command(t, repo, "git", "update-server-info")
+
+	files := http.FileServer(http.Dir(root))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "me" || password != "secret" {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			w.WriteHeader(http.StatusUnauthorized)
+
+			return
+		}
+
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+
+	s := newStore(t, t.TempDir())
+	in := inputs.Inputs{Roles: []common.Role{{Name: "motd", Src: "git+" + srv.URL + "/motd/.git"}}}
+
+	_, _, err := s.Ensure(t.Context(), request(t, in))
+	if !strings.Contains(message(err), "could not read Username") {
+		t.Errorf("\nWithout credentials git does not wait for somebody to type some.\nEnsure(...): %v", err)
+	}
+
+	in.Credentials = []inputs.File{{Name: ".git-credentials", Data: []byte(strings.Replace(srv.URL, "://", "://me:secret@", 1) + "\n")}}
+
+	set, release, err := s.Ensure(t.Context(), request(t, in))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	release()
+
+	// The credentials are not part of what was installed.
+	command(t, set.Dir, "sh", "-c", "! grep -r secret .")
 }
 
 func TestVersion(t *testing.T) {
