@@ -57,6 +57,9 @@ up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and 
 down: ## Stop what make up started, and remove its data
 	@$(STACK) down
 
+demo: up ## Show an XR becoming a finished Ansible run, and what to try next
+	@examples/site/demo.sh
+
 clean: down ## Remove all that was built
 	rm -rf bin .cache
 

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Shows how an XR becomes a finished Ansible run. The stack is up already.
+set -euo pipefail
+cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+export KUBECONFIG="$root/.cache/kubeconfig" PATH="$root/.cache/bin:$PATH"
+runs=ansibleruns.ansible.m.crossplane.io
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+show() { printf '$ %s\n' "$*"; "$@"; }
+
+# follow objects, and say what is new in the columns that are shown.
+follow() {
+  kubectl get --namespace demo "$@" --watch --no-headers > >(awk '!/<none> *<none>$/ && $0 != last { print; last = $0; fflush() }') &
+  followers+=($!)
+}
+followers=()
+trap 'kill "${followers[@]}" 2>/dev/null || true' EXIT
+
+say 'The platform team defines what a Site is, and how Ansible makes one.'
+show kubectl apply -f 1-definition.yaml -f 2-composition.yaml -f 3-providerconfig.yaml
+kubectl wait --for=condition=Established --timeout=60s -f 1-definition.yaml >/dev/null
+
+say 'An application developer asks for a Site.'
+show kubectl apply -f 4-site.yaml
+
+say 'The function makes an AnsibleRun of it, and the provider carries that out.'
+follow sites.example.org -o 'custom-columns=:kind,:metadata.name,:status.conditions[?(@.type=="AnsibleRunsReady")].reason,:status.location'
+follow "$runs" -o 'custom-columns=:kind,:metadata.name,:status.atProvider.lastRun.phase,:status.atProvider.lastRun.currentTask'
+if ! kubectl wait --namespace demo --for=condition=Ready --timeout=120s site/hello >/dev/null; then
+  say 'The Site is not ready. This is what is known of it:'
+  kubectl describe --namespace demo site/hello "$runs"
+  echo "Logs are in $root/.cache/logs"
+  exit 1
+fi
+kill "${followers[@]}" 2>/dev/null || true
+wait
+followers=()
+
+say 'The Site is ready, and knows where it is.'
+show kubectl get --namespace demo site hello
+
+say 'What Ansible did: its tasks by their outcome, and the page.'
+hosts=.status.atProvider.lastRun.hosts
+show kubectl get --namespace demo "$runs" -o "custom-columns=RUN:.metadata.name,OK:$hosts.ok,CHANGED:$hosts.changed,SKIPPED:$hosts.skipped,FAILED:$hosts.failed"
+show cat "$(kubectl get --namespace demo site hello -o 'jsonpath={.status.location}')"
+
+say 'What to try next'
+cat <<EOF
+  export KUBECONFIG=$KUBECONFIG PATH=$root/.cache/bin:\$PATH
+
+  Change it, and look at the page again:
+    kubectl patch --namespace demo site hello --type=merge -p '{"spec":{"title":"Hello again"}}'
+  Break it, and read which task failed and why:
+    kubectl patch --namespace demo site hello --type=merge -p '{"spec":{"title":""}}'
+    kubectl describe --namespace demo site hello
+  Delete it, and see that Ansible cleans up first:
+    kubectl delete --namespace demo site hello --cascade=foreground
+    ls /tmp/crossplane-ansible-sites
+  Stop everything:
+    make down
+EOF
