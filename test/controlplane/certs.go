@@ -101,10 +101,12 @@ func (a *authority) issue(dir, name string) error {
 // issued says whether a directory has a certificate of this authority.
 func (a *authority) issued(dir string) bool {
 	ca, err := os.ReadFile(filepath.Join(dir, fileCA))
-	if err != nil || !bytes.Equal(ca, a.pem) {
-		return false
-	}
-	_, err = tls.LoadX509KeyPair(filepath.Join(dir, fileCert), filepath.Join(dir, fileKey))
+	return err == nil && bytes.Equal(ca, a.pem) && hasCertificate(dir)
+}
+
+// hasCertificate says whether a directory has a certificate with its key.
+func hasCertificate(dir string) bool {
+	_, err := tls.LoadX509KeyPair(filepath.Join(dir, fileCert), filepath.Join(dir, fileKey))
 	return err == nil
 }
 
@@ -122,13 +124,18 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// writeFiles that only this user can read.
+// writeFiles that only this user can read. Each of them is there as a whole or
+// not at all.
 func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return errors.Wrap(err, "cannot make directory")
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+			return errors.Wrap(err, "cannot write file")
+		}
+		if err := os.Rename(path+".new", path); err != nil {
 			return errors.Wrap(err, "cannot write file")
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -39,8 +38,8 @@ const (
 // initCore installs the API and the certificates of Crossplane. It can be done
 // again and again.
 func (s *Stack) initCore(ctx context.Context) (outcome, error) {
-	// Certificates are saved last.
-	if _, err := os.Stat(s.path(dirCore, dirTLS)); err == nil {
+	// The certificate is saved last.
+	if hasCertificate(s.path(dirCore, dirTLS)) {
 		return outcomeRunning, nil
 	}
 	c, err := s.Client()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -46,7 +47,7 @@ func loadPorts(ctx context.Context, file string, names ...string) (ports, error)
 	if b, err = json.MarshalIndent(p, "", "  "); err != nil {
 		return nil, errors.Wrap(err, "cannot encode ports")
 	}
-	return p, errors.Wrap(os.WriteFile(file, b, 0o600), "cannot save ports")
+	return p, writeFiles(filepath.Dir(file), map[string][]byte{filepath.Base(file): b})
 }
 
 // free port that none of these is.

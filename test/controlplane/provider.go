@@ -122,7 +122,7 @@ func (s *Stack) Provider(flags ...string) *Piece {
 		"--debug",
 		"--namespace=" + Namespace,
 		"--shutdown-grace-period=10s",
-		"--state-dir=" + s.path(dirProvider, "state"),
+		"--state-dir=" + s.StateDir(),
 		"--health-probe-bind-address=" + health,
 		"--metrics-bind-address=" + loopback(s.ports[portProviderMetrics]),
 	}
@@ -197,4 +197,9 @@ func loadCRDs(dir string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 		}
 	}
 	return out, nil
+}
+
+// StateDir is where the provider keeps content and runs in progress.
+func (s *Stack) StateDir() string {
+	return s.path(dirProvider, "state")
 }
