@@ -215,6 +215,12 @@ func (c *cluster) List(t *testing.T, apiVersion, kind, namespace string) []unstr
 	return l.Items
 }
 
+// Composed returns what an XR is composed of at the moment.
+func (c *cluster) Composed(t *testing.T, xr Object) []Object {
+	t.Helper()
+	return composedOf(c.Get(t, xr))
+}
+
 // WaitFor an object to be as expected, and return it.
 func (c *cluster) WaitFor(t *testing.T, o Object, want ...Expectation) *unstructured.Unstructured {
 	t.Helper()

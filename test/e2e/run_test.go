@@ -1,0 +1,434 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runData is what the manifests of AnsibleRuns are templates for.
+type runData struct {
+	Namespace, Directory, Source, Marker string
+	Names                                []string
+}
+
+// TestRolesAndPlaybooks runs roles one after another, and playbooks of a
+// collection.
+func TestRolesAndPlaybooks(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
+	objs := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+  requirements: |
+    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: roles}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    roles: [acme.site.first, {name: acme.site.second}]
+    vars: {directory: "[[.Directory]]"}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: playbook}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    playbook: acme.site.publish
+    vars: {directory: "[[.Directory]]", title: Published}
+`, d)
+
+	cp.WaitFor(t, objs[1], Condition("Ready", "True"))
+	cp.WaitFor(t, objs[2], Condition("Ready", "True"), Field("status.atProvider.outputs.path", filepath.Join(d.Directory, "page")))
+
+	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "first\nsecond\n" {
+		t.Errorf("Roles should run in order: got %q", got)
+	}
+	if got := readFile(t, filepath.Join(d.Directory, "page")); got != "Published" {
+		t.Errorf("The playbook should have written the page: got %q", got)
+	}
+}
+
+// TestContentIsInstalledOnce lets ten objects that share a configuration want
+// its content at the same time.
+func TestContentIsInstalledOnce(t *testing.T) {
+	t.Parallel()
+
+	archive := site().Tarball(t)
+	w := serve(t, filepath.Dir(archive))
+	manifests := `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+  requirements: |
+    collections: [{name: "[[.Source]]", type: url}]
+[[- range .Names]]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[$.Namespace]], name: [[.]]}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    role: acme.site.first
+    vars: {directory: "[[$.Directory]]"}
+[[- end]]
+`
+	install := func(n int, path string) int64 {
+		t.Helper()
+		d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: w.URL + path + filepath.Base(archive)}
+		for i := range n {
+			d.Names = append(d.Names, fmt.Sprintf("run-%d", i))
+		}
+		before := w.fetched.Load()
+		for _, o := range cp.Apply(t, manifests, d)[1:] {
+			cp.WaitFor(t, o, Condition("Ready", "True"))
+		}
+		if got := strings.Count(readFile(t, filepath.Join(d.Directory, "ledger")), "first\n"); got != n {
+			t.Errorf("Each of %d objects should have run its content once, got %d runs", n, got)
+		}
+		return w.fetched.Load() - before
+	}
+
+	// Another URL is other content, which is installed again.
+	one := install(1, "/")
+	ten := install(10, "//")
+	if one == 0 || ten != one {
+		t.Errorf("Content should be installed once: one object fetched the archive %d times, ten objects %d times", one, ten)
+	}
+}
+
+// TestRunPolicies shows what is run again at a poll.
+func TestRunPolicies(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Names: []string{"ObserveAndDelete", "RunOnChange"}}
+	objs := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+[[- range $i, $policy := .Names]]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata:
+  namespace: [[$.Namespace]]
+  name: run-[[$i]]
+  annotations:
+    ansible.crossplane.io/runPolicy: [[$policy]]
+    crossplane.io/poll-interval: 10s
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {file: "[[$.Directory]]/[[$policy]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.shell: echo run >> {{ file | quote }}
+[[- end]]
+`, d)
+
+	for _, o := range objs[1:] {
+		cp.WaitFor(t, o, Condition("Ready", "True"))
+	}
+
+	// By the time that the one has been polled twice, the other one would have.
+	cp.WaitFor(t, objs[1], Field("status.atProvider.lastRun.trigger", "Drift"), Condition("Ready", "True"))
+	eventually(t, "ObserveAndDelete to run again", func() bool {
+		return strings.Count(readFile(t, filepath.Join(d.Directory, "ObserveAndDelete")), "run") >= 3
+	})
+	if got := readFile(t, filepath.Join(d.Directory, "RunOnChange")); got != "run\n" {
+		t.Errorf("RunOnChange should not run at a poll: got %q", got)
+	}
+
+	// It runs when it is told to.
+	cp.Kubectl(t, "annotate", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, "run-1", "crossplane.io/reconcile-requested-at=now")
+	cp.WaitFor(t, objs[2], Field("status.atProvider.handledRequest", "now"), Field("status.atProvider.lastRun.trigger", "Requested"))
+	if got := readFile(t, filepath.Join(d.Directory, "RunOnChange")); got != "run\nrun\n" {
+		t.Errorf("A request should run the content once: got %q", got)
+	}
+}
+
+// TestConfigurationChanges shows that a change of the configuration is one of
+// the inputs, and that a configuration in use stays.
+func TestConfigurationChanges(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: "one"}
+	config := `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+  vars: {GREETING: [[.Marker]]}
+`
+	run := `---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {file: "[[.Directory]]/greeting"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.shell: echo $GREETING > {{ file | quote }}
+`
+	objs := cp.Apply(t, config+run, d)
+	cp.WaitFor(t, objs[1], Condition("Ready", "True"))
+	cp.WaitFor(t, objs[0], Field("status.users", 1))
+
+	d.Marker = "two"
+	cp.Apply(t, config, d)
+	eventually(t, "the run with the changed configuration", func() bool {
+		return readFile(t, filepath.Join(d.Directory, "greeting")) == "two\n"
+	})
+	cp.WaitFor(t, objs[1], Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Changed"))
+}
+
+// TestRejected shows what the API server itself refuses.
+func TestRejected(t *testing.T) {
+	t.Parallel()
+
+	ns := cp.Namespace(t)
+	cases := map[string]struct {
+		reason string
+		spec   string
+		want   string
+	}{
+		"NoContent": {
+			reason: "An AnsibleRun without content should be refused.",
+			spec:   `{vars: {a: 1}}`,
+			want:   "exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"TwoContents": {
+			reason: "An AnsibleRun with two kinds of content should be refused, also when one is type-less in the schema.",
+			spec:   `{role: a.b.c, roles: [a.b.c]}`,
+			want:   "exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"EmptyContent": {
+			reason: "An empty playbook should be refused.",
+			spec:   `{playbookInline: ""}`,
+			want:   "playbookInline",
+		},
+		"VarFileWithoutReference": {
+			reason: "A variable file should say where it is.",
+			spec:   `{role: a.b.c, varFiles: [{source: SecretKey}]}`,
+			want:   "secretKeyRef must be set with source SecretKey",
+		},
+		"ReservedStateVariable": {
+			reason: "The provider's own variable should be refused as a state variable.",
+			spec:   `{role: a.b.c, stateVariable: {name: ansible_provider_meta}}`,
+			want:   "ansible_provider_meta is the provider's own variable",
+		},
+		"ExecutableNothing": {
+			reason: "An executable inventory should need an inventory.",
+			spec:   `{role: a.b.c, executableInventory: true}`,
+			want:   "executableInventory needs inventoryInline or inventories",
+		},
+	}
+
+	for _, api := range []string{apiNamespaced, apiCluster} {
+		for name, tc := range cases {
+			t.Run(strings.Split(api, "/")[0]+name, func(t *testing.T) {
+				metadata := "{name: rejected}"
+				if api == apiNamespaced {
+					metadata = "{name: rejected, namespace: " + ns + "}"
+				}
+				err := cp.ApplyError(t, fmt.Sprintf("apiVersion: %s\nkind: AnsibleRun\nmetadata: %s\nspec: {forProvider: %s}\n", api, metadata, tc.spec), nil)
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
+				}
+			})
+		}
+	}
+}
+
+// TestReported shows what the provider refuses, on the object.
+func TestReported(t *testing.T) {
+	t.Parallel()
+
+	ns := cp.Namespace(t)
+	cp.Apply(t, "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: ProviderConfig\nmetadata: {namespace: [[.]], name: default}\nspec: {}\n", ns)
+
+	cases := map[string]struct {
+		reason      string
+		annotations string
+		spec        string
+		want        string
+	}{
+		"unknown-policy": {
+			reason:      "A run policy that is none should be an error.",
+			annotations: "{ansible.crossplane.io/runPolicy: Sometimes}",
+			spec:        `forProvider: {role: a.b.c}`,
+			want:        `"Sometimes" is not a run policy`,
+		},
+		"unsupported-policy": {
+			reason:      "A policy that is not supported yet should be an error.",
+			annotations: "{ansible.crossplane.io/runPolicy: CheckWhenObserve}",
+			spec:        `forProvider: {playbookInline: "[]"}`,
+			want:        "CheckWhenObserve is not supported yet",
+		},
+		"connection-secret": {
+			reason: "A connection secret that is not supported yet should be an error.",
+			spec:   `{writeConnectionSecretToRef: {name: secret}, forProvider: {playbookInline: "[]"}}`,
+			want:   "spec.writeConnectionSecretToRef is not supported yet",
+		},
+		"roles-shape": {
+			reason: "A role that is neither a string nor an object should be an error that names it.",
+			spec:   `forProvider: {roles: [a.b.c, 7]}`,
+			want:   "spec.forProvider.roles[1]",
+		},
+		"missing-secret": {
+			reason: "A missing Secret should be an error that names it.",
+			spec:   `forProvider: {role: a.b.c, varFiles: [{source: SecretKey, secretKeyRef: {name: none, key: vars}}]}`,
+			want:   `/none" not found`,
+		},
+		"other-namespace": {
+			reason: "A reference into another namespace should be an error that says so.",
+			spec:   `forProvider: {role: a.b.c, varFiles: [{source: SecretKey, secretKeyRef: {namespace: crossplane-system, name: none, key: vars}}]}`,
+			want:   "spec.forProvider.varFiles[0]",
+		},
+		"missing-config": {
+			reason: "A missing configuration should be an error that names it.",
+			spec:   `{providerConfigRef: {kind: ProviderConfig, name: none}, forProvider: {role: a.b.c}}`,
+			want:   `ProviderConfig "` + ns + `/none" not found`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := tc.spec
+			if strings.HasPrefix(spec, "forProvider") {
+				spec = "{" + spec + "}"
+			}
+			if !strings.Contains(spec, "providerConfigRef") {
+				spec = "{providerConfigRef: {kind: ProviderConfig, name: default}, " + strings.TrimPrefix(spec, "{")
+			}
+			annotations := tc.annotations
+			if annotations == "" {
+				annotations = "{}"
+			}
+			objs := cp.Apply(t, fmt.Sprintf("apiVersion: %s\nkind: AnsibleRun\nmetadata: {namespace: %s, name: %s, annotations: %s}\nspec: %s\n", apiNamespaced, ns, name, annotations, spec), nil)
+			cp.WaitFor(t, objs[0], Condition("Synced", "False"), Message("Synced", tc.want), Condition("Ready", "False"))
+		})
+	}
+}
+
+// TestTimeout shows a run that takes too long, and that nothing of it is left.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: fmt.Sprintf("90%d", time.Now().UnixNano()%1e6)}
+	objs := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    timeout: 5s
+    retryLimit: 1
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Take a nap
+          ansible.builtin.command: sleep [[.Marker]]
+`, d)
+	cp.WaitFor(t, objs[1], Condition("Synced", "False"), Field("status.atProvider.lastRun.phase", "TimedOut"),
+		Message("Synced", "Take a nap"), Field("status.atProvider.lastApply.attempts", 1), Message("Synced", "gave up after attempt 1 of 1"))
+	if left := commands(t, d.Marker); len(left) > 0 {
+		t.Errorf("Nothing of the run should be left, got %v", left)
+	}
+	// The absent run would nap, too.
+	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, "run", "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
+}
+
+// TestProviderKilled kills the provider in the middle of a run, an async task of
+// the play included.
+func TestProviderKilled(t *testing.T) {
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: fmt.Sprintf("91%d", time.Now().UnixNano()%1e6)}
+	objs := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {directory: "[[.Directory]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Note the run
+          ansible.builtin.shell: echo run >> {{ directory | quote }}/ledger
+        - name: Leave something behind
+          ansible.builtin.command: sleep [[.Marker]]
+          async: 999999
+          poll: 0
+          when: not go.stat.exists
+          vars: {go: {stat: {exists: "{{ (directory ~ '/go') is exists }}"}}}
+        - name: Wait to be let go
+          ansible.builtin.wait_for: {path: "{{ directory }}/go", timeout: 300}
+`, d)
+	run := objs[1]
+
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.phase", "Running"))
+	eventually(t, "the play to have started all of its processes", func() bool {
+		return len(commands(t, d.Marker)) > 0 && exists(filepath.Join(d.Directory, "ledger"))
+	})
+
+	first := fmt.Sprint(field(cp.Get(t, run), "status.atProvider.lastRun.id"))
+	cp.Provider.Kill(t)
+
+	eventually(t, "all processes of the run to be gone", func() bool {
+		return len(commands(t, d.Marker)) == 0 && len(commands(t, first)) == 0
+	})
+
+	touch(t, filepath.Join(d.Directory, "go"))
+	cp.Provider.Start(t)
+
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.id", first), Field("status.atProvider.lastRun.phase", "Interrupted"),
+		Field("status.atProvider.lastApply.result", "Interrupted"), Condition("Ready", "False"))
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
+		Field("status.atProvider.lastRun.trigger", "Retry"), Field("status.atProvider.lastApply.attempts", 2))
+
+	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\nrun\n" {
+		t.Errorf("The play should have been run twice, got %q", got)
+	}
+
+	left, err := os.ReadDir(filepath.Join(cp.stack.StateDir(), "runs"))
+	if err != nil {
+		t.Fatalf("cannot list the private data directories: %s", err)
+	}
+	if len(left) > 0 {
+		t.Errorf("No private data directory should be left, got %v", left)
+	}
+}

@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Kinds of AnsibleRun, and of the XRs that become them.
+const (
+	apiNamespaced = "ansible.m.crossplane.io/v1alpha1"
+	apiCluster    = "ansible.crossplane.io/v1alpha1"
+	apiXR         = "e2e.example.org/v1"
+)
+
+// site is a collection whose roles write pages into a directory, and remove
+// them.
+func site() collection {
+	return collection{Namespace: "acme", Name: "site", Version: "1.0.0", Files: map[string]string{
+		"roles/page/tasks/main.yml": `
+- name: Refuse to remove a locked page
+  ansible.builtin.stat:
+    path: "{{ directory }}/locked"
+  register: locked
+  failed_when: locked.stat.exists and ansible_provider_meta.managed_resource.state == 'absent'
+- name: Write the page
+  ansible.builtin.copy:
+    dest: "{{ directory }}/page"
+    content: "{{ title }}"
+    mode: "0600"
+  when: ansible_provider_meta.managed_resource.state == 'present'
+- name: Remove the page
+  ansible.builtin.file:
+    path: "{{ directory }}/page"
+    state: absent
+  when: ansible_provider_meta.managed_resource.state == 'absent'
+- name: Tell where the page is
+  ansible.builtin.set_stats:
+    data:
+      path: "{{ directory }}/page"
+`,
+		"roles/first/tasks/main.yml":  ledger("first"),
+		"roles/second/tasks/main.yml": ledger("second"),
+		"playbooks/publish.yml": `
+- name: Publish
+  hosts: localhost
+  gather_facts: false
+  roles: [acme.site.page]
+`,
+	}}
+}
+
+// ledger is a task that notes that it was run.
+func ledger(line string) string {
+	return fmt.Sprintf(`
+- name: Note %[1]s
+  ansible.builtin.shell: echo %[1]s >> {{ directory | quote }}/ledger
+`, line)
+}
+
+// A web server serves archives, and counts how often each was fetched.
+type web struct {
+	*httptest.Server
+
+	fetched atomic.Int64
+}
+
+// serve a directory on loopback.
+func serve(t *testing.T, dir string) *web {
+	t.Helper()
+	w := &web{}
+	files := http.FileServer(http.Dir(dir))
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.fetched.Add(1)
+		}
+		files.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+// definitions of the XRs of the tests: a namespaced and a cluster scoped one.
+const definitions = `
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata:
+  name: sites.e2e.example.org
+spec:
+  scope: Namespaced
+  group: e2e.example.org
+  names: {kind: Site, plural: sites}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              title: {type: string}
+              directory: {type: string}
+              size: {type: integer}
+          status:
+            type: object
+            properties:
+              path: {type: string}
+              size: {type: integer}
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata:
+  name: clustersites.e2e.example.org
+spec:
+  scope: Cluster
+  group: e2e.example.org
+  names: {kind: ClusterSite, plural: clustersites}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              title: {type: string}
+              directory: {type: string}
+              size: {type: integer}
+          status:
+            type: object
+            properties:
+              path: {type: string}
+              size: {type: integer}
+`
+
+// directory for the pages of a test, which plays may write to.
+func directory(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatalf("cannot find directory: %s", err)
+	}
+	return dir
+}
+
+// touch a file.
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatalf("cannot write file: %s", err)
+	}
+}
+
+// composedRun is the AnsibleRun that an XR is composed of, once there is one.
+func composedRun(t *testing.T, xr Object) Object {
+	t.Helper()
+	u := cp.WaitFor(t, xr, That("an AnsibleRun", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) > 0 }))
+	return composedOf(u)[0]
+}
+
+// eventually waits until something is true that is not in the API.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		t.Fatalf("waited for %s: %s", what, err)
+	}
+}

@@ -1,0 +1,279 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inputs of the Compositions of the tests.
+const (
+	// compositionOf a kind of XR: [[.Kind]], [[.Name]], [[.Input]].
+	compositionOf = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata:
+  name: [[.Composition]]
+spec:
+  compositeTypeRef: {apiVersion: e2e.example.org/v1, kind: [[.Kind]]}
+  mode: Pipeline
+  pipeline:
+  - step: run-ansible
+    functionRef: {name: function-ansible}
+    input:
+      apiVersion: ansible.fn.crossplane.io/v1alpha1
+      kind: AnsibleRuns
+`
+
+	xrOf = `
+---
+apiVersion: e2e.example.org/v1
+kind: [[.Kind]]
+metadata:
+  name: site
+[[- if .Namespace]]
+  namespace: [[.Namespace]]
+[[- end]]
+spec:
+  crossplane:
+    compositionRef: {name: [[.Composition]]}
+  title: [[.Title]]
+  directory: [[.Directory]]
+  size: 42
+`
+)
+
+type xrData struct {
+	Kind, Namespace, Composition, Title, Directory, Source string
+}
+
+// TestNamespacedXR takes a namespaced XR through its life: it is created,
+// changed, and removed by a role from a collection in a git repository.
+func TestNamespacedXR(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "namespaced-sites", Title: "Hello", Directory: directory(t), Source: site().Git(t)}
+
+	objs := cp.Apply(t, definitions+`---`+compositionOf+`
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: sites}
+      runs:
+      - name: page
+        role: acme.site.page
+        vars:
+          title: "${xr.spec.title}"
+          directory: "${xr.spec.directory}"
+          size: "${xr.spec.size}"
+          literal: "{{ directory }}/x"
+      status:
+        path: "${runs.page.outputs.path}"
+        size: "${xr.spec.size + 1}"
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: sites}
+spec:
+  requirements: |
+    collections:
+    - name: [[.Source]]
+      type: git
+      version: 1.0.0
+`+xrOf, d)
+	xr := objs[len(objs)-1]
+	page := filepath.Join(d.Directory, "page")
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
+		Field("status.path", page), Field("status.size", 43))
+
+	if got := readFile(t, page); got != "Hello" {
+		t.Errorf("The role should have written the page: want %q, got %q", "Hello", got)
+	}
+
+	run := composedRun(t, xr)
+	if run.APIVersion != apiNamespaced || run.Namespace != d.Namespace {
+		t.Errorf("A namespaced XR should become an AnsibleRun of %s in its namespace, got %+v", apiNamespaced, run)
+	}
+
+	u := cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
+		Field("status.atProvider.lastRun.phase", "Succeeded"),
+		Field("status.atProvider.lastRun.trigger", "Created"),
+		Field("status.atProvider.content.collections", "[map[name:acme.site version:1.0.0]]"))
+	if got := field(u, "spec.forProvider.unsafeVars.size"); got != int64(42) {
+		t.Errorf("A number should stay one: want 42, got %v (%T)", got, got)
+	}
+	if got := field(u, "spec.forProvider.vars"); len(got.(map[string]any)) != 1 { //nolint:forcetypeassert // It panics, and that is a failure.
+		t.Errorf("Only literal variables should be in vars, got %v", got)
+	}
+
+	out := cp.Kubectl(t, "get", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace)
+	if head := strings.Join(strings.Fields(strings.SplitN(out, "\n", 2)[0]), " "); head != "NAME READY SYNCED POLICY PHASE LAST-RUN AGE" {
+		t.Errorf("kubectl get: got columns %q", head)
+	}
+
+	// What an application developer writes is text, whatever it looks like.
+	d.Title = `"{{ lookup('pipe', 'id') }} ${xr.spec.title}"`
+	cp.Apply(t, strings.TrimPrefix(xrOf, "\n---"), d)
+	eventually(t, "the page to have the new title", func() bool {
+		return readFile(t, page) == `{{ lookup('pipe', 'id') }} ${xr.spec.title}`
+	})
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Changed"))
+	cp.WaitFor(t, xr, Condition("Ready", "True"))
+
+	// The absent run fails while the page is locked, and keeps the object.
+	touch(t, filepath.Join(d.Directory, "locked"))
+	cp.Delete(t, xr)
+	cp.Delete(t, run)
+	cp.WaitFor(t, run,
+		Field("status.atProvider.lastRun.state", "absent"),
+		Field("status.atProvider.lastRun.phase", "Failed"),
+		Message("Synced", "Refuse to remove a locked page"))
+
+	if !exists(page) {
+		t.Error("The page should be there until the absent run got to it.")
+	}
+
+	command(t, d.Directory, "rm", "locked")
+	cp.WaitGone(t, run)
+
+	if exists(page) {
+		t.Error("The object should go only after the absent run has removed the page.")
+	}
+	cp.WaitGone(t, xr)
+}
+
+// TestClusterScopedXR takes a cluster scoped XR through its life, with an inline
+// playbook and a role from an archive.
+func TestClusterScopedXR(t *testing.T) {
+	t.Parallel()
+
+	archive := site().Tarball(t)
+	d := xrData{Kind: "ClusterSite", Composition: "cluster-sites", Title: "Hello", Directory: directory(t), Source: archive}
+
+	objs := cp.Apply(t, definitions+`---`+compositionOf+`
+      runs:
+      - name: page
+        providerConfigRef: {name: e2e-cluster-sites}
+        vars:
+          title: "${xr.spec.title}"
+          directory: "${xr.spec.directory}"
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - ansible.builtin.include_role: {name: acme.site.page}
+      status:
+        path: "${runs.page.outputs.path}"
+---
+apiVersion: ansible.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: e2e-cluster-sites}
+spec:
+  requirements: |
+    collections:
+    - name: [[.Source]]
+      type: file
+`+xrOf, d)
+	xr := objs[len(objs)-1]
+	page := filepath.Join(d.Directory, "page")
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.path", page))
+
+	run := composedRun(t, xr)
+	if run.APIVersion != apiCluster || run.Namespace != "" {
+		t.Errorf("A cluster scoped XR should become an AnsibleRun of %s, got %+v", apiCluster, run)
+	}
+	if got := readFile(t, page); got != "Hello" {
+		t.Errorf("The role should have written the page: want %q, got %q", "Hello", got)
+	}
+
+	cp.Kubectl(t, "delete", "--cascade=foreground", "--timeout=2m", "clustersites.e2e.example.org", "site")
+	cp.WaitGone(t, run)
+
+	if exists(page) {
+		t.Error("The page should be gone with the XR.")
+	}
+}
+
+// TestFailure shows a failing task on the AnsibleRun and on the XR, and how both
+// get ready after a fix of the Composition.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "failing-sites", Title: "Hello", Directory: directory(t)}
+	composition := compositionOf + `
+      runs:
+      - name: first
+        providerConfigRef: {kind: ProviderConfig, name: default}
+        playbookInline: |
+          - name: Publish
+            hosts: localhost
+            gather_facts: false
+            tasks:
+            - name: Write the page
+              ansible.builtin.copy: {dest: "{{ directory }}/page", content: "{{ [[.Title]] }}"}
+        vars:
+          title: "${xr.spec.title}"
+          directory: "${xr.spec.directory}"
+      - name: second
+        providerConfigRef: {kind: ProviderConfig, name: default}
+        vars:
+          after: "${runs.first.lastRun.id}"
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks: [{ansible.builtin.debug: {var: after}}]
+`
+	broken := d
+	broken.Title = "titel"
+	cp.Apply(t, definitions+`---`+composition, broken)
+
+	objs := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+`+xrOf, d)
+	xr := objs[1]
+
+	cp.WaitFor(t, xr, Condition("AnsibleRunsReady", "False"), Condition("Ready", "False"),
+		Message("AnsibleRunsReady", "Write the page"),
+		Message("AnsibleRunsReady", "localhost"),
+		Message("AnsibleRunsReady", "'titel' is undefined"),
+		Message("AnsibleRunsReady", "second"))
+
+	run := composedRun(t, xr)
+	cp.WaitFor(t, run, Condition("Ready", "False"), Condition("Synced", "False"),
+		Field("status.atProvider.lastRun.phase", "Failed"),
+		Message("Ready", "'titel' is undefined"))
+
+	if n := len(composedOf(cp.Get(t, xr))); n != 1 {
+		t.Errorf("A run that refers to one that failed should be held back: want 1 composed resource, got %d", n)
+	}
+
+	fixed := d
+	fixed.Title = "title"
+	cp.Apply(t, composition, fixed)
+
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"))
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
+}
+
+// TestMistakes shows the mistakes of a Composition on the XR, all at once.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "mistaken-sites", Title: "Hello", Directory: directory(t)}
+	objs := cp.Apply(t, definitions+`---`+compositionOf+`
+      runs:
+      - name: page
+        role: "${xr.spec.title}"
+        vars:
+          title: "${runs.pgae.outputs.title}"
+          size: "${xr.spec.size +}"
+`+xrOf, d)
+
+	cp.WaitFor(t, objs[len(objs)-1], Condition("Synced", "False"),
+		Message("Synced", "runs[0].role"),
+		Message("Synced", "runs[0].vars.title"),
+		Message("Synced", "runs[0].vars.size"))
+}
