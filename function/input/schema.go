@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"strings"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -56,6 +57,12 @@ func newSchema(definition []byte) (*schema, error) {
 // Validate returns every violation of the schema, unknown fields included.
 func (s *schema) Validate(object map[string]any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, object, s.openAPI)
+	for _, err := range errs {
+		_, detail, ok := strings.Cut(err.Detail, " in body ")
+		if ok {
+			err.Detail = detail
+		}
+	}
 
 	// Rules expect what the schema promises.
 	if len(errs) == 0 {

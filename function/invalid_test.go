@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+func TestInvalidInput(t *testing.T) {
+	const (
+		namespaced = `{resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}`
+		cluster    = `{resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app}}}`
+	)
+
+	cases := map[string]struct {
+		reason string
+		input  string
+		xr     string
+		want   []string
+	}{
+		"None": {
+			reason: "An input is needed.",
+			input:  `{}`,
+			want:   []string{`kind: Invalid value: null: the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`},
+		},
+		"OtherKind": {
+			reason: "An input of another kind is not ours.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: Resources}`,
+			want:   []string{`kind: Invalid value: "Resources": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`},
+		},
+		"NoRuns": {
+			reason: "There must be runs.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: []}`,
+			want:   []string{`runs: Invalid value: 0: should have at least 1 items`},
+		},
+		"Everything": {
+			reason: "All mistakes are in one result, each with its path: unknown fields, wrong types, expressions, and what they mean together.",
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+default: {}
+defaults: {vars: {a: "${foo}"}}
+requiredResources: {network: {apiVersion: example.org/v1, kind: Network, matchName: x}}
+runs:
+- name: database
+  roel: acme.postgres.server
+  forks: many
+  verbosity: 9
+  runPolicy: Sometimes
+  limit: "${xr.spec.limit}"
+  when: "maybe"
+  scope: Cluster
+- name: app
+  role: a.b.c
+  playbook: a.b.c
+  forEach: "${xr.spec.zones}"
+  deletionPolicy: Orphan
+  namespace: other
+  annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
+  varFiles: [{source: SecretKey}]
+  vars:
+    b: "${runs.databse.outputs.x}"
+    c: "{{ x }}-${xr.spec.c}"
+    d: 9007199254740994
+    ansible_provider_meta: x
+- name: app
+  role: a.b.c
+- name: Upper-Case
+  resourceName: app
+  role: a.b.c
+status:
+  conditions: []
+  x: "${bar}"
+`,
+			want: []string{
+				`default: Forbidden: there is no such field`,
+				`defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
+				`requiredResources: Forbidden: this field is not supported yet`,
+				`runs[0]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults`,
+				`runs[0].forks: Invalid value: "string": must be of type integer: "string"`,
+				`runs[0].limit: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				`runs[0].roel: Forbidden: there is no such field`,
+				`runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"`,
+				`runs[0].scope: Forbidden: a namespaced XR can only have namespaced runs`,
+				`runs[0].verbosity: Invalid value: 9: should be less than or equal to 5`,
+				`runs[0].when: Invalid value: "maybe": must be true, false, or an expression that is one of them`,
+				`runs[1]: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set, not role and playbook`,
+				`runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: this annotation follows from other fields of the run`,
+				`runs[1].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy; use managementPolicies`,
+				`runs[1].forEach: Forbidden: this field is not supported yet`,
+				`runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespace`,
+				`runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own`,
+				`runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse", here: runs▸.databse.outputs.x`,
+				`runs[1].vars.c: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
+				`runs[1].vars.d: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string`,
+				`runs[2].name: Duplicate value: "app"`,
+				`runs[3].name: Invalid value: "Upper-Case": should match '^[a-z][a-zA-Z0-9]*$'`,
+				`runs[3].resourceName: Duplicate value: "app"`,
+				`status.conditions: Forbidden: this field is Crossplane's own`,
+				`status.x: Invalid value: "${bar}": undeclared reference to 'bar', here: ▸bar`,
+			},
+		},
+		"Rules": {
+			reason: "Rules of the schema are checked, too.",
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+runs:
+- {name: app, role: a.b.c, varFiles: [{source: SecretKey}]}
+`,
+			want: []string{`runs[0].varFiles[0]: Invalid value: secretKeyRef must be set with source SecretKey, and only then`},
+		},
+		"Cycle": {
+			reason: "Runs cannot wait for each other.",
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+defaults: {role: a.b.c}
+runs:
+- {name: a, vars: {x: "${runs.b.outputs.x}"}}
+- {name: b, when: "${runs.c.ready}"}
+- {name: c, vars: {x: "${runs.a.outputs.x}"}}
+- {name: d, vars: {x: "${runs.d.outputs.x}"}}
+`,
+			want: []string{
+				`runs: Invalid value: "a → b → c → a": a run cannot refer to itself, directly or through others`,
+				`runs: Invalid value: "d → d": a run cannot refer to itself, directly or through others`,
+			},
+		},
+		"ClusterScoped": {
+			reason: "What a cluster-scoped XR cannot have.",
+			xr:     cluster,
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+defaults: {role: a.b.c, providerConfigRef: {kind: ClusterProviderConfig, name: default}}
+runs:
+- {name: a}
+- {name: b, scope: Namespaced}
+- {name: c, namespace: x, providerConfigRef: {kind: ProviderConfig, name: c}}
+`,
+			want: []string{
+				`runs[0].providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
+				`runs[1].namespace: Required value: a namespaced run of a cluster-scoped XR needs a namespace`,
+				`runs[2].namespace: Forbidden: only with scope: Namespaced`,
+			},
+		},
+		"WrongShapes": {
+			reason: "Nothing breaks on what is no run at all.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: 1, runs: [x, {name: 5, vars: [], when: {}}, {name: in, role: a.b.c}], status: 1}`,
+			want: []string{
+				`defaults: Invalid value: "integer": must be of type object: "integer"`,
+				`runs[0]: Invalid value: "string": must be of type object: "string"`,
+				`runs[1]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults`,
+				`runs[1].name: Invalid value: "integer": must be of type string: "integer"`,
+				`runs[1].vars: Invalid value: "array": must be of type object: "array"`,
+				`runs[1].when: Invalid value: {}: must be true, false, or an expression that is one of them`,
+				`runs[2].name: Invalid value: "in": is a word of the expression language`,
+				`status: Invalid value: "integer": must be of type object: "integer"`,
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.xr == "" {
+				tc.xr = namespaced
+			}
+
+			req := request(t, "observed: {composite: "+tc.xr+"}\ndesired: {resources: {theirs: {resource: {kind: X}}}}")
+			req.Input = &structpb.Struct{}
+			fromYAML(t, tc.input, req.GetInput())
+
+			rsp, err := newFunction(t).RunFunction(context.Background(), req)
+			if err != nil {
+				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
+			}
+
+			withDefaults(rsp)
+
+			lines := strings.Join(tc.want, "\n")
+			want := &fnv1.RunFunctionResponse{
+				Desired: req.GetDesired(),
+				Conditions: []*fnv1.Condition{{
+					Type:    "AnsibleRunsReady",
+					Status:  fnv1.Status_STATUS_CONDITION_FALSE,
+					Reason:  "InvalidInput",
+					Message: proto.String(truncate("the input of function-ansible in the Composition is invalid:\n" + lines)),
+					Target:  fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+				}},
+				Results: []*fnv1.Result{{
+					Severity: fnv1.Severity_SEVERITY_FATAL,
+					Message:  "invalid input:\n" + lines,
+					Target:   fnv1.Target_TARGET_COMPOSITE.Enum(),
+				}},
+			}
+			withDefaults(want)
+
+			if diff := cmp.Diff(strings.Split(want.GetResults()[0].GetMessage(), "\n"), strings.Split(rsp.GetResults()[0].GetMessage(), "\n")); diff != "" {
+				t.Errorf("\n%s\nf.RunFunction(...): -want lines, +got lines:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(want, rsp, protocmp.Transform()); diff != "" {
+				t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// truncate as the condition does.
+func truncate(s string) string {
+	const limit = 4096
+	if len(s) <= limit {
+		return s
+	}
+
+	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
+}
