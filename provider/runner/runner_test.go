@@ -1,42 +1,67 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "supervise" {
-		os.Exit(supervisor.Main(os.Args[2:]))
-	}
+// patience is how long tests wait for what is bound to happen.
+const patience = time.Minute
 
-	os.Exit(m.Run())
+// TestMain lets the test binary be a supervisor, and a provider to be killed.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "supervise":
+		os.Exit(supervisor.Main(os.Args[2:]))
+	case len(os.Args) > 3 && os.Args[1] == "provide":
+		provide(os.Args[2], os.Args[3])
+	default:
+		os.Exit(m.Run())
+	}
 }
 
-// newRunner returns a runner in an empty directory. It fails the test when
-// Ansible's tools are not in PATH.
+// provide runs a playbook for ever.
+func provide(dir, playbook string) {
+	r, err := New(dir)
+	if err != nil {
+		panic(err)
+	}
+
+	res, err := r.Run(context.Background(), inline(playbook), nil)
+	fmt.Println(res, err)
+}
+
+// newRunner returns a runner in an empty directory. The test fails if Ansible's
+// tools are not in PATH.
 func newRunner(t *testing.T, o ...Option) *Runner {
 	t.Helper()
 
 	r, err := New(t.TempDir(), o...)
 	if err != nil {
-		t.Fatalf("New(...): %v (the tools are installed by make)", err)
+		t.Fatalf("New(...): %v", err)
 	}
 
 	return r
 }
 
-// inline is a run of a playbook on localhost.
+// inline is a run of a playbook.
 func inline(playbook string) Run {
 	return Run{
 		ID:      "run-1",
@@ -44,25 +69,532 @@ func inline(playbook string) Run {
 		State:   common.StatePresent,
 		Trigger: common.TriggerCreated,
 		Attempt: 1,
-		Object:  Object{Name: "example", Namespace: "default"},
+		Object:  Object{Name: "example", Namespace: "default", Labels: map[string]string{"l": "{{ lookup('pipe', 'id') }}"}},
 		Inputs:  inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}},
 	}
 }
 
-func TestX(t *testing.T) {
-	r := newRunner(t)
+// must run, and leave nothing.
+func must(t *testing.T, r *Runner, run Run) Result {
+	t.Helper()
+
+	res, err := r.Run(t.Context(), run, nil)
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+
+	left, err := os.ReadDir(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(left) > 0 {
+		t.Errorf("Run(...): %v is left", left)
+	}
+
+	return res
+}
+
+// ignoreSummary compares how a run ended.
+func ignoreSummary() cmp.Option { return cmpopts.IgnoreFields(Result{}, "Summary") }
+
+func readJSON(t *testing.T, path string) any {
+	t.Helper()
+
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+
+	return v
+}
+
+func TestRunVariables(t *testing.T) {
+	t.Parallel()
+
+	// Everything that a JSON string may hold arrives as it is: all of the first
+	// planes but surrogates, and what PyYAML takes for line ends or rejects.
+	var all strings.Builder
+	for c := rune(0); c < 0x3000; c++ {
+		all.WriteRune(c)
+	}
+
+	all.WriteString("\ufeff\ufffd\ufffe\uffff\U0001F600\U0010FFFF")
+
+	values := map[string]any{
+		"all":      all.String(),
+		"template": "{{ lookup('pipe', 'id') }} {% raw %} {# c #}",
+		"int":      json.Number("123456789012345678901234567890"),
+		"float":    json.Number("100000.0"),
+		"small":    json.Number("1.5e-07"),
+		"words":    []any{"yes", "null", "~", "1", "1e3", "0x1f", "2020-01-01", "!unsafe x", "- a", "a: b", "*a", ""},
+		"nested":   map[string]any{"true": true, "null": nil, strings.Repeat("k", 3000): "long key", "{{ key }}": "v"},
+	}
+
+	text, err := json.Marshal(map[string]any{"unsafe": values})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dest := t.TempDir()
 	run := inline(`
 - hosts: localhost
   gather_facts: false
   tasks:
-  - copy: {content: "{{ a }}", dest: "` + filepath.Join(t.TempDir(), "x") + `"}
-  - debug: {var: ansible_provider_meta}
-  - set_stats: {data: {u: "{{ b }}", n: "{{ n }}"}}
+  - ansible.builtin.copy:
+      dest: ` + dest + `/out
+      content: "{{ {'unsafe': unsafe, 'templated': templated, 'order': order, 'meta': ansible_provider_meta, 'ensure': ensure} | to_json }}"
+  - ansible.builtin.shell: env > ` + dest + `/env; pwd > ` + dest + `/pwd; cat secret.txt > ` + dest + `/secret
+    args:
+      chdir: "{{ playbook_dir }}"
 `)
-	run.Inputs.Parameters.Vars = &runtime.RawExtension{Raw: []byte(`{"a": "x", "n": 12345678901234567890123}`)}
-	run.Inputs.Parameters.UnsafeVars = &runtime.RawExtension{Raw: []byte(`{"b": "{{ lookup('pipe', 'id') }}"}`)}
-	res, err := r.Run(context.Background(), run, func(s event.Summary) { t.Log(s.Play, s.Task) })
-	t.Logf("%+v %v %s", res, err, res.Summary.Outputs)
-	e, _ := os.ReadDir(r.dir)
-	t.Log(cmp.Diff(nil, e))
+	run.Inputs.VarFiles = []inputs.File{
+		{Data: []byte("order: {a: file}\nansible_provider_meta: {managed_resource: {state: theirs, more: x}}\n")},
+		{Data: []byte(`{"ensure": "file", "order": {"b": "second file"}}`)},
+	}
+	run.Inputs.Parameters.Vars = raw(`{"templated": "{{ 1 + 1 }}", "ansible_provider_meta": 1, "order": {"c": "vars"}}`)
+	run.Inputs.Parameters.UnsafeVars = raw(string(text))
+	run.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "ensure"}
+	run.Inputs.Credentials = []inputs.File{{Name: "secret.txt", Data: []byte("s3cr3t"), Secret: true}}
+	run.Inputs.Env = map[string]string{"MINE": "1"}
+
+	r := newRunner(t, WithEnviron(append(os.Environ(), "TOKEN_OF_THE_PROVIDER=x")))
+
+	res := must(t, r, run)
+	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
+		t.Fatalf("Run(...): -want, +got:\n%s", diff)
+	}
+
+	want := map[string]any{
+		"unsafe":    values,
+		"templated": json.Number("2"),
+		"order":     map[string]any{"c": "vars"},
+		"ensure":    "present",
+		"meta": map[string]any{
+			"example": map[string]any{"state": "present"},
+			"managed_resource": map[string]any{
+				"state": "present", "name": "example", "namespace": "default", "uid": "", "generation": json.Number("0"),
+				"annotations": map[string]any{}, "labels": map[string]any{"l": "{{ lookup('pipe', 'id') }}"},
+			},
+			"run": map[string]any{"id": "run-1", "mode": "Apply", "trigger": "Created", "attempt": json.Number("1")},
+		},
+	}
+	if diff := cmp.Diff(want, readJSON(t, filepath.Join(dest, "out"))); diff != "" {
+		t.Errorf("Variables arrive exactly as they are, the strongest of each name.\n-want, +got:\n%s", diff)
+	}
+
+	env, _ := os.ReadFile(filepath.Join(dest, "env"))
+	if !strings.Contains(string(env), "MINE=1\n") || strings.Contains(string(env), "TOKEN_OF_THE_PROVIDER") {
+		t.Errorf("A play sees the configuration's environment, and not the provider's.\ngot:\n%s", env)
+	}
+
+	secret, _ := os.ReadFile(filepath.Join(dest, "secret"))
+	if diff := cmp.Diff("s3cr3t", string(secret)); diff != "" {
+		t.Errorf("Credentials are beside the playbook.\n-want, +got:\n%s", diff)
+	}
+}
+
+func TestRunContent(t *testing.T) {
+	t.Parallel()
+
+	set := content.Set{Dir: t.TempDir()}
+	dest := filepath.Join(t.TempDir(), "log")
+	line := func(text string) string {
+		return "ansible.builtin.shell: echo " + text + " {{ inventory_hostname }} >> " + dest + "\n"
+	}
+
+	demo := filepath.Join(set.CollectionsPath(), "ansible_collections", "acme", "demo")
+	files := map[string]string{
+		filepath.Join(set.RolesPath(), "acme.first", "tasks", "main.yml"): "- " + line("first"),
+		filepath.Join(demo, "roles", "second", "tasks", "main.yml"):       "- name: Log\n  " + line("second"),
+		filepath.Join(demo, "playbooks", "third.yml"):                     "- hosts: all\n  gather_facts: false\n  tasks:\n  - " + line("third"),
+	}
+
+	for path, text := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	r := newRunner(t)
+
+	run := inline("")
+	run.Content = set
+	run.Inputs.Roles = []common.Role{{Name: "acme.first"}, {Name: "acme.demo.second"}}
+	run.Inputs.Inventories = []inputs.File{
+		{Data: []byte("h1 ansible_connection=local ansible_python_interpreter='{{ ansible_playbook_python }}'\n")},
+		{Data: []byte("all: {hosts: {h2: {ansible_connection: local, ansible_python_interpreter: '{{ ansible_playbook_python }}'}}}\n")},
+	}
+	run.Inputs.Parameters.Limit = "h2"
+
+	var tasks []string
+
+	res, err := r.Run(t.Context(), run, func(s event.Summary) { tasks = append(tasks, s.Task) })
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+
+	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
+		t.Errorf("Run(...): -want, +got:\n%s", diff)
+	}
+
+	wantTasks := []string{"", "Gathering Facts", "acme.first : ansible.builtin.shell", "", "Gathering Facts", "acme.demo.second : Log", "acme.demo.second : Log"}
+	if diff := cmp.Diff(wantTasks, tasks); diff != "" {
+		t.Errorf("Progress names the tasks as Ansible displays them.\n-want, +got:\n%s", diff)
+	}
+
+	run.Inputs.Roles = nil
+	run.Inputs.Parameters.Playbook = "acme.demo.third"
+
+	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, must(t, r, run), ignoreSummary()); diff != "" {
+		t.Errorf("Run(...): -want, +got:\n%s", diff)
+	}
+
+	got, _ := os.ReadFile(dest)
+	if diff := cmp.Diff("first h2\nsecond h2\nthird h2\n", string(got)); diff != "" {
+		t.Errorf("Roles run in order, playbooks by name, on the hosts of all inventories that the limit leaves.\n-want, +got:\n%s", diff)
+	}
+}
+
+func TestRunCheck(t *testing.T) {
+	t.Parallel()
+
+	dest := filepath.Join(t.TempDir(), "file")
+	run := inline(`
+- name: Check
+  hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.copy: {content: "a line\n", dest: ` + dest + `, mode: "0600"}
+`)
+	run.Mode = common.ModeCheck
+
+	res := must(t, newRunner(t), run)
+
+	want := []common.DriftTask{{
+		Play: "Check", Task: "ansible.builtin.copy", Host: "localhost", Diff: "--- before\n+++ after: " + dest + "\n@@ -0,0 +1 @@\n+a line",
+	}}
+	if diff := cmp.Diff(want, res.Summary.Changed); diff != "" {
+		t.Errorf("A check says what would change.\n-want, +got:\n%s", diff)
+	}
+
+	if _, err := os.Stat(dest); err == nil {
+		t.Error("A check changes nothing.")
+	}
+}
+
+func TestRunFailures(t *testing.T) {
+	ssh := filepath.Join(t.TempDir(), "ssh")
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho no route >&2\nexit 255\n"), 0o700); err != nil { //nolint:gosec // It is executed.
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason   string
+		playbook string
+		inputs   func(*inputs.Inputs)
+		want     Result
+	}{
+		"Task": {
+			reason:   "A failing task is named, and secrets are not.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: 'bad {{ password }}'}\n",
+			inputs: func(in *inputs.Inputs) {
+				in.VarFiles = []inputs.File{{Data: []byte("password: hunter2\n"), Secret: true}}
+			},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed, Message: `task "Log in" failed on host "localhost": bad ********`,
+			},
+		},
+		"Censored": {
+			reason:   "What no_log hides stays hidden.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - name: Log in\n    ansible.builtin.fail: {msg: hunter2}\n    no_log: true\n",
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "Log in" failed on host "localhost": ` +
+					`the output has been hidden due to the fact that 'no_log: true' was specified for this result`,
+			},
+		},
+		"Unreachable": {
+			reason:   "An unreachable host fails a run.",
+			playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n  - ansible.builtin.ping:\n",
+			inputs: func(in *inputs.Inputs) {
+				in.Inventories = []inputs.File{{Data: []byte("h1 ansible_ssh_executable=" + ssh + "\n")}}
+			},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonHostUnreachable,
+				Message: `host "h1" is unreachable: Task failed: Failed to connect to the host via ssh: no route`,
+			},
+		},
+		"NoHosts": {
+			reason:   "A run for nobody fails.",
+			playbook: "- hosts: nobody\n  tasks: []\n",
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched,
+				Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: nobody",
+			},
+		},
+		"BadInventory": {
+			reason:   "So does one with an inventory that nothing can read.",
+			playbook: "- hosts: all\n  tasks: []\n",
+			inputs: func(in *inputs.Inputs) {
+				in.Inventories = []inputs.File{{Data: []byte("[web\nh1\n")}}
+			},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched},
+		},
+		"Tags": {
+			reason:   "So does one whose tags are nobody's.",
+			playbook: "- hosts: localhost\n  gather_subset: ['!all']\n  tasks:\n  - ansible.builtin.debug:\n",
+			inputs:   func(in *inputs.Inputs) { in.Parameters.Tags = []string{"nonsense"} },
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonNoTasksMatched, Message: "no task has the tags, so that nothing was done",
+			},
+		},
+		"Playbook": {
+			reason:   "An error in the playbook is explained, without paths of this machine.",
+			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Message: "the role 'acme.nothing' was not found in roles:home/.ansible/roles:project\nOrigin: playbook.yml:2:11",
+			},
+		},
+		"Outputs": {
+			reason:   "Outputs that are too large fail the run.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {a: \"{{ 'x' * 70000 }}\"}}\n",
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
+				Message: "set_stats published 70008 bytes of outputs; at most 65536 can be kept",
+			},
+		},
+		"Prompt": {
+			reason: "Nothing can wait for somebody to type: neither the play, nor a task, nor the vault.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  vars_prompt: [{name: a, prompt: A}]\n  tasks:\n" +
+				"  - ansible.builtin.pause: {prompt: B}\n" +
+				"  - ansible.builtin.shell: (read x </dev/tty || echo none) 2>/dev/null; exit 1\n",
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "ansible.builtin.shell" failed on host "localhost": non-zero return code: none`,
+			},
+		},
+		"Vault": {
+			reason:   "A vault that would ask for its password is an error.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n",
+			inputs:   func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@prompt"} },
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+		},
+		"Inputs": {
+			reason:   "Inputs of which no run can be made fail it.",
+			playbook: "[]",
+			inputs:   func(in *inputs.Inputs) { in.Credentials = []inputs.File{{Name: "args"}} },
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `credential "args": the filename is reserved`},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline(tc.playbook)
+			run.Timeout = patience
+
+			if tc.inputs != nil {
+				tc.inputs(&run.Inputs)
+			}
+
+			got := must(t, newRunner(t), run)
+			t.Log(got.Message)
+
+			ignore := cmp.Options{ignoreSummary()}
+			if tc.want.Message == "" {
+				ignore = append(ignore, cmpopts.IgnoreFields(Result{}, "Message"))
+			}
+
+			if diff := cmp.Diff(tc.want, got, ignore); diff != "" {
+				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// asynchronous is a playbook that leaves a task behind and then takes for
+// ever. The task says its process id in a file, and ignores SIGTERM.
+func asynchronous(pidfile string) string {
+	return `
+- name: Endless
+  hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.shell: trap '' TERM; echo $$ > ` + pidfile + `.tmp; mv ` + pidfile + `.tmp ` + pidfile + `; while :; do sleep 1; done
+    async: 1000
+    poll: 0
+  - name: Sleep
+    ansible.builtin.command: sleep 1000
+`
+}
+
+// left returns the command lines of the processes that have a text in their
+// environment.
+func left(t *testing.T, text string) []string {
+	t.Helper()
+
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var found []string
+
+	for _, f := range files {
+		if env, _ := os.ReadFile(f); strings.Contains(string(env), text) {
+			cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+			found = append(found, string(cmdline))
+		}
+	}
+
+	return found
+}
+
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+
+	t.Fatalf("%q is not there", path)
+}
+
+func TestRunEnded(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		// cause ends the run; nil for its timeout.
+		cause error
+		want  Result
+	}{
+		"Canceled": {
+			reason: "A run that is canceled ends with everything that it started.",
+			cause:  context.Canceled,
+			want: Result{
+				Phase: common.PhaseCanceled, Reason: ReasonCanceled, Message: `canceled during task "Sleep" of play "Endless"`,
+			},
+		},
+		"TimedOut": {
+			reason: "So does one that takes too long.",
+			cause:  errTimedOut,
+			want: Result{
+				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "Sleep" of play "Endless"`,
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newRunner(t, WithGrace(100*time.Millisecond))
+			pidfile := filepath.Join(t.TempDir(), "pid")
+
+			run := inline(asynchronous(pidfile))
+			run.Timeout = patience
+
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+
+			got, err := r.Run(ctx, run, func(s event.Summary) {
+				if s.Task == "Sleep" {
+					waitFor(t, pidfile)
+					cancel(tc.cause)
+				}
+			})
+			if err != nil {
+				t.Fatalf("Run(...): %v", err)
+			}
+
+			if diff := cmp.Diff(tc.want, got, ignoreSummary()); diff != "" {
+				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if found := left(t, r.dir); len(found) > 0 {
+				t.Errorf("%s\nThese are left: %q", tc.reason, found)
+			}
+		})
+	}
+}
+
+func TestRunTimeout(t *testing.T) {
+	t.Parallel()
+
+	run := inline(asynchronous(filepath.Join(t.TempDir(), "pid")))
+	run.Timeout = time.Nanosecond
+
+	want := Result{Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: "timed out after 1ns before the first task"}
+	if diff := cmp.Diff(want, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
+		t.Errorf("A timeout may be over before anything has started.\nRun(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	pidfile := filepath.Join(t.TempDir(), "pid")
+
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile)) //nolint:gosec // It is this binary.
+	if err := provider.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	waitFor(t, pidfile)
+
+	if err := provider.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	_ = provider.Wait()
+
+	r, err := New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var waited []string
+
+	if err := r.Sweep(t.Context(), func(id string) { waited = append(waited, id) }); err != nil {
+		t.Fatalf("Sweep(...): %v", err)
+	}
+
+	if diff := cmp.Diff([]string{"run-1"}, waited); diff != "" {
+		t.Errorf("The runs of a provider that was killed are waited for.\n-want, +got:\n%s", diff)
+	}
+
+	if found := left(t, dir); len(found) > 0 {
+		t.Errorf("Afterwards nothing is left of them.\nThese are: %q", found)
+	}
+
+	files, _ := os.ReadDir(dir)
+	if len(files) > 0 {
+		t.Errorf("Neither is any file.\nThese are: %v", files)
+	}
+}
+
+func TestNewWithoutTools(t *testing.T) {
+	_, err := New(t.TempDir(), WithEnviron([]string{"PATH=/nonexistent"}))
+	if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("Without the tools there is no runner.\nNew(...): -want error, +got error:\n%s", diff)
+	}
 }

@@ -87,7 +87,11 @@ func decode(raw *runtime.RawExtension) (map[string]any, error) {
 func render(vars map[string]any, unsafe bool) []byte {
 	var b bytes.Buffer
 
-	writeYAML(&b, vars, unsafe)
+	if unsafe {
+		b.WriteString(unsafeTag)
+	}
+
+	writeYAML(&b, vars)
 	b.WriteByte('\n')
 
 	return b.Bytes()

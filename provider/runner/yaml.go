@@ -14,20 +14,18 @@ import (
 // characters.
 const longKey = 200
 
-// A tag for strings that Ansible must never template.
+// unsafeTag keeps Ansible from templating any string in the value that follows.
+// It must not tag a single string: ansible-core 2.19 forgets the quotes of such
+// a string, and makes a boolean of "yes" and a number of "1".
 const unsafeTag = "!unsafe "
 
 // writeYAML writes a value decoded from JSON with numbers kept as json.Number,
-// in the flow style of YAML, which is JSON where nothing else is needed: the
-// tag for strings that are unsafe, and escapes of YAML, of which PyYAML takes
-// no surrogate pairs. Only printable ASCII is written as it is.
-func writeYAML(b *bytes.Buffer, v any, unsafe bool) {
+// in the flow style of YAML, which is JSON where nothing else is needed:
+// escapes are YAML's, since PyYAML takes no surrogate pairs. Only printable
+// ASCII is written as it is.
+func writeYAML(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
 	case string:
-		if unsafe {
-			b.WriteString(unsafeTag)
-		}
-
 		b.WriteString(quoted(v))
 	case json.Number:
 		b.WriteString(number(v.String()))
@@ -36,7 +34,7 @@ func writeYAML(b *bytes.Buffer, v any, unsafe bool) {
 
 		for i, item := range v {
 			separate(b, i)
-			writeYAML(b, item, unsafe)
+			writeYAML(b, item)
 		}
 
 		b.WriteByte(']')
@@ -46,7 +44,7 @@ func writeYAML(b *bytes.Buffer, v any, unsafe bool) {
 		for i, k := range slices.Sorted(maps.Keys(v)) {
 			separate(b, i)
 			writeKey(b, k)
-			writeYAML(b, v[k], unsafe)
+			writeYAML(b, v[k])
 		}
 
 		b.WriteByte('}')

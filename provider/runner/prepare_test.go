@@ -1,0 +1,461 @@
+package runner
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// planner is a runner that only makes plans, and needs no tools for it.
+func planner() *Runner {
+	return &Runner{
+		dir: "/runs", self: []string{"/provider", "supervise"}, ansibleRunner: "/bin/ansible-runner", ansiblePlaybook: "/bin/ansible-playbook",
+		env: map[string]string{
+			"PATH": "/bin", "HTTPS_PROXY": "http://proxy", "HOME": "/root", "TOKEN": "secret", "ANSIBLE_ROLES_PATH": "/mine",
+		},
+	}
+}
+
+func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
+
+func TestPrepareFiles(t *testing.T) {
+	const (
+		owner = fs.FileMode(0o600)
+		meta  = `!unsafe {"ansible_provider_meta": {"example": {"state": "present"}, ` +
+			`"managed_resource": {"annotations": {"a": "{{ b }}"}, "generation": 3, "labels": {}, "name": "example", ` +
+			`"namespace": "default", "state": "present", "uid": "u-1"}, ` +
+			`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "trigger": "Changed"}}}` + "\n"
+	)
+
+	type file struct {
+		Data string
+		Mode fs.FileMode
+	}
+
+	base := Run{
+		ID: "r1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 2,
+		Object: Object{Name: "example", Namespace: "default", UID: "u-1", Generation: 3, Annotations: map[string]string{"a": "{{ b }}"}},
+	}
+
+	cases := map[string]struct {
+		reason string
+		in     inputs.Inputs
+		run    func(*Run)
+		want   map[string]file
+	}{
+		"Inline": {
+			reason: "An inline playbook is the playbook; an empty inventory stands for none.",
+			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all\n"}},
+			want: map[string]file{
+				"project/playbook.yml": {"- hosts: all\n", owner},
+				"inventory/none":       {"", owner},
+				"vars/000.yml":         {meta, owner},
+			},
+		},
+		"Roles": {
+			reason: "Each role has a play of its own.",
+			in:     inputs.Inputs{Roles: []common.Role{{Name: "acme.postgres.server"}, {Name: "acme.web", Src: "https://example.org"}}},
+			want: map[string]file{
+				"project/playbook.yml": {
+					"- name: \"acme.postgres.server\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"acme.postgres.server\"\n" +
+						"- name: \"acme.web\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"acme.web\"\n", owner,
+				},
+				"inventory/none": {"", owner},
+				"vars/000.yml":   {meta, owner},
+			},
+		},
+		"RolesOnHosts": {
+			reason: "Roles are for all hosts of an inventory, or for those that are named.",
+			in: inputs.Inputs{
+				Roles:       []common.Role{{Name: "a.b"}},
+				Parameters:  common.AnsibleRunParameters{Hosts: `web:!"x"`},
+				Inventories: []inputs.File{{Data: []byte("h1\n")}},
+			},
+			want: map[string]file{
+				"project/playbook.yml": {"- name: \"a.b\"\n  hosts: \"web:!\\\"x\\\"\"\n  roles:\n  - role: \"a.b\"\n", owner},
+				"inventory/0/hosts":    {"h1\n", owner},
+				"vars/000.yml":         {meta, owner},
+			},
+		},
+		"Playbooks": {
+			reason: "Each playbook is imported.",
+			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "a.b.d"}}},
+			want: map[string]file{
+				"project/playbook.yml": {"- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n", owner},
+				"inventory/none":       {"", owner},
+				"vars/000.yml":         {meta, owner},
+			},
+		},
+		"Vars": {
+			reason: "Later files win, the provider's own variable is in the last one only, and only unsafe ones are tagged.",
+			in: inputs.Inputs{
+				VarFiles: []inputs.File{{Data: []byte("a: 1\n")}, {Data: []byte(`{"a": 2}`)}},
+				Parameters: common.AnsibleRunParameters{
+					PlaybookInline: "[]",
+					Vars:           raw(`{"t": "{{ a }}", "n": 123456789012345678901, "ansible_provider_meta": {"x": 1}}`),
+					UnsafeVars:     raw(`{"l": ["{{ a }}", {"{{ k }}": true}], "ansible_provider_meta": 1}`),
+					StateVariable:  &common.StateVariable{Name: "ensure", Present: "running"},
+				},
+			},
+			want: map[string]file{
+				"project/playbook.yml": {"[]", owner},
+				"inventory/none":       {"", owner},
+				"vars/000.yml":         {"a: 1\n", owner},
+				"vars/001.yml":         {`{"a": 2}`, owner},
+				"vars/002.yml":         {`{"n": 123456789012345678901, "t": "{{ a }}"}` + "\n", owner},
+				"vars/003.yml":         {`!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n", owner},
+				"vars/004.yml":         {`!unsafe {"ensure": "running"}` + "\n", owner},
+				"vars/005.yml":         {meta, owner},
+			},
+		},
+		"Merged": {
+			reason: "An object that is called run or managed_resource does not hide what content is told.",
+			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}},
+			run: func(r *Run) {
+				r.Object = Object{Name: "run"}
+				r.State = common.StateAbsent
+			},
+			want: map[string]file{
+				"project/playbook.yml": {"[]", owner},
+				"inventory/none":       {"", owner},
+				"vars/000.yml": {`!unsafe {"ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
+					`"name": "run", "namespace": "", "state": "absent", "uid": ""}, ` +
+					`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "state": "absent", ` +
+					`"trigger": "Changed"}}}` + "\n", owner},
+			},
+		},
+		"Inventories": {
+			reason: "Inventories are kept apart, in order, and a configuration of a plugin has the plugin's name.",
+			in: inputs.Inputs{
+				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]"},
+				Inventories: []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("plugin: amazon.aws.aws_ec2\n")}, {Data: []byte("all: {}\n")}},
+			},
+			want: map[string]file{
+				"project/playbook.yml":    {"[]", owner},
+				"inventory/0/hosts":       {"h1\n", owner},
+				"inventory/1/aws_ec2.yml": {"plugin: amazon.aws.aws_ec2\n", owner},
+				"inventory/2/hosts":       {"all: {}\n", owner},
+				"vars/000.yml":            {meta, owner},
+			},
+		},
+		"ExecutableInventory": {
+			reason: "Inventories that are scripts can be executed.",
+			in: inputs.Inputs{
+				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]", ExecutableInventory: true},
+				Inventories: []inputs.File{{Data: []byte("#!/bin/sh\n")}},
+			},
+			want: map[string]file{
+				"project/playbook.yml": {"[]", owner},
+				"inventory/0/hosts":    {"#!/bin/sh\n", 0o700},
+				"vars/000.yml":         {meta, owner},
+			},
+		},
+		"Credentials": {
+			reason: "Credentials are in the working directory of the play.",
+			in: inputs.Inputs{
+				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]"},
+				Credentials: []inputs.File{{Name: ".git-credentials", Data: []byte("x")}, {Name: "id_rsa", Data: []byte("y")}},
+			},
+			want: map[string]file{
+				"project/playbook.yml":     {"[]", owner},
+				"project/.git-credentials": {"x", owner},
+				"project/id_rsa":           {"y", owner},
+				"inventory/none":           {"", owner},
+				"vars/000.yml":             {meta, owner},
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			run := base
+			run.Inputs = tc.in
+
+			if tc.run != nil {
+				tc.run(&run)
+			}
+
+			plan, err := planner().Prepare(run)
+			if err != nil {
+				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
+			}
+
+			got := map[string]file{}
+
+			for _, f := range plan.Files {
+				if strings.Contains(f.Path, "/") && f.Path != "env/settings" {
+					got[f.Path] = file{string(f.Data), f.Mode}
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nPrepare(...): -want files, +got files:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPrepareCommand(t *testing.T) {
+	const detach = "'/provider' 'supervise' '--detach' '--' '/bin/ansible-playbook' "
+
+	cases := map[string]struct {
+		reason string
+		params common.AnsibleRunParameters
+		mode   common.RunMode
+		state  common.RunState
+		want   string
+	}{
+		"Plain": {
+			reason: "Variables are in files, never in argv.",
+			params: common.AnsibleRunParameters{Vars: raw(`{"a": "b"}`)},
+			want: detach + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
+				"'--extra-vars=@/runs/r1/vars/001.yml' 'playbook.yml'\n",
+		},
+		"Options": {
+			reason: "Each parameter has its option, and no value can be taken for one.",
+			params: common.AnsibleRunParameters{
+				Limit: "--it's", Tags: []string{"a", "b"}, SkipTags: []string{"c"}, Forks: ptr.To[int32](7), Verbosity: ptr.To[int32](3),
+			},
+			mode: common.ModeCheck,
+			want: detach + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
+				`'--limit=--it'"'"'s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n",
+		},
+		"Absent": {
+			reason: "Tags do not keep content from being cleaned up.",
+			params: common.AnsibleRunParameters{Tags: []string{"a"}, SkipTags: []string{"b"}, Verbosity: ptr.To[int32](0)},
+			state:  common.StateAbsent,
+			want:   detach + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' 'playbook.yml'\n",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.params.PlaybookInline = "[]"
+
+			plan, err := planner().Prepare(Run{ID: "r1", Mode: tc.mode, State: tc.state, Inputs: inputs.Inputs{Parameters: tc.params}})
+			if err != nil {
+				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
+			}
+
+			got := ""
+
+			for _, f := range plan.Files {
+				if f.Path == "args" {
+					got = string(f.Data)
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nPrepare(...): -want command, +got command:\n%s", tc.reason, diff)
+			}
+
+			argv := []string{"/bin/ansible-runner", "run", "/runs/r1", "--json", "-p", "playbook.yml", "--ident", "run"}
+			if diff := cmp.Diff(argv, plan.Argv); diff != "" {
+				t.Errorf("%s\nPrepare(...): -want argv, +got argv:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPrepareEnv(t *testing.T) {
+	base := map[string]string{
+		"ANSIBLE_COLLECTIONS_PATH":           "/runs/r1/home/.ansible/collections",
+		"ANSIBLE_CONFIG":                     "/runs/r1/ansible.cfg",
+		"ANSIBLE_DEPRECATION_WARNINGS":       "False",
+		"ANSIBLE_HASH_BEHAVIOUR":             "replace",
+		"ANSIBLE_HOST_KEY_CHECKING":          "False",
+		"ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
+		"ANSIBLE_LOCALHOST_WARNING":          "False",
+		"ANSIBLE_LOCAL_TEMP":                 "/runs/r1/tmp",
+		"ANSIBLE_NOCOLOR":                    "1",
+		"ANSIBLE_ROLES_PATH":                 "/runs/r1/home/.ansible/roles",
+		"ANSIBLE_SSH_COMMON_ARGS":            `-o UserKnownHostsFile="/dev/null"`,
+		"ANSIBLE_SSH_CONTROL_PATH_DIR":       "/runs/r1/cp",
+		"GIT_TERMINAL_PROMPT":                "0",
+		"HOME":                               "/runs/r1/home",
+		"HTTPS_PROXY":                        "http://proxy",
+		"LANG":                               "C.UTF-8",
+		"PATH":                               "/bin",
+		"TMPDIR":                             "/runs/r1/tmp",
+	}
+
+	cases := map[string]struct {
+		reason  string
+		env     map[string]string
+		creds   []inputs.File
+		content content.Set
+		// want is what differs from the base.
+		want map[string]string
+	}{
+		"Provider": {
+			reason: "Of the provider's own environment a run gets what it needs, and no secrets.",
+		},
+		"Configuration": {
+			reason: "The configuration adds variables, and may override defaults.",
+			env:    map[string]string{"A": "b", "ANSIBLE_DEPRECATION_WARNINGS": "True", "ANSIBLE_HOST_KEY_CHECKING": "True"},
+			want:   map[string]string{"A": "b", "ANSIBLE_DEPRECATION_WARNINGS": "True", "ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_COMMON_ARGS": ""},
+		},
+		"Paths": {
+			reason:  "Content is looked for in its set first, then where the configuration says, under either name, then where ansible.cfg says.",
+			env:     map[string]string{"ANSIBLE_ROLE_PATH": "/r1", "ANSIBLE_ROLES_PATH": "/r2", "ANSIBLE_COLLECTION_PATH": "/c1:/c2"},
+			creds:   []inputs.File{{Name: "ansible.cfg", Data: []byte("[defaults]\nroles_path = mine:/r3\ncollections_path=c3 ; comment\n")}},
+			content: content.Set{Dir: "/set"},
+			want: map[string]string{
+				"ANSIBLE_CONFIG":           "/runs/r1/project/ansible.cfg",
+				"ANSIBLE_ROLES_PATH":       "/set/roles:/r1:/r2:/runs/r1/project/mine:/r3",
+				"ANSIBLE_COLLECTIONS_PATH": "/set/collections:/c1:/c2:/runs/r1/project/c3",
+			},
+		},
+		"KnownHosts": {
+			reason: "Known hosts are used, and turn checking on.",
+			env:    map[string]string{"ANSIBLE_SSH_COMMON_ARGS": "-J bastion"},
+			creds:  []inputs.File{{Name: "known_hosts"}},
+			want: map[string]string{
+				"ANSIBLE_HOST_KEY_CHECKING": "True",
+				"ANSIBLE_SSH_COMMON_ARGS":   `-J bastion -o UserKnownHostsFile="/runs/r1/project/known_hosts"`,
+			},
+		},
+		"AnsibleConfig": {
+			reason: "An ansible.cfg can turn checking on, against known hosts that it knows of.",
+			creds: []inputs.File{{Name: "ansible.cfg", Data: []byte(
+				"# host_key_checking = False\n[ssh_connection]\nhost_key_checking: true\nssh_common_args = -J bastion\n")}},
+			want: map[string]string{
+				"ANSIBLE_CONFIG":            "/runs/r1/project/ansible.cfg",
+				"ANSIBLE_HOST_KEY_CHECKING": "True",
+				"ANSIBLE_SSH_COMMON_ARGS":   "-J bastion",
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan, err := planner().Prepare(Run{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
+				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,
+			}})
+			if err != nil {
+				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
+			}
+
+			got := map[string]string{}
+
+			for _, e := range plan.Env {
+				k, v, _ := strings.Cut(e, "=")
+				got[k] = v
+			}
+
+			want := map[string]string{}
+			for _, m := range []map[string]string{base, tc.want} {
+				for k, v := range m {
+					want[k] = v
+				}
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s\nPrepare(...): -want env, +got env:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPrepareErrors(t *testing.T) {
+	credential := func(name string) inputs.Inputs {
+		return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Credentials: []inputs.File{{Name: name}}}
+	}
+	env := func(name string) inputs.Inputs {
+		return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: map[string]string{name: "x"}}
+	}
+
+	cases := map[string]struct {
+		reason string
+		in     inputs.Inputs
+		err    error
+	}{
+		"KnownDotFile": {reason: "Known hidden files are credentials.", in: credential(".netrc")},
+		"DotFile":      {reason: "Other hidden files may change what tools do.", in: credential(".bashrc"), err: cmpopts.AnyError},
+		"Parent":       {reason: "A credential stays in the working directory.", in: credential(".."), err: cmpopts.AnyError},
+		"Path":         {reason: "A credential stays in the working directory.", in: credential("../args"), err: cmpopts.AnyError},
+		"Args":         {reason: "ansible-runner gives this name a meaning.", in: credential("args"), err: cmpopts.AnyError},
+		"PlaybookName": {reason: "A credential does not replace the playbook.", in: credential("playbook.yml"), err: cmpopts.AnyError},
+		"Twice": {
+			reason: "Of two credentials with one name, none can be preferred.",
+			in: inputs.Inputs{
+				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]"},
+				Credentials: []inputs.File{{Name: "a"}, {Name: "a"}},
+			},
+			err: cmpopts.AnyError,
+		},
+		"Preload":    {reason: "The dynamic linker is not the configuration's.", in: env("LD_PRELOAD"), err: cmpopts.AnyError},
+		"PythonPath": {reason: "Nor is the interpreter.", in: env("PYTHONPATH"), err: cmpopts.AnyError},
+		"Hash":       {reason: "Merged variables would replace the provider's own.", in: env("ANSIBLE_HASH_BEHAVIOUR"), err: cmpopts.AnyError},
+		"NoName":     {reason: "A variable needs a name.", in: env("A=B"), err: cmpopts.AnyError},
+		"NoContent":  {reason: "There must be something to run.", err: cmpopts.AnyError},
+		"VarsList": {
+			reason: "Variables have names.",
+			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]", Vars: raw(`["a"]`)}},
+			err:    cmpopts.AnyError,
+		},
+		"StateVariable": {
+			reason: "The provider's own variable cannot be set under another pretext.",
+			in: inputs.Inputs{Parameters: common.AnsibleRunParameters{
+				PlaybookInline: "[]", StateVariable: &common.StateVariable{Name: "ansible_provider_meta"},
+			}},
+			err: cmpopts.AnyError,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := planner().Prepare(Run{ID: "r1", Inputs: tc.in})
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nPrepare(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestNumber(t *testing.T) {
+	cases := map[string]string{
+		"0": "0", "-12": "-12", "123456789012345678901234567890": "123456789012345678901234567890", "1.10": "1.10",
+		"1e5": "1.0e+5", "1E-5": "1.0e-5", "1.5e10": "1.5e+10", "-2.5E+3": "-2.5e+3",
+	}
+
+	for in, want := range cases {
+		if diff := cmp.Diff(want, number(in)); diff != "" {
+			t.Errorf("number(%q): -want, +got:\n%s", in, diff)
+		}
+	}
+}
+
+func TestRemoveStubborn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	deep := filepath.Join(dir, "a", "b")
+
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, d := range []string{deep, filepath.Dir(deep)} {
+		if err := os.Chmod(d, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := os.WriteFile(lockFile(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := remove(dir); err != nil {
+		t.Errorf("Directories that cannot be written to are removed, too.\nremove(...): %v", err)
+	}
+}

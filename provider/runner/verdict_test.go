@@ -1,0 +1,140 @@
+package runner
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+func TestVerdict(t *testing.T) {
+	done := event.Summary{Play: "p", Task: "t", Tasks: 1, Finished: true, Processed: 1}
+	with := func(f func(*event.Summary)) event.Summary {
+		s := done
+		f(&s)
+
+		return s
+	}
+	failures := []common.Failure{{Play: "p", Task: "t", Host: "h", Message: "the reason"}}
+
+	cases := map[string]struct {
+		reason string
+		tags   []string
+		state  common.RunState
+		ending ending
+		want   Result
+	}{
+		"Succeeded": {
+			reason: "A run that did everything succeeded.",
+			ending: ending{summary: done},
+			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"SucceededBeforeCanceled": {
+			reason: "So did one that was canceled after it had done everything.",
+			ending: ending{summary: done, cause: context.Canceled},
+			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"NoHosts": {
+			reason: "A run that processed no host did not do what it was to do.",
+			ending: ending{summary: with(func(s *event.Summary) { s.Processed = 0 }), warnings: "no such pattern"},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done: no such pattern",
+			},
+		},
+		"NoHostsWithTags": {
+			reason: "Unknown tags have the same effect.",
+			tags:   []string{"x"},
+			ending: ending{summary: with(func(s *event.Summary) { s.Processed = 0 })},
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, or no task has the tags"},
+		},
+		"NoTasks": {
+			reason: "Nor does it count that facts were gathered.",
+			tags:   []string{"x"},
+			ending: ending{summary: with(func(s *event.Summary) { s.Tasks = 0 })},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonNoTasksMatched, Message: "no task has the tags, so that nothing was done",
+			},
+		},
+		"FactsOnly": {
+			reason: "Without tags, gathering facts may be all that is wanted. Absent runs have no tags.",
+			tags:   []string{"x"},
+			state:  common.StateAbsent,
+			ending: ending{summary: with(func(s *event.Summary) { s.Tasks = 0 })},
+			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"Outputs": {
+			reason: "Outputs that cannot be kept fail the run.",
+			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize = 70000 })},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
+				Message: "set_stats published 70000 bytes of outputs; at most 65536 can be kept",
+			},
+		},
+		"TaskFailed": {
+			reason: "The first failure is named.",
+			ending: ending{code: 2, summary: with(func(s *event.Summary) {
+				s.Failures, s.Totals = failures, common.HostTotals{Failed: 3}
+			})},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed, Message: `task "t" failed on host "h": the reason (and 2 more)`,
+			},
+		},
+		"Unreachable": {
+			reason: "An unreachable host is a failure.",
+			ending: ending{code: 4, summary: with(func(s *event.Summary) {
+				s.Failures, s.Totals = failures, common.HostTotals{Unreachable: 1}
+			})},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonHostUnreachable, Message: `host "h" is unreachable: the reason`},
+		},
+		"Text": {
+			reason: "Before the first task Ansible explains itself in text only.",
+			ending: ending{code: 4, text: "no such role"},
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "no such role"},
+		},
+		"Silent": {
+			reason: "There is always a message.",
+			ending: ending{code: 137},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Message: "ansible-runner ended with exit status 137 without saying why",
+			},
+		},
+		"Unfinished": {
+			reason: "Without final statistics nobody knows what was done.",
+			ending: ending{summary: event.Summary{Play: "p"}, text: "some text"},
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "some text"},
+		},
+		"TimedOut": {
+			reason: "A run that took too long says what it was doing.",
+			ending: ending{code: 143, cause: errTimedOut, summary: event.Summary{Play: "p", Task: "t"}},
+			want: Result{
+				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "t" of play "p"`,
+			},
+		},
+		"Canceled": {
+			reason: "So does one that was canceled.",
+			ending: ending{code: 143, cause: context.Canceled},
+			want:   Result{Phase: common.PhaseCanceled, Reason: ReasonCanceled, Message: "canceled before the first task"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			run := Run{
+				Timeout: time.Minute, State: tc.state,
+				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags}},
+			}
+
+			got := verdict(run, tc.ending)
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Result{}, "Summary")); diff != "" {
+				t.Errorf("%s\nverdict(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
