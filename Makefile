@@ -37,9 +37,11 @@ requirements: ## Pin what Ansible needs, with hashes, from package-provider/requ
 	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
 		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
 
-lint: $(BIN)/golangci-lint generate ## Check style, and that what is generated is up to date
+lint: $(BIN)/golangci-lint $(BIN)/controller-gen ## Check style, and that what is generated is up to date
+	@sums() { find apis package-function package-provider -type f | sort | xargs sha256sum; }; \
+	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
+	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
 	$(BIN)/golangci-lint run ./...
-	git diff --exit-code -- apis package-function package-provider
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/...
@@ -48,7 +50,7 @@ test-e2e: build $(CONTROL_PLANE) $(ANSIBLE) ## Run the end to end tests, on a co
 	go test ./test/e2e/... -count=1 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
-test: test-unit test-e2e ## Run all tests
+test: test-unit lint test-e2e ## Run all tests and checks
 
 up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
 	@$(STACK) up
