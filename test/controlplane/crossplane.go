@@ -8,9 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
-	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +17,10 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 )
 
 // Namespace of Crossplane and everything that belongs to it.

@@ -73,7 +73,7 @@ func (p *Piece) Start(ctx context.Context) error {
 	if len(mains) > 0 {
 		return errors.Errorf("%s is running already, as process %d", p.Name, mains[0].Pid)
 	}
-	if err := os.MkdirAll(filepath.Dir(p.Log), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(p.Log), 0o750); err != nil {
 		return errors.Wrap(err, "cannot make directory for logs")
 	}
 	if _, err := os.Stat(p.path); err != nil {
@@ -85,8 +85,7 @@ func (p *Piece) Start(ctx context.Context) error {
 	}
 	defer log.Close() //nolint:errcheck // The process has its own descriptor.
 
-	// Not a command of this context: the process outlives it.
-	cmd := exec.Command(p.path, p.args...)
+	cmd := exec.Command(p.path, p.args...) //nolint:noctx // The process outlives the context.
 	cmd.Env = slices.Concat(p.env, []string{envStack + "=" + p.stack, envPiece + "=" + p.Name})
 	cmd.Dir = p.stack
 	cmd.Stdout, cmd.Stderr = log, log

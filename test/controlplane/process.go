@@ -10,8 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Every process of a stack has these in its environment.
@@ -127,7 +128,7 @@ func (p process) ended(within time.Duration) (bool, error) {
 	var n int
 	var perr error
 	err := p.WithHandle(func(fd uintptr) {
-		n, perr = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(within.Milliseconds()))
+		n, perr = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(within.Milliseconds())) //nolint:gosec // It is a file descriptor.
 	})
 	if errors.Is(err, os.ErrProcessDone) || errors.Is(perr, unix.EINTR) {
 		return err != nil, nil

@@ -10,10 +10,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Names of the pieces, and purposes of their ports.
@@ -90,7 +91,7 @@ func New(o Options) (*Stack, error) {
 // those that do so. The lock goes with the process that holds it.
 func (s *Stack) Lock(ctx context.Context) (unlock func() error, err error) {
 	file := s.opts.Dir + ".lock"
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return nil, errors.Wrap(err, "cannot make directory")
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)

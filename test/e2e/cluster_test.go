@@ -13,7 +13,6 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +22,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
@@ -173,7 +174,7 @@ func (c *cluster) cleanUp(t *testing.T, o Object) {
 
 // composedOf returns what an XR is composed of.
 func composedOf(xr *unstructured.Unstructured) []Object {
-	refs, _, _ := unstructured.NestedSlice(xr.Object, "spec", "crossplane", "resourceRefs") //nolint:errcheck // Then it is no XR.
+	refs, _, _ := unstructured.NestedSlice(xr.Object, "spec", "crossplane", "resourceRefs")
 	out := make([]Object, 0, len(refs))
 	for _, r := range refs {
 		ref := &corev1.ObjectReference{}
@@ -374,13 +375,13 @@ func That(text string, met func(u *unstructured.Unstructured) bool) Expectation 
 
 // field of an object, nil if it is not there.
 func field(u *unstructured.Unstructured, path string) any {
-	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...) //nolint:errcheck // Then it is not there.
+	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)
 	return v
 }
 
 // condition of an object, empty if it has none.
 func condition(u *unstructured.Unstructured, kind string) map[string]any {
-	cs, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions") //nolint:errcheck // Then there are none.
+	cs, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range cs {
 		if m, ok := c.(map[string]any); ok && m["type"] == kind {
 			return m

@@ -17,7 +17,7 @@ import (
 )
 
 // cp is the control plane that all tests share.
-var cp *cluster //nolint:gochecknoglobals // Starting it takes longer than most tests.
+var cp *cluster
 
 func TestMain(m *testing.M) {
 	keep := flag.Bool("keep", false, "Use the stack that an earlier run kept, and keep it for a look or for the next run.")
@@ -51,14 +51,14 @@ func run(m *testing.M, keep bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer unlock() //nolint:errcheck // It goes with the process in any case.
+	defer unlock()
 
 	if !keep {
 		// There is one only if it was kept, or if an earlier run was killed.
 		if err := s.Down(ctx); err != nil {
 			return 0, err
 		}
-		defer s.Down(context.Background()) //nolint:errcheck // It says so itself, and the tests are over.
+		defer s.Down(context.Background())
 	}
 	if err := s.Up(ctx); err != nil {
 		return 0, err
