@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
 func TestInvalidInput(t *testing.T) {
@@ -191,7 +191,7 @@ runs:
 					Type:    "AnsibleRunsReady",
 					Status:  fnv1.Status_STATUS_CONDITION_FALSE,
 					Reason:  "InvalidInput",
-					Message: proto.String(truncate("the input of function-ansible in the Composition is invalid:\n" + lines)),
+					Message: new(truncate("the input of function-ansible in the Composition is invalid:\n" + lines)),
 					Target:  fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 				}},
 				Results: []*fnv1.Result{{

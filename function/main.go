@@ -7,7 +7,7 @@ import (
 )
 
 // version of the function, stamped when it is built.
-var version = "dev" //nolint:gochecknoglobals // The linker sets it.
+var version = "dev"
 
 // cli is the command line.
 type cli struct {

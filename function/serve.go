@@ -9,12 +9,12 @@ import (
 type serveCommand struct {
 	Debug bool `help:"Log what is done for each request." short:"d"`
 
-	Network        string `default:"tcp"   help:"Network on which to listen for gRPC connections."`
-	Address        string `default:":9443" help:"Address at which to listen for gRPC connections."`
-	MetricsAddress string `default:":8080" help:"Address at which to serve metrics; none when empty."`
-	TLSCertsDir    string `env:"TLS_SERVER_CERTS_DIR" help:"Directory with the server's certificate (tls.crt, tls.key) and the client's authority (ca.crt)." name:"tls-certs-dir"`
+	Network        string `default:"tcp"                                                                                       help:"Network on which to listen for gRPC connections."`
+	Address        string `default:":9443"                                                                                     help:"Address at which to listen for gRPC connections."`
+	MetricsAddress string `default:":8080"                                                                                     help:"Address at which to serve metrics; none when empty."`
+	TLSCertsDir    string `env:"TLS_SERVER_CERTS_DIR" help:"Directory of tls.crt and tls.key, and of the clients' ca.crt." name:"tls-certs-dir"`
 	Insecure       bool   `help:"Serve without mTLS; only for development."`
-	MaxRecvSize    int    `default:"64" help:"Size of the largest request, in MiB."`
+	MaxRecvSize    int    `default:"64"                                                                                        help:"Size of the largest request, in MiB."`
 }
 
 // Run the server until it fails.

@@ -1,12 +1,13 @@
 package expression
 
 import (
-	"github.com/crossplane/function-sdk-go/errors"
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/ext"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // Names of the roots of expressions.

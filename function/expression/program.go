@@ -28,7 +28,7 @@ func (e *Environment) compile(path *field.Path, source string) (*program, field.
 
 	ast, issues := e.cel.Compile(source)
 	if issues.Err() != nil {
-		var errs field.ErrorList
+		errs := make(field.ErrorList, 0, len(issues.Errors()))
 		for _, err := range issues.Errors() {
 			errs = append(errs, field.Invalid(path, value, explain(source, err)))
 		}

@@ -2,13 +2,15 @@ package expression
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/crossplane/function-sdk-go/errors"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // uses are what an expression refers to.
@@ -195,7 +197,7 @@ func suffix(key any, mark string) string {
 	case int:
 		return "[" + mark + strconv.Itoa(key) + "]"
 	case string:
-		if strings.IndexFunc(key, func(r rune) bool { return r > 'z' || !isIdentifier(byte(r)) }) >= 0 {
+		if slices.ContainsFunc([]byte(key), func(c byte) bool { return !isIdentifier(c) }) {
 			return "[" + mark + strconv.Quote(key) + "]"
 		}
 

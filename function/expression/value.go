@@ -5,10 +5,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/crossplane/function-sdk-go/errors"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // toJSON returns a CEL value as JSON. Bytes become base64, durations and

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/crossplane/function-sdk-go/errors"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // A schema validates objects as the API server would, had they been stored.
@@ -66,6 +67,7 @@ func (s *schema) Validate(object map[string]any) field.ErrorList {
 
 	// Rules expect what the schema promises.
 	if len(errs) == 0 {
+		//nolint:contextcheck // A verdict on an input is kept, so it must not depend on a request.
 		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	}
 

@@ -25,7 +25,7 @@ type run struct {
 	// resource is the composition resource name.
 	resource string
 	// object is the AnsibleRun without its variables.
-	object map[string]any
+	object object
 	// when is nil for runs that are always wanted.
 	when *expression.Template
 	// vars is nil when there are none.
@@ -52,8 +52,8 @@ func Compile(in map[string]any, namespaced bool) (*Composition, field.ErrorList)
 	errs = append(errs, expressions(env, in)...)
 	c := &Composition{}
 
-	if status, ok := in["status"].(map[string]any); ok {
-		c.status, _ = env.Compile(field.NewPath("status"), status)
+	if status, ok := in[fieldStatus].(map[string]any); ok {
+		c.status, _ = env.Compile(field.NewPath(fieldStatus), status)
 	}
 
 	for _, t := range templates {
@@ -90,8 +90,8 @@ func expressions(env *expression.Environment, in map[string]any) field.ErrorList
 		compile(field.NewPath("runs").Index(i), r, "vars")
 	}
 
-	if status, ok := in["status"].(map[string]any); ok {
-		_, serrs := env.Compile(field.NewPath("status"), status)
+	if status, ok := in[fieldStatus].(map[string]any); ok {
+		_, serrs := env.Compile(field.NewPath(fieldStatus), status)
 		errs = append(errs, serrs...)
 		errs = append(errs, reserved(status)...)
 	}
@@ -105,7 +105,7 @@ func reserved(status map[string]any) field.ErrorList {
 
 	for _, name := range []string{"claimConditionTypes", "conditions", "crossplane"} {
 		if _, ok := status[name]; ok {
-			errs = append(errs, field.Forbidden(field.NewPath("status", name), "this field is Crossplane's own"))
+			errs = append(errs, field.Forbidden(field.NewPath(fieldStatus, name), "this field is Crossplane's own"))
 		}
 	}
 
@@ -113,7 +113,7 @@ func reserved(status map[string]any) field.ErrorList {
 }
 
 func compileRun(env *expression.Environment, t template, namespaced bool) (*run, field.ErrorList) {
-	object, errs := object(t, namespaced)
+	object, errs := objectOf(t, namespaced)
 
 	r := &run{
 		name:     text(t.object, "name"),
@@ -139,6 +139,15 @@ func compileRun(env *expression.Environment, t template, namespaced bool) (*run,
 	}
 
 	return r, errs
+}
+
+// variables by name.
+func (r *run) variables() map[string]*expression.Template {
+	if r.vars == nil {
+		return nil
+	}
+
+	return r.vars.Fields()
 }
 
 // whenNeeds are the runs that decide whether this one is wanted.

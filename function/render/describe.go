@@ -22,17 +22,17 @@ func describe(observed, rendered map[string]any) (Reason, []string) {
 		return Ready, nil
 	}
 
-	last, _, _ := unstructured.NestedFieldNoCopy(observed, "status", "atProvider", "lastRun")
+	last, _, _ := unstructured.NestedFieldNoCopy(observed, fieldStatus, fieldAtProvider, "lastRun")
 	run, _ := last.(map[string]any)
 	phase := common.RunPhase(text(run, "phase"))
 
-	synced, _, message := condition(observed, "Synced")
-	ready, _, _ := condition(observed, "Ready")
+	synced, message := condition(observed, conditionSynced)
+	ready, _ := condition(observed, conditionReady)
 
 	switch {
-	case phase.Finished() && phase != common.PhaseSucceeded && (synced == "False" || ready == "False"):
+	case phase.Finished() && phase != common.PhaseSucceeded && (synced == conditionFalse || ready == conditionFalse):
 		return RunFailed, failures(phase, run)
-	case synced == "False":
+	case synced == conditionFalse:
 		return ReconcileError, []string{line(message)}
 	case phase != "" && !phase.Finished() && text(run, "trigger") == string(common.TriggerRetry):
 		return Running, []string{"is running again, after it failed"}
@@ -45,7 +45,7 @@ func describe(observed, rendered map[string]any) (Reason, []string) {
 func failures(phase common.RunPhase, run map[string]any) []string {
 	list, _ := run["failures"].([]any)
 
-	var messages []string
+	messages := make([]string, 0, len(list))
 
 	for _, f := range list {
 		failure, _ := f.(map[string]any)

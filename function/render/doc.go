@@ -20,3 +20,27 @@ const (
 	apiVersionCluster    = common.GroupCluster + "/" + common.Version
 	apiVersionNamespaced = common.GroupNamespaced + "/" + common.Version
 )
+
+// Conditions of an AnsibleRun, and their status.
+const (
+	conditionReady  = "Ready"
+	conditionSynced = "Synced"
+
+	conditionTrue    = "True"
+	conditionFalse   = "False"
+	conditionUnknown = "Unknown"
+)
+
+// Names of fields in JSON.
+const (
+	fieldAPIVersion  = "apiVersion"
+	fieldKind        = "kind"
+	fieldMetadata    = "metadata"
+	fieldLabels      = "labels"
+	fieldAnnotations = "annotations"
+	fieldNamespace   = "namespace"
+	fieldSpec        = "spec"
+	fieldStatus      = "status"
+	fieldForProvider = "forProvider"
+	fieldAtProvider  = "atProvider"
+)

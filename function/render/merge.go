@@ -42,7 +42,7 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 			continue
 		}
 
-		t := template{path: field.NewPath("runs").Index(i), object: overlay(under(defaults, r), r)}
+		t := template{path: field.NewPath("runs").Index(i), object: Overlay(under(defaults, r), r)}
 		name := text(r, "name")
 
 		switch name {
@@ -81,8 +81,8 @@ func under(defaults, run map[string]any) map[string]any {
 	return d
 }
 
-// overlay returns a over b: objects are merged deeply, all else is replaced.
-func overlay(b, a map[string]any) map[string]any {
+// Overlay returns a over b: objects are merged deeply, all else is replaced.
+func Overlay(b, a map[string]any) map[string]any {
 	out := make(map[string]any, len(a)+len(b))
 	maps.Copy(out, b)
 
@@ -91,7 +91,7 @@ func overlay(b, a map[string]any) map[string]any {
 		over, also := v.(map[string]any)
 
 		if ok && also {
-			v = overlay(under, over)
+			v = Overlay(under, over)
 		}
 
 		out[k] = v

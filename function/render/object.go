@@ -17,57 +17,104 @@ var parameters = [...]string{ //nolint:gochecknoglobals // Go has no constant ar
 	"limit", "tags", "skipTags", "forks", "verbosity", "timeout", "retryLimit", "stateVariable",
 }
 
-// object returns the AnsibleRun of a run, without its variables.
-func object(t template, namespaced bool) (map[string]any, field.ErrorList) {
-	scope, errs := scopeOf(t, namespaced)
+// An object is an AnsibleRun without its variables.
+type object struct {
+	apiVersion  string
+	namespace   string
+	labels      map[string]any
+	annotations map[string]any
+	spec        map[string]any
+	parameters  map[string]any
+}
 
+// with returns the AnsibleRun with variables, and an annotation of what it was
+// rendered after. The object itself stays as it is.
+func (o object) with(vars, unsafeVars map[string]any, dependsOn []string) map[string]any {
+	parameters, spec, metadata := maps.Clone(o.parameters), maps.Clone(o.spec), map[string]any{}
+	spec[fieldForProvider] = parameters
+
+	if len(vars) > 0 {
+		parameters["vars"] = vars
+	}
+
+	if len(unsafeVars) > 0 {
+		parameters["unsafeVars"] = unsafeVars
+	}
+
+	if o.namespace != "" {
+		metadata[fieldNamespace] = o.namespace
+	}
+
+	if len(o.labels) > 0 {
+		metadata[fieldLabels] = o.labels
+	}
+
+	annotations := maps.Clone(o.annotations)
+	if len(dependsOn) > 0 {
+		annotations[AnnotationDependsOn] = strings.Join(dependsOn, ",")
+	}
+
+	if len(annotations) > 0 {
+		metadata[fieldAnnotations] = annotations
+	}
+
+	return map[string]any{
+		fieldAPIVersion: o.apiVersion,
+		fieldKind:       common.KindAnsibleRun,
+		fieldMetadata:   metadata,
+		fieldSpec:       spec,
+	}
+}
+
+// objectOf returns the AnsibleRun of a run, without its variables.
+func objectOf(t template, namespaced bool) (object, field.ErrorList) {
+	scope, errs := scopeOf(t, namespaced)
 	errs = append(errs, oneContent(t)...)
 
 	config, cerrs := configRef(t, scope)
 	errs = append(errs, cerrs...)
 
-	metadata, merrs := metadata(t)
-	errs = append(errs, merrs...)
+	annotations, aerrs := annotationsOf(t)
+	errs = append(errs, aerrs...)
 
-	provider := map[string]any{}
-	for _, p := range parameters {
-		if v, ok := t.object[p]; ok {
-			provider[p] = v
-		}
+	o := object{
+		apiVersion:  apiVersionNamespaced,
+		namespace:   text(t.object, fieldNamespace),
+		annotations: annotations,
+		spec:        map[string]any{"providerConfigRef": config},
+		parameters:  pick(t.object, parameters[:]...),
 	}
+	o.labels, _ = t.object[fieldLabels].(map[string]any)
 
-	spec := map[string]any{"forProvider": provider, "providerConfigRef": config}
-	if v, ok := t.object["managementPolicies"]; ok {
-		spec["managementPolicies"] = v
-	}
-
-	apiVersion := apiVersionNamespaced
+	maps.Copy(o.spec, pick(t.object, "managementPolicies", "deletionPolicy"))
 
 	if scope == v1alpha1.ScopeCluster {
-		apiVersion = apiVersionCluster
+		o.apiVersion = apiVersionCluster
+	} else if _, ok := o.spec["deletionPolicy"]; ok {
+		errs = append(errs, field.Forbidden(t.path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
 	}
 
-	if v, ok := t.object["deletionPolicy"]; ok {
-		spec["deletionPolicy"] = v
+	return o, errs
+}
 
-		if scope != v1alpha1.ScopeCluster {
-			errs = append(errs, field.Forbidden(t.path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
+// pick those fields that an object has.
+func pick(object map[string]any, names ...string) map[string]any {
+	out := map[string]any{}
+
+	for _, n := range names {
+		if v, ok := object[n]; ok {
+			out[n] = v
 		}
 	}
 
-	return map[string]any{
-		"apiVersion": apiVersion,
-		"kind":       common.KindAnsibleRun,
-		"metadata":   metadata,
-		"spec":       spec,
-	}, errs
+	return out
 }
 
 // scopeOf a run.
 func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
 	scope := v1alpha1.Scope(text(t.object, "scope"))
-	path := t.path.Child("namespace")
-	namespace := text(t.object, "namespace")
+	path := t.path.Child(fieldNamespace)
+	namespace := text(t.object, fieldNamespace)
 
 	switch {
 	case namespaced && scope == v1alpha1.ScopeCluster:
@@ -113,7 +160,7 @@ func oneContent(t template) field.ErrorList {
 // it.
 func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
 	ref, _ := t.object["providerConfigRef"].(map[string]any)
-	kind, name := text(ref, "kind"), text(ref, "name")
+	kind, name := text(ref, fieldKind), text(ref, "name")
 
 	if name == "" {
 		name = "default"
@@ -121,7 +168,7 @@ func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorLis
 
 	if scope == v1alpha1.ScopeCluster {
 		if kind != "" && kind != "ProviderConfig" {
-			return nil, field.ErrorList{field.Invalid(t.path.Child("providerConfigRef", "kind"), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
+			return nil, field.ErrorList{field.Invalid(t.path.Child("providerConfigRef", fieldKind), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
 		}
 
 		return map[string]any{"name": name}, nil
@@ -131,41 +178,26 @@ func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorLis
 		kind = "ClusterProviderConfig"
 	}
 
-	return map[string]any{"kind": kind, "name": name}, nil
+	return map[string]any{fieldKind: kind, "name": name}, nil
 }
 
-// metadata of an AnsibleRun.
-func metadata(t template) (map[string]any, field.ErrorList) {
-	m := map[string]any{}
+// annotationsOf an AnsibleRun.
+func annotationsOf(t template) (map[string]any, field.ErrorList) {
+	annotations := map[string]any{}
 
-	if ns := text(t.object, "namespace"); ns != "" {
-		m["namespace"] = ns
+	if set, ok := t.object[fieldAnnotations].(map[string]any); ok {
+		maps.Copy(annotations, set)
 	}
-
-	if labels, ok := t.object["labels"].(map[string]any); ok && len(labels) > 0 {
-		m["labels"] = labels
-	}
-
-	annotations, _ := t.object["annotations"].(map[string]any)
 
 	for _, own := range []string{common.AnnotationRunPolicy, AnnotationDependsOn} {
 		if _, ok := annotations[own]; ok {
-			return nil, field.ErrorList{field.Forbidden(t.path.Child("annotations").Key(own), "this annotation follows from other fields of the run")}
+			return nil, field.ErrorList{field.Forbidden(t.path.Child(fieldAnnotations).Key(own), "this annotation follows from other fields of the run")}
 		}
-	}
-
-	annotations = maps.Clone(annotations)
-	if annotations == nil {
-		annotations = map[string]any{}
 	}
 
 	if policy := text(t.object, "runPolicy"); policy != "" {
 		annotations[common.AnnotationRunPolicy] = policy
 	}
 
-	if len(annotations) > 0 {
-		m["annotations"] = annotations
-	}
-
-	return m, nil
+	return annotations, nil
 }

@@ -36,8 +36,8 @@ type Observed struct {
 
 // isAnsibleRun is true for AnsibleRuns of either group.
 func isAnsibleRun(o map[string]any) bool {
-	group, _, _ := strings.Cut(text(o, "apiVersion"), "/")
-	return text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
+	group, _, _ := strings.Cut(text(o, fieldAPIVersion), "/")
+	return text(o, fieldKind) == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
 // applied returns what core's own apply owns of an observed AnsibleRun: API
@@ -48,7 +48,7 @@ func applied(o map[string]any) (map[string]any, bool) {
 	owned := map[string]any{}
 	known := false
 
-	fields, _, _ := unstructured.NestedFieldNoCopy(o, "metadata", "managedFields")
+	fields, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "managedFields")
 	entries, _ := fields.([]any)
 
 	for _, e := range entries {
@@ -59,25 +59,25 @@ func applied(o map[string]any) (map[string]any, bool) {
 
 		set, _ := entry["fieldsV1"].(map[string]any)
 		part, _ := extract(o, set).(map[string]any)
-		owned = overlay(owned, part)
+		owned = Overlay(owned, part)
 		known = true
 	}
 
 	if !known {
-		owned = map[string]any{"spec": o["spec"], "metadata": map[string]any{"annotations": ownAnnotations(o)}}
+		owned = map[string]any{fieldSpec: o[fieldSpec], fieldMetadata: map[string]any{fieldAnnotations: ownAnnotations(o)}}
 	}
 
 	metadata := map[string]any{}
 
-	for _, name := range []string{"labels", "annotations"} {
-		if m, _, _ := unstructured.NestedFieldNoCopy(owned, "metadata", name); m != nil {
+	for _, name := range []string{fieldLabels, fieldAnnotations} {
+		if m, _, _ := unstructured.NestedFieldNoCopy(owned, fieldMetadata, name); m != nil {
 			metadata[name] = m
 		}
 	}
 
-	out := map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata}
-	if spec, ok := owned["spec"]; ok {
-		out["spec"] = spec
+	out := map[string]any{fieldAPIVersion: o[fieldAPIVersion], fieldKind: o[fieldKind], fieldMetadata: metadata}
+	if spec, ok := owned[fieldSpec]; ok {
+		out[fieldSpec] = spec
 	}
 
 	return out, known
@@ -112,7 +112,7 @@ func extract(v any, fields map[string]any) any {
 func ownAnnotations(o map[string]any) map[string]any {
 	own := map[string]any{}
 
-	annotations, _, _ := unstructured.NestedFieldNoCopy(o, "metadata", "annotations")
+	annotations, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, fieldAnnotations)
 	all, _ := annotations.(map[string]any)
 
 	for _, name := range []string{common.AnnotationRunPolicy, AnnotationDependsOn} {
@@ -128,11 +128,11 @@ func ownAnnotations(o map[string]any) map[string]any {
 func isApplied(observed, rendered map[string]any) bool {
 	was, known := applied(observed)
 	if !known {
-		return within(canonical(rendered["spec"]), canonical(observed["spec"]))
+		return within(canonical(rendered), canonical(observed))
 	}
 
-	metadata, _ := was["metadata"].(map[string]any)
-	for _, name := range []string{"labels", "annotations"} {
+	metadata, _ := was[fieldMetadata].(map[string]any)
+	for _, name := range []string{fieldLabels, fieldAnnotations} {
 		if m, ok := metadata[name].(map[string]any); ok {
 			m = maps.Clone(m)
 			for _, core := range coreMetadata {
@@ -143,14 +143,14 @@ func isApplied(observed, rendered map[string]any) bool {
 		}
 	}
 
-	want, _ := rendered["metadata"].(map[string]any)
-	for _, name := range []string{"labels", "annotations"} {
+	want, _ := rendered[fieldMetadata].(map[string]any)
+	for _, name := range []string{fieldLabels, fieldAnnotations} {
 		if !reflect.DeepEqual(canonical(metadata[name]), canonical(want[name])) {
 			return false
 		}
 	}
 
-	return reflect.DeepEqual(canonical(was["spec"]), canonical(rendered["spec"]))
+	return reflect.DeepEqual(canonical(was[fieldSpec]), canonical(rendered[fieldSpec]))
 }
 
 // canonical returns a value such that equal ones compare equal: all numbers are
@@ -193,7 +193,7 @@ func canonical(v any) any {
 func within(a, b any) bool {
 	part, ok := a.(map[string]any)
 	if !ok {
-		return reflect.DeepEqual(a, b)
+		return a == nil || reflect.DeepEqual(a, b)
 	}
 
 	whole, _ := b.(map[string]any)
@@ -207,11 +207,11 @@ func within(a, b any) bool {
 	return true
 }
 
-// condition returns the status, the reason and the message of a condition. The
-// status is Unknown when the condition does not tell of the current generation.
-func condition(o map[string]any, typ string) (status, reason, message string) {
-	generation, _, _ := unstructured.NestedFieldNoCopy(o, "metadata", "generation")
-	conditions, _, _ := unstructured.NestedFieldNoCopy(o, "status", "conditions")
+// condition returns the status and the message of a condition. The status is
+// Unknown when the condition does not tell of the current generation.
+func condition(o map[string]any, typ string) (status, message string) {
+	generation, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "generation")
+	conditions, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, "conditions")
 	list, _ := conditions.([]any)
 
 	i := slices.IndexFunc(list, func(c any) bool {
@@ -219,28 +219,28 @@ func condition(o map[string]any, typ string) (status, reason, message string) {
 		return m["type"] == typ
 	})
 	if i < 0 {
-		return "Unknown", "", ""
+		return conditionUnknown, ""
 	}
 
 	c, _ := list[i].(map[string]any)
 	if canonical(c["observedGeneration"]) != canonical(generation) {
-		return "Unknown", "", ""
+		return conditionUnknown, ""
 	}
 
-	return text(c, "status"), text(c, "reason"), text(c, "message")
+	return text(c, fieldStatus), text(c, "message")
 }
 
 // isReady is true when an observed AnsibleRun is Ready and Synced in its current
 // generation, and not being deleted.
 func isReady(o map[string]any) bool {
-	ready, _, _ := condition(o, "Ready")
-	synced, _, _ := condition(o, "Synced")
+	ready, _ := condition(o, conditionReady)
+	synced, _ := condition(o, conditionSynced)
 
-	return ready == "True" && synced == "True" && !isDeleted(o)
+	return ready == conditionTrue && synced == conditionTrue && !isDeleted(o)
 }
 
 func isDeleted(o map[string]any) bool {
-	_, deleted, _ := unstructured.NestedString(o, "metadata", "deletionTimestamp")
+	_, deleted, _ := unstructured.NestedString(o, fieldMetadata, "deletionTimestamp")
 	return deleted
 }
 
@@ -249,15 +249,15 @@ func view(name string, o map[string]any) map[string]any {
 	path := "runs." + name
 	v := map[string]any{"ready": isReady(o)}
 
-	for _, f := range []string{"spec", "status"} {
+	for _, f := range []string{fieldSpec, fieldStatus} {
 		if x, ok := o[f]; ok {
 			v[f] = expression.Numbers(path+"."+f, x)
 		}
 	}
 
-	v["metadata"] = withoutManagedFields(path, o)
+	v[fieldMetadata] = withoutManagedFields(path, o)
 
-	provider, _, _ := unstructured.NestedFieldNoCopy(o, "status", "atProvider")
+	provider, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, fieldAtProvider)
 	at, _ := provider.(map[string]any)
 
 	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
@@ -273,19 +273,19 @@ func view(name string, o map[string]any) map[string]any {
 func viewXR(o map[string]any) map[string]any {
 	v := map[string]any{}
 
-	for _, f := range []string{"apiVersion", "kind", "spec", "status"} {
+	for _, f := range []string{fieldAPIVersion, fieldKind, fieldSpec, fieldStatus} {
 		if x, ok := o[f]; ok {
 			v[f] = expression.Numbers("xr."+f, x)
 		}
 	}
 
-	v["metadata"] = withoutManagedFields("xr", o)
+	v[fieldMetadata] = withoutManagedFields("xr", o)
 
 	return v
 }
 
 func withoutManagedFields(path string, o map[string]any) any {
-	m, _ := o["metadata"].(map[string]any)
+	m, _ := o[fieldMetadata].(map[string]any)
 	m = maps.Clone(m)
 	delete(m, "managedFields")
 

@@ -206,7 +206,7 @@ func observe(t *testing.T) {
 
 	for _, change := range []func() error{
 		func() error {
-			return c.Patch(context.Background(), u, client.Apply, client.ForceOwnership, core)
+			return c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u), client.ForceOwnership, core)
 		},
 		func() error {
 			return c.Patch(context.Background(), u, client.RawPatch(types.MergePatchType, []byte(`{
@@ -231,7 +231,7 @@ func observe(t *testing.T) {
 	again.SetNamespace("default")
 	again.SetName("example")
 
-	if err := c.Patch(context.Background(), again, client.Apply, client.ForceOwnership, core); err != nil {
+	if err := c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(again), client.ForceOwnership, core); err != nil {
 		t.Fatal(err)
 	}
 
@@ -258,8 +258,8 @@ func withCoreMetadata(o map[string]any) map[string]any {
 	annotations, _ := metadata["annotations"].(map[string]any)
 
 	o["metadata"] = map[string]any{
-		"labels":      overlay(labels, map[string]any{"crossplane.io/composite": "example"}),
-		"annotations": overlay(annotations, map[string]any{"crossplane.io/composition-resource-name": "page"}),
+		"labels":      Overlay(labels, map[string]any{"crossplane.io/composite": "example"}),
+		"annotations": Overlay(annotations, map[string]any{"crossplane.io/composition-resource-name": "page"}),
 	}
 
 	return o

@@ -144,67 +144,31 @@ func (r *rendering) unready(needs map[string]bool) []string {
 	return names
 }
 
-// object renders the AnsibleRun.
-func (r *rendering) object(ctx context.Context, run *run) (map[string]any, []expression.Problem) {
-	object := maps.Clone(run.object)
-	spec := maps.Clone(object["spec"].(map[string]any))          //nolint:forcetypeassert // Compile made it.
-	provider := maps.Clone(spec["forProvider"].(map[string]any)) //nolint:forcetypeassert // Compile made it.
-	metadata := maps.Clone(object["metadata"].(map[string]any))  //nolint:forcetypeassert // Compile made it.
-	object["spec"], spec["forProvider"], object["metadata"] = spec, provider, metadata
-
-	if run.vars != nil {
-		problems := variablesInto(ctx, provider, run.vars, r.data)
-		if len(problems) > 0 {
-			return nil, problems
-		}
-	}
-
-	if len(run.dependsOn) > 0 {
-		annotations, _ := metadata["annotations"].(map[string]any)
-		annotations = maps.Clone(annotations)
-
-		if annotations == nil {
-			annotations = map[string]any{}
-		}
-
-		annotations[AnnotationDependsOn] = strings.Join(run.dependsOn, ",")
-		metadata["annotations"] = annotations
-	}
-
-	return object, r.moved(run, object)
-}
-
-// variablesInto evaluates variables. Those that hold an expression must not be
+// object renders the AnsibleRun. Variables that hold an expression must not be
 // templated by Ansible, for their values come from people without trust.
-func variablesInto(ctx context.Context, provider map[string]any, vars *expression.Template, data expression.Data) []expression.Problem {
+func (r *rendering) object(ctx context.Context, run *run) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	literal, computed := map[string]any{}, map[string]any{}
+	vars, unsafeVars := map[string]any{}, map[string]any{}
 
-	for _, name := range slices.Sorted(maps.Keys(vars.Fields())) {
-		t := vars.Fields()[name]
+	for _, name := range slices.Sorted(maps.Keys(run.variables())) {
+		t := run.variables()[name]
 
-		v, ok, ps := t.Evaluate(ctx, data)
+		v, ok, ps := t.Evaluate(ctx, r.data)
 		problems = append(problems, ps...)
 
 		switch {
 		case !ok:
 		case t.Computed():
-			computed[name] = v
+			unsafeVars[name] = v
 		default:
-			literal[name] = v
+			vars[name] = v
 		}
 	}
 
-	if len(literal) > 0 {
-		provider["vars"] = literal
-	}
+	object := run.object.with(vars, unsafeVars, run.dependsOn)
 
-	if len(computed) > 0 {
-		provider["unsafeVars"] = computed
-	}
-
-	return problems
+	return object, append(problems, r.moved(run, object)...)
 }
 
 // moved reports a run that is to be somewhere else than it is: core would apply
@@ -215,11 +179,11 @@ func (r *rendering) moved(run *run, object map[string]any) []expression.Problem 
 		return nil
 	}
 
-	group, _, _ := strings.Cut(text(object, "apiVersion"), "/")
-	was, _, _ := strings.Cut(text(observed, "apiVersion"), "/")
+	group, _, _ := strings.Cut(text(object, fieldAPIVersion), "/")
+	was, _, _ := strings.Cut(text(observed, fieldAPIVersion), "/")
 
-	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
-	lives, _, _ := unstructured.NestedString(observed, "metadata", "namespace")
+	namespace, _, _ := unstructured.NestedString(object, fieldMetadata, fieldNamespace)
+	lives, _, _ := unstructured.NestedString(observed, fieldMetadata, fieldNamespace)
 
 	if group == was && (namespace == "" || namespace == lives) {
 		return nil

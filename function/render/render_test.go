@@ -190,7 +190,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 	states := map[Reason]int{}
 
 	for seed := range uint64(500) {
-		w := chance(rand.New(rand.NewPCG(seed, 0))) //nolint:gosec // The seed makes it repeatable.
+		w := chance(rand.New(rand.NewPCG(seed, 0)))
 
 		c, errs := Compile(w.in, true)
 		if len(errs) > 0 {

@@ -15,7 +15,7 @@ func (r *rendering) status(ctx context.Context) (map[string]any, []expression.Pr
 		return nil, nil
 	}
 
-	v, problems := r.field(ctx, r.composition.status, r.observed.XR["status"])
+	v, problems := r.field(ctx, r.composition.status, r.observed.XR[fieldStatus])
 	status, _ := v.(map[string]any)
 
 	return status, problems

@@ -86,7 +86,7 @@ func (r *rendering) dependents(resource string) []string {
 			continue
 		}
 
-		on, _, _ := unstructured.NestedString(o, "metadata", "annotations", AnnotationDependsOn)
+		on, _, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
 		if slices.Contains(strings.Split(on, ","), resource) || r.needs(name, resource) {
 			names = append(names, name)
 		}

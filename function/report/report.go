@@ -4,11 +4,10 @@
 package report
 
 import (
-	"maps"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
@@ -75,7 +74,7 @@ func composite(desired *fnv1.State, result render.Result) error {
 		return nil
 	}
 
-	if desired.Composite == nil {
+	if desired.GetComposite() == nil {
 		desired.Composite = &fnv1.Resource{}
 	}
 
@@ -89,29 +88,10 @@ func composite(desired *fnv1.State, result render.Result) error {
 
 	xr := desired.GetComposite().GetResource().AsMap()
 	status, _ := xr["status"].(map[string]any)
-	xr["status"] = overlay(status, result.Status)
+	xr["status"] = render.Overlay(status, result.Status)
 
 	s, err := structpb.NewStruct(xr)
 	desired.Composite.Resource = s
 
 	return errors.Wrap(err, "cannot put the status of the XR into the response")
-}
-
-// overlay returns a over b: objects are merged deeply.
-func overlay(b, a map[string]any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, b)
-
-	for k, v := range a {
-		under, ok := out[k].(map[string]any)
-		over, also := v.(map[string]any)
-
-		if ok && also {
-			v = overlay(under, over)
-		}
-
-		out[k] = v
-	}
-
-	return out
 }

@@ -64,6 +64,8 @@ type AnsibleRuns struct {
 
 // A Run becomes an AnsibleRun.
 type Run struct {
+	RunTemplate `json:",inline"`
+
 	// Name of the run, by which expressions refer to it.
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
@@ -75,8 +77,6 @@ type Run struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ResourceName string `json:"resourceName,omitempty"`
-
-	RunTemplate `json:",inline"`
 }
 
 // A Scope is where an AnsibleRun lives.
