@@ -10,6 +10,8 @@ const (
 	// enough to tell outputs that are too large: an escaped character takes at
 	// most three times its bytes.
 	maxString = 256 << 10
+	// maxKeptBuffer is the length of the largest buffer that is used again.
+	maxKeptBuffer = 1 << 20
 	// maxText is the length of the longest line of text, in bytes.
 	maxText = 4 << 10
 )
@@ -53,6 +55,10 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) Flush() {
 	if len(l.buf) > 0 && !(l.long && l.json()) {
 		l.emit(l.buf)
+	}
+
+	if cap(l.buf) > maxKeptBuffer {
+		l.buf = nil
 	}
 
 	*l = lines{emit: l.emit, buf: l.buf[:0]}

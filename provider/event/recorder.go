@@ -170,9 +170,7 @@ func (r *Recorder) record(e event) bool {
 
 		return true
 	case shownError, shownWarning, systemWarning:
-		for line := range strings.Lines(e.Stdout) {
-			r.output.add(line)
-		}
+		r.output.addAll(e.Stdout)
 	default:
 		r.host(e, d)
 	}
@@ -197,6 +195,7 @@ func (r *Recorder) host(e event, d data) {
 	case hostOK:
 		t.OK++
 
+		r.ran(d)
 		r.change(e, d)
 	case hostSkipped:
 		t.Skipped++
@@ -205,6 +204,8 @@ func (r *Recorder) host(e event, d data) {
 
 		r.fail(e, d)
 	case hostFailed:
+		r.ran(d)
+
 		if d.IgnoreErrors {
 			t.OK++
 			t.Ignored++
@@ -223,6 +224,12 @@ func (r *Recorder) host(e event, d data) {
 		}
 	case fileDiff:
 		r.keepDiff(e, d)
+	}
+}
+
+func (r *Recorder) ran(d data) {
+	if d.TaskAction != gatherFacts {
+		r.summary.Ran++
 	}
 }
 
@@ -280,7 +287,10 @@ func (r *Recorder) fail(e event, d data) {
 	}
 
 	if m == "" {
-		m = e.Stdout
+		var shown output
+
+		shown.addAll(e.Stdout)
+		m = shown.failure()
 	}
 
 	f := common.Failure{Play: r.name(d.Play), Task: r.task(d), Host: r.name(d.Host), Message: r.report(m, MaxMessage)}

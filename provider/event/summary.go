@@ -29,6 +29,9 @@ type Summary struct {
 	Play, Task string
 	// Tasks that were started, gathering facts not counted.
 	Tasks int64
+	// Ran counts the results of tasks on hosts that were not skipped, gathering
+	// facts not counted.
+	Ran int64
 	// Totals of all hosts: running counts while the play runs, Ansible's own
 	// statistics once they were seen.
 	Totals common.HostTotals

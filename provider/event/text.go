@@ -22,7 +22,7 @@ type output struct {
 }
 
 func (o *output) add(line string) {
-	line = strings.TrimRight(plain(line), " ")
+	line = strings.TrimRight(plain(line), " \n")
 
 	if len(o.first) < maxKept {
 		o.first = append(o.first, line)
@@ -35,6 +35,12 @@ func (o *output) add(line string) {
 	}
 
 	o.last = append(o.last, line)
+}
+
+func (o *output) addAll(text string) {
+	for line := range strings.Lines(text) {
+		o.add(head(line, maxText))
+	}
 }
 
 func (o *output) lines() []string { return slices.Concat(o.first, o.last) }

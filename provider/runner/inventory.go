@@ -10,11 +10,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
+// hasInventory is true if there is an inventory: of the run, or one that the
+// configuration names.
+func hasInventory(in inputs.Inputs) bool {
+	data, _ := credential(in, fileConfig)
+
+	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || parseConfig(data).get("defaults", "inventory") != ""
+}
+
 // inventories returns the files of the inventories in order, each in a
-// directory of its own. Without any there is an empty one, so that none is
-// taken from this machine.
+// directory of its own. Without any inventory there is an empty one, so that
+// none is taken from this machine.
 func inventories(in inputs.Inputs) []File {
-	if len(in.Inventories) == 0 {
+	if !hasInventory(in) {
 		return []File{{Path: path.Join(inventoryDir, "none"), Mode: modeFile}}
 	}
 

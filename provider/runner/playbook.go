@@ -48,7 +48,7 @@ func hosts(in inputs.Inputs) string {
 	switch {
 	case in.Parameters.Hosts != "":
 		return in.Parameters.Hosts
-	case len(in.Inventories) > 0:
+	case hasInventory(in):
 		return "all"
 	}
 

@@ -88,6 +88,19 @@ func TestPrepareFiles(t *testing.T) {
 				"vars/000.yml":         {meta, owner},
 			},
 		},
+		"ConfiguredInventory": {
+			reason: "An inventory that ansible.cfg names is one, too.",
+			in: inputs.Inputs{
+				Roles:       []common.Role{{Name: "a.b"}},
+				Credentials: []inputs.File{{Name: "ansible.cfg", Data: []byte("[defaults]\ninventory = hosts.ini\n")}, {Name: "hosts.ini"}},
+			},
+			want: map[string]file{
+				"project/playbook.yml": {"- name: \"a.b\"\n  hosts: \"all\"\n  roles:\n  - role: \"a.b\"\n", owner},
+				"project/ansible.cfg":  {"[defaults]\ninventory = hosts.ini\n", owner},
+				"project/hosts.ini":    {"", owner},
+				"vars/000.yml":         {meta, owner},
+			},
+		},
 		"Playbooks": {
 			reason: "Each playbook is imported.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "a.b.d"}}},

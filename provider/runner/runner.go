@@ -222,8 +222,8 @@ func (p Plan) write() error {
 }
 
 // spool removes the files of events that were read, so that the longest play
-// does not fill the disk. Lines of text have a file, too, which is found by its
-// number only.
+// does not fill the disk. Lines of text have files, too, which are known by
+// their numbers only.
 func spool(dir string) func(counter int64, uuid string) {
 	events := filepath.Join(dir, "artifacts", ident, "job_events")
 	last := int64(0)
@@ -231,13 +231,25 @@ func spool(dir string) func(counter int64, uuid string) {
 	return func(counter int64, uuid string) {
 		_ = os.Remove(filepath.Join(events, strconv.FormatInt(counter, 10)+"-"+filepath.Base(uuid)+".json"))
 
-		for n := last + 1; n < counter; n++ {
-			found, _ := filepath.Glob(filepath.Join(events, strconv.FormatInt(n, 10)+"-*.json"))
-			for _, f := range found {
-				_ = os.Remove(f)
-			}
+		if counter > last+1 {
+			removeBefore(events, counter)
 		}
 
-		last = max(last, counter)
+		last = counter
+	}
+}
+
+// removeBefore removes the files of events with lower numbers. What
+// awx_display writes has no number until ansible-runner has read it.
+func removeBefore(events string, counter int64) {
+	entries, _ := os.ReadDir(events)
+
+	for _, e := range entries {
+		number, _, _ := strings.Cut(e.Name(), "-")
+
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err == nil && n < counter && !strings.HasSuffix(e.Name(), "-partial.json") {
+			_ = os.Remove(filepath.Join(events, e.Name()))
+		}
 	}
 }
