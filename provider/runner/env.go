@@ -20,19 +20,20 @@ var passedEnv = []string{ //nolint:gochecknoglobals // A constant list.
 // ownEnv are the variables that are the provider's to set.
 var ownEnv = []string{ //nolint:gochecknoglobals // A constant list.
 	"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
-	"ANSIBLE_RETRY_FILES_ENABLED", "ANSIBLE_STDOUT_CALLBACK", "AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
-	"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
+	"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
+	"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
 }
 
 // ownPrefixes start the variables that take over an interpreter, or the
 // machinery of ansible-runner.
-var ownPrefixes = []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "GO", "BASH_FUNC_"} //nolint:gochecknoglobals // A constant list.
+var ownPrefixes = []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_"} //nolint:gochecknoglobals // A constant list.
 
 // ValidateEnv returns an error if an environment sets a variable that is the
-// provider's to set: PATH, HOME, TMPDIR, what takes over an interpreter (LD_*,
-// PYTHON*, GO*, BASH_ENV and the like), what ansible-runner talks to its plugin
-// with (AWX_*, RUNNER_*, ANSIBLE_STDOUT_CALLBACK), and what keeps runs apart
-// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR).
+// provider's to set: PATH, HOME, TMPDIR; what takes over an interpreter (LD_*,
+// PYTHON*, BASH_ENV and the like, GODEBUG and the like); what ansible-runner
+// talks to its plugin with (AWX_*, RUNNER_*, JOB_ID and the like); and what
+// keeps runs apart (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP,
+// ANSIBLE_HASH_BEHAVIOUR).
 func ValidateEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(env[name], 0) {

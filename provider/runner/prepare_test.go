@@ -409,6 +409,7 @@ func TestPrepareErrors(t *testing.T) {
 			err: cmpopts.AnyError,
 		},
 		"Preload":    {reason: "The dynamic linker is not the configuration's.", in: env("LD_PRELOAD"), err: cmpopts.AnyError},
+		"Google":     {reason: "What tools of clouds need is.", in: env("GOOGLE_APPLICATION_CREDENTIALS")},
 		"PythonPath": {reason: "Nor is the interpreter.", in: env("PYTHONPATH"), err: cmpopts.AnyError},
 		"Hash":       {reason: "Merged variables would replace the provider's own.", in: env("ANSIBLE_HASH_BEHAVIOUR"), err: cmpopts.AnyError},
 		"NoName":     {reason: "A variable needs a name.", in: env("A=B"), err: cmpopts.AnyError},
