@@ -104,7 +104,7 @@ func parse(line []byte) (event, bool) {
 
 // strange matches strings, to skip them, and the numbers that Python writes
 // and JSON does not have.
-var strange = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`) //nolint:gochecknoglobals // A constant pattern.
+var strange = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
 
 // finite replaces numbers that JSON does not have by null.
 func finite(line []byte) []byte {

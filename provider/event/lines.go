@@ -53,7 +53,7 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // Flush emits the line that the stream ended in.
 func (l *lines) Flush() {
-	if len(l.buf) > 0 && !(l.long && l.json()) {
+	if len(l.buf) > 0 && (!l.long || !l.json()) {
 		l.emit(l.buf)
 	}
 

@@ -204,7 +204,7 @@ func end(s string, n int) string {
 }
 
 // control matches what a terminal would act on.
-var control = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]`) //nolint:gochecknoglobals // A constant pattern.
+var control = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]`)
 
 // plain text without control characters other than tabs and line ends.
 func plain(s string) string {

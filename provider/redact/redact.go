@@ -197,7 +197,7 @@ func isWord(s string) bool {
 // assignment matches values in files of other formats: name=value as in
 // inventories and ansible.cfg, the password in a URL, and what follows it in a
 // .netrc.
-var assignment = regexp.MustCompile(`[\w.-]+\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"']+))` + //nolint:gochecknoglobals // A constant pattern.
+var assignment = regexp.MustCompile(`[\w.-]+\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"']+))` +
 	`|://[^/\s:@]*:([^@\s/]+)@|(?i:\bpassword\s+([^\s=]+))`)
 
 // secrets of a file.

@@ -9,6 +9,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// Booleans as Ansible reads and writes them.
+const (
+	yes = "True"
+	no  = "False"
+)
+
 // passedEnv are the variables that a run gets from the provider's own
 // environment: where the tools are, and how the network is reached.
 var passedEnv = []string{ //nolint:gochecknoglobals // A constant list.
@@ -59,9 +65,9 @@ func (r *Runner) environment(run Run, dir string) []string {
 	env := map[string]string{
 		"LANG":                               "C.UTF-8",
 		"ANSIBLE_NOCOLOR":                    "1",
-		"ANSIBLE_DEPRECATION_WARNINGS":       "False",
-		"ANSIBLE_LOCALHOST_WARNING":          "False",
-		"ANSIBLE_INVENTORY_UNPARSED_WARNING": "False",
+		"ANSIBLE_DEPRECATION_WARNINGS":       no,
+		"ANSIBLE_LOCALHOST_WARNING":          no,
+		"ANSIBLE_INVENTORY_UNPARSED_WARNING": no,
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
 		"GIT_TERMINAL_PROMPT":                "0",
 		"ANSIBLE_HOST_KEY_CHECKING":          hostKeyChecking(run, cfg),
@@ -124,10 +130,10 @@ func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig,
 // is asked for. ansible-runner would turn it off even then.
 func hostKeyChecking(run Run, cfg ansibleConfig) string {
 	if _, known := credential(run.Inputs, fileKnownHosts); known || cfg.checksHostKeys() {
-		return "True"
+		return yes
 	}
 
-	return "False"
+	return no
 }
 
 // sshArgs appends the file of known hosts to the arguments that the
@@ -144,7 +150,7 @@ func sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) stri
 
 	if _, known := credential(run.Inputs, fileKnownHosts); known {
 		file = filepath.Join(dir, projectDir, fileKnownHosts)
-	} else if env["ANSIBLE_HOST_KEY_CHECKING"] == "False" {
+	} else if env["ANSIBLE_HOST_KEY_CHECKING"] == no {
 		file = "/dev/null"
 	}
 

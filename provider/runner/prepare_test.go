@@ -2,6 +2,7 @@ package runner
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -369,9 +370,7 @@ func TestPrepareEnv(t *testing.T) {
 
 			want := map[string]string{}
 			for _, m := range []map[string]string{base, tc.want} {
-				for k, v := range m {
-					want[k] = v
-				}
+				maps.Copy(want, m)
 			}
 
 			if diff := cmp.Diff(want, got); diff != "" {

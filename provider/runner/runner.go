@@ -21,6 +21,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
+// killGrace is what the processes of a run get to end on their own.
+const killGrace = 5 * time.Second
+
 // A Runner carries runs out, any number at the same time. Use New.
 type Runner struct {
 	dir   string

@@ -123,7 +123,7 @@ func TestRunVariables(t *testing.T) {
 	// Everything that a JSON string may hold arrives as it is: all of the first
 	// planes but surrogates, and what PyYAML takes for line ends or rejects.
 	var all strings.Builder
-	for c := rune(0); c < 0x3000; c++ {
+	for c := range rune(0x3000) {
 		all.WriteRune(c)
 	}
 
@@ -297,7 +297,7 @@ func TestRunCheck(t *testing.T) {
 
 func TestRunFailures(t *testing.T) {
 	ssh := filepath.Join(t.TempDir(), "ssh")
-	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho no route >&2\nexit 255\n"), 0o700); err != nil { //nolint:gosec // It is executed.
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho no route >&2\nexit 255\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 
@@ -554,7 +554,7 @@ func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
 
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile)) //nolint:gosec // It is this binary.
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile))
 	if err := provider.Start(); err != nil {
 		t.Fatal(err)
 	}

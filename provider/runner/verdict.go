@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -117,6 +116,3 @@ func suffix(s string) string {
 
 	return ": " + s
 }
-
-// killGrace is what the processes of a run get to end on their own.
-const killGrace = 5 * time.Second

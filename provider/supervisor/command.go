@@ -78,7 +78,7 @@ func (c Command) build(ctx context.Context, lifeline *os.File) *exec.Cmd {
 	args := append([]string{}, c.Self[1:]...)
 	args = append(args, "--grace="+c.Grace.String(), "--")
 
-	cmd := exec.CommandContext(ctx, c.Self[0], append(args, c.Argv...)...) //nolint:gosec // To run commands is its purpose.
+	cmd := exec.CommandContext(ctx, c.Self[0], append(args, c.Argv...)...)
 	cmd.Env = c.Env
 	cmd.Dir = c.Dir
 	cmd.Stdout = c.Stdout

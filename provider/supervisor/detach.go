@@ -6,8 +6,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Detached returns an argv that becomes the given one after it has left its
@@ -28,7 +29,7 @@ func detach(argv []string) int {
 		return fail(exitFailure, err)
 	}
 
-	err = syscall.Exec(path, argv, os.Environ()) //nolint:gosec // To run commands is its purpose.
+	err = syscall.Exec(path, argv, os.Environ())
 
 	return fail(exitNotFound, errors.Wrapf(err, "cannot start %q", path))
 }
@@ -45,7 +46,7 @@ func leaveTerminal() error {
 
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return nil //nolint:nilerr // There is no terminal to leave.
+		return nil
 	}
 
 	defer tty.Close() //nolint:errcheck // Nothing was written to it.

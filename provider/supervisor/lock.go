@@ -5,8 +5,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // ErrLocked is returned for a lock that somebody else holds.
@@ -20,7 +21,7 @@ const lockPoll = 50 * time.Millisecond
 // the file is closed in this process and in the supervisors that it was passed
 // to, however they end. The error is ErrLocked if it is held already.
 func Lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // The path is the caller's.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open the lock file")
 	}

@@ -25,7 +25,7 @@ func (r *reaper) reap() bool {
 		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
 
 		switch {
-		case err == syscall.EINTR: //nolint:errorlint // Wait4 returns bare errors.
+		case err == syscall.EINTR:
 		case err != nil:
 			return false
 		case pid == 0:
