@@ -74,6 +74,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
 		Resources: map[string]map[string]any{},
 	}
+	o.Reported = report.Reported(o.XR)
 
 	for name, r := range req.GetObserved().GetResources() {
 		o.Resources[name] = r.GetResource().AsMap()

@@ -72,6 +72,15 @@ const failedStatus = `
               - {host: web2, message: unreachable}
 `
 
+const retriedStatus = `
+        status:
+          conditions:
+          - {type: Ready, status: "False", reason: RunFailed, observedGeneration: 3}
+          - {type: Synced, status: "True", reason: ReconcileSuccess, observedGeneration: 3}
+          atProvider:
+            lastRun: {phase: Running, trigger: Retry}
+`
+
 const inputDatabase = `
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
@@ -355,6 +364,24 @@ observed:
       status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable"}]}
   resources:
     database:` + observedRun + failedStatus,
+			want: `
+desired:
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"FailedAndRetried": {
+			reason: "While a failed run is tried again it is still known why it failed.",
+			req: `
+input: ` + inputDatabase + `
+observed:
+  composite:` + xrApp + `
+      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable"}]}
+  resources:
+    database:` + observedRun + retriedStatus,
 			want: `
 desired:
   resources:

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -8,9 +9,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
+// waitingFor starts the messages of runs that wait.
+const waitingFor = "waiting for "
+
+// maxFailures of a run are shown.
+const maxFailures = 3
+
 // describe an AnsibleRun that is observed and rendered. There are no times and
-// no counters in the messages: they say the same until something happens.
-func describe(observed, rendered map[string]any) (Reason, []string) {
+// no counters in the messages: they say the same until something happens. While
+// a failed run is tried again it is said to have failed, as it was reported.
+func describe(observed, rendered map[string]any, reported []string) (Reason, []string) {
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
@@ -35,7 +43,11 @@ func describe(observed, rendered map[string]any) (Reason, []string) {
 	case synced == conditionFalse:
 		return ReconcileError, []string{line(message)}
 	case phase != "" && !phase.Finished() && text(run, "trigger") == string(common.TriggerRetry):
-		return Running, []string{"is running again, after it failed"}
+		if len(reported) > 0 {
+			return RunFailed, reported
+		}
+
+		return RunFailed, []string{"failed, and is running again"}
 	}
 
 	return Running, []string{"is running"}
@@ -47,7 +59,12 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 
 	messages := make([]string, 0, len(list))
 
-	for _, f := range list {
+	for i, f := range list {
+		if i == maxFailures {
+			messages = append(messages, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+
 		failure, _ := f.(map[string]any)
 
 		s := "failed"

@@ -32,6 +32,23 @@ type Observed struct {
 	XR map[string]any
 	// Resources that the XR is composed of, by composition resource name.
 	Resources map[string]map[string]any
+	// Reported is what was said of the runs before: a line each, which starts
+	// with the name of the run and a colon.
+	Reported string
+}
+
+// reported returns what was said of the failure of a run before.
+func (o Observed) reported(name string) []string {
+	var messages []string
+
+	for l := range strings.Lines(o.Reported) {
+		m, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), name+": ")
+		if ok && !strings.HasPrefix(m, "is ") && !strings.HasPrefix(m, waitingFor) {
+			messages = append(messages, m)
+		}
+	}
+
+	return messages
 }
 
 // isAnsibleRun is true for AnsibleRuns of either group.

@@ -95,7 +95,7 @@ func (r *rendering) render(ctx context.Context, run *run) Run {
 	}
 
 	out.Desired = object
-	out.Reason, out.Messages = describe(r.observed.Resources[run.resource], object)
+	out.Reason, out.Messages = describe(r.observed.Resources[run.resource], object, r.observed.reported(run.name))
 
 	return out
 }
@@ -195,7 +195,7 @@ func (r *rendering) moved(run *run, object map[string]any) []expression.Problem 
 // wait with a run for others.
 func (r *rendering) wait(out Run, names []string) Run {
 	out.Reason = DependencyNotReady
-	out.Messages = []string{"waiting for " + strings.Join(names, ", ")}
+	out.Messages = []string{waitingFor + strings.Join(names, ", ")}
 
 	return r.keep(out)
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,8 +33,6 @@ const (
 const (
 	maxMessage = 4 << 10
 	maxEvent   = 1 << 10
-	// maxMessages of one run.
-	maxMessages = 3
 )
 
 // A condition of the XR.
@@ -131,12 +128,7 @@ func summarize(result render.Result) condition {
 func describe(r render.Run) []string {
 	lines := make([]string, 0, len(r.Messages))
 
-	for i, m := range r.Messages {
-		if i == maxMessages {
-			lines = append(lines, fmt.Sprintf("%s: and %d more", r.Name, len(r.Messages)-i))
-			break
-		}
-
+	for _, m := range r.Messages {
 		lines = append(lines, r.Name+": "+m)
 	}
 
@@ -173,6 +165,11 @@ func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 	}
 
 	rsp.Results = append(rsp.Results, result)
+}
+
+// Reported returns the message of the condition that the XR has.
+func Reported(xr map[string]any) string {
+	return reported(xr).message
 }
 
 // reported returns the condition that the XR has.
