@@ -506,8 +506,7 @@ desired:
       resource:
         apiVersion: ansible.m.crossplane.io/v1alpha1
         kind: AnsibleRun
-        metadata:
-          annotations: {ansible.fn.crossplane.io/depends-on: database}
+        metadata: {}
         spec:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider:
@@ -549,6 +548,45 @@ desired:
           forProvider: {role: acme.app.server}
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"LeavingOptional": {
+			reason: "What a run can do without stays only until that run is applied without it.",
+			req: `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: acme.app.server}
+  runs:
+  - {name: app, vars: {x: "${runs.?database.outputs.endpoint.orValue(\"none\")}"}}
+  - {name: database, when: false}
+observed:
+  composite:` + xrApp + `
+  resources:
+    database:` + observedRun + readyStatus + `
+    app:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {annotations: {ansible.fn.crossplane.io/depends-on: database}}
+`,
+			want: `
+desired:
+  resources:
+    database:` + appliedDatabase + `
+    app:
+      ready: READY_FALSE
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider:
+            role: acme.app.server
+            unsafeVars: {x: none}
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Updating, message: "app: is being updated\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"Moved": {

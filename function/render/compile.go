@@ -33,8 +33,6 @@ type run struct {
 	// needs are the runs that this one depends on: true when it cannot be there
 	// without the other one.
 	needs map[string]bool
-	// dependsOn are the composition resource names of the same, sorted.
-	dependsOn []string
 }
 
 // Compile an input as read by package input, for XRs that are namespaced or

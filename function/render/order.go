@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// order runs such that each comes after those that it needs, and note on each
-// which these are. The errors are runs that need themselves.
+// order runs such that each comes after those that it needs. The errors are runs
+// that need themselves.
 func order(runs []*run) ([]*run, field.ErrorList) {
 	byName := map[string]*run{}
 	for _, r := range runs {
@@ -41,10 +41,7 @@ func order(runs []*run) ([]*run, field.ErrorList) {
 
 		for _, name := range slices.Sorted(maps.Keys(r.needs)) {
 			visit(byName[name])
-			r.dependsOn = append(r.dependsOn, byName[name].resource)
 		}
-
-		slices.Sort(r.dependsOn)
 
 		trail = trail[:len(trail)-1]
 		done[r.name] = true

@@ -166,9 +166,25 @@ func (r *rendering) object(ctx context.Context, run *run) (map[string]any, []exp
 		}
 	}
 
-	object := run.object.with(vars, unsafeVars, run.dependsOn)
+	object := run.object.with(vars, unsafeVars, r.dependsOn(run))
 
 	return object, append(problems, r.moved(run, object)...)
+}
+
+// dependsOn returns the composition resource names of the runs that this one is
+// rendered after: those that it can do without only while they are wanted.
+func (r *rendering) dependsOn(run *run) []string {
+	var resources []string
+
+	for name := range run.needs {
+		if r.runs[name].Reason != Skipped {
+			resources = append(resources, r.runs[name].Resource)
+		}
+	}
+
+	slices.Sort(resources)
+
+	return resources
 }
 
 // moved reports a run that is to be somewhere else than it is: core would apply

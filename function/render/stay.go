@@ -97,9 +97,20 @@ func (r *rendering) dependents(resource string) []string {
 	return names
 }
 
-// needs is true when one run of the Composition, by resource name, depends on
-// another.
+// needs is true when one run of the Composition, by resource name, cannot be
+// without another.
 func (r *rendering) needs(resource, on string) bool {
-	i := slices.IndexFunc(r.composition.runs, func(run *run) bool { return run.resource == resource })
-	return i >= 0 && slices.Contains(r.composition.runs[i].dependsOn, on)
+	for _, run := range r.composition.runs {
+		if run.resource != resource {
+			continue
+		}
+
+		for name, needed := range run.needs {
+			if needed && r.runs[name].Resource == on {
+				return true
+			}
+		}
+	}
+
+	return false
 }
