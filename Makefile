@@ -47,7 +47,7 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/...
 
 test-e2e: build $(CONTROL_PLANE) $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
-	go test ./test/e2e/... -count=1 -timeout=40m -v; status=$$?; \
+	go test ./test/e2e/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
 test: test-unit lint test-e2e ## Run all tests and checks

@@ -9,7 +9,7 @@ import (
 )
 
 // version is stamped by the build.
-var version = "dev" //nolint:gochecknoglobals // The linker sets it.
+var version = "dev"
 
 // cli is the command line.
 type cli struct {

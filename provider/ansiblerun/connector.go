@@ -54,22 +54,27 @@ func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed
 
 	// What a deleted object refers to may be gone already. It is not needed
 	// before a run is to be started.
-	if meta.WasDeleted(run) {
-		return e, nil
+	if !meta.WasDeleted(run) {
+		e.inputs, e.err = c.read(ctx, run)
 	}
 
-	if e.err = c.tracker.Track(ctx, run); e.err != nil {
-		return e, nil
+	return e, nil
+}
+
+// read the inputs, and note that the configuration is in use.
+func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
+	if err := c.tracker.Track(ctx, run); err != nil {
+		return inputs.Inputs{}, err
 	}
 
-	e.inputs, e.err = c.resolver.Resolve(ctx, run)
-	if e.err != nil {
-		return e, nil
+	in, err := c.resolver.Resolve(ctx, run)
+	if err != nil {
+		return inputs.Inputs{}, err
 	}
 
 	// Requirements that nothing can be installed from are better reported now
 	// than by a run.
-	_, e.err = content.NewRequest(e.inputs)
+	_, err = content.NewRequest(in)
 
-	return e, nil
+	return in, err
 }

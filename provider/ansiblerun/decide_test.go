@@ -22,7 +22,7 @@ const (
 )
 
 // Times of the tests: a run ended at t0.
-var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) //nolint:gochecknoglobals // A constant, but for the language.
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func at(after time.Duration) *metav1.Time {
 	return &metav1.Time{Time: t0.Add(after)}

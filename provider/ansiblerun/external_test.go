@@ -23,7 +23,7 @@ import (
 )
 
 // Key of the tests.
-var key = []byte("0123456789abcdef0123456789abcdef") //nolint:gochecknoglobals // A constant, but for the language.
+var key = []byte("0123456789abcdef0123456789abcdef")
 
 var errBoom = errors.New("boom")
 

@@ -20,7 +20,7 @@ func TestKey(t *testing.T) {
 
 	holds := func(key []byte) test.ObjectFn {
 		return func(o client.Object) error {
-			o.(*corev1.Secret).Data = map[string][]byte{"key": key} //nolint:forcetypeassert // It is a Secret.
+			o.(*corev1.Secret).Data = map[string][]byte{"key": key}
 
 			return nil
 		}

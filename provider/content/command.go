@@ -23,7 +23,7 @@ type Command func(ctx context.Context, argv, env []string, dir string, out io.Wr
 // has no terminal to ask questions on, and kills its process group when the
 // context is done.
 func Exec(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // Running a command is what this is for.
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = env
 	cmd.Dir = dir
 	cmd.Stdout = out

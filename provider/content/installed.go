@@ -28,7 +28,7 @@ type manifest struct {
 func readManifest(dir string) (manifest, error) {
 	m := manifest{}
 
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile)) //nolint:gosec // The path is the store's own.
+	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
 		return m, errors.Wrap(err, "cannot read the manifest of a content set")
 	}
@@ -117,7 +117,7 @@ func installedRoles(path string) ([]common.ContentItem, error) {
 
 // read and decode a file; false when there is none.
 func read(file string, decode func([]byte) error) (bool, error) {
-	text, err := os.ReadFile(file) //nolint:gosec // The path is the store's own.
+	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

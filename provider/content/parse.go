@@ -226,10 +226,8 @@ func parseRoleLine(n *yaml.Node, path *field.Path) (Role, error) {
 		return Role{}, errors.Errorf("%s must be src[,version[,name]]", path)
 	}
 
-	for _, p := range parts {
-		if isOption(p) {
-			return Role{}, errors.Errorf("%s must not start with a dash", path)
-		}
+	if slices.ContainsFunc(parts, isOption) {
+		return Role{}, errors.Errorf("%s must not start with a dash", path)
 	}
 
 	parts = append(parts, "", "")

@@ -1,3 +1,5 @@
+// Package content installs what runs require: requirements become a content set,
+// which is named by its digest and installed once by ansible-galaxy.
 package content
 
 import (

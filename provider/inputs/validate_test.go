@@ -37,8 +37,11 @@ func TestValidate(t *testing.T) {
 			in: Inputs{
 				Parameters: common.AnsibleRunParameters{Roles: roles},
 				Roles: []common.Role{
-					{Name: "a.b.c"}, {Name: "a.b.sub.c"}, {Name: "geerling-guy.node-exporter", Version: "1.0"},
-					{Name: "web", Src: "https://git.example.org/web.git"}, {Name: "required"},
+					{Name: "a.b.c"},
+					{Name: "a.b.sub.c"},
+					{Name: "geerling-guy.node-exporter", Version: "1.0"},
+					{Name: "web", Src: "https://git.example.org/web.git"},
+					{Name: "required"},
 				},
 			},
 		},

@@ -52,7 +52,7 @@ func TestExecute(t *testing.T) {
 
 	cases := map[string]struct {
 		reason    string
-		ctx       context.Context //nolint:containedctx // One per case.
+		ctx       context.Context
 		inputs    inputs.Inputs
 		installer installerFn
 		runner    runnerFn

@@ -104,13 +104,15 @@ func (c *cluster) Apply(t *testing.T, manifests string, data any) []Object {
 	out := make([]Object, len(us))
 	for i, u := range us {
 		out[i] = objectOf(u)
+		fresh := c.kube.Get(t.Context(), client.ObjectKeyFromObject(u), out[i].unstructured()) != nil
 		if err := c.apply(t.Context(), u); err != nil {
 			t.Fatalf("cannot apply %s: %s", out[i], err)
 		}
-		switch u.GetKind() {
-		case "CompositeResourceDefinition", "CustomResourceDefinition":
+		switch {
+		case slices.Contains([]string{"CompositeResourceDefinition", "CustomResourceDefinition"}, u.GetKind()):
 			c.WaitFor(t, out[i], Condition("Established", "True"))
-		case "Composition":
+		case u.GetKind() == "Composition" || !fresh:
+			// It stays, or it is to go when whoever made it is done.
 		default:
 			t.Cleanup(func() { c.cleanUp(t, out[i]) })
 		}

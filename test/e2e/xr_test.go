@@ -101,7 +101,7 @@ spec:
 	if got := field(u, "spec.forProvider.unsafeVars.size"); got != int64(42) {
 		t.Errorf("A number should stay one: want 42, got %v (%T)", got, got)
 	}
-	if got := field(u, "spec.forProvider.vars"); len(got.(map[string]any)) != 1 { //nolint:forcetypeassert // It panics, and that is a failure.
+	if got := field(u, "spec.forProvider.vars"); len(got.(map[string]any)) != 1 {
 		t.Errorf("Only literal variables should be in vars, got %v", got)
 	}
 
