@@ -276,10 +276,8 @@ func failure(s situation) error {
 	msg := &strings.Builder{}
 	fmt.Fprintf(msg, "%s run %s", last.State, verb(last.Result))
 
-	if r := s.Recorded.LastRun; r != nil && r.ID == last.ID {
-		if why := why(*r); why != "" {
-			fmt.Fprintf(msg, ": %s", why)
-		}
+	if why := why(s.Recorded); why != "" {
+		fmt.Fprintf(msg, ": %s", why)
 	}
 
 	switch {
@@ -306,22 +304,6 @@ func verb(p common.RunPhase) string {
 	return "failed"
 }
 
-// why a run failed, in Ansible's words where there are any.
-func why(r common.Run) string {
-	if len(r.Failures) == 0 {
-		return r.Message
-	}
-
-	f := r.Failures[0]
-
-	msg := fmt.Sprintf("task %q on host %q: %s", f.Task, f.Host, f.Message)
-	if n := len(r.Failures) - 1; n > 0 {
-		msg += fmt.Sprintf(" (and %d more)", n)
-	}
-
-	return msg
-}
-
 // ready is the Ready condition that the situation calls for, given the one on
 // the object. It is True exactly when the inputs are those last applied and the
 // last apply did not fail.
@@ -330,7 +312,7 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 
 	switch {
 	case failed(last) && last.InputsDigest == s.Digest && last.State == common.StatePresent:
-		return common.RunFailed().WithMessage(whyNotReady(s))
+		return common.RunFailed().WithMessage(why(s.Recorded))
 	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && !failed(last):
 		if last != nil && last.Result == "" && now.Type == xpv2.TypeReady {
 			return now
@@ -348,13 +330,14 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 	return common.InputsChanged()
 }
 
-func whyNotReady(s situation) string {
-	r := s.Recorded.LastRun
-	if r == nil || r.ID != s.Recorded.LastApply.ID {
+// why the last apply failed, in Ansible's words where there are any; empty when
+// a later run has taken its place.
+func why(o common.AnsibleRunObservation) string {
+	if o.LastRun == nil || o.LastRun.ID != o.LastApply.ID {
 		return ""
 	}
 
-	return why(*r)
+	return o.LastRun.Message
 }
 
 // rebaselined is the observation for digests as they are computed now. When

@@ -61,7 +61,7 @@ func applied(digest string) option {
 func lastFailed(state common.RunState, digest string, attempts int64, result common.RunPhase) option {
 	return func(s *situation) {
 		s.Recorded.LastApply = &common.Apply{ID: "2", State: state, InputsDigest: digest, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(2 * time.Minute)}
-		s.Recorded.LastRun = &common.Run{ID: "2", Phase: result, State: state, Failures: []common.Failure{{Task: "Install", Host: "db1", Message: "no space"}}}
+		s.Recorded.LastRun = &common.Run{ID: "2", Phase: result, State: state, Message: `task "Install" failed on host "db1": no space`}
 	}
 }
 
@@ -97,11 +97,11 @@ func starts(state common.RunState, t common.RunTrigger, attempt int64) *start {
 	return &start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}
 }
 
-const retryMessage = `present run failed: task "Install" on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`
+const retryMessage = `present run failed: task "Install" failed on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`
 
 func TestDecide(t *testing.T) {
 	present, absent := common.StatePresent, common.StateAbsent
-	exhaustedMessage := `present run failed: task "Install" on host "db1": no space; gave up after attempt 2 of 2: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at`
+	exhaustedMessage := `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at`
 
 	cases := map[string]struct {
 		reason string
@@ -314,7 +314,7 @@ func TestDecide(t *testing.T) {
 			want: decision{
 				Exists:  true,
 				Until:   t0.Add(2 * time.Minute),
-				Failure: errors.New(`absent run failed: task "Install" on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`),
+				Failure: errors.New(`absent run failed: task "Install" failed on host "db1": no space; attempt 2 follows at 2026-01-02T03:06:05Z`),
 			},
 		},
 		"DeletingFailedDue": {
@@ -405,7 +405,7 @@ func TestReady(t *testing.T) {
 			reason: "A failed apply is not ready, and says why.",
 			s:      given(applied(digestA), lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed)),
 			was:    was,
-			want:   common.RunFailed().WithMessage(`task "Install" on host "db1": no space`),
+			want:   common.RunFailed().WithMessage(`task "Install" failed on host "db1": no space`),
 		},
 		"FailedReverted": {
 			reason: "Going back to inputs that were applied before other inputs failed is not ready until they were applied again.",

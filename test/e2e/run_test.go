@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,6 +143,7 @@ spec:
 	for _, o := range objs[1:] {
 		cp.WaitFor(t, o, Condition("Ready", "True"))
 	}
+	since := condition(cp.Get(t, objs[1]), "Ready")["lastTransitionTime"]
 
 	// By the time that the one has been polled twice, the other one would have.
 	cp.WaitFor(t, objs[1], Field("status.atProvider.lastRun.trigger", "Drift"), Condition("Ready", "True"))
@@ -152,6 +152,9 @@ spec:
 	})
 	if got := readFile(t, filepath.Join(d.Directory, "RunOnChange")); got != "run\n" {
 		t.Errorf("RunOnChange should not run at a poll: got %q", got)
+	}
+	if now := condition(cp.Get(t, objs[1]), "Ready")["lastTransitionTime"]; now != since {
+		t.Errorf("Ready should not change at periodic runs: it was so since %v, and is since %v", since, now)
 	}
 
 	// It runs when it is told to.
@@ -364,71 +367,4 @@ spec:
 	}
 	// The absent run would nap, too.
 	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, "run", "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
-}
-
-// TestProviderKilled kills the provider in the middle of a run, an async task of
-// the play included.
-func TestProviderKilled(t *testing.T) {
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: fmt.Sprintf("91%d", time.Now().UnixNano()%1e6)}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    vars: {directory: "[[.Directory]]"}
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
-        - name: Note the run
-          ansible.builtin.shell: echo run >> {{ directory | quote }}/ledger
-        - name: Leave something behind
-          ansible.builtin.command: sleep [[.Marker]]
-          async: 999999
-          poll: 0
-          when: not go.stat.exists
-          vars: {go: {stat: {exists: "{{ (directory ~ '/go') is exists }}"}}}
-        - name: Wait to be let go
-          ansible.builtin.wait_for: {path: "{{ directory }}/go", timeout: 300}
-`, d)
-	run := objs[1]
-
-	cp.WaitFor(t, run, Field("status.atProvider.lastRun.phase", "Running"))
-	eventually(t, "the play to have started all of its processes", func() bool {
-		return len(commands(t, d.Marker)) > 0 && exists(filepath.Join(d.Directory, "ledger"))
-	})
-
-	first := fmt.Sprint(field(cp.Get(t, run), "status.atProvider.lastRun.id"))
-	cp.Provider.Kill(t)
-
-	eventually(t, "all processes of the run to be gone", func() bool {
-		return len(commands(t, d.Marker)) == 0 && len(commands(t, first)) == 0
-	})
-
-	touch(t, filepath.Join(d.Directory, "go"))
-	cp.Provider.Start(t)
-
-	cp.WaitFor(t, run, Field("status.atProvider.lastRun.id", first), Field("status.atProvider.lastRun.phase", "Interrupted"),
-		Field("status.atProvider.lastApply.result", "Interrupted"), Condition("Ready", "False"))
-	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
-		Field("status.atProvider.lastRun.trigger", "Retry"), Field("status.atProvider.lastApply.attempts", 2))
-
-	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\nrun\n" {
-		t.Errorf("The play should have been run twice, got %q", got)
-	}
-
-	left, err := os.ReadDir(filepath.Join(cp.stack.StateDir(), "runs"))
-	if err != nil {
-		t.Fatalf("cannot list the private data directories: %s", err)
-	}
-	if len(left) > 0 {
-		t.Errorf("No private data directory should be left, got %v", left)
-	}
 }
