@@ -11,7 +11,13 @@ show() { printf '$ %s\n' "$*"; "$@"; }
 
 # follow objects, and say what is new in the columns that are shown.
 follow() {
-  kubectl get --namespace demo "$@" --watch --no-headers > >(awk '!/<none> *<none>$/ && $0 != last { print; last = $0; fflush() }') &
+  kubectl get --namespace demo "$@" --watch --no-headers > >(
+    last=
+    while IFS= read -r line; do
+      [[ $line == "$last" || $line =~ \<none\>\ *\<none\>\ *$ ]] || printf '  %s  %s\n' "$(date +%T)" "$line"
+      last=$line
+    done
+  ) &
   followers+=($!)
 }
 followers=()
