@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
 // A Command runs a program to its end, with nothing on its standard input and
@@ -41,10 +43,10 @@ func Exec(ctx context.Context, argv, env []string, dir string, out io.Writer) er
 }
 
 // Version of the tools, such as "core 2.19.14", as ansible-galaxy says.
-func Version(ctx context.Context, run Command, environ []string) (string, error) {
+func Version(ctx context.Context, run Command, own []string) (string, error) {
 	out := &tail{max: 4096}
 
-	if err := run(ctx, []string{"ansible-galaxy", "--version"}, list(allowed(environ)), ".", out); err != nil {
+	if err := run(ctx, []string{"ansible-galaxy", "--version"}, environ.List(environ.Passed(own)), ".", out); err != nil {
 		return "", errors.Wrap(err, "cannot ask ansible-galaxy for its version")
 	}
 

@@ -3,40 +3,18 @@ package content
 import (
 	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
-
-// allowed is what ansible-galaxy and git get of the provider's own environment:
-// where programs are, how to reach the network, and which language to speak.
-// The rest is none of their business.
-func allowed(environ []string) map[string]string {
-	names := []string{
-		"PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
-		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-	}
-
-	// Ansible refuses to work where the encoding is not UTF-8.
-	env := map[string]string{"LANG": "C.UTF-8"}
-
-	for _, kv := range environ {
-		if name, value, ok := strings.Cut(kv, "="); ok && slices.Contains(names, name) {
-			env[name] = value
-		}
-	}
-
-	return env
-}
 
 // environment of ansible-galaxy in a workspace: what is allowed of the
 // provider's, what the configuration sets, and what keeps the installation
 // where it belongs and without questions. What comes later wins.
-func environment(environ []string, config map[string]string, credentials []inputs.File, w *workspace) []string {
-	env := allowed(environ)
+func environment(own []string, config map[string]string, credentials []inputs.File, w *workspace) []string {
+	env := environ.Passed(own)
 	env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
 
 	maps.Copy(env, config)
@@ -65,17 +43,7 @@ func environment(environ []string, config map[string]string, credentials []input
 		}
 	}
 
-	return list(env)
-}
-
-// list of name=value, sorted.
-func list(env map[string]string) []string {
-	l := make([]string, 0, len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		l = append(l, name+"="+env[name])
-	}
-
-	return l
+	return environ.List(env)
 }
 
 // credentialHelper makes git, and no other process, use a file of credentials,

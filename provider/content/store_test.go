@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -485,7 +486,7 @@ func TestGitCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	env := append(list(credentialHelper(nil, file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
+	env := append(environ.List(credentialHelper(nil, file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
 	out := &bytes.Buffer{}
 
 	if err := Exec(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {

@@ -11,10 +11,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
 // ProviderVariable is the provider's own variable.
 const ProviderVariable = "ansible_provider_meta"
+
+// PlaybookFile is the playbook of a run in the working directory, beside the
+// credentials.
+const PlaybookFile = "playbook.yml"
 
 // Validate reports what the API server could not check, and what it would have
 // rejected had it been asked: a manifest may come from a file. Each error names
@@ -27,14 +32,20 @@ func (in Inputs) Validate() error {
 	run = append(run, validatePlaybooks(&in.Parameters, path)...)
 	run = append(run, validateVars(&in.Parameters, path)...)
 
-	config := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
-	config = append(config, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
-
 	if err := run.ToAggregate(); err != nil {
 		return err
 	}
 
-	return errors.Wrap(config.ToAggregate(), in.Config)
+	return in.ValidateConfig()
+}
+
+// ValidateConfig reports what of the configuration must not become the name of
+// a file or an environment variable.
+func (in Inputs) ValidateConfig() error {
+	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
+	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
+
+	return errors.Wrap(errs.ToAggregate(), in.Config)
 }
 
 func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
@@ -180,21 +191,25 @@ func validateCredentials(files []File, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateFilename keeps credentials away from names that ansible-runner,
-// Ansible or the shell give a meaning to.
+// validateFilename keeps credentials away from names that the runner,
+// ansible-runner, Ansible or the shell give a meaning to.
 func validateFilename(name string) error {
 	dotfiles := []string{
-		".boto", ".dockerconfigjson", ".git-credentials", ".kubeconfig", ".my.cnf", ".netrc", ".pgpass",
-		".vault-pass", ".vault-password", ".vault_pass", ".vault_password", ".vault_password_file",
+		".aws", ".boto", ".docker", ".dockerconfigjson", ".git-credentials", ".gitconfig", ".htpasswd", ".kubeconfig",
+		".my.cnf", ".netrc", ".pgpass", ".vault", ".vault-pass", ".vault-pass.txt", ".vault-password",
+		".vault-password.txt", ".vault_pass", ".vault_pass.txt", ".vault_password", ".vault_password.txt", ".vault_password_file",
 	}
 	reserved := []string{
-		"args", "artifacts", "collections", "env", "group_vars", "host_vars", "inventory", "library",
-		"module_utils", "profiling_data", "project", "roles",
+		PlaybookFile, "args", "artifacts", "cmdline", "collections", "daemon.log", "env", "envvars", "extravars",
+		"fact_cache", "group_vars", "host_vars", "inventory", "library", "module_utils", "passwords", "pid",
+		"profiling_data", "project", "roles", "settings", "ssh_key",
 	}
 
 	switch {
 	case name == "" || strings.ContainsAny(name, "/\\\x00\n"):
 		return errors.New("must be the name of a file, without a path")
+	case strings.HasPrefix(name, "-"):
+		return errors.New("must not start with a dash")
 	case strings.HasPrefix(name, ".") && !slices.Contains(dotfiles, name):
 		return errors.Errorf("must not start with a dot, except for %s", strings.Join(dotfiles, ", "))
 	case slices.Contains(reserved, name), strings.HasSuffix(name, "_plugins"):
@@ -208,12 +223,8 @@ func validateEnv(env map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
 	for _, name := range sortedKeys(env) {
-		if !isIdentifier(name) {
-			errs = append(errs, field.Invalid(path, name, "must be the name of an environment variable"))
-		}
-
-		if strings.Contains(env[name], "\x00") {
-			errs = append(errs, field.Invalid(path.Key(name), "", "must not contain NUL"))
+		if err := environ.Validate(name, env[name]); err != nil {
+			errs = append(errs, field.Invalid(path, name, err.Error()))
 		}
 	}
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
 // Booleans as Ansible reads and writes them.
@@ -15,55 +15,13 @@ const (
 	no  = "False"
 )
 
-// passedEnv are the variables that a run gets from the provider's own
-// environment: where the tools are, and how the network is reached.
-var passedEnv = []string{ //nolint:gochecknoglobals // A constant list.
-	"PATH", "TZ",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-}
-
-// ownEnv are the variables that are the provider's to set.
-var ownEnv = []string{ //nolint:gochecknoglobals // A constant list.
-	"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
-	"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
-	"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
-}
-
-// ownPrefixes start the variables that take over an interpreter, or the
-// machinery of ansible-runner.
-var ownPrefixes = []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_"} //nolint:gochecknoglobals // A constant list.
-
-// ValidateEnv returns an error if an environment sets a variable that is the
-// provider's to set: PATH, HOME, TMPDIR; what takes over an interpreter (LD_*,
-// PYTHON*, BASH_ENV and the like, GODEBUG and the like); what ansible-runner
-// talks to its plugin with (AWX_*, RUNNER_*, JOB_ID and the like); and what
-// keeps runs apart (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP,
-// ANSIBLE_HASH_BEHAVIOUR).
-func ValidateEnv(env map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(env[name], 0) {
-			return errors.Errorf("spec.vars: %q is no environment variable", name)
-		}
-
-		own := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		if slices.Contains(ownEnv, name) || slices.ContainsFunc(ownPrefixes, own) {
-			return errors.Errorf("spec.vars: %s is set by the provider", name)
-		}
-	}
-
-	return nil
-}
-
-// environment of the run, sorted. Nothing of the provider's own is in it that
-// is not listed above.
+// environment of the run, sorted.
 func (r *Runner) environment(run Run, dir string) []string {
 	data, configured := credential(run.Inputs, fileConfig)
 	cfg := parseConfig(data)
 
 	// Defaults, which the configuration may override.
 	env := map[string]string{
-		"LANG":                               "C.UTF-8",
 		"ANSIBLE_NOCOLOR":                    "1",
 		"ANSIBLE_DEPRECATION_WARNINGS":       no,
 		"ANSIBLE_LOCALHOST_WARNING":          no,
@@ -73,12 +31,7 @@ func (r *Runner) environment(run Run, dir string) []string {
 		"ANSIBLE_HOST_KEY_CHECKING":          hostKeyChecking(run, cfg),
 	}
 
-	for _, name := range passedEnv {
-		if v, ok := r.env[name]; ok {
-			env[name] = v
-		}
-	}
-
+	maps.Copy(env, environ.Passed(r.environ))
 	maps.Copy(env, run.Inputs.Env)
 	r.contentPaths(env, run, cfg, dir)
 
@@ -93,12 +46,7 @@ func (r *Runner) environment(run Run, dir string) []string {
 		env["ANSIBLE_CONFIG"] = filepath.Join(dir, projectDir, fileConfig)
 	}
 
-	list := make([]string, 0, len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, name+"="+env[name])
-	}
-
-	return list
+	return environ.List(env)
 }
 
 // contentPaths sets where roles and collections are found: in the content set,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
@@ -21,7 +22,7 @@ const (
 	tempDir      = "tmp"
 	// controlDir holds sockets, whose paths must be short.
 	controlDir   = "cp"
-	playbookFile = "playbook.yml"
+	playbookFile = inputs.PlaybookFile
 
 	modeFile       fs.FileMode = 0o600
 	modeExecutable fs.FileMode = 0o700
@@ -61,16 +62,11 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 	dir := filepath.Join(r.dir, run.ID)
 	in := run.Inputs
 
-	if err := ValidateEnv(in.Env); err != nil {
+	if err := in.ValidateConfig(); err != nil {
 		return Plan{}, err
 	}
 
 	text, err := playbook(in)
-	if err != nil {
-		return Plan{}, err
-	}
-
-	secret, err := credentials(in)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -91,7 +87,7 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 		// ansible-runner takes a file of this name as the command to run.
 		{Path: "args", Data: []byte(commandLine(r.playArgv(run, dir, inv, vars))), Mode: modeFile},
 	}
-	files = append(files, secret...)
+	files = append(files, credentials(in)...)
 	files = append(files, inv...)
 	files = append(files, vars...)
 

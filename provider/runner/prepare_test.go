@@ -22,9 +22,7 @@ import (
 func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, ansibleRunner: "/bin/ansible-runner", ansiblePlaybook: "/bin/ansible-playbook",
-		env: map[string]string{
-			"PATH": "/bin", "HTTPS_PROXY": "http://proxy", "HOME": "/root", "TOKEN": "secret", "ANSIBLE_ROLES_PATH": "/mine",
-		},
+		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "ANSIBLE_ROLES_PATH=/mine"},
 	}
 }
 

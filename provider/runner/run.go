@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -65,6 +66,18 @@ const (
 	// ReasonCanceled is the reason when the run was not wanted any more.
 	ReasonCanceled = "Canceled"
 )
+
+// ObjectOf returns what the content is told about o.
+func ObjectOf(o metav1.Object) Object {
+	return Object{
+		Name:        o.GetName(),
+		Namespace:   o.GetNamespace(),
+		UID:         o.GetUID(),
+		Generation:  o.GetGeneration(),
+		Labels:      o.GetLabels(),
+		Annotations: o.GetAnnotations(),
+	}
+}
 
 // A Result is how an execution ended.
 type Result struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -26,10 +27,10 @@ const killGrace = 5 * time.Second
 
 // A Runner carries runs out, any number at the same time. Use New.
 type Runner struct {
-	dir   string
-	self  []string
-	env   map[string]string
-	grace time.Duration
+	dir     string
+	self    []string
+	environ []string
+	grace   time.Duration
 
 	ansibleRunner, ansiblePlaybook string
 }
@@ -40,14 +41,7 @@ type Option func(*Runner)
 // WithEnviron sets the environment of this process, of which runs get what they
 // need; it is os.Environ by default. The tools are found in its PATH.
 func WithEnviron(environ []string) Option {
-	return func(r *Runner) {
-		r.env = map[string]string{}
-
-		for _, e := range environ {
-			name, value, _ := strings.Cut(e, "=")
-			r.env[name] = value
-		}
-	}
+	return func(r *Runner) { r.environ = environ }
 }
 
 // WithSelf sets the argv that executes this binary as a supervisor, see
@@ -92,11 +86,13 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, errors.Wrap(err, "cannot make the directory of the runs")
 	}
 
-	if r.ansibleRunner, err = lookPath("ansible-runner", r.env["PATH"]); err != nil {
+	path := environ.Passed(r.environ)["PATH"]
+
+	if r.ansibleRunner, err = lookPath("ansible-runner", path); err != nil {
 		return nil, err
 	}
 
-	r.ansiblePlaybook, err = lookPath("ansible-playbook", r.env["PATH"])
+	r.ansiblePlaybook, err = lookPath("ansible-playbook", path)
 
 	return r, err
 }

@@ -396,8 +396,10 @@ func TestRunFailures(t *testing.T) {
 		"Inputs": {
 			reason:   "Inputs of which no run can be made fail it.",
 			playbook: "[]",
-			inputs:   func(in *inputs.Inputs) { in.Credentials = []inputs.File{{Name: "args"}} },
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `credential "args": the filename is reserved`},
+			inputs: func(in *inputs.Inputs) {
+				in.Config, in.Credentials = `ProviderConfig "x"`, []inputs.File{{Name: "args"}}
+			},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`},
 		},
 	}
 

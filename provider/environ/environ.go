@@ -1,0 +1,70 @@
+// Package environ is the one policy for the environment of what the provider
+// runs: what passes from its own, and what no configuration may set.
+package environ
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Passed returns what passes from the provider's own environment, given as
+// name=value: where programs are, how to reach the network, and the time zone.
+// The rest is none of the business of content. Ansible refuses to work where
+// the encoding is not UTF-8.
+func Passed(environ []string) map[string]string {
+	names := []string{
+		"PATH", "TZ",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+	}
+
+	env := map[string]string{"LANG": "C.UTF-8"}
+
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && slices.Contains(names, name) {
+			env[name] = value
+		}
+	}
+
+	return env
+}
+
+// Validate returns an error if a variable is not a configuration's to set:
+// PATH, HOME, TMPDIR; what takes over an interpreter (LD_*, PYTHON*, BASH_ENV
+// and the like, GODEBUG and the like); what ansible-runner talks to its plugin
+// with (AWX_*, RUNNER_*, JOB_ID and the like); and what keeps runs apart
+// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR).
+func Validate(name, value string) error {
+	own := []string{
+		"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
+		"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
+		"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
+		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
+	}
+	prefixes := []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_"}
+	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+
+	switch {
+	case name == "" || strings.ContainsAny(name, "=\x00"):
+		return errors.New("must be the name of an environment variable")
+	case strings.Contains(value, "\x00"):
+		return errors.New("must not contain NUL")
+	case slices.Contains(own, name), slices.ContainsFunc(prefixes, starts):
+		return errors.New("is set by the provider")
+	}
+
+	return nil
+}
+
+// List of an environment as name=value, sorted by name.
+func List(env map[string]string) []string {
+	l := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		l = append(l, name+"="+env[name])
+	}
+
+	return l
+}

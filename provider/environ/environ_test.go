@@ -1,0 +1,48 @@
+package environ
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPassed(t *testing.T) {
+	got := List(Passed([]string{"PATH=/bin", "HOME=/root", "KUBECONFIG=/secret", "https_proxy=proxy:1", "LANG=de_DE", "broken"}))
+	want := []string{"LANG=C.UTF-8", "PATH=/bin", "https_proxy=proxy:1"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Only what is listed should pass: -want, +got:\n%s", diff)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		name, value string
+		want        string
+	}{
+		"Ansible":      {reason: "Settings of Ansible are what the field is for.", name: "ANSIBLE_FORKS", value: "5"},
+		"Any":          {reason: "So is what content wants to know.", name: "GREETING", value: "a=b"},
+		"Preload":      {reason: "A library that every process loads is not.", name: "LD_PRELOAD", value: "x", want: "is set by the provider"},
+		"PythonPath":   {reason: "Nor are modules of Python.", name: "PYTHONPATH", value: "x", want: "is set by the provider"},
+		"Config":       {reason: "Another ansible.cfg is a credential.", name: "ANSIBLE_CONFIG", value: "x", want: "is set by the provider"},
+		"HashMerge":    {reason: "Merged hashes could replace the provider's variables.", name: "ANSIBLE_HASH_BEHAVIOUR", value: "merge", want: "is set by the provider"},
+		"Path":         {reason: "Programs come from the provider's image.", name: "PATH", value: "x", want: "is set by the provider"},
+		"Empty":        {reason: "A variable has a name.", want: "must be the name of an environment variable"},
+		"EqualsInName": {reason: "The first equals sign ends the name.", name: "A=B", want: "must be the name of an environment variable"},
+		"Nul":          {reason: "No environment can hold NUL.", name: "A", value: "\x00", want: "must not contain NUL"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := Validate(tc.name, tc.value); err != nil {
+				got = err.Error()
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nValidate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
