@@ -65,6 +65,41 @@ func InputsChanged() xpv2.Condition {
 	return notReady(ReasonInputsChanged)
 }
 
+// TypeCheckable says whether check runs of an AnsibleRun can tell anything.
+const TypeCheckable xpv2.ConditionType = "Checkable"
+
+// Reasons of TypeCheckable.
+const (
+	// ReasonNotCheckable means that a check run skipped every task.
+	ReasonNotCheckable xpv2.ConditionReason = "NotCheckable"
+	// ReasonChecked means that a check run did not skip every task.
+	ReasonChecked xpv2.ConditionReason = "Checked"
+)
+
+// NotCheckable indicates that a check run skipped every task, so that it cannot
+// tell whether there is anything to apply.
+func NotCheckable() xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeCheckable,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.Now(),
+		Reason:             ReasonNotCheckable,
+		Message: "no task of the content supports check mode, so that nothing is ever applied: use run policy " +
+			string(ObserveAndDelete) + " or " + string(RunOnChange),
+	}
+}
+
+// Checkable indicates that check runs can tell whether there is anything to
+// apply.
+func Checkable() xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeCheckable,
+		Status:             corev1.ConditionTrue,
+		LastTransitionTime: metav1.Now(),
+		Reason:             ReasonChecked,
+	}
+}
+
 // TypeDeletable says whether an object that is being deleted can be.
 const TypeDeletable xpv2.ConditionType = "Deletable"
 

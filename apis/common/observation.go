@@ -135,6 +135,10 @@ type Run struct {
 	// Phase is how far the run has come.
 	Phase RunPhase `json:"phase"`
 
+	// InputsDigest identifies the inputs of the run.
+	// +optional
+	InputsDigest string `json:"inputsDigest,omitempty"`
+
 	// Reason of the phase, in CamelCase, when it needs one.
 	// +optional
 	Reason string `json:"reason,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -84,23 +85,24 @@ func decide(s situation) decision {
 	}
 
 	d := decidePresent(s)
-	d.Exists = exists(s)
+	d.Exists = !creates(s, d)
 
 	return d
 }
 
-// exists is false only when there is something to create: never applied,
-// nothing runs, and creating is allowed.
-func exists(s situation) bool {
-	return s.Active != nil || s.Recorded.AppliedDigest != "" || !s.Create
+// creates is true when the decision is to apply for the first time, and creating
+// is allowed.
+func creates(s situation, d decision) bool {
+	return d.Start != nil && d.Start.Mode == common.ModeApply && s.Recorded.AppliedDigest == "" && s.Create
 }
 
 func decidePresent(s situation) decision {
-	if s.Active != nil {
+	switch {
+	case s.Active != nil:
 		return report(s)
-	}
-
-	if !allowed(s) {
+	case s.Policy == common.CheckWhenObserve:
+		return decideChecked(s)
+	case !allowed(s):
 		return decision{}
 	}
 
@@ -178,11 +180,24 @@ func failed(a *common.Apply) bool {
 
 // completed is when an apply ended; the zero time if that is not known.
 func completed(a *common.Apply) time.Time {
-	if a.CompletionTime == nil {
+	return timeOf(a.CompletionTime)
+}
+
+// completion is when a run ended; the zero time if that is not known.
+func completion(r *common.Run) time.Time {
+	if r == nil {
 		return time.Time{}
 	}
 
-	return a.CompletionTime.Time
+	return timeOf(r.CompletionTime)
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+
+	return t.Time
 }
 
 func nextAttempt(last *common.Apply) int64 {
@@ -237,7 +252,7 @@ func decideDeleted(s situation) decision {
 		return d
 	}
 
-	if last == nil && !s.Begun {
+	if last == nil && !s.Begun && s.Recorded.AppliedDigest == "" {
 		return decision{}
 	}
 

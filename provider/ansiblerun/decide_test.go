@@ -211,7 +211,7 @@ func TestDecide(t *testing.T) {
 		"FailedBackingOff": {
 			reason: "An early retry should be refused, and the failure reported.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed)),
-			want:   decision{Failure: errors.New(retryMessage), Until: t0.Add(2 * time.Minute)},
+			want:   decision{Exists: true, Failure: errors.New(retryMessage), Until: t0.Add(2 * time.Minute)},
 		},
 		"FailedDue": {
 			reason: "A failed run should be retried when its back-off is over.",
@@ -241,7 +241,7 @@ func TestDecide(t *testing.T) {
 		"Exhausted": {
 			reason: "After the last attempt nothing should be started, whatever the time.",
 			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(2), later(time.Hour)),
-			want:   decision{Failure: errors.New(exhaustedMessage)},
+			want:   decision{Exists: true, Failure: errors.New(exhaustedMessage)},
 		},
 		"ExhaustedChanged": {
 			reason: "Changed inputs should start again after the last attempt.",
@@ -267,6 +267,16 @@ func TestDecide(t *testing.T) {
 			reason: "What may have been begun should be removed.",
 			s:      given(deleted, func(s *situation) { s.Begun = true }),
 			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedAdopted": {
+			reason: "What a clean check found to be there should be removed, although it was never applied.",
+			s:      given(deleted, func(s *situation) { s.Recorded.AppliedDigest = digestA }),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedWhileChecking": {
+			reason: "A check run in progress should be canceled, too.",
+			s:      given(deleted, checking),
+			want:   decision{Exists: true, Cancel: true},
 		},
 		"DeletedApplied": {
 			reason: "What was applied should be removed.",

@@ -29,7 +29,8 @@ type external struct {
 }
 
 // Observe brings the status up to date with what the pool knows, and decides
-// what is to be done. It changes nothing but the object in memory.
+// what is to be done. It changes nothing but the object in memory, and starts
+// nothing but check runs.
 func (e *external) Observe(_ context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
 	active := e.observe(run)
 
@@ -42,6 +43,7 @@ func (e *external) Observe(_ context.Context, run common.AnsibleRun) (managed.Ex
 		s.Recorded = rebaselined(s, run.GetCondition(xpv2.TypeReady))
 		*run.Observation() = s.Recorded
 		run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+		showCheckable(run, s)
 	}
 
 	e.decision = decide(s)
@@ -52,10 +54,30 @@ func (e *external) Observe(_ context.Context, run common.AnsibleRun) (managed.Ex
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
 
+	checks := e.decision.Start != nil && e.decision.Start.Mode == common.ModeCheck
+	if checks {
+		if err := e.submit(run); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
+
 	return managed.ExternalObservation{
 		ResourceExists:   e.decision.Exists,
-		ResourceUpToDate: e.decision.Start == nil,
+		ResourceUpToDate: checks || e.decision.Start == nil,
 	}, nil
+}
+
+// showCheckable says when check runs cannot tell anything, and when they can
+// again.
+func showCheckable(run common.AnsibleRun, s situation) {
+	switch {
+	case s.Active != nil && !s.Active.Finished:
+		// It is not known yet what this run can tell.
+	case s.Policy == common.CheckWhenObserve && notCheckable(s):
+		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
+	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
+		run.SetConditions(common.Checkable().WithObservedGeneration(run.GetGeneration()))
+	}
 }
 
 // observe folds what the pool knows into the observation. The pool forgets a
@@ -112,7 +134,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 		return s, err
 	}
 
-	if err := unsupported(run, policy); err != nil {
+	if err := unsupported(run); err != nil {
 		return s, err
 	}
 
@@ -135,12 +157,12 @@ func (e *external) mistaken(run common.AnsibleRun, err error) error {
 
 // Create applies the content for the first time.
 func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
-	return managed.ExternalCreation{}, e.apply(run)
+	return managed.ExternalCreation{}, e.submit(run)
 }
 
 // Update applies the content again.
 func (e *external) Update(_ context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
-	return managed.ExternalUpdate{}, e.apply(run)
+	return managed.ExternalUpdate{}, e.submit(run)
 }
 
 // Delete runs the content with state absent.
@@ -171,14 +193,14 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
 
-	return managed.ExternalDelete{}, e.apply(run)
+	return managed.ExternalDelete{}, e.submit(run)
 }
 
 // Disconnect does nothing: there is no connection.
 func (e *external) Disconnect(context.Context) error { return nil }
 
-// apply submits the run that was decided on, and shows it in the status.
-func (e *external) apply(run common.AnsibleRun) error {
+// submit the run that was decided on, and show it in the status.
+func (e *external) submit(run common.AnsibleRun) error {
 	st := e.decision.Start
 	if st == nil {
 		return nil

@@ -136,8 +136,8 @@ func beingDeleted(r *v1alpha1.AnsibleRun) {
 func TestObserve(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
-	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(0)}
-	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}
+	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
+	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
 
 	type want struct {
 		o         managed.ExternalObservation
@@ -163,7 +163,7 @@ func TestObserve(t *testing.T) {
 		"ResultArrives": {
 			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
 			run:     object(),
-			report:  &job.Report{Run: succeeded, InputsDigest: digest, Attempt: 1, Request: "token"},
+			report:  &job.Report{Run: succeeded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -183,7 +183,7 @@ func TestObserve(t *testing.T) {
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 				AppliedDigest: digest,
 			})),
-			report:  &job.Report{Run: succeeded, InputsDigest: digest, Attempt: 1},
+			report:  &job.Report{Run: succeeded, Attempt: 1},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -207,7 +207,7 @@ func TestObserve(t *testing.T) {
 				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 2 follows at 2026-01-02T03:04:10Z"),
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
-						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, StartTime: at(0),
+						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digest, StartTime: at(0),
 						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
 					},
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
@@ -249,7 +249,7 @@ func TestObserve(t *testing.T) {
 		"InputsUnavailableWhileRunning": {
 			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",
 			run:     object(readySince(2)),
-			report:  &job.Report{Run: started, InputsDigest: digest, Attempt: 1},
+			report:  &job.Report{Run: started, Attempt: 1},
 			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
 			want: want{
 				err: errBoom,

@@ -25,12 +25,7 @@ func policyOf(run common.AnsibleRun) (common.RunPolicy, error) {
 }
 
 // unsupported reports what the API has and the provider does not honour yet.
-func unsupported(run common.AnsibleRun, p common.RunPolicy) error {
-	if p == common.CheckWhenObserve {
-		return errors.Errorf("annotation %s: %s is not supported yet: use %s or %s",
-			common.AnnotationRunPolicy, p, common.ObserveAndDelete, common.RunOnChange)
-	}
-
+func unsupported(run common.AnsibleRun) error {
 	if writesConnectionSecret(run) {
 		return errors.New("spec.writeConnectionSecretToRef is not supported yet: remove it")
 	}

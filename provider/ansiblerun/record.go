@@ -42,14 +42,15 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 		o.HandledRequest = r.Request
 	}
 
-	if run.Mode != common.ModeApply {
+	if run.Mode == common.ModeCheck {
+		recordCheck(o, r)
 		return
 	}
 
 	o.LastApply = &common.Apply{
 		ID:           run.ID,
 		State:        run.State,
-		InputsDigest: r.InputsDigest,
+		InputsDigest: run.InputsDigest,
 		Attempts:     r.Attempt,
 	}
 
@@ -58,9 +59,27 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	}
 
 	if run.Phase == common.PhaseSucceeded && run.State == common.StatePresent {
-		o.AppliedDigest = r.InputsDigest
+		o.AppliedDigest = run.InputsDigest
 		o.Outputs = r.Outputs
 		o.Drift = nil
+	}
+}
+
+// recordCheck what a check run found out. Inputs for which there is nothing to
+// change count as applied.
+func recordCheck(o *common.AnsibleRunObservation, r job.Report) {
+	run := r.Run
+	if run.Phase != common.PhaseSucceeded || run.Hosts == nil {
+		return
+	}
+
+	o.Drift = nil
+
+	switch {
+	case run.Hosts.Changed > 0:
+		o.Drift = &common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
+	case run.Reason != job.ReasonNotCheckable:
+		o.AppliedDigest = run.InputsDigest
 	}
 }
 

@@ -67,6 +67,10 @@ func (x *Executor) Execute(ctx context.Context, j Job, progress func(Report)) Re
 	summarise(&r, result.Summary)
 	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
 
+	if j.Mode == common.ModeCheck && result.Phase == common.PhaseSucceeded && result.Summary.Ran == 0 {
+		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"
+	}
+
 	if len(result.Summary.Outputs) > 0 {
 		r.Outputs = &apiextensionsv1.JSON{Raw: result.Summary.Outputs}
 	}
@@ -99,7 +103,7 @@ func (x *Executor) install(ctx context.Context, j Job, r *Report, progress func(
 		return content.Set{}, nil, false
 	}
 
-	r.InputsDigest = j.Digest(set)
+	r.Run.InputsDigest = j.Digest(set)
 	if set.Digest != "" {
 		r.Content = &common.Content{Digest: set.Digest, Collections: set.Collections, Roles: set.Roles}
 	}

@@ -41,8 +41,8 @@ func TestExecute(t *testing.T) {
 	cancel()
 
 	digest := func(s content.Set) string { return "digest of " + s.Digest }
-	base := func(phase common.RunPhase, reason, message string) common.Run {
-		return common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, Reason: reason, Message: message, StartTime: &now, CompletionTime: &now}
+	base := func(phase common.RunPhase, reason, message, digest string) common.Run {
+		return common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, InputsDigest: digest, Reason: reason, Message: message, StartTime: &now, CompletionTime: &now}
 	}
 
 	type want struct {
@@ -75,16 +75,15 @@ func TestExecute(t *testing.T) {
 			want: want{
 				report: Report{
 					Run: func() common.Run {
-						r := base(common.PhaseSucceeded, "", "")
+						r := base(common.PhaseSucceeded, "", "", "digest of abc")
 						r.Hosts = &common.HostTotals{OK: 2, Changed: 1}
 
 						return r
 					}(),
-					InputsDigest: "digest of abc",
-					Attempt:      1,
-					Request:      "token",
-					Content:      &common.Content{Digest: "abc", Collections: set.Collections},
-					Outputs:      &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)},
+					Attempt: 1,
+					Request: "token",
+					Content: &common.Content{Digest: "abc", Collections: set.Collections},
+					Outputs: &apiextensionsv1.JSON{Raw: []byte(`{"a":1}`)},
 				},
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning, common.PhaseRunning},
 			},
@@ -101,14 +100,13 @@ func TestExecute(t *testing.T) {
 			want: want{
 				report: Report{
 					Run: func() common.Run {
-						r := base(common.PhaseFailed, runner.ReasonTaskFailed, "no")
+						r := base(common.PhaseFailed, runner.ReasonTaskFailed, "no", "digest of ")
 						r.Hosts = &common.HostTotals{}
 
 						return r
 					}(),
-					InputsDigest: "digest of ",
-					Attempt:      1,
-					Request:      "token",
+					Attempt: 1,
+					Request: "token",
 				},
 				phases: []common.RunPhase{common.PhaseRunning},
 			},
@@ -122,10 +120,9 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: Report{
-					Run:          base(common.PhaseFailed, ReasonInstallFailed, "no such collection"),
-					InputsDigest: "digest of before",
-					Attempt:      1,
-					Request:      "token",
+					Run:     base(common.PhaseFailed, ReasonInstallFailed, "no such collection", "digest of before"),
+					Attempt: 1,
+					Request: "token",
 				},
 				phases: []common.RunPhase{common.PhaseInstalling},
 			},
@@ -139,10 +136,9 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: Report{
-					Run:          base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"),
-					InputsDigest: "digest of before",
-					Attempt:      1,
-					Request:      "token",
+					Run:     base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
+					Attempt: 1,
+					Request: "token",
 				},
 				phases: []common.RunPhase{common.PhaseInstalling},
 			},
@@ -157,11 +153,10 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: Report{
-					Run:          base(common.PhaseFailed, ReasonInternal, "disk full"),
-					InputsDigest: "digest of abc",
-					Attempt:      1,
-					Request:      "token",
-					Content:      &common.Content{Digest: "abc", Collections: set.Collections},
+					Run:     base(common.PhaseFailed, ReasonInternal, "disk full", "digest of abc"),
+					Attempt: 1,
+					Request: "token",
+					Content: &common.Content{Digest: "abc", Collections: set.Collections},
 				},
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},

@@ -49,8 +49,6 @@ func (j Job) Urgent() bool { return j.Trigger != common.TriggerDrift }
 type Report struct {
 	// Run as it is shown in the status.
 	Run common.Run
-	// InputsDigest identifies the inputs of the run.
-	InputsDigest string
 	// Attempt for these inputs, from 1.
 	Attempt int64
 	// Request that the run answers.
@@ -67,14 +65,14 @@ type Report struct {
 func NewReport(j Job) Report {
 	return Report{
 		Run: common.Run{
-			ID:      j.ID,
-			Mode:    j.Mode,
-			State:   j.State,
-			Trigger: j.Trigger,
-			Phase:   common.PhaseQueued,
+			ID:           j.ID,
+			Mode:         j.Mode,
+			State:        j.State,
+			Trigger:      j.Trigger,
+			Phase:        common.PhaseQueued,
+			InputsDigest: j.Digest(j.Known),
 		},
-		InputsDigest: j.Digest(j.Known),
-		Attempt:      j.Attempt,
-		Request:      j.Request,
+		Attempt: j.Attempt,
+		Request: j.Request,
 	}
 }

@@ -9,6 +9,9 @@ const (
 	ReasonProviderEnded = "ProviderEnded"
 	// ReasonInstallFailed means that the content could not be installed.
 	ReasonInstallFailed = "InstallFailed"
+	// ReasonNotCheckable means that a check run succeeded, but skipped every
+	// task.
+	ReasonNotCheckable = "NotCheckable"
 	// ReasonInternal means that the provider itself is at fault, or the machine
 	// that it runs on.
 	ReasonInternal = "Internal"

@@ -281,12 +281,6 @@ func TestReported(t *testing.T) {
 			spec:        `forProvider: {role: a.b.c}`,
 			want:        `"Sometimes" is not a run policy`,
 		},
-		"unsupported-policy": {
-			reason:      "A policy that is not supported yet should be an error.",
-			annotations: "{ansible.crossplane.io/runPolicy: CheckWhenObserve}",
-			spec:        `forProvider: {playbookInline: "[]"}`,
-			want:        "CheckWhenObserve is not supported yet",
-		},
 		"connection-secret": {
 			reason: "A connection secret that is not supported yet should be an error.",
 			spec:   `{writeConnectionSecretToRef: {name: secret}, forProvider: {playbookInline: "[]"}}`,

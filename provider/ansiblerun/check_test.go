@@ -1,0 +1,235 @@
+package ansiblerun
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+func checking(s *situation) {
+	s.Active = &active{Mode: common.ModeCheck, State: common.StatePresent}
+}
+
+// lastChecked is a check run that ended at t0, and would change some tasks.
+func lastChecked(digest string, phase common.RunPhase, changed int64) option {
+	return func(s *situation) {
+		s.Recorded.LastRun = &common.Run{
+			ID: "c", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerChanged,
+			InputsDigest: digest, Phase: phase, CompletionTime: at(0), Hosts: &common.HostTotals{Changed: changed},
+		}
+
+		if phase != common.PhaseSucceeded {
+			s.Recorded.LastRun.Message = "no such host"
+		}
+
+		if changed > 0 {
+			s.Recorded.Drift = &common.Drift{Changed: changed}
+		}
+	}
+}
+
+// lastAppliedRun is the run of an apply, which ended at t0.
+func lastAppliedRun(s *situation) {
+	s.Recorded.LastRun = &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: at(0)}
+}
+
+func TestDecideChecked(t *testing.T) {
+	checks := func(t common.RunTrigger) *start {
+		return &start{Mode: common.ModeCheck, State: common.StatePresent, Trigger: t, Attempt: 1}
+	}
+	present := common.StatePresent
+	checkFailure := errors.New("check run failed: no such host")
+
+	cases := map[string]struct {
+		reason string
+		s      situation
+		want   decision
+	}{
+		"New": {
+			reason: "New inputs should be checked first.",
+			s:      given(),
+			want:   decision{Exists: true, Start: checks(common.TriggerCreated)},
+		},
+		"Checking": {
+			reason: "A check run in progress should be left alone.",
+			s:      given(checking),
+			want:   decision{Exists: true},
+		},
+		"NewDiffers": {
+			reason: "What a check would change should be created.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2)),
+			want:   decision{Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"NewDiffersOnlyUpdate": {
+			reason: "When only Update is allowed, what a check would change should be updated.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, true)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"NewCheckFailed": {
+			reason: "A check that fails before anything was applied counts as a change.",
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0)),
+			want:   decision{Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"PreviewOnly": {
+			reason: "Where nothing may be applied, what a check would change should only be shown, until the next check.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false)),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
+		"PreviewOnlyDue": {
+			reason: "Where nothing may be applied, it should be checked again.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), later(10*time.Minute)),
+			want:   decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"Clean": {
+			reason: "Inputs that were checked and need no change should be left alone until the next check.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *situation) { s.Recorded.AppliedDigest = digestA }),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
+		"NotCheckable": {
+			reason: "Content that cannot be checked should not be applied, nor checked without a pause.",
+			s: given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *situation) {
+				s.Recorded.LastRun.Reason = job.ReasonNotCheckable
+			}),
+			want: decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
+		"Applied": {
+			reason: "What was applied should be checked a poll interval later.",
+			s:      given(applied(digestA), lastAppliedRun),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
+		"AppliedDue": {
+			reason: "What was applied should be checked when it is due.",
+			s:      given(applied(digestA), lastAppliedRun, later(10*time.Minute)),
+			want:   decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"Drifted": {
+			reason: "Drift should be put right.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+		},
+		"DriftedNoUpdate": {
+			reason: "Where Update is not allowed drift should be shown only.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), allow(true, false)),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
+		"AppliedCheckFailed": {
+			reason: "A check that fails after something was applied should be reported, and repeated when it is due.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0)),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute), Failure: checkFailure},
+		},
+		"AppliedCheckFailedDue": {
+			reason: "A check that failed should be repeated when it is due.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), later(10*time.Minute)),
+			want:   decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"Changed": {
+			reason: "Changed inputs should be checked at once.",
+			s:      given(applied(digestB), lastChecked(digestB, common.PhaseSucceeded, 0)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"ChangedDiffers": {
+			reason: "Changed inputs should be applied when a check of them would change something.",
+			s:      given(applied(digestB), lastChecked(digestA, common.PhaseSucceeded, 1)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"ApplyFailed": {
+			reason: "An apply that failed should be retried without another check.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(2*time.Minute)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
+		},
+		"ApplyFailedChanged": {
+			reason: "Changed inputs should be checked after an apply that failed.",
+			s:      given(lastFailed(present, digestB, 1, common.PhaseFailed)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"Requested": {
+			reason: "A request should be answered by a check.",
+			s:      given(applied(digestA), lastAppliedRun, request("now", "")),
+			want:   decision{Exists: true, Start: checks(common.TriggerRequested)},
+		},
+		"CheckInterrupted": {
+			reason: "A check that was interrupted should be repeated soon.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckInterruptedJustNow": {
+			reason: "A check that was interrupted should not be repeated at once.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), later(time.Second)),
+			want:   decision{Exists: true, Until: t0.Add(firstBackoff)},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.s.Policy = common.CheckWhenObserve
+
+			got := decide(tc.s)
+			if diff := cmp.Diff(tc.want, got, test.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\ndecide(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRecordCheck(t *testing.T) {
+	report := func(changed int64, reason string) job.Report {
+		return job.Report{
+			Run: common.Run{
+				ID: "c", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, Reason: reason,
+				InputsDigest: digestA, CompletionTime: at(0), Hosts: &common.HostTotals{Changed: changed},
+			},
+			Attempt: 1,
+			Changed: []common.DriftTask{{Task: "Install", Host: "db1"}},
+		}
+	}
+	before := common.AnsibleRunObservation{
+		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded},
+		AppliedDigest: digestB,
+		Drift:         &common.Drift{Changed: 7},
+	}
+
+	cases := map[string]struct {
+		reason  string
+		report  job.Report
+		applied string
+		drift   *common.Drift
+	}{
+		"Differs": {
+			reason:  "What would change should be shown, and does not count as applied.",
+			report:  report(1, ""),
+			applied: digestB,
+			drift:   &common.Drift{Time: at(0), Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Host: "db1"}}},
+		},
+		"Clean": {
+			reason:  "Inputs that need no change count as applied, and clear the drift.",
+			report:  report(0, ""),
+			applied: digestA,
+		},
+		"NotCheckable": {
+			reason:  "Inputs that cannot be checked do not count as applied.",
+			report:  report(0, job.ReasonNotCheckable),
+			applied: digestB,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := before.DeepCopy()
+			record(o, tc.report)
+
+			want := before.DeepCopy()
+			want.LastRun, want.AppliedDigest, want.Drift = &tc.report.Run, tc.applied, tc.drift
+
+			if diff := cmp.Diff(want, o); diff != "" {
+				t.Errorf("\n%s\nrecord(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
