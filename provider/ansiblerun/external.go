@@ -26,6 +26,7 @@ type external struct {
 	inputs   inputs.Inputs
 	err      error
 	decision decision
+	details  managed.ConnectionDetails
 }
 
 // Observe brings the status up to date with what the pool knows, and decides
@@ -62,8 +63,9 @@ func (e *external) Observe(_ context.Context, run common.AnsibleRun) (managed.Ex
 	}
 
 	return managed.ExternalObservation{
-		ResourceExists:   e.decision.Exists,
-		ResourceUpToDate: checks || e.decision.Start == nil,
+		ResourceExists:    e.decision.Exists,
+		ResourceUpToDate:  checks || e.decision.Start == nil,
+		ConnectionDetails: e.details,
 	}, nil
 }
 
@@ -85,11 +87,13 @@ func showCheckable(run common.AnsibleRun, s situation) {
 func (e *external) observe(run common.AnsibleRun) *active {
 	o := run.Observation()
 
-	if r := o.LastRun; r != nil && r.Phase.Finished() {
-		e.pool.Forget(run.GetUID(), r.ID)
+	report, known := e.pool.Report(run.GetUID())
+	if known && recorded(run, report) {
+		e.pool.Forget(run.GetUID(), report.Run.ID)
+
+		known = false
 	}
 
-	report, known := e.pool.Report(run.GetUID())
 	if !known {
 		interrupt(o, e.now())
 		return nil
@@ -97,7 +101,22 @@ func (e *external) observe(run common.AnsibleRun) *active {
 
 	record(o, report)
 
+	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
+		e.details = report.ConnectionDetails
+	}
+
 	return &active{Mode: report.Run.Mode, State: report.Run.State, Finished: report.Run.Phase.Finished()}
+}
+
+// recorded is true when the object carries the result of a run, and its
+// connection details were published: the reconcile that did so succeeded.
+func recorded(run common.AnsibleRun, r job.Report) bool {
+	last := run.Observation().LastRun
+	if last == nil || last.ID != r.Run.ID || !last.Phase.Finished() {
+		return false
+	}
+
+	return len(r.ConnectionDetails) == 0 || run.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue
 }
 
 func (e *external) situation(run common.AnsibleRun, a *active) (situation, error) {
@@ -131,10 +150,6 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 
 	policy, err := policyOf(run)
 	if err != nil {
-		return s, err
-	}
-
-	if err := unsupported(run); err != nil {
 		return s, err
 	}
 

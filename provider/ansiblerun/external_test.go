@@ -128,6 +128,10 @@ func readySince(generation int64) func(*v1alpha1.AnsibleRun) {
 	}
 }
 
+func notSynced(r *v1alpha1.AnsibleRun) {
+	r.SetConditions(xpv2.ReconcileError(errBoom))
+}
+
 func beingDeleted(r *v1alpha1.AnsibleRun) {
 	now := metav1.NewTime(t0)
 	r.DeletionTimestamp = &now
@@ -194,6 +198,40 @@ func TestObserve(t *testing.T) {
 				},
 				ready:     xpv2.Available().WithObservedGeneration(2),
 				forgotten: []string{"1"},
+			},
+		},
+		"DetailsArrive": {
+			reason:  "Connection details should be published with the result.",
+			run:     object(),
+			report:  &job.Report{Run: succeeded, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: managed.ConnectionDetails{"password": []byte("s3cret")}},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"DetailsNotPublished": {
+			reason: "A result should be kept until its connection details were published.",
+			run: object(readySince(2), notSynced, observed(common.AnsibleRunObservation{
+				LastRun:       &succeeded,
+				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+				AppliedDigest: digest,
+			})),
+			report:  &job.Report{Run: succeeded, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: managed.ConnectionDetails{"password": []byte("s3cret")}},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
 			},
 		},
 		"Interrupted": {

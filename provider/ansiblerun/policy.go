@@ -2,7 +2,6 @@ package ansiblerun
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -22,24 +21,4 @@ func policyOf(run common.AnsibleRun) (common.RunPolicy, error) {
 
 	return "", errors.Errorf("annotation %s: %q is not a run policy: use %s, %s or %s",
 		common.AnnotationRunPolicy, v, common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange)
-}
-
-// unsupported reports what the API has and the provider does not honour yet.
-func unsupported(run common.AnsibleRun) error {
-	if writesConnectionSecret(run) {
-		return errors.New("spec.writeConnectionSecretToRef is not supported yet: remove it")
-	}
-
-	return nil
-}
-
-func writesConnectionSecret(run common.AnsibleRun) bool {
-	switch r := run.(type) {
-	case resource.LocalConnectionSecretWriterTo:
-		return r.GetWriteConnectionSecretToReference() != nil
-	case resource.ConnectionSecretWriterTo:
-		return r.GetWriteConnectionSecretToReference() != nil
-	}
-
-	return false
 }

@@ -351,6 +351,7 @@ func (r *Recorder) unrescued(t totals) []common.Failure {
 }
 
 func (r *Recorder) outputs(raw json.RawMessage) {
+	raw, r.summary.ConnectionDetails = splitDetails(raw)
 	if text(raw) == "" || text(raw) == "{}" {
 		return
 	}
@@ -364,6 +365,24 @@ func (r *Recorder) outputs(raw json.RawMessage) {
 	if out.Len() <= MaxOutputs {
 		r.summary.Outputs = out.Bytes()
 	}
+}
+
+// splitDetails takes the connection details out of the outputs.
+func splitDetails(raw json.RawMessage) (outputs, details json.RawMessage) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil || all[ConnectionDetails] == nil {
+		return raw, nil
+	}
+
+	details = all[ConnectionDetails]
+	delete(all, ConnectionDetails)
+
+	outputs, err := json.Marshal(all)
+	if err != nil {
+		return nil, details
+	}
+
+	return outputs, details
 }
 
 // task in progress has its name as Ansible displays it, templated.

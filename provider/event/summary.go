@@ -18,6 +18,9 @@ const (
 	MaxDiff = 2 << 10
 	// MaxName is the length of the name of a play, a task or a host, in bytes.
 	MaxName = 253
+	// ConnectionDetails is the name of the outputs that are for the connection
+	// secret.
+	ConnectionDetails = "connection_details"
 	// MaxOutputs is the length of the outputs, in bytes of JSON.
 	MaxOutputs = 64 << 10
 )
@@ -50,4 +53,7 @@ type Summary struct {
 	Outputs json.RawMessage
 	// OutputsSize is the length of all outputs, in bytes of JSON.
 	OutputsSize int
+	// ConnectionDetails are what set_stats published under that name. They are
+	// no outputs, and not redacted: they are for the connection secret only.
+	ConnectionDetails json.RawMessage
 }

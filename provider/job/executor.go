@@ -71,6 +71,8 @@ func (x *Executor) Execute(ctx context.Context, j Job, progress func(Report)) Re
 		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"
 	}
 
+	r.ConnectionDetails = result.ConnectionDetails
+
 	if len(result.Summary.Outputs) > 0 {
 		r.Outputs = &apiextensionsv1.JSON{Raw: result.Summary.Outputs}
 	}

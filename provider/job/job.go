@@ -59,6 +59,8 @@ type Report struct {
 	Changed []common.DriftTask
 	// Outputs that the content published.
 	Outputs *apiextensionsv1.JSON
+	// ConnectionDetails that the content published.
+	ConnectionDetails map[string][]byte
 }
 
 // NewReport of a job that waits for its turn.

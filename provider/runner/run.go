@@ -58,6 +58,9 @@ const (
 	ReasonPlaybookError = "PlaybookError"
 	// ReasonInvalidInputs is the reason when no run can be made of the inputs.
 	ReasonInvalidInputs = "InvalidInputs"
+	// ReasonInvalidConnectionDetails is the reason when what the content
+	// published as connection details cannot be put into a Secret.
+	ReasonInvalidConnectionDetails = "InvalidConnectionDetails"
 	// ReasonOutputsTooLarge is the reason when the content published more
 	// outputs than a status can hold.
 	ReasonOutputsTooLarge = "OutputsTooLarge"
@@ -89,4 +92,6 @@ type Result struct {
 	Message string
 	// Summary of the events.
 	Summary event.Summary
+	// ConnectionDetails that the content published, as the data of a Secret.
+	ConnectionDetails map[string][]byte
 }

@@ -31,8 +31,20 @@ func verdict(run Run, e ending) Result {
 
 	if e.code == 0 && s.Finished {
 		phase, reason, message := accomplished(run, e)
+		r := Result{Phase: phase, Reason: reason, Message: message, Summary: s}
 
-		return Result{Phase: phase, Reason: reason, Message: message, Summary: s}
+		if phase != common.PhaseSucceeded {
+			return r
+		}
+
+		details, err := connectionDetails(s.ConnectionDetails)
+		if err != nil {
+			r.Phase, r.Reason, r.Message = common.PhaseFailed, ReasonInvalidConnectionDetails, err.Error()
+		}
+
+		r.ConnectionDetails = details
+
+		return r
 	}
 
 	r := Result{Phase: common.PhaseFailed, Summary: s}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -281,11 +282,6 @@ func TestReported(t *testing.T) {
 			spec:        `forProvider: {role: a.b.c}`,
 			want:        `"Sometimes" is not a run policy`,
 		},
-		"connection-secret": {
-			reason: "A connection secret that is not supported yet should be an error.",
-			spec:   `{writeConnectionSecretToRef: {name: secret}, forProvider: {playbookInline: "[]"}}`,
-			want:   "spec.writeConnectionSecretToRef is not supported yet",
-		},
 		"roles-shape": {
 			reason: "A role that is neither a string nor an object should be an error that names it.",
 			spec:   `forProvider: {roles: [a.b.c, 7]}`,
@@ -361,4 +357,51 @@ spec:
 	}
 	// The absent run would nap, too.
 	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, "run", "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
+}
+
+// TestConnectionDetails shows what goes to the connection secret, and nowhere
+// else.
+func TestConnectionDetails(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t)}
+	objs := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  writeConnectionSecretToRef: {name: connection}
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.set_stats:
+            data:
+              endpoint: db.example.org
+              connection_details:
+                password: "{{ ['correct', 'horse'] | join('-') }}"
+                port: 5432
+`, d)
+	u := cp.WaitFor(t, objs[1], Condition("Ready", "True"), Condition("Synced", "True"))
+	if got := fmt.Sprint(field(u, "status.atProvider.outputs")); got != "map[endpoint:db.example.org]" {
+		t.Errorf("Connection details are no outputs: got %s", got)
+	}
+
+	secret := cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "connection"},
+		Field("data.password", base64.StdEncoding.EncodeToString([]byte("correct-horse"))),
+		Field("data.port", base64.StdEncoding.EncodeToString([]byte("5432"))))
+	if got := field(secret, "type"); got != "connection.crossplane.io/v1alpha1" {
+		t.Errorf("The connection secret should be one: got type %v", got)
+	}
+
+	if strings.Contains(cp.Provider.Log(t), "correct-horse") {
+		t.Error("Connection details should not be in the log.")
+	}
 }

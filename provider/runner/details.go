@@ -1,0 +1,42 @@
+package runner
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+)
+
+// connectionDetails returns the data of a Secret for what the content published
+// as connection details: strings as they are, anything else as JSON. The error
+// names keys, never values.
+func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+
+	var values map[string]json.RawMessage
+	if json.Unmarshal(raw, &values) != nil {
+		return nil, errors.Errorf("%s must be a mapping of names to values", event.ConnectionDetails)
+	}
+
+	details := make(map[string][]byte, len(values))
+
+	for name, v := range values {
+		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
+			return nil, errors.Errorf("%s: %q cannot be a key of a Secret: %s", event.ConnectionDetails, name, problems[0])
+		}
+
+		var text string
+		if json.Unmarshal(v, &text) != nil {
+			text = string(v)
+		}
+
+		details[name] = []byte(text)
+	}
+
+	return details, nil
+}

@@ -1,0 +1,55 @@
+package runner
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestConnectionDetails(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		raw    string
+		want   map[string][]byte
+		err    string
+	}{
+		"None": {
+			reason: "Content need not publish any.",
+		},
+		"Values": {
+			reason: "Strings are as they are, anything else is JSON.",
+			raw:    `{"password": "s3cret\n", "port": 5432, "tls": {"on": true}}`,
+			want:   map[string][]byte{"password": []byte("s3cret\n"), "port": []byte("5432"), "tls": []byte(`{"on": true}`)},
+		},
+		"NoMapping": {
+			reason: "A Secret has keys.",
+			raw:    `["s3cret"]`,
+			err:    "connection_details must be a mapping of names to values",
+		},
+		"BadKey": {
+			reason: "A key that a Secret cannot have is named, its value is not.",
+			raw:    `{"a b": "s3cret"}`,
+			err:    `connection_details: "a b" cannot be a key of a Secret: a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := connectionDetails(json.RawMessage(tc.raw))
+
+			msg := ""
+			if err != nil {
+				msg = err.Error()
+			}
+
+			if diff := cmp.Diff(tc.err, msg); diff != "" {
+				t.Errorf("\n%s\nconnectionDetails(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nconnectionDetails(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
