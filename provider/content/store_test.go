@@ -426,19 +426,19 @@ func TestEnvironment(t *testing.T) {
 
 	root := filepath.Dir(home)
 	for i := range got {
-		got[i] = strings.ReplaceAll(got[i], root, "/work")
+		got[i] = strings.ReplaceAll(got[i], root, "/workspace")
 	}
 
 	want := []string{
-		"ANSIBLE_COLLECTIONS_PATH=/work/set/collections",
+		"ANSIBLE_COLLECTIONS_PATH=/workspace/set/collections",
 		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=0",
-		"ANSIBLE_CONFIG=/work/home/ansible.cfg",
+		"ANSIBLE_CONFIG=/workspace/home/ansible.cfg",
 		"ANSIBLE_FORCE_COLOR=0",
 		"ANSIBLE_GALAXY_DISPLAY_PROGRESS=0",
 		"ANSIBLE_GALAXY_SERVER=s",
-		"ANSIBLE_LOCAL_TEMP=/work/temp",
+		"ANSIBLE_LOCAL_TEMP=/workspace/temp",
 		"ANSIBLE_NOCOLOR=1",
-		"ANSIBLE_ROLES_PATH=/work/set/roles",
+		"ANSIBLE_ROLES_PATH=/workspace/set/roles",
 		"GIT_ASKPASS=",
 		"GIT_CONFIG_COUNT=3",
 		"GIT_CONFIG_KEY_0=k",
@@ -446,15 +446,15 @@ func TestEnvironment(t *testing.T) {
 		"GIT_CONFIG_KEY_2=credential.helper",
 		"GIT_CONFIG_VALUE_0=v",
 		"GIT_CONFIG_VALUE_1=",
-		"GIT_CONFIG_VALUE_2=store --file='/work/home/.git-credentials'",
+		"GIT_CONFIG_VALUE_2=store --file='/workspace/home/.git-credentials'",
 		"GIT_SSH_COMMAND=ssh -o BatchMode=yes",
 		"GIT_TERMINAL_PROMPT=0",
-		"HOME=/work/home",
+		"HOME=/workspace/home",
 		"HTTPS_PROXY=p",
 		"LANG=C.UTF-8",
 		"PATH=/bin",
 		"SSH_ASKPASS_REQUIRE=never",
-		"TMPDIR=/work/temp",
+		"TMPDIR=/workspace/temp",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nEnsure(...): -want, +got:\n%s", diff)
