@@ -341,7 +341,7 @@ metadata: {namespace: [[.Namespace]], name: run}
 spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
-    timeout: 5s
+    timeout: 20s
     retryLimit: 1
     playbookInline: |
       - hosts: localhost
