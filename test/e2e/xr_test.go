@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// inputs of the Compositions of the tests.
+// Templates for xrData.
 const (
-	// compositionOf a kind of XR: [[.Kind]], [[.Name]], [[.Input]].
+	// compositionOf a kind of XR. What the function is told comes after it.
 	compositionOf = `
 apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
@@ -25,6 +25,7 @@ spec:
       kind: AnsibleRuns
 `
 
+	// xrOf a kind, with a Composition of its own.
 	xrOf = `
 ---
 apiVersion: e2e.example.org/v1
