@@ -200,6 +200,21 @@ func TestObserve(t *testing.T) {
 				forgotten: []string{"1"},
 			},
 		},
+		"NothingRequiredAnyMore": {
+			reason:  "Content that is not required any more should go from the status: what it resolved to is part of the inputs.",
+			run:     object(observed(common.AnsibleRunObservation{Content: &common.Content{Digest: "abc"}})),
+			report:  &job.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
 		"DetailsArrive": {
 			reason:  "Connection details should be published with the result.",
 			run:     object(),

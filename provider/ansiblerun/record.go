@@ -34,7 +34,12 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	run := r.Run
 	o.LastRun = &run
 
-	if r.Content != nil {
+	switch {
+	case r.Content == nil:
+		// It is not known yet, or could not be installed.
+	case r.Content.Digest == "":
+		o.Content = nil
+	default:
 		o.Content = r.Content
 	}
 

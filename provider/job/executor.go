@@ -106,9 +106,7 @@ func (x *Executor) install(ctx context.Context, j Job, r *Report, progress func(
 	}
 
 	r.Run.InputsDigest = j.Digest(set)
-	if set.Digest != "" {
-		r.Content = &common.Content{Digest: set.Digest, Collections: set.Collections, Roles: set.Roles}
-	}
+	r.Content = &common.Content{Digest: set.Digest, Collections: set.Collections, Roles: set.Roles}
 
 	return set, release, true
 }

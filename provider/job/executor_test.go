@@ -107,6 +107,7 @@ func TestExecute(t *testing.T) {
 					}(),
 					Attempt: 1,
 					Request: "token",
+					Content: &common.Content{},
 				},
 				phases: []common.RunPhase{common.PhaseRunning},
 			},

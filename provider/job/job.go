@@ -53,7 +53,8 @@ type Report struct {
 	Attempt int64
 	// Request that the run answers.
 	Request string
-	// Content that the run uses, once it is installed.
+	// Content that the run uses, once it is installed. Its digest is empty when
+	// nothing is required.
 	Content *common.Content
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask

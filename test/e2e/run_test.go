@@ -205,6 +205,54 @@ spec:
 	cp.WaitFor(t, objs[1], Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Changed"))
 }
 
+// TestRequirementsRemoved takes the requirements away from a configuration: the
+// content is run once more, and then left alone.
+func TestRequirementsRemoved(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
+	config := `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+[[- if .Source]]
+  requirements: |
+    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
+[[- else]]
+  requirements: ""
+[[- end]]
+`
+	run := cp.Apply(t, config+`---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {directory: "[[.Directory]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.shell: echo run >> {{ directory | quote }}/ledger
+`, d)[1]
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.content.collections", "[map[name:acme.site version:1.0.0]]"))
+
+	d.Source = ""
+	cp.Apply(t, config, d)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Changed"), Field("status.atProvider.content", nil))
+
+	// Each answered request is a reconcile in which nothing else was due.
+	for _, token := range []string{"one", "two"} {
+		requestRun(t, d.Namespace, "run", token)
+		cp.WaitFor(t, run, Field("status.atProvider.handledRequest", token), Field("status.atProvider.lastRun.trigger", "Requested"), Condition("Ready", "True"))
+	}
+	if got := strings.Count(readFile(t, filepath.Join(d.Directory, "ledger")), "run"); got != 4 {
+		t.Errorf("The content should have been run when it was new, changed, and requested twice: got %d runs", got)
+	}
+}
+
 // TestRejected shows what the API server itself refuses.
 func TestRejected(t *testing.T) {
 	t.Parallel()

@@ -88,16 +88,17 @@ func serve(t *testing.T, dir string) *web {
 	return w
 }
 
-// definitions of the XRs of the tests: a namespaced and a cluster scoped one.
-const definitions = `
+// definition of a kind of XR of the tests.
+func definition(plural, kind, scope string) string {
+	return fmt.Sprintf(`
 apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition
 metadata:
-  name: sites.e2e.example.org
+  name: %[1]s.e2e.example.org
 spec:
-  scope: Namespaced
+  scope: %[3]s
   group: e2e.example.org
-  names: {kind: Site, plural: sites}
+  names: {kind: %[2]s, plural: %[1]s}
   versions:
   - name: v1
     served: true
@@ -117,35 +118,8 @@ spec:
             properties:
               path: {type: string}
               size: {type: integer}
----
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata:
-  name: clustersites.e2e.example.org
-spec:
-  scope: Cluster
-  group: e2e.example.org
-  names: {kind: ClusterSite, plural: clustersites}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              title: {type: string}
-              directory: {type: string}
-              size: {type: integer}
-          status:
-            type: object
-            properties:
-              path: {type: string}
-              size: {type: integer}
-`
+`, plural, kind, scope)
+}
 
 // directory for the pages of a test, which plays may write to.
 func directory(t *testing.T) string {

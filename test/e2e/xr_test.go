@@ -55,7 +55,7 @@ func TestNamespacedXR(t *testing.T) {
 
 	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "namespaced-sites", Title: "Hello", Directory: directory(t), Source: site().Git(t)}
 
-	objs := cp.Apply(t, definitions+`---`+compositionOf+`
+	objs := cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+compositionOf+`
       defaults:
         providerConfigRef: {kind: ProviderConfig, name: sites}
       runs:
@@ -150,7 +150,7 @@ func TestClusterScopedXR(t *testing.T) {
 	archive := site().Tarball(t)
 	d := xrData{Kind: "ClusterSite", Composition: "cluster-sites", Title: "Hello", Directory: directory(t), Source: archive}
 
-	objs := cp.Apply(t, definitions+`---`+compositionOf+`
+	objs := cp.Apply(t, definition("clustersites", "ClusterSite", "Cluster")+`---`+compositionOf+`
       runs:
       - name: page
         providerConfigRef: {name: e2e-cluster-sites}
@@ -226,7 +226,7 @@ func TestFailure(t *testing.T) {
 `
 	broken := d
 	broken.Title = "titel"
-	cp.Apply(t, definitions+`---`+composition, broken)
+	cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+composition, broken)
 
 	objs := cp.Apply(t, `
 apiVersion: ansible.m.crossplane.io/v1alpha1
@@ -264,7 +264,7 @@ func TestMistakes(t *testing.T) {
 	t.Parallel()
 
 	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "mistaken-sites", Title: "Hello", Directory: directory(t)}
-	objs := cp.Apply(t, definitions+`---`+compositionOf+`
+	objs := cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+compositionOf+`
       runs:
       - name: page
         role: "${xr.spec.title}"
