@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
@@ -21,7 +22,7 @@ type controllerSetup struct {
 }
 
 // setups of all controllers.
-func setups(o ansiblerun.Options) []controllerSetup {
+func setups(ctx context.Context, o ansiblerun.Options) []controllerSetup {
 	var all []controllerSetup
 
 	for _, k := range config.Kinds() {
@@ -36,7 +37,7 @@ func setups(o ansiblerun.Options) []controllerSetup {
 		all = append(all, controllerSetup{
 			name:  k.GroupKind().String(),
 			needs: needs(k),
-			setup: func(mgr ctrl.Manager) error { return ansiblerun.Setup(mgr, k, o) },
+			setup: func(mgr ctrl.Manager) error { return ansiblerun.Setup(ctx, mgr, k, o) },
 		})
 	}
 

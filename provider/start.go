@@ -214,6 +214,8 @@ func (c *startCommand) manager() (ctrl.Manager, error) {
 		Cache: cache.Options{
 			ByObject: map[client.Object]cache.ByObject{
 				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+				&corev1.Secret{}:    {Transform: config.NameOnly},
+				&corev1.ConfigMap{}: {Transform: config.NameOnly},
 			},
 		},
 		// Secrets are read when they are needed, and not kept.
@@ -275,7 +277,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o ansiblerun.Options) error {
 	if !safe {
 		o.Logger.Info("Starting all controllers at once, since CustomResourceDefinitions may not be watched")
 
-		for _, s := range setups(o) {
+		for _, s := range setups(ctx, o) {
 			if err := s.setup(mgr); err != nil {
 				return errors.Wrapf(err, "cannot set up %s", s.name)
 			}
@@ -288,7 +290,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o ansiblerun.Options) error {
 
 	o.Gate = new(gate.Gate[schema.GroupVersionKind])
 
-	for _, s := range setups(o) {
+	for _, s := range setups(ctx, o) {
 		o.Gate.Register(func() {
 			err := s.setup(mgr)
 			if err != nil {

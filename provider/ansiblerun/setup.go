@@ -13,8 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -30,7 +29,6 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 )
 
 // Options of the reconcilers.
@@ -67,8 +65,9 @@ func Kinds() []Kind {
 	}
 }
 
-// Setup the reconciler of a kind.
-func Setup(mgr ctrl.Manager, k Kind, o Options) error {
+// Setup the reconciler of a kind. Its watches, which start with the manager, end
+// with the context.
+func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	name := managed.ControllerName(k.GroupKind().String())
 	q := &queue{}
 	p := newPolls(o.PollInterval, o.MinPollInterval)
@@ -94,41 +93,14 @@ func Setup(mgr ctrl.Manager, k Kind, o Options) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		WithEventFilter(resource.DesiredStateChanged()).
-		For(k.object).
+		For(k.object, builder.WithPredicates(resource.DesiredStateChanged())).
 		WatchesRawSource(source.Func(q.start))
 
-	for _, c := range config.Kinds() {
-		if c.Config.Group == k.Group {
-			b = b.Watches(c.Object(), handler.EnqueueRequestsFromMapFunc(users(mgr.GetClient(), k)))
-		}
+	if err := watchInputs(ctx, mgr, k, b); err != nil {
+		return err
 	}
 
 	return b.Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
-}
-
-// users finds the AnsibleRuns that use a configuration: its changes are changes
-// of their inputs.
-func users(c client.Reader, k Kind) handler.MapFunc {
-	return func(ctx context.Context, cfg client.Object) []reconcile.Request {
-		l, _ := k.list.DeepCopyObject().(resource.ManagedList)
-
-		// The list is read from the cache, which does not fail. If it did, the
-		// next poll would see the change.
-		if err := c.List(ctx, l, client.InNamespace(cfg.GetNamespace())); err != nil {
-			return nil
-		}
-
-		var rs []reconcile.Request
-
-		for _, mg := range l.GetItems() {
-			if run, ok := mg.(common.AnsibleRun); ok && config.RefersTo(run, cfg) {
-				rs = append(rs, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
-			}
-		}
-
-		return rs
-	}
 }
 
 func options(mgr ctrl.Manager, name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {

@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,11 +90,4 @@ func name(key types.NamespacedName) string {
 	}
 
 	return key.String()
-}
-
-// RefersTo is true for a run whose configuration is c.
-func RefersTo(run common.AnsibleRun, c client.Object) bool {
-	t, key, err := target(run)
-
-	return err == nil && reflect.TypeOf(t) == reflect.TypeOf(c) && key == client.ObjectKeyFromObject(c)
 }

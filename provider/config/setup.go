@@ -20,6 +20,7 @@ type Kind struct {
 	resource.ProviderConfigKinds
 
 	config, usage client.Object
+	list          client.ObjectList
 }
 
 // Object of the kind, empty.
@@ -29,15 +30,22 @@ func (k Kind) Object() client.Object {
 	return o
 }
 
+// List of the kind, empty.
+func (k Kind) List() client.ObjectList {
+	l, _ := k.list.DeepCopyObject().(client.ObjectList)
+
+	return l
+}
+
 // Kinds of configuration, of both groups. One kind of usage serves both kinds of
 // the namespaced group.
 func Kinds() []Kind {
 	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
 
 	return []Kind{
-		{kinds(cluster, "ProviderConfig"), &clusterv1alpha1.ProviderConfig{}, &clusterv1alpha1.ProviderConfigUsage{}},
-		{kinds(namespaced, "ProviderConfig"), &namespacedv1alpha1.ProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}},
-		{kinds(namespaced, "ClusterProviderConfig"), &namespacedv1alpha1.ClusterProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}},
+		{kinds(cluster, "ProviderConfig"), &clusterv1alpha1.ProviderConfig{}, &clusterv1alpha1.ProviderConfigUsage{}, &clusterv1alpha1.ProviderConfigList{}},
+		{kinds(namespaced, "ProviderConfig"), &namespacedv1alpha1.ProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}, &namespacedv1alpha1.ProviderConfigList{}},
+		{kinds(namespaced, "ClusterProviderConfig"), &namespacedv1alpha1.ClusterProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}, &namespacedv1alpha1.ClusterProviderConfigList{}},
 	}
 }
 

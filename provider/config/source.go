@@ -142,7 +142,7 @@ func (s source) secret(ctx context.Context, ref *common.KeySelector, path string
 	}
 
 	o := &corev1.Secret{}
-	if err := s.get(ctx, "Secret", key, o); err != nil {
+	if err := s.get(ctx, KindSecret, key, o); err != nil {
 		return inputs.File{}, err
 	}
 
@@ -161,7 +161,7 @@ func (s source) configMap(ctx context.Context, ref *common.KeySelector, path str
 	}
 
 	o := &corev1.ConfigMap{}
-	if err := s.get(ctx, "ConfigMap", key, o); err != nil {
+	if err := s.get(ctx, KindConfigMap, key, o); err != nil {
 		return inputs.File{}, err
 	}
 

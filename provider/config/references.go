@@ -1,0 +1,147 @@
+package config
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Kinds that hold files.
+const (
+	KindSecret    = "Secret"
+	KindConfigMap = "ConfigMap"
+)
+
+// Fields that AnsibleRuns and configurations are indexed by, for a cache to find
+// those that a change concerns.
+const (
+	// FieldReferences indexes AnsibleRuns and configurations by what they refer
+	// to, see Reference.String.
+	FieldReferences = "provider.references"
+	// FieldConfig indexes AnsibleRuns by their configuration, see NameOf.
+	FieldConfig = "provider.config"
+)
+
+// A Reference to a Secret or a ConfigMap.
+type Reference struct {
+	Kind string
+	types.NamespacedName
+}
+
+// String that the index has.
+func (r Reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
+
+// References of an AnsibleRun or a configuration, its own ones only, to what the
+// Resolver reads on its behalf.
+func References(o client.Object) []Reference {
+	switch o := o.(type) {
+	case common.AnsibleRun:
+		return referencesOf(source{namespace: o.GetNamespace()}, runSelectors(o.Parameters()))
+	case common.Config:
+		return referencesOf(source{namespace: o.GetNamespace()}, configSelectors(o.ConfigSpec()))
+	}
+
+	return nil
+}
+
+// A selector is a key of a Secret or of a ConfigMap; the other one is nil.
+type selector struct {
+	secret, configMap *common.KeySelector
+}
+
+func runSelectors(p *common.AnsibleRunParameters) []selector {
+	var all []selector
+
+	for _, v := range p.VarFiles {
+		all = append(all, selector{v.SecretKeyRef, v.ConfigMapKeyRef})
+	}
+
+	for _, inv := range p.Inventories {
+		all = append(all, selector{inv.SecretRef, inv.ConfigMapKeyRef})
+	}
+
+	return all
+}
+
+func configSelectors(c *common.ProviderConfigSpec) []selector {
+	all := make([]selector, len(c.Credentials))
+	for i, cred := range c.Credentials {
+		all[i] = selector{cred.SecretRef, cred.ConfigMapKeyRef}
+	}
+
+	return all
+}
+
+func referencesOf(s source, selectors []selector) []Reference {
+	var refs []Reference
+
+	add := func(kind string, sel *common.KeySelector) {
+		key, err := s.key(sel, "")
+		// What may not be read need not be watched.
+		if r := (Reference{kind, key}); err == nil && !slices.Contains(refs, r) {
+			refs = append(refs, r)
+		}
+	}
+
+	for _, sel := range selectors {
+		add(KindSecret, sel.secret)
+		add(KindConfigMap, sel.configMap)
+	}
+
+	return refs
+}
+
+// IndexReferences returns an object's value of FieldReferences.
+func IndexReferences(o client.Object) []string {
+	refs := References(o)
+	keys := make([]string, len(refs))
+
+	for i, r := range refs {
+		keys[i] = r.String()
+	}
+
+	return keys
+}
+
+// IndexConfig returns an AnsibleRun's value of FieldConfig.
+func IndexConfig(o client.Object) []string {
+	run, ok := o.(common.AnsibleRun)
+	if !ok {
+		return nil
+	}
+
+	c, key, err := target(run)
+	if err != nil {
+		return nil // It has none.
+	}
+
+	return []string{describe(c, key)}
+}
+
+// NameOf a configuration, as FieldConfig has it.
+func NameOf(c common.Config) string {
+	return describe(c, client.ObjectKeyFromObject(c))
+}
+
+// NameOnly leaves of the metadata of a Secret or a ConfigMap what a watch needs:
+// which object it is, and in which version. It is a transformation for a cache.
+// Annotations may repeat a Secret's data.
+func NameOnly(o any) (any, error) {
+	m, ok := o.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return o, nil
+	}
+
+	m.ObjectMeta = metav1.ObjectMeta{
+		Namespace:       m.Namespace,
+		Name:            m.Name,
+		UID:             m.UID,
+		ResourceVersion: m.ResourceVersion,
+	}
+
+	return m, nil
+}

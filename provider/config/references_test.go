@@ -1,0 +1,96 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+func TestReferences(t *testing.T) {
+	key := func(namespace, name string) *common.KeySelector {
+		return &common.KeySelector{Namespace: namespace, Name: name, Key: "key"}
+	}
+	ref := func(kind, namespace, name string) Reference {
+		return Reference{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+	}
+	p := common.AnsibleRunParameters{
+		VarFiles: []common.VarFile{
+			{Source: common.VarFileSourceConfigMapKey, ConfigMapKeyRef: key("", "one")},
+			{Source: common.VarFileSourceSecretKey, SecretKeyRef: key("a", "two"), Optional: true},
+			{Source: common.VarFileSourceSecretKey, SecretKeyRef: key("b", "three")},
+		},
+		Inventories: []common.Inventory{
+			{FileSelector: common.FileSelector{Source: common.FileSourceSecret, SecretRef: key("a", "two")}},
+			{FileSelector: common.FileSelector{Source: common.FileSourceConfigMapKey, ConfigMapKeyRef: key("a", "four")}},
+			{FileSelector: common.FileSelector{Source: common.FileSourceNone}},
+		},
+	}
+	namespaced := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "a"}}
+	namespaced.Spec.ForProvider = p
+	cluster := &clusterv1alpha1.AnsibleRun{}
+	cluster.Spec.ForProvider = p
+	shared := &namespacedv1alpha1.ClusterProviderConfig{}
+	shared.Spec.Credentials = []common.Credential{
+		{Filename: "key", FileSelector: common.FileSelector{Source: common.FileSourceSecret, SecretRef: key("c", "key")}},
+	}
+
+	cases := map[string]struct {
+		reason string
+		object client.Object
+		want   []Reference
+	}{
+		"Namespaced": {
+			reason: "A namespaced run refers to what is in its namespace. What it may not read is not watched, and what it reads twice is watched once.",
+			object: namespaced,
+			want:   []Reference{ref(KindConfigMap, "a", "one"), ref(KindSecret, "a", "two"), ref(KindConfigMap, "a", "four")},
+		},
+		"Cluster": {
+			reason: "A cluster scoped run refers to any namespace, which it has to name.",
+			object: cluster,
+			want:   []Reference{ref(KindSecret, "a", "two"), ref(KindSecret, "b", "three"), ref(KindConfigMap, "a", "four")},
+		},
+		"ClusterProviderConfig": {
+			reason: "A configuration refers to its credentials.",
+			object: shared,
+			want:   []Reference{ref(KindSecret, "c", "key")},
+		},
+		"Other": {
+			reason: "Others refer to nothing of ours.",
+			object: &corev1.Secret{},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, References(tc.object)); diff != "" {
+				t.Errorf("\n%s\nReferences(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestNameOnly(t *testing.T) {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "a", Name: "b", UID: "c", ResourceVersion: "1",
+		Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "secret"},
+		Labels:      map[string]string{"a": "b"},
+	}}
+	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "c", ResourceVersion: "1"}}
+
+	got, err := NameOnly(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Nothing but the name and the version should be kept: -want, +got:\n%s", diff)
+	}
+}
