@@ -82,7 +82,7 @@ func (c *runCommand) Run() error {
 		j.Timeout = t.Duration
 	}
 
-	return t.end(executor.Execute(ctx, j, t.progress))
+	return t.end(executor.Execute(ctx, j, job.Watch{Progress: t.progress}))
 }
 
 // manifests of files.

@@ -159,11 +159,11 @@ func atOnce() context.Context {
 
 // logged tells the log which runs begin and how they end.
 func logged(x pool.Executor, log logging.Logger) pool.ExecutorFn {
-	return func(ctx context.Context, j job.Job, progress func(job.Report)) job.Report {
+	return func(ctx context.Context, j job.Job, w job.Watch) job.Report {
 		log := log.WithValues("run", j.ID, "namespace", j.Object.Namespace, "name", j.Object.Name)
 		log.Info("Run begins", "mode", j.Mode, "state", j.State, "trigger", j.Trigger, "attempt", j.Attempt)
 
-		r := x.Execute(ctx, j, progress)
+		r := x.Execute(ctx, j, w)
 
 		log.Info("Run ended", "phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message)
 

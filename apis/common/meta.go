@@ -22,6 +22,10 @@ const (
 // AnnotationRunPolicy selects the RunPolicy of an AnsibleRun.
 const AnnotationRunPolicy = GroupCluster + "/runPolicy"
 
+// AnnotationKeepOutput keeps the end of what the last run of an AnsibleRun
+// displayed in a ConfigMap when it is "true".
+const AnnotationKeepOutput = GroupCluster + "/keepOutput"
+
 // A RunPolicy says when the content of an AnsibleRun is run while the object is
 // there.
 // +kubebuilder:validation:Enum=ObserveAndDelete;CheckWhenObserve;RunOnChange

@@ -237,16 +237,17 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 	request, _ := meta.GetReconcileRequest(run)
 
 	j := job.Job{
-		ID:      e.newID(),
-		Mode:    st.Mode,
-		State:   st.State,
-		Trigger: st.Trigger,
-		Attempt: st.Attempt,
-		Request: request,
-		Object:  runner.ObjectOf(run),
-		Inputs:  e.inputs,
-		Known:   known(run.Observation()),
-		Timeout: e.timeout,
+		ID:         e.newID(),
+		Mode:       st.Mode,
+		State:      st.State,
+		Trigger:    st.Trigger,
+		Attempt:    st.Attempt,
+		Request:    request,
+		Object:     runner.ObjectOf(run),
+		Inputs:     e.inputs,
+		Known:      known(run.Observation()),
+		Timeout:    e.timeout,
+		KeepOutput: run.GetAnnotations()[common.AnnotationKeepOutput] == "true",
 	}
 
 	if t := run.Parameters().Timeout; t != nil {

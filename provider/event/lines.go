@@ -12,8 +12,10 @@ const (
 	maxString = 256 << 10
 	// maxKeptBuffer is the length of the largest buffer that is used again.
 	maxKeptBuffer = 1 << 20
-	// maxText is the length of the longest line of text, in bytes.
-	maxText = 4 << 10
+	// maxText is the length of the longest line of text, in bytes. More of a line
+	// is read, so that it can be redacted before it is cut.
+	maxText     = 4 << 10
+	maxTextRead = 64 << 10
 )
 
 // lines cuts a stream into lines of bounded length. A line of text that is too
@@ -73,7 +75,7 @@ func (l *lines) keep(c byte) bool {
 	case len(l.buf) == 0:
 		return true
 	case !l.json():
-		limit = maxText
+		limit = maxTextRead
 	case !l.inString(c):
 		return false
 	}

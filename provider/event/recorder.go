@@ -17,7 +17,7 @@ import (
 type Recorder struct {
 	redactor redact.Redactor
 	hidden   []string
-	progress func(Summary)
+	watch    Watch
 	seen     func(counter int64, uuid string)
 
 	out, err lines
@@ -25,6 +25,8 @@ type Recorder struct {
 	mu      sync.Mutex
 	summary Summary
 	output  output
+	// tail of what was displayed; nil unless it is kept.
+	tail *tail
 	// taskUUID of the task in progress.
 	taskUUID string
 	// item and diff belong to a result that is not complete yet.
@@ -50,10 +52,14 @@ func WithHidden(texts ...string) Option {
 	return func(rec *Recorder) { rec.hidden = texts }
 }
 
-// WithProgress calls a function when a play or a task starts, and at the end.
-// The stream waits for it.
-func WithProgress(f func(Summary)) Option {
-	return func(rec *Recorder) { rec.progress = f }
+// WithWatch calls the functions of a watch. The stream waits for them.
+func WithWatch(w Watch) Option {
+	return func(rec *Recorder) { rec.watch = w }
+}
+
+// WithTail keeps the end of what a terminal would have shown.
+func WithTail() Option {
+	return func(rec *Recorder) { rec.tail = &tail{} }
 }
 
 // WithSeen calls a function for each event, with what ansible-runner names the
@@ -64,13 +70,18 @@ func WithSeen(f func(counter int64, uuid string)) Option {
 
 // NewRecorder returns a recorder of one run.
 func NewRecorder(o ...Option) *Recorder {
-	r := &Recorder{
-		progress: func(Summary) {},
-		seen:     func(int64, string) {},
-	}
+	r := &Recorder{seen: func(int64, string) {}}
 
 	for _, fn := range o {
 		fn(r)
+	}
+
+	if r.watch.Progress == nil {
+		r.watch.Progress = func(Summary) {}
+	}
+
+	if r.watch.Task == nil {
+		r.watch.Task = func(TaskResult) {}
 	}
 
 	r.out.emit = r.line
@@ -89,7 +100,7 @@ func (r *Recorder) Stderr() io.Writer { return &r.err }
 func (r *Recorder) Close() {
 	r.out.Flush()
 	r.err.Flush()
-	r.progress(r.Summary())
+	r.watch.Progress(r.Summary())
 }
 
 // Summary of the events so far, redacted.
@@ -122,11 +133,27 @@ func (r *Recorder) Warnings() string {
 	return r.report(strings.Join(r.output.warnings(), "\n"), MaxMessage)
 }
 
+// Tail is the end of what a terminal would have shown, redacted and at most
+// MaxTail long; empty unless it is kept.
+func (r *Recorder) Tail() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.tail == nil {
+		return ""
+	}
+
+	return r.tail.text()
+}
+
 func (r *Recorder) text(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	r.output.add(string(line))
+	// Redacted before it is cut: half a secret is not found any more.
+	text := r.clean(string(line))
+	r.output.add(head(text, maxText))
+	r.tail.add(text)
 }
 
 func (r *Recorder) line(line []byte) {
@@ -139,20 +166,30 @@ func (r *Recorder) line(line []byte) {
 
 	r.seen(e.Counter, e.UUID)
 
-	if r.record(e) {
-		r.progress(r.Summary())
+	progress, ended := r.record(e)
+	if ended != nil {
+		r.watch.Task(*ended)
+	}
+
+	if progress {
+		r.watch.Progress(r.Summary())
 	}
 }
 
-// record an event. It returns true if what is in progress changed.
-func (r *Recorder) record(e event) bool {
+// record an event. It returns whether what is in progress changed, and how a
+// task ended on a host, if one did.
+func (r *Recorder) record(e event) (bool, *TaskResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
+	if r.tail != nil && e.Stdout != "" {
+		defer func() { r.tail.add(r.clean(whole(e.Stdout))) }()
+	}
 
 	if e.Kind == stats {
 		r.finish(e)
 
-		return false
+		return false, nil
 	}
 
 	var d data
@@ -164,18 +201,18 @@ func (r *Recorder) record(e event) bool {
 	case playStart:
 		r.summary.Play, r.summary.Task = r.name(d.Name), ""
 
-		return true
+		return true, nil
 	case taskStart:
 		r.startTask(d)
 
-		return true
+		return true, nil
 	case shownError, shownWarning, systemWarning:
-		r.output.addAll(e.Stdout)
+		r.output.addAll(r.clean(e.Stdout))
 	default:
-		r.host(e, d)
+		return false, r.host(e, d)
 	}
 
-	return false
+	return false, nil
 }
 
 func (r *Recorder) startTask(d data) {
@@ -187,49 +224,53 @@ func (r *Recorder) startTask(d data) {
 	}
 }
 
-// host records an event of a task on a host.
-func (r *Recorder) host(e event, d data) {
-	t := &r.summary.Totals
+// host records an event of a task on a host. It returns how the task ended, if
+// it did.
+func (r *Recorder) host(e event, d data) *TaskResult {
+	t, ended := r.result(e, d)
+	if !ended {
+		r.partial(e, d)
 
-	switch e.Kind {
-	case hostOK:
-		t.OK++
-
-		r.ran(d)
-		r.change(e, d)
-	case hostSkipped:
-		t.Skipped++
-	case hostDark:
-		t.Unreachable++
-
-		r.fail(e, d)
-	case hostFailed:
-		r.ran(d)
-
-		if d.IgnoreErrors {
-			t.OK++
-			t.Ignored++
-
-			r.change(e, d)
-
-			return
-		}
-
-		t.Failed++
-
-		r.fail(e, d)
-	case itemFailed:
-		if !r.item.of(d) {
-			r.item = pending{host: d.Host, task: d.TaskUUID, text: parseResult(d.Result).explain()}
-		}
-	case fileDiff:
-		r.keepDiff(e, d)
+		return nil
 	}
+
+	totals := &r.summary.Totals
+
+	switch t.Outcome {
+	case OutcomeOK, OutcomeChanged:
+		totals.OK++
+	case OutcomeIgnored:
+		totals.OK++
+		totals.Ignored++
+	case OutcomeSkipped:
+		totals.Skipped++
+	case OutcomeUnreachable:
+		totals.Unreachable++
+	case OutcomeFailed:
+		totals.Failed++
+	}
+
+	if t.Outcome != OutcomeSkipped && t.Outcome != OutcomeUnreachable && d.TaskAction != gatherFacts {
+		r.summary.Ran++
+	}
+
+	switch t.Outcome {
+	case OutcomeFailed, OutcomeUnreachable:
+		r.fail(t)
+	case OutcomeOK, OutcomeChanged, OutcomeIgnored, OutcomeSkipped:
+		r.change(e, d, t)
+	}
+
+	return &t
 }
 
-func (r *Recorder) ran(d data) {
-	if d.TaskAction != gatherFacts {
-		r.summary.Ran++
+// partial records what belongs to a result that is still to come.
+func (r *Recorder) partial(e event, d data) {
+	switch {
+	case e.Kind == itemFailed && !r.item.of(d):
+		r.item = pending{host: d.Host, task: d.TaskUUID, text: parseResult(d.Result).explain()}
+	case e.Kind == fileDiff:
+		r.keepDiff(e, d)
 	}
 }
 
@@ -249,16 +290,22 @@ func (r *Recorder) keepDiff(e event, d data) {
 	r.diff = pending{host: d.Host, task: d.TaskUUID, text: head(r.report(diff, maxText), maxText)}
 }
 
-func (r *Recorder) change(e event, d data) {
+// changed is true when a task that succeeded, or whose failure is ignored,
+// changed something.
+func changed(e event, d data) bool {
 	res := parseResult(d.Result)
 
 	// A censored result does not say whether it changed anything. What Ansible
 	// displays for it does.
 	if res.Censored != "" {
-		res.Changed = strings.HasPrefix(plain(e.Stdout), "changed: ")
+		return strings.HasPrefix(plain(e.Stdout), "changed: ")
 	}
 
-	if !res.Changed {
+	return res.Changed
+}
+
+func (r *Recorder) change(e event, d data, t TaskResult) {
+	if t.Outcome == OutcomeSkipped || !changed(e, d) {
 		return
 	}
 
@@ -268,7 +315,7 @@ func (r *Recorder) change(e event, d data) {
 		return
 	}
 
-	c := common.DriftTask{Play: r.name(d.Play), Task: r.task(d), Host: r.name(d.Host)}
+	c := common.DriftTask{Play: t.Play, Task: t.Task, Host: t.Host}
 	if r.diff.of(d) {
 		c.Diff = head(r.diff.text, MaxDiff)
 	}
@@ -276,10 +323,8 @@ func (r *Recorder) change(e event, d data) {
 	r.summary.Changed = append(r.summary.Changed, c)
 }
 
-// fail records a failure. When there are too many, the last one of a host
-// replaces the first one of the same host, which was rescued: a host whose
-// failure is not rescued is out of the play.
-func (r *Recorder) fail(e event, d data) {
+// explain a failure, redacted and at most MaxMessage long.
+func (r *Recorder) explain(e event, d data) string {
 	m := parseResult(d.Result).explain()
 
 	if m == "" && r.item.of(d) {
@@ -293,7 +338,14 @@ func (r *Recorder) fail(e event, d data) {
 		m = shown.failure()
 	}
 
-	f := common.Failure{Play: r.name(d.Play), Task: r.task(d), Host: r.name(d.Host), Message: r.report(m, MaxMessage)}
+	return r.report(m, MaxMessage)
+}
+
+// fail records a failure. When there are too many, the last one of a host
+// replaces the first one of the same host, which was rescued: a host whose
+// failure is not rescued is out of the play.
+func (r *Recorder) fail(t TaskResult) {
+	f := common.Failure{Play: t.Play, Task: t.Task, Host: t.Host, Message: t.Message}
 
 	if len(r.summary.Failures) == MaxFailures {
 		i := slices.IndexFunc(r.summary.Failures, func(o common.Failure) bool { return o.Host == f.Host })
@@ -396,13 +448,18 @@ func (r *Recorder) task(d data) string {
 
 func (r *Recorder) name(s string) string { return r.report(s, MaxName) }
 
-// report makes a text fit to be seen.
+// report makes a text fit to be seen in a field.
 func (r *Recorder) report(s string, limit int) string {
+	return head(strings.TrimSpace(r.clean(s)), limit)
+}
+
+// clean makes a text fit to be seen.
+func (r *Recorder) clean(s string) string {
 	s = r.redactor.String(plain(s))
 
 	for _, h := range r.hidden {
 		s = strings.ReplaceAll(s, h, "")
 	}
 
-	return head(strings.TrimSpace(s), limit)
+	return s
 }

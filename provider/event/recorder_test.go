@@ -395,7 +395,7 @@ func TestProgress(t *testing.T) {
 	)
 
 	record(t, string(raw),
-		WithProgress(func(s Summary) { got = append(got, step{s.Play, s.Task, s.Finished}) }),
+		WithWatch(Watch{Progress: func(s Summary) { got = append(got, step{s.Play, s.Task, s.Finished}) }}),
 		WithSeen(func(counter int64, _ string) { files = append(files, counter) }))
 
 	want := []step{{Play: "Only facts"}, {Play: "Only facts", Task: "Gathering Facts"}, {Play: "Only facts", Task: "Gathering Facts", Finished: true}}

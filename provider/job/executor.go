@@ -23,7 +23,7 @@ type Installer interface {
 // A Runner executes content that is installed. The error is about the provider
 // or its machine; a play that failed is a result.
 type Runner interface {
-	Run(ctx context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error)
+	Run(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error)
 }
 
 // An Executor carries out jobs.
@@ -39,9 +39,14 @@ func NewExecutor(i Installer, r Runner) *Executor {
 	return &Executor{installer: i, runner: r, now: time.Now}
 }
 
-// Execute a job. Progress is called with what is known so far. Execute returns
-// soon after the context is done, with nothing of the job left running.
-func (x *Executor) Execute(ctx context.Context, j Job, progress func(Report)) Report {
+// Execute a job. It returns soon after the context is done, with nothing of the
+// job left running.
+func (x *Executor) Execute(ctx context.Context, j Job, w Watch) Report {
+	progress := w.Progress
+	if progress == nil {
+		progress = func(Report) {}
+	}
+
 	r := NewReport(j)
 	r.Run.StartTime = x.time()
 
@@ -55,9 +60,12 @@ func (x *Executor) Execute(ctx context.Context, j Job, progress func(Report)) Re
 	r.Run.Phase = common.PhaseRunning
 	progress(r)
 
-	result, err := x.runner.Run(ctx, run(j, set), func(s event.Summary) {
-		summarise(&r, s)
-		progress(r)
+	result, err := x.runner.Run(ctx, run(j, set), event.Watch{
+		Progress: func(s event.Summary) {
+			summarise(&r, s)
+			progress(r)
+		},
+		Task: w.Task,
 	})
 	if err != nil {
 		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInternal, err.Error()
@@ -72,6 +80,7 @@ func (x *Executor) Execute(ctx context.Context, j Job, progress func(Report)) Re
 	}
 
 	r.ConnectionDetails = result.ConnectionDetails
+	r.Output = result.Output
 
 	if len(result.Summary.Outputs) > 0 {
 		r.Outputs = &apiextensionsv1.JSON{Raw: result.Summary.Outputs}
@@ -149,15 +158,16 @@ func (x *Executor) time() *metav1.Time {
 
 func run(j Job, set content.Set) runner.Run {
 	return runner.Run{
-		ID:      j.ID,
-		Mode:    j.Mode,
-		State:   j.State,
-		Trigger: j.Trigger,
-		Attempt: j.Attempt,
-		Object:  j.Object,
-		Inputs:  j.Inputs,
-		Content: set,
-		Timeout: j.Timeout,
+		ID:         j.ID,
+		Mode:       j.Mode,
+		State:      j.State,
+		Trigger:    j.Trigger,
+		Attempt:    j.Attempt,
+		Object:     j.Object,
+		Inputs:     j.Inputs,
+		Content:    set,
+		Timeout:    j.Timeout,
+		KeepOutput: j.KeepOutput,
 	}
 }
 

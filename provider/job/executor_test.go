@@ -25,10 +25,10 @@ func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Se
 	return fn(ctx, r)
 }
 
-type runnerFn func(ctx context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error)
+type runnerFn func(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error)
 
-func (fn runnerFn) Run(ctx context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error) {
-	return fn(ctx, r, progress)
+func (fn runnerFn) Run(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error) {
+	return fn(ctx, r, w)
 }
 
 func TestExecute(t *testing.T) {
@@ -63,12 +63,12 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(_ context.Context, r runner.Run, progress func(event.Summary)) (runner.Result, error) {
+			runner: func(_ context.Context, r runner.Run, w event.Watch) (runner.Result, error) {
 				if diff := cmp.Diff(set, r.Content); diff != "" {
 					t.Errorf("The run should use the content that was installed: -want, +got:\n%s", diff)
 				}
 
-				progress(event.Summary{Task: "Install"})
+				w.Progress(event.Summary{Task: "Install"})
 
 				return runner.Result{Phase: common.PhaseSucceeded, Summary: event.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}}, nil
 			},
@@ -94,7 +94,7 @@ func TestExecute(t *testing.T) {
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
 				return content.Set{}, func() {}, nil
 			},
-			runner: func(context.Context, runner.Run, func(event.Summary)) (runner.Result, error) {
+			runner: func(context.Context, runner.Run, event.Watch) (runner.Result, error) {
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil
 			},
 			want: want{
@@ -149,7 +149,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(context.Context, runner.Run, func(event.Summary)) (runner.Result, error) {
+			runner: func(context.Context, runner.Run, event.Watch) (runner.Result, error) {
 				return runner.Result{}, errors.New("disk full")
 			},
 			want: want{
@@ -176,7 +176,7 @@ func TestExecute(t *testing.T) {
 				Attempt: 1, Request: "token", Inputs: tc.inputs, Digest: digest, Known: content.Set{Digest: "before"},
 			}
 
-			got := x.Execute(tc.ctx, j, func(r Report) { phases = append(phases, r.Run.Phase) })
+			got := x.Execute(tc.ctx, j, Watch{Progress: func(r Report) { phases = append(phases, r.Run.Phase) }})
 			if diff := cmp.Diff(tc.want.report, got); diff != "" {
 				t.Errorf("\n%s\nExecute(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -37,6 +38,8 @@ type Job struct {
 	Known content.Set
 	// Timeout of the execution; 0 means none.
 	Timeout time.Duration
+	// KeepOutput keeps the end of what the run displays.
+	KeepOutput bool
 }
 
 // UID of the object that the job belongs to.
@@ -62,6 +65,19 @@ type Report struct {
 	Outputs *apiextensionsv1.JSON
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
+	// Output is the end of what a terminal would have shown, redacted and at
+	// most event.MaxTail long. It is there once the run has ended, when the job
+	// keeps it.
+	Output string
+}
+
+// A Watch follows a job while it is carried out. Each function may be nil; the
+// run waits for it.
+type Watch struct {
+	// Progress is called with what is known so far.
+	Progress func(Report)
+	// Task is called when a task has ended on a host.
+	Task func(event.TaskResult)
 }
 
 // NewReport of a job that waits for its turn.

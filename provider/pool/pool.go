@@ -28,19 +28,19 @@ var (
 // wait for ever.
 const fairness = 4
 
-// An Executor carries out one job. It calls progress with what is known so
-// far, and returns what is known at the end. It returns soon after its context
-// is done, with nothing of the job left running.
+// An Executor carries out one job. It tells the watch how it goes, and returns
+// what is known at the end. It returns soon after its context is done, with
+// nothing of the job left running.
 type Executor interface {
-	Execute(ctx context.Context, j job.Job, progress func(job.Report)) job.Report
+	Execute(ctx context.Context, j job.Job, w job.Watch) job.Report
 }
 
 // An ExecutorFn is a function that carries out one job.
-type ExecutorFn func(ctx context.Context, j job.Job, progress func(job.Report)) job.Report
+type ExecutorFn func(ctx context.Context, j job.Job, w job.Watch) job.Report
 
 // Execute a job.
-func (fn ExecutorFn) Execute(ctx context.Context, j job.Job, progress func(job.Report)) job.Report {
-	return fn(ctx, j, progress)
+func (fn ExecutorFn) Execute(ctx context.Context, j job.Job, w job.Watch) job.Report {
+	return fn(ctx, j, w)
 }
 
 // A Pool carries out jobs. It remembers the report of each until it is told to
@@ -266,7 +266,7 @@ func (p *Pool) next() *entry {
 }
 
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
-	report := p.executor.Execute(ctx, e.job, func(r job.Report) { p.progress(e, r) })
+	report := p.executor.Execute(ctx, e.job, job.Watch{Progress: func(r job.Report) { p.progress(e, r) }})
 
 	p.mu.Lock()
 	defer p.mu.Unlock()

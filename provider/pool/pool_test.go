@@ -27,10 +27,10 @@ func newScripted() *scripted {
 	return &scripted{began: make(chan job.Job), end: make(chan common.RunPhase)}
 }
 
-func (s *scripted) Execute(ctx context.Context, j job.Job, progress func(job.Report)) job.Report {
+func (s *scripted) Execute(ctx context.Context, j job.Job, w job.Watch) job.Report {
 	r := job.NewReport(j)
 	r.Run.Phase = common.PhaseRunning
-	progress(r)
+	w.Progress(r)
 
 	s.began <- j
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 )
 
 // BenchmarkRun compares a run with what ansible-runner and ansible-playbook
@@ -62,7 +63,7 @@ func BenchmarkRun(b *testing.B) {
 			run.ID = fmt.Sprint(n)
 			n++
 
-			if res, err := r.Run(b.Context(), run, nil); err != nil || res.Phase != common.PhaseSucceeded {
+			if res, err := r.Run(b.Context(), run, event.Watch{}); err != nil || res.Phase != common.PhaseSucceeded {
 				b.Fatalf("%v: %v", err, res)
 			}
 		}

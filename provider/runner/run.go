@@ -32,6 +32,8 @@ type Run struct {
 	Content content.Set
 	// Timeout of the execution; 0 means none.
 	Timeout time.Duration
+	// KeepOutput keeps the end of what the run displays.
+	KeepOutput bool
 }
 
 // An Object is what the content is told about its AnsibleRun.
@@ -94,4 +96,7 @@ type Result struct {
 	Summary event.Summary
 	// ConnectionDetails that the content published, as the data of a Secret.
 	ConnectionDetails map[string][]byte
+	// Output is the end of what a terminal would have shown, redacted and at
+	// most event.MaxTail long; empty unless it is kept.
+	Output string
 }

@@ -110,10 +110,9 @@ func lookPath(name, path string) (string, error) {
 
 // Run carries a run out until all of its processes have ended and its private
 // data directory is removed. When the context is done, or the run's timeout is
-// over, the processes are ended. Progress may be nil; otherwise it is called
-// when a play or a task starts, and holds the run up while it lasts. The error
-// is about this machine; that a play failed is a result.
-func (r *Runner) Run(ctx context.Context, run Run, progress func(event.Summary)) (Result, error) {
+// over, the processes are ended. The error is about this machine; that a play
+// failed is a result.
+func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error) {
 	if run.ID == "" || run.ID != filepath.Base(run.ID) {
 		return Result{}, errors.Errorf("%q is no id of a run", run.ID)
 	}
@@ -130,7 +129,7 @@ func (r *Runner) Run(ctx context.Context, run Run, progress func(event.Summary))
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
 
-	res, err := r.execute(ctx, run, plan, lock, progress)
+	res, err := r.execute(ctx, run, plan, lock, w)
 	if rerr := remove(plan.Dir); err == nil {
 		err = rerr
 	}
@@ -138,21 +137,22 @@ func (r *Runner) Run(ctx context.Context, run Run, progress func(event.Summary))
 	return res, err
 }
 
-func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File, progress func(event.Summary)) (Result, error) {
+func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File, w event.Watch) (Result, error) {
 	if err := plan.write(); err != nil {
 		return Result{}, err
 	}
 
-	if progress == nil {
-		progress = func(event.Summary) {}
-	}
-
-	rec := event.NewRecorder(
+	options := []event.Option{
 		event.WithRedactor(redact.New(secrets(run.Inputs)...)),
 		event.WithHidden(filepath.Join(plan.Dir, projectDir)+"/", plan.Dir+"/"),
-		event.WithProgress(progress),
+		event.WithWatch(w),
 		event.WithSeen(spool(plan.Dir)),
-	)
+	}
+	if run.KeepOutput {
+		options = append(options, event.WithTail())
+	}
+
+	rec := event.NewRecorder(options...)
 
 	if run.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -172,9 +172,12 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		return Result{}, errors.Wrap(err, rec.Text())
 	}
 
-	return verdict(run, ending{
+	res := verdict(run, ending{
 		summary: rec.Summary(), code: code, cause: context.Cause(ctx), text: rec.Text(), warnings: rec.Warnings(),
-	}), nil
+	})
+	res.Output = rec.Tail()
+
+	return res, nil
 }
 
 // secrets of the inputs.

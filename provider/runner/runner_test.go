@@ -44,7 +44,7 @@ func provide(dir, playbook string) {
 		panic(err)
 	}
 
-	res, err := r.Run(context.Background(), inline(playbook), nil)
+	res, err := r.Run(context.Background(), inline(playbook), event.Watch{})
 	fmt.Println(res, err)
 }
 
@@ -78,7 +78,7 @@ func inline(playbook string) Run {
 func must(t *testing.T, r *Runner, run Run) Result {
 	t.Helper()
 
-	res, err := r.Run(t.Context(), run, nil)
+	res, err := r.Run(t.Context(), run, event.Watch{})
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
 	}
@@ -241,7 +241,7 @@ func TestRunContent(t *testing.T) {
 
 	var tasks []string
 
-	res, err := r.Run(t.Context(), run, func(s event.Summary) { tasks = append(tasks, s.Task) })
+	res, err := r.Run(t.Context(), run, event.Watch{Progress: func(s event.Summary) { tasks = append(tasks, s.Task) }})
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
 	}
@@ -517,12 +517,12 @@ func TestRunEnded(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 
-			got, err := r.Run(ctx, run, func(s event.Summary) {
+			got, err := r.Run(ctx, run, event.Watch{Progress: func(s event.Summary) {
 				if s.Task == "Sleep" {
 					waitFor(t, pidfile)
 					cancel(tc.cause)
 				}
-			})
+			}})
 			if err != nil {
 				t.Fatalf("Run(...): %v", err)
 			}

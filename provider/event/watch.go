@@ -1,0 +1,78 @@
+package event
+
+import (
+	"time"
+)
+
+// A Watch follows a run while it goes on. Each function may be nil; the run
+// waits for it.
+type Watch struct {
+	// Progress is called when a play or a task starts, and at the end.
+	Progress func(Summary)
+	// Task is called when a task has ended on a host.
+	Task func(TaskResult)
+}
+
+// A TaskOutcome says how a task ended on a host.
+type TaskOutcome string
+
+// Outcomes of tasks.
+const (
+	// OutcomeOK tasks changed nothing.
+	OutcomeOK TaskOutcome = "ok"
+	// OutcomeChanged tasks changed something; in check mode, they would.
+	OutcomeChanged TaskOutcome = "changed"
+	// OutcomeFailed tasks failed. They may still be rescued.
+	OutcomeFailed TaskOutcome = "failed"
+	// OutcomeIgnored tasks failed, and that is ignored.
+	OutcomeIgnored TaskOutcome = "ignored"
+	// OutcomeSkipped tasks were skipped.
+	OutcomeSkipped TaskOutcome = "skipped"
+	// OutcomeUnreachable tasks could not reach their host.
+	OutcomeUnreachable TaskOutcome = "unreachable"
+)
+
+// A TaskResult is how a task ended on a host, redacted.
+type TaskResult struct {
+	// Play, Task and Host, each at most MaxName long.
+	Play, Task, Host string
+	// Outcome of the task.
+	Outcome TaskOutcome
+	// Duration of the task on the host.
+	Duration time.Duration
+	// Message of a task that failed or could not reach its host, at most
+	// MaxMessage long; empty for others.
+	Message string
+}
+
+// result of a task on a host, unless the event is another.
+func (r *Recorder) result(e event, d data) (TaskResult, bool) {
+	t := TaskResult{
+		Play: r.name(d.Play), Task: r.task(d), Host: r.name(d.Host),
+		Duration: time.Duration(d.Duration * float64(time.Second)),
+	}
+
+	switch e.Kind {
+	case hostOK:
+		t.Outcome = OutcomeOK
+		if changed(e, d) {
+			t.Outcome = OutcomeChanged
+		}
+	case hostSkipped:
+		t.Outcome = OutcomeSkipped
+	case hostDark:
+		t.Outcome = OutcomeUnreachable
+		t.Message = r.explain(e, d)
+	case hostFailed:
+		t.Outcome = OutcomeFailed
+		if d.IgnoreErrors {
+			t.Outcome = OutcomeIgnored
+		}
+
+		t.Message = r.explain(e, d)
+	default:
+		return TaskResult{}, false
+	}
+
+	return t, true
+}

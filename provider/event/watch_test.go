@@ -1,0 +1,118 @@
+package event
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+)
+
+func TestTasks(t *testing.T) {
+	raw, err := os.ReadFile("testdata/rescued.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []TaskResult
+
+	record(t, string(raw), WithRedactor(redact.New([]byte("hunter2"))), WithWatch(Watch{Task: func(r TaskResult) { got = append(got, r) }}))
+
+	want := []TaskResult{
+		{Task: "Fail and be rescued", Outcome: OutcomeFailed, Message: "never mind"},
+		{Task: "Rescue", Outcome: OutcomeOK},
+		{Task: "Fail and be ignored", Outcome: OutcomeIgnored, Message: "non-zero return code: exit status 1"},
+		{Task: "Skip", Outcome: OutcomeSkipped},
+		{Task: "Publish", Outcome: OutcomeOK},
+		{Task: "Publish more", Outcome: OutcomeOK},
+		{Task: "Fail in the end", Outcome: OutcomeFailed, Message: "******** is wrong"},
+	}
+
+	for i := range want {
+		want[i].Play, want[i].Host = "Fail and go on", "localhost"
+	}
+
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(TaskResult{}, "Duration")); diff != "" {
+		t.Errorf("Every task that ends on a host is told, with the reason of a failure.\n-want, +got:\n%s", diff)
+	}
+
+	for _, r := range got {
+		if r.Duration <= 0 || r.Duration > time.Hour {
+			t.Errorf("A task takes a while: %q took %s", r.Task, r.Duration)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	const secret = "correct horse battery staple"
+
+	raw, err := os.ReadFile("testdata/tags.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	shown := func(text string) string {
+		raw, err := json.Marshal(map[string]any{"event": "verbose", "uuid": "u", "stdout": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(raw) + "\n"
+	}
+
+	cases := map[string]struct {
+		reason string
+		stream string
+		want   string
+	}{
+		"Play": {
+			reason: "What is kept is what a terminal would have shown.",
+			stream: string(raw),
+			want: "\nPLAY [Only facts] **************************************************************\n" +
+				"\nTASK [Gathering Facts] *********************************************************\n" +
+				"ok: [localhost]\n" +
+				"\nPLAY RECAP *********************************************************************\n" +
+				"localhost                  : ok=1    changed=0    unreachable=0    failed=0    skipped=0    rescued=0    ignored=0\n",
+		},
+		"Mixed": {
+			reason: "Lines that are no events are in their place, and nothing is left that a terminal would act on.",
+			stream: shown("\x1b[0;32mok: [a]\x1b[0m") + "a warning\n" + shown("ok: [b]"),
+			want:   "ok: [a]\na warning\nok: [b]\n",
+		},
+		"Redacted": {
+			reason: "Secrets are found before lines are cut.",
+			stream: strings.Repeat("x", maxShown-4) + secret + "\n" + shown(strings.Repeat("y", maxShown-4)+secret),
+			want:   strings.Repeat("x", maxShown-4) + "*…\n" + strings.Repeat("y", maxShown-4) + "*…\n",
+		},
+		"HalfASecret": {
+			reason: "What the stream cuts may end in half a secret.",
+			stream: shown("first\n" + strings.Repeat("z\n", maxString/2-10) + secret),
+			want:   leftOut + strings.Repeat("z\n", (MaxTail-len(leftOut))/2),
+		},
+		"Long": {
+			reason: "The last lines are kept.",
+			stream: strings.Repeat(shown("before"), MaxTail) + shown(strings.Repeat("last 56789\n", MaxTail/11)),
+			want:   leftOut + strings.Repeat("last 56789\n", (MaxTail-len(leftOut))/11),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := record(t, tc.stream, WithTail(), WithRedactor(redact.New([]byte(secret))))
+
+			got := r.Tail()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nTail(): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if len(got) > MaxTail {
+				t.Errorf("The tail is bounded, got %d bytes", len(got))
+			}
+		})
+	}
+}
