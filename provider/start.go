@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -37,8 +38,8 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
 // How long the results of runs may take to be written when the provider stops.
@@ -84,13 +85,22 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	runs := pool.New(c.MaxConcurrentRuns, logged(executor, log))
+	count := telemetry.NewMetrics()
+	witness := telemetry.Witnesses{
+		telemetry.NewLog(log),
+		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		count,
+	}
+	runs := pool.New(c.MaxConcurrentRuns, telemetry.Witnessed(executor, witness))
+
+	metrics.Registry.MustRegister(count, telemetry.NewPoolMetrics(runs.Stats))
 
 	o := ansiblerun.Options{
 		Options:         c.options(log),
 		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
+		Witness:         witness,
 		Key:             key,
 		Timeout:         c.Timeout,
 		MinPollInterval: c.MinPollInterval,
@@ -155,20 +165,6 @@ func atOnce() context.Context {
 	cancel()
 
 	return ctx
-}
-
-// logged tells the log which runs begin and how they end.
-func logged(x pool.Executor, log logging.Logger) pool.ExecutorFn {
-	return func(ctx context.Context, j job.Job, w job.Watch) job.Report {
-		log := log.WithValues("run", j.ID, "namespace", j.Object.Namespace, "name", j.Object.Name)
-		log.Info("Run begins", "mode", j.Mode, "state", j.State, "trigger", j.Trigger, "attempt", j.Attempt)
-
-		r := x.Execute(ctx, j, w)
-
-		log.Info("Run ended", "phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message)
-
-		return r
-	}
 }
 
 // recorded waits until the results of all runs were written.

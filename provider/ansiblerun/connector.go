@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -34,10 +35,18 @@ type Pool interface {
 	Cancel(uid types.UID)
 }
 
+// A Witness of runs is told of those that were interrupted: nobody else saw
+// their end.
+type Witness interface {
+	Ended(j job.Job, r job.Report, took time.Duration)
+}
+
 type connector struct {
+	kind     schema.GroupVersionKind
 	resolver Resolver
 	tracker  Tracker
 	pool     Pool
+	witness  Witness
 	key      []byte
 	timeout  time.Duration
 	polls    *polls

@@ -95,7 +95,10 @@ func (e *external) observe(run common.AnsibleRun) *active {
 	}
 
 	if !known {
-		interrupt(o, e.now())
+		if interrupt(o, e.now()) {
+			e.lost(run)
+		}
+
 		return nil
 	}
 
@@ -106,6 +109,28 @@ func (e *external) observe(run common.AnsibleRun) *active {
 	}
 
 	return &active{Mode: report.Run.Mode, State: report.Run.State, Finished: report.Run.Phase.Finished()}
+}
+
+// lost tells of a run that had begun and was interrupted.
+func (e *external) lost(run common.AnsibleRun) {
+	o := run.Observation()
+	r := job.Report{Run: *o.LastRun}
+
+	if r.Run.StartTime == nil {
+		return
+	}
+
+	if o.LastApply != nil && o.LastApply.ID == r.Run.ID {
+		r.Attempt = o.LastApply.Attempts
+	}
+
+	policy, _ := policyOf(run)
+	j := job.Job{
+		ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger, Policy: policy,
+		Kind: e.kind, Object: runner.ObjectOf(run), Inputs: inputs.Inputs{Parameters: *run.Parameters()},
+	}
+
+	e.witness.Ended(j, r, completion(&r.Run).Sub(r.Run.StartTime.Time))
 }
 
 // recorded is true when the object carries the result of a run, and its
@@ -235,6 +260,8 @@ func (e *external) submit(run common.AnsibleRun) error {
 
 func (e *external) job(run common.AnsibleRun, st start) job.Job {
 	request, _ := meta.GetReconcileRequest(run)
+	// A run is started under a policy, or for an object that is being deleted.
+	policy, _ := policyOf(run)
 
 	j := job.Job{
 		ID:         e.newID(),
@@ -243,7 +270,10 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 		Trigger:    st.Trigger,
 		Attempt:    st.Attempt,
 		Request:    request,
+		Policy:     policy,
 		Object:     runner.ObjectOf(run),
+		Kind:       e.kind,
+		Before:     before(run.Observation()),
 		Inputs:     e.inputs,
 		Known:      known(run.Observation()),
 		Timeout:    e.timeout,
@@ -290,6 +320,11 @@ func known(o *common.AnsibleRunObservation) content.Set {
 	}
 
 	return content.Set{Digest: o.Content.Digest, Collections: o.Content.Collections, Roles: o.Content.Roles}
+}
+
+// before is what was known before a run.
+func before(o *common.AnsibleRunObservation) job.Before {
+	return job.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy()}
 }
 
 // begun is true when the object was about to be created once. That is noted

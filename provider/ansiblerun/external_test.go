@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Key of the tests.
@@ -41,7 +42,11 @@ type fakePool struct {
 	submitted []job.Job
 	forgotten []string
 	canceled  int
+	ended     []string
 }
+
+// Ended is called for runs that were interrupted.
+func (p *fakePool) Ended(_ job.Job, r job.Report, _ time.Duration) { p.ended = append(p.ended, r.Run.ID) }
 
 func (p *fakePool) Submit(j job.Job, _ func()) error {
 	p.submitted = append(p.submitted, j)
@@ -87,9 +92,11 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 	t.Helper()
 
 	c := &connector{
+		kind:     Kinds()[1].GroupVersionKind,
 		resolver: resolve,
 		tracker:  nopTracker{},
 		pool:     p,
+		witness:  p,
 		key:      key,
 		polls:    newPolls(10*time.Minute, time.Second),
 		wake:     func(types.NamespacedName) {},
@@ -149,6 +156,7 @@ func TestObserve(t *testing.T) {
 		status    common.AnsibleRunObservation
 		ready     xpv2.Condition
 		forgotten []string
+		ended     []string
 	}
 
 	cases := map[string]struct {
@@ -266,6 +274,7 @@ func TestObserve(t *testing.T) {
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
 				},
 				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+				ended: []string{"1"},
 			},
 		},
 		"InterruptedInQueue": {
@@ -362,7 +371,42 @@ func TestObserve(t *testing.T) {
 			if diff := cmp.Diff(tc.want.forgotten, p.forgotten); diff != "" {
 				t.Errorf("\n%s\nObserve(...): -want forgotten, +got forgotten:\n%s", tc.reason, diff)
 			}
+
+			if diff := cmp.Diff(tc.want.ended, p.ended); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want runs whose end is told, +got:\n%s", tc.reason, diff)
+			}
 		})
+	}
+}
+
+func TestJob(t *testing.T) {
+	last := &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: at(0)}
+	drift := &common.Drift{Changed: 1}
+	p := &fakePool{}
+	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), annotated(common.AnnotationKeepOutput, "true"), observed(common.AnsibleRunObservation{
+		LastRun:       last,
+		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: "before", CompletionTime: at(0)},
+		AppliedDigest: "before",
+		Drift:         drift,
+	}))
+
+	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
+	if _, err := e.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := e.Update(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	want := []job.Job{{
+		ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
+		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind, KeepOutput: true,
+		Object: runner.ObjectOf(run), Inputs: in("a"),
+		Before: job.Before{Run: last, Applied: "before", Drift: drift},
+	}}
+	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(job.Job{}, "Digest")); diff != "" {
+		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
 	}
 }
 

@@ -112,11 +112,11 @@ func counts(r *common.Run) bool {
 }
 
 // interrupt a run that the object says is in progress, of which nobody knows
-// any more.
-func interrupt(o *common.AnsibleRunObservation, now time.Time) {
+// any more. It returns false when there is none.
+func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r := o.LastRun
 	if r == nil || r.Phase.Finished() {
-		return
+		return false
 	}
 
 	at := metav1.NewTime(now.Truncate(time.Second))
@@ -129,4 +129,6 @@ func interrupt(o *common.AnsibleRunObservation, now time.Time) {
 	if a := o.LastApply; a != nil && a.ID == r.ID && a.Result == "" {
 		finish(o, common.PhaseInterrupted, &at)
 	}
+
+	return true
 }

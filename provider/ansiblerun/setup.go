@@ -29,6 +29,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
 // Options of the reconcilers.
@@ -41,6 +42,8 @@ type Options struct {
 	Tracker Tracker
 	// Pool that carries out runs.
 	Pool Pool
+	// Witness of runs that were interrupted.
+	Witness Witness
 	// Key of the digests.
 	Key []byte
 	// Timeout of one run, unless the object has its own; 0 means none.
@@ -73,9 +76,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	p := newPolls(o.PollInterval, o.MinPollInterval)
 
 	c := &connector{
+		kind:     k.GroupVersionKind,
 		resolver: o.Resolver,
 		tracker:  o.Tracker,
 		pool:     o.Pool,
+		witness:  o.Witness,
 		key:      o.Key,
 		timeout:  o.Timeout,
 		polls:    p,
@@ -113,7 +118,7 @@ func options(mgr ctrl.Manager, name string, c *connector, p *polls, o Options) [
 		managed.WithPollIntervalHook(p.after),
 		managed.WithManagementPolicies(),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		managed.WithRecorder(telemetry.NewNovel(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 	}
 
 	if o.MetricOptions != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -27,8 +28,16 @@ type Job struct {
 	// Request is the token of crossplane.io/reconcile-requested-at that the run
 	// answers; empty when there is none.
 	Request string
+	// Policy of the object that the run belongs to.
+	Policy common.RunPolicy
 	// Object that the run belongs to.
 	Object runner.Object
+	// Kind of the object.
+	Kind schema.GroupVersionKind
+	// Before is what was known of the object when the job was submitted.
+	Before Before
+	// Queued is when the job was submitted.
+	Queued time.Time
 	// Inputs of the run.
 	Inputs inputs.Inputs
 	// Digest identifies the inputs together with the content that was resolved
@@ -45,8 +54,29 @@ type Job struct {
 // UID of the object that the job belongs to.
 func (j Job) UID() types.UID { return j.Object.UID }
 
-// Urgent jobs go before periodic ones: somebody waits for them.
-func (j Job) Urgent() bool { return j.Trigger != common.TriggerDrift }
+// Urgent jobs go before periodic ones and retries: somebody has just asked for
+// them. What has failed before has no claim to fail before everybody else.
+func (j Job) Urgent() bool {
+	switch j.Trigger {
+	case common.TriggerDrift, common.TriggerRetry:
+		return false
+	case common.TriggerDeleted:
+		return j.Attempt <= 1
+	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested:
+	}
+
+	return true
+}
+
+// Before is what was known of an object before a run.
+type Before struct {
+	// Run is the one before; nil if there was none.
+	Run *common.Run
+	// Applied is the digest of the inputs that were applied.
+	Applied string
+	// Drift that was known of.
+	Drift *common.Drift
+}
 
 // A Report is what is known of a job.
 type Report struct {

@@ -91,6 +91,7 @@ func (p *Pool) Submit(j job.Job, wake func()) error {
 		return ErrBusy
 	}
 
+	j.Queued = p.now()
 	e := &entry{job: j, report: job.NewReport(j), wake: wake}
 	p.entries[j.UID()] = e
 
@@ -169,6 +170,22 @@ func (p *Pool) Stop(ctx context.Context) {
 	p.mu.Unlock()
 
 	<-idle
+}
+
+// Stats of a pool at one moment.
+type Stats struct {
+	// Urgent and Patient jobs that wait for their turn.
+	Urgent, Patient int
+	// Running jobs, and how many may run at a time.
+	Running, Limit int
+}
+
+// Stats of the pool.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return Stats{Urgent: len(p.urgent), Patient: len(p.patient), Running: p.running, Limit: p.limit}
 }
 
 // Unrecorded is the number of jobs that are running, or whose reports were not

@@ -1,0 +1,237 @@
+package telemetry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// Reasons of events.
+const (
+	// ReasonRunSucceeded says that a run did all that it was to do.
+	ReasonRunSucceeded event.Reason = "RunSucceeded"
+	// ReasonDriftCorrected says that a periodic run put something right.
+	ReasonDriftCorrected event.Reason = "DriftCorrected"
+	// ReasonDriftDetected says that a check run found that something is not as
+	// it was applied.
+	ReasonDriftDetected event.Reason = "DriftDetected"
+	// ReasonChangesPredicted says what applying new inputs would change.
+	ReasonChangesPredicted event.Reason = "ChangesPredicted"
+	// ReasonContentInstalled says which collections and roles are used from now
+	// on.
+	ReasonContentInstalled event.Reason = "ContentInstalled"
+	// ReasonRunFailed says why a run failed.
+	ReasonRunFailed event.Reason = "RunFailed"
+	// ReasonRunTimedOut says that a run took too long.
+	ReasonRunTimedOut event.Reason = "RunTimedOut"
+	// ReasonRunCanceled says that a run was not wanted any more.
+	ReasonRunCanceled event.Reason = "RunCanceled"
+	// ReasonRunInterrupted says that the provider ended in the middle of a run.
+	ReasonRunInterrupted event.Reason = "RunInterrupted"
+	// ReasonRetriesExhausted says that a run is not tried again.
+	ReasonRetriesExhausted event.Reason = "RetriesExhausted"
+)
+
+const (
+	// maxItems that an event lists.
+	maxItems = 5
+	// maxMessage is the length of an event's message, in bytes.
+	maxMessage = 1 << 10
+)
+
+// announce what is news about a run that has ended. A periodic run that ended
+// like the one before is none, nor is a retry that failed as before.
+func announce(j job.Job, r job.Report, took time.Duration) []event.Event {
+	var es []event.Event
+
+	if news := installed(j, r); news != "" {
+		es = append(es, event.Normal(ReasonContentInstalled, head(news)))
+	}
+
+	if r.Run.Phase == common.PhaseSucceeded {
+		return append(es, succeeded(j, r, took)...)
+	}
+
+	if !failedBefore(j, r) {
+		es = append(es, failed(r, took))
+	}
+
+	if exhausted(j, r) {
+		es = append(es, warning(ReasonRetriesExhausted,
+			"gave up after attempt %d of %d: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at: %s",
+			r.Attempt, *j.Inputs.Parameters.RetryLimit, r.Run.Message))
+	}
+
+	return es
+}
+
+func succeeded(j job.Job, r job.Report, took time.Duration) []event.Event {
+	changed := changes(r.Run)
+
+	switch {
+	case !news(j, r):
+		return nil
+	case r.Run.Mode == common.ModeCheck && changed > 0 && r.Run.InputsDigest == j.Before.Applied:
+		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s", count(changed), tasks(r))}
+	case r.Run.Mode == common.ModeCheck && changed > 0:
+		return []event.Event{normal(ReasonChangesPredicted, "%s would change something: %s", count(changed), tasks(r))}
+	case r.Run.Trigger == common.TriggerDrift && changed > 0:
+		return []event.Event{normal(ReasonDriftCorrected, "%s put right what had drifted: %s", count(changed), tasks(r))}
+	}
+
+	return []event.Event{normal(ReasonRunSucceeded, "%s run succeeded in %s: %s", kind(r.Run), duration(took), recap(totals(r.Run)))}
+}
+
+// news is true for a run that succeeded and that somebody waits for, and for
+// one that ended in another way than the run before.
+func news(j job.Job, r job.Report) bool {
+	before, changed := j.Before.Run, changes(r.Run)
+
+	switch {
+	case r.Run.Trigger != common.TriggerDrift, before == nil, bad(before.Phase):
+		return true
+	case r.Run.Mode == common.ModeCheck:
+		return !sameDrift(j.Before.Drift, changed, r.Changed)
+	case before.Mode == common.ModeCheck:
+		return changed > 0
+	}
+
+	// Content that is not idempotent changes as much every time.
+	return changed > changes(*before)
+}
+
+func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
+	if d == nil || changed == 0 {
+		return d == nil && changed == 0
+	}
+
+	return d.Changed == changed && slices.EqualFunc(d.Tasks, tasks, func(a, b common.DriftTask) bool {
+		return a.Task == b.Task && a.Host == b.Host
+	})
+}
+
+// failedBefore is true for a run that nobody but the provider asked for and that
+// failed as the run before.
+func failedBefore(j job.Job, r job.Report) bool {
+	before := j.Before.Run
+	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
+		r.Run.Trigger == common.TriggerDeleted && r.Attempt > 1
+
+	return again && before != nil && before.Mode == r.Run.Mode && before.State == r.Run.State &&
+		before.Phase == r.Run.Phase && before.Reason == r.Run.Reason && before.Message == r.Run.Message
+}
+
+func failed(r job.Report, took time.Duration) event.Event {
+	reason := ReasonRunFailed
+
+	switch r.Run.Phase {
+	case common.PhaseCanceled:
+		return normal(ReasonRunCanceled, "%s run was ended after %s: %s", kind(r.Run), duration(took), r.Run.Message)
+	case common.PhaseTimedOut:
+		reason = ReasonRunTimedOut
+	case common.PhaseInterrupted:
+		reason = ReasonRunInterrupted
+	case common.PhaseFailed, common.PhaseSucceeded, common.PhaseQueued, common.PhaseInstalling, common.PhaseRunning:
+	}
+
+	return warning(reason, "%s run, attempt %d: %s", kind(r.Run), r.Attempt, r.Run.Message)
+}
+
+// exhausted is true for the last attempt that the retry limit allows.
+func exhausted(j job.Job, r job.Report) bool {
+	limit := j.Inputs.Parameters.RetryLimit
+
+	return r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
+}
+
+// installed are the collections and roles that a run used, unless they are those
+// that the object used before.
+func installed(j job.Job, r job.Report) string {
+	c := r.Content
+	if c == nil || c.Digest == "" || slices.Equal(c.Collections, j.Known.Collections) && slices.Equal(c.Roles, j.Known.Roles) {
+		return ""
+	}
+
+	items := make([]string, 0, len(c.Collections)+len(c.Roles))
+	for _, i := range slices.Concat(c.Collections, c.Roles) {
+		items = append(items, strings.TrimSpace(i.Name+" "+i.Version))
+	}
+
+	return strings.Join(items, ", ")
+}
+
+// tasks that changed something, the first few.
+func tasks(r job.Report) string {
+	items := make([]string, 0, maxItems)
+	for _, t := range r.Changed[:min(len(r.Changed), maxItems)] {
+		items = append(items, fmt.Sprintf("%q on host %q", t.Task, t.Host))
+	}
+
+	text := strings.Join(items, ", ")
+	if more := changes(r.Run) - int64(len(items)); more > 0 {
+		text = fmt.Sprintf("%s, and %d more", text, more)
+	}
+
+	return text
+}
+
+func bad(p common.RunPhase) bool { return p.Finished() && p != common.PhaseSucceeded }
+
+func changes(r common.Run) int64 { return totals(r).Changed }
+
+func totals(r common.Run) common.HostTotals {
+	if r.Hosts == nil {
+		return common.HostTotals{}
+	}
+
+	return *r.Hosts
+}
+
+// kind of a run, in a word.
+func kind(r common.Run) string {
+	if r.Mode == common.ModeCheck {
+		return "check"
+	}
+
+	return string(r.State)
+}
+
+func count(tasks int64) string {
+	if tasks == 1 {
+		return "1 task"
+	}
+
+	return fmt.Sprintf("%d tasks", tasks)
+}
+
+// recap of a run, in Ansible's words.
+func recap(h common.HostTotals) string {
+	return fmt.Sprintf("ok=%d changed=%d unreachable=%d failed=%d skipped=%d rescued=%d ignored=%d",
+		h.OK, h.Changed, h.Unreachable, h.Failed, h.Skipped, h.Rescued, h.Ignored)
+}
+
+func duration(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+
+func normal(r event.Reason, format string, args ...any) event.Event {
+	return event.Normal(r, head(fmt.Sprintf(format, args...)))
+}
+
+func warning(r event.Reason, format string, args ...any) event.Event {
+	return event.Warning(r, errors.New(head(fmt.Sprintf(format, args...))))
+}
+
+// head of a text, as much as fits into a message.
+func head(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+
+	return strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
+}

@@ -1,0 +1,144 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+)
+
+// namespace of all metrics: the start of their names.
+const namespace = "provider_ansible"
+
+// Queues of the pool, as the label queue has them.
+const (
+	queueUrgent  = "urgent"
+	queuePatient = "patient"
+)
+
+// Metrics of runs. No label has values without bounds: neither names, nor
+// namespaces, nor uids.
+type Metrics struct {
+	runs     *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	wait     *prometheus.HistogramVec
+	tasks    *prometheus.CounterVec
+}
+
+// NewMetrics returns a witness that counts.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace,
+			Name:      "runs_total",
+			Help:      "Runs that have ended, by the policy of their object, trigger, mode and result.",
+		}, []string{"policy", "trigger", "mode", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace,
+			Name:      "run_duration_seconds",
+			Help:      "Time that runs took, the installation of their content included and their time in the queue excluded.",
+			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600},
+		}, []string{"mode", "result"}),
+		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace,
+			Name:      "queue_wait_seconds",
+			Help:      "Time that runs waited for their turn, by queue.",
+			Buckets:   []float64{0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
+		}, []string{"queue"}),
+		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace,
+			Name:      "tasks_total",
+			Help:      "Tasks that have ended on a host, by result.",
+		}, []string{"result"}),
+	}
+}
+
+// Began counts how long a run has waited.
+func (m *Metrics) Began(j job.Job) {
+	queue := queuePatient
+	if j.Urgent() {
+		queue = queueUrgent
+	}
+
+	m.wait.WithLabelValues(queue).Observe(time.Since(j.Queued).Seconds())
+}
+
+// Task counts how a task ended on a host.
+func (m *Metrics) Task(_ job.Job, t event.TaskResult) {
+	m.tasks.WithLabelValues(string(t.Outcome)).Inc()
+}
+
+// Ended counts a run, and how long it took.
+func (m *Metrics) Ended(j job.Job, r job.Report, took time.Duration) {
+	mode, result := string(r.Run.Mode), string(r.Run.Phase)
+
+	m.runs.WithLabelValues(string(j.Policy), string(r.Run.Trigger), mode, result).Inc()
+
+	// Nobody knows how long an interrupted run took: its end is noticed when
+	// the provider is back.
+	if r.Run.Phase == common.PhaseInterrupted {
+		return
+	}
+
+	m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
+}
+
+// Describe the metrics.
+func (m *Metrics) Describe(c chan<- *prometheus.Desc) {
+	m.runs.Describe(c)
+	m.duration.Describe(c)
+	m.wait.Describe(c)
+	m.tasks.Describe(c)
+}
+
+// Collect the metrics.
+func (m *Metrics) Collect(c chan<- prometheus.Metric) {
+	m.runs.Collect(c)
+	m.duration.Collect(c)
+	m.wait.Collect(c)
+	m.tasks.Collect(c)
+}
+
+// poolMetrics are of a pool at the moment when they are asked for.
+type poolMetrics struct {
+	stats                  func() pool.Stats
+	length, running, limit *prometheus.Desc
+}
+
+// NewPoolMetrics returns metrics of a pool.
+func NewPoolMetrics(stats func() pool.Stats) prometheus.Collector {
+	return &poolMetrics{
+		stats: stats,
+		length: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "queue_length"),
+			"Runs that wait for their turn, by queue.", []string{"queue"}, nil),
+		running: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_running"),
+			"Runs in progress.", nil, nil),
+		limit: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_limit"),
+			"Runs that may be in progress at a time.", nil, nil),
+	}
+}
+
+// Describe the metrics.
+func (p *poolMetrics) Describe(c chan<- *prometheus.Desc) {
+	c <- p.length
+	c <- p.running
+	c <- p.limit
+}
+
+// Collect the metrics.
+func (p *poolMetrics) Collect(c chan<- prometheus.Metric) {
+	s := p.stats()
+
+	gauge := func(d *prometheus.Desc, v int, labels ...string) {
+		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+
+	gauge(p.length, s.Urgent, queueUrgent)
+	gauge(p.length, s.Patient, queuePatient)
+	gauge(p.running, s.Running)
+	gauge(p.limit, s.Limit)
+}

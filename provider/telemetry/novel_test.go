@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// recorded events.
+type recorded struct {
+	objects []runtime.Object
+	events  []event.Event
+}
+
+func (r *recorded) Event(o runtime.Object, e event.Event) {
+	r.objects = append(r.objects, o)
+	r.events = append(r.events, e)
+}
+
+func (r *recorded) WithAnnotations(...string) event.Recorder { return r }
+
+func TestNovel(t *testing.T) {
+	object := func(uid types.UID) runtime.Object {
+		return &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+	}
+	cannot := func(why string) event.Event { return event.Warning("CannotObserve", errors.New(why)) }
+
+	steps := []struct {
+		reason string
+		after  time.Duration
+		object runtime.Object
+		event  event.Event
+		want   bool
+	}{
+		{"The first event should be recorded.", 0, object("a"), cannot("attempt 2 follows at 10:01"), true},
+		{"The same event should not.", time.Second, object("a"), cannot("attempt 2 follows at 10:01"), false},
+		{"One that differs in numbers only is the same.", time.Minute, object("a"), cannot("attempt 13 follows at 10:02"), false},
+		{"Another object has events of its own.", time.Minute, object("b"), cannot("attempt 2 follows at 10:01"), true},
+		{"Another reason should be recorded.", time.Minute, object("a"), event.Normal("Updated", "updated"), true},
+		{"What comes between is not a reason to repeat.", time.Minute, object("a"), cannot("attempt 3 follows at 10:03"), false},
+		{"Another message should be recorded.", time.Minute, object("a"), cannot("gave up"), true},
+		{"And the first one is news again then.", 2 * time.Minute, object("a"), cannot("attempt 2 follows at 10:01"), true},
+		{"An event should be recorded again before long.", 2*time.Minute + lifetime, object("a"), cannot("attempt 2 follows at 10:01"), true},
+	}
+
+	start := time.Now()
+	into := &recorded{}
+	n := NewNovel(into)
+
+	for _, s := range steps {
+		n.now = func() time.Time { return start.Add(s.after) }
+		before := len(into.events)
+
+		n.Event(s.object, s.event)
+
+		if got := len(into.events) > before; got != s.want {
+			t.Errorf("%s After %s, %q: want recorded %t, got %t", s.reason, s.after, s.event.Message, s.want, got)
+		}
+	}
+
+	n.WithAnnotations("a", "b").Event(object("a"), cannot("attempt 2 follows at 10:01"))
+
+	if got := into.events[len(into.events)-1]; len(into.events) != 6 {
+		t.Errorf("A recorder with annotations should have the same memory, got %v", got)
+	}
+}
+
+func TestNovelForgets(t *testing.T) {
+	into := &recorded{}
+	n := NewNovel(into)
+
+	for range 2 {
+		for i := range memory + 1 {
+			n.Event(&v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{UID: types.UID(time.Duration(i).String())}}, event.Normal("A", "a"))
+		}
+	}
+
+	if n.last.Len() != memory {
+		t.Errorf("What is remembered should be bounded.\n-want, +got:\n%s", cmp.Diff(memory, n.last.Len()))
+	}
+}

@@ -1,0 +1,134 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+var example = job.Job{
+	ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Policy: common.RunOnChange,
+	Kind:   v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
+	Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
+	Digest: func(content.Set) string { return "" },
+}
+
+// execute the example in front of a witness.
+func execute(t *testing.T, w Witness, phase common.RunPhase) {
+	t.Helper()
+
+	x := Witnessed(pool.ExecutorFn(func(_ context.Context, j job.Job, w job.Watch) job.Report {
+		w.Task(event.TaskResult{
+			Play: "Site", Task: "Write the page", Host: "web1", Outcome: event.OutcomeFailed, Duration: 1500 * time.Millisecond, Message: "disk full",
+		})
+
+		r := job.NewReport(j)
+		r.Run.Phase = phase
+		r.Run.Hosts = &common.HostTotals{OK: 1}
+
+		return r
+	}), w)
+
+	if r := x.Execute(t.Context(), example, job.Watch{}); r.Run.Phase != phase {
+		t.Errorf("The report should be passed on, got %+v", r)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	into := &recorded{}
+	execute(t, NewEvents(into), common.PhaseFailed)
+
+	want := []runtime.Object{&corev1.ObjectReference{
+		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "ns", Name: "site", UID: "uid",
+	}}
+	if diff := cmp.Diff(want, into.objects); diff != "" {
+		t.Errorf("An event should be about the object of the run: -want, +got:\n%s", diff)
+	}
+
+	if got := into.events[0]; got.Reason != ReasonRunFailed {
+		t.Errorf("A run that failed should have an event that says so, got %+v", got)
+	}
+}
+
+func TestLog(t *testing.T) {
+	type line map[string]any
+
+	var got []line
+
+	sink := funcr.NewJSON(func(obj string) {
+		l := line{}
+		if err := json.Unmarshal([]byte(obj), &l); err != nil {
+			t.Fatal(err)
+		}
+
+		if l["msg"] == "Run ended" {
+			delete(l, "duration")
+		}
+
+		got = append(got, l)
+	}, funcr.Options{Verbosity: 1})
+
+	execute(t, NewLog(logging.NewLogrLogger(sink)), common.PhaseSucceeded)
+
+	base := func(msg string, kv line) line {
+		l := line{"logger": "", "level": 0.0, "msg": msg, "run": "1", "group": "ansible.m.crossplane.io", "namespace": "ns", "name": "site"}
+		maps.Copy(l, kv)
+
+		return l
+	}
+
+	want := []line{
+		base("Run begins", line{"policy": "RunOnChange", "mode": "Apply", "state": "present", "trigger": "Created", "attempt": 1.0}),
+		base("Task ended", line{
+			"level": 1.0, "play": "Site", "task": "Write the page", "host": "web1", "result": "failed", "duration": "1.5s", "message": "disk full",
+		}),
+		base("Run ended", line{
+			"phase": "Succeeded", "reason": "", "message": "",
+			"recap": "ok=1 changed=0 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0",
+		}),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want lines, +got lines:\n%s", diff)
+	}
+}
+
+// counting witness.
+type counting struct{ began, tasks, ended int }
+
+func (c *counting) Began(job.Job) { c.began++ }
+
+func (c *counting) Task(job.Job, event.TaskResult) { c.tasks++ }
+
+func (c *counting) Ended(_ job.Job, _ job.Report, took time.Duration) {
+	if took >= 0 {
+		c.ended++
+	}
+}
+
+func TestWitnesses(t *testing.T) {
+	a, b := &counting{}, &counting{}
+	execute(t, Witnesses{a, b}, common.PhaseSucceeded)
+
+	for _, c := range []*counting{a, b} {
+		if diff := cmp.Diff(counting{1, 1, 1}, *c, cmp.AllowUnexported(counting{})); diff != "" {
+			t.Errorf("Every witness should see a run begin and end, once: -want, +got:\n%s", diff)
+		}
+	}
+}
