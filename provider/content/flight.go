@@ -20,19 +20,20 @@ type flight struct {
 
 // join the installation of a set, or start it. The installation has the values
 // of the context that started it, but outlives it as long as others wait. One
-// that is being ended cannot be joined any more, which is reported.
-func (s *Store) join(ctx context.Context, digest string, req Request) (f *flight, joined bool) {
+// that is being ended cannot be joined any more, which is reported; and so is
+// whether it was started.
+func (s *Store) join(ctx context.Context, digest string, req Request) (f *flight, joined, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if f, ok := s.flights[digest]; ok {
 		if f.waiting == 0 {
-			return f, false
+			return f, false, false
 		}
 
 		f.waiting++
 
-		return f, true
+		return f, true, false
 	}
 
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -42,7 +43,9 @@ func (s *Store) join(ctx context.Context, digest string, req Request) (f *flight
 	go func() {
 		defer end()
 
+		began := s.now()
 		err := s.install(ctx, digest, req)
+		s.observer.Installed(Installation{Result: resultOf(ctx, err), Took: s.now().Sub(began)})
 
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -52,7 +55,7 @@ func (s *Store) join(ctx context.Context, digest string, req Request) (f *flight
 		close(f.done)
 	}()
 
-	return f, true
+	return f, true, true
 }
 
 // wait until the installation has ended, or the context is done. The last one

@@ -17,6 +17,9 @@ type Set struct {
 	Dir string
 	// Collections and Roles that are installed, with their versions.
 	Collections, Roles []common.ContentItem
+	// New is true when the call of Ensure that returned the set has installed
+	// it, for one caller only.
+	New bool
 }
 
 // CollectionsPath is where Ansible finds the collections; empty for the zero

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -18,6 +19,9 @@ type Store struct {
 	tools   string
 	environ []string
 	run     Command
+
+	observer Observer
+	now      func() time.Time
 
 	mu      sync.Mutex
 	flights map[string]*flight
@@ -58,7 +62,10 @@ func NewStore(dir string, o ...StoreOption) (*Store, error) {
 		return nil, errors.Wrap(err, "cannot tell where the content store is")
 	}
 
-	s := &Store{dir: abs, environ: os.Environ(), run: Exec, flights: map[string]*flight{}, uses: map[string]int{}}
+	s := &Store{
+		dir: abs, environ: os.Environ(), run: Exec, observer: nopObserver{}, now: time.Now,
+		flights: map[string]*flight{}, uses: map[string]int{},
+	}
 	for _, fn := range o {
 		fn(s)
 	}
@@ -108,8 +115,14 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 		return Set{}, nil, err
 	}
 
+	started := false
+
 	for {
 		if set, release, ok := s.acquire(digest); ok {
+			if set.New = started; !started && digest != "" {
+				s.observer.Found()
+			}
+
 			return set, release, nil
 		}
 
@@ -117,7 +130,8 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 			return Set{}, nil, gaveUp(ctx)
 		}
 
-		f, joined := s.join(ctx, digest, req)
+		f, joined, first := s.join(ctx, digest, req)
+		started = started || first
 
 		if err := s.wait(ctx, f, joined); err != nil {
 			return Set{}, nil, err

@@ -109,7 +109,7 @@ func TestEnsure(t *testing.T) {
 			}
 
 			again, ok := s.Installed(set.Digest)
-			if diff := cmp.Diff(set, again); !ok || diff != "" {
+			if diff := cmp.Diff(set, again, cmpopts.IgnoreFields(Set{}, "New")); !ok || diff != "" {
 				t.Errorf("\nWhat is installed is found again.\nInstalled(...): -want, +got:\n%s", diff)
 			}
 
@@ -146,7 +146,7 @@ func TestEnsureOnce(t *testing.T) {
 	req := request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	dir := t.TempDir()
 
-	var runs atomic.Int32
+	var runs, fresh atomic.Int32
 
 	counted := WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 		runs.Add(1)
@@ -159,11 +159,15 @@ func TestEnsureOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			_, release, err := s.Ensure(t.Context(), req)
+			set, release, err := s.Ensure(t.Context(), req)
 			if err != nil {
 				t.Error(err)
 
 				return
+			}
+
+			if set.New {
+				fresh.Add(1)
 			}
 
 			release()
@@ -171,6 +175,10 @@ func TestEnsureOnce(t *testing.T) {
 	}
 
 	wg.Wait()
+
+	if diff := cmp.Diff(int32(1), fresh.Load()); diff != "" {
+		t.Errorf("\nOne of ten has installed the set.\nEnsure(...): -want new, +got new:\n%s", diff)
+	}
 
 	if diff := cmp.Diff(int32(1), runs.Load()); diff != "" {
 		t.Errorf("\nTen who want the same set share one installation.\nEnsure(...): -want runs, +got runs:\n%s", diff)
