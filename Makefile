@@ -17,7 +17,7 @@ KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kube
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build generate requirements lint test-unit test-e2e test up down demo clean
+.PHONY: help build generate requirements lint test-unit test-e2e test bench up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -51,6 +51,9 @@ test-e2e: build $(CONTROL_PLANE) $(ANSIBLE) ## Run the end to end tests, on a co
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
 test: test-unit lint test-e2e ## Run all tests and checks
+
+bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner
+	go run ./test/bench
 
 up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
 	@$(STACK) up

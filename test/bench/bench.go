@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+)
+
+// namespace of all that is measured.
+const namespace = "bench"
+
+// A bench is a control plane of its own, and a directory for the bare tools.
+type bench struct {
+	out   io.Writer
+	stack *controlplane.Stack
+	// provider is the process of provider-ansible.
+	provider *controlplane.Piece
+	kube     client.WithWatch
+	dir      string
+	unlock   func() error
+}
+
+func newBench(ctx context.Context, out io.Writer) (*bench, error) {
+	b := &bench{out: out}
+
+	var err error
+	b.stack, err = controlplane.New(controlplane.Options{
+		Root:       ".",
+		Dir:        ".cache/bench",
+		Logs:       ".cache/logs/bench",
+		Kubeconfig: ".cache/bench.kubeconfig",
+		Out:        io.Discard,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b.unlock, err = b.stack.Lock(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.up(ctx); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+func (b *bench) up(ctx context.Context) error {
+	_, _ = fmt.Fprintln(b.out, "Starting a control plane ...")
+	if err := errors.Join(b.stack.Down(ctx), b.stack.Up(ctx)); err != nil {
+		return err
+	}
+	b.provider = b.stack.Provider()
+
+	cfg, err := b.stack.Config()
+	if err != nil {
+		return err
+	}
+	s := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
+		return errors.Wrap(err, "cannot build a scheme")
+	}
+	if b.kube, err = client.NewWithWatch(cfg, client.Options{Scheme: s}); err != nil {
+		return errors.Wrap(err, "cannot make a client")
+	}
+	if b.dir, err = os.MkdirTemp("", "bench-"); err != nil {
+		return errors.Wrap(err, "cannot make a directory")
+	}
+	return b.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, config("default", ""))
+}
+
+// close all that was started, and remove what was made.
+func (b *bench) close() error {
+	err := b.stack.Down(context.Background())
+	if b.dir != "" {
+		err = errors.Join(err, os.RemoveAll(b.dir))
+	}
+	return errors.Join(err, b.unlock())
+}
+
+// restart the provider with flags.
+func (b *bench) restart(ctx context.Context, flags ...string) error {
+	if err := b.provider.Stop(ctx); err != nil {
+		return err
+	}
+	b.provider = b.stack.Provider(append([]string{"--debug=false"}, flags...)...)
+	return b.provider.Start(ctx)
+}
+
+func (b *bench) create(ctx context.Context, objs ...client.Object) error {
+	for _, o := range objs {
+		if err := b.kube.Create(ctx, o); err != nil {
+			return errors.Wrapf(err, "cannot create %s", o.GetName())
+		}
+	}
+	return nil
+}
+
+// tool runs one of Ansible's commands in a directory, with nothing of the
+// configuration of whoever measures.
+func (b *bench) tool(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(b.stack.VirtualEnv(), name), args...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + b.stack.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + b.dir, "TMPDIR=" + b.dir, "LANG=C.UTF-8", "ANSIBLE_LOCALHOST_WARNING=False",
+	}
+	return cmd
+}
+
+// privateData makes a private data directory for ansible-runner.
+func (b *bench) privateData() (string, error) {
+	dir, err := os.MkdirTemp(b.dir, "private-")
+	if err != nil {
+		return "", errors.Wrap(err, "cannot make a directory")
+	}
+	project := filepath.Join(dir, "project")
+	return dir, errors.Wrap(errors.Join(os.Mkdir(project, 0o700),
+		os.WriteFile(filepath.Join(project, "playbook.yml"), []byte(playbook), 0o600)), "cannot write a playbook")
+}
+
+// bareRunner runs the playbook with ansible-runner.
+func (b *bench) bareRunner(ctx context.Context) (sample, error) {
+	dir, err := b.privateData()
+	if err != nil {
+		return sample{}, err
+	}
+	s, err := measure(b.tool(ctx, dir, "ansible-runner", "run", dir, "-p", "playbook.yml"))
+	return s, errors.Wrap(err, "ansible-runner failed")
+}
+
+// barePlaybook runs the playbook with ansible-playbook.
+func (b *bench) barePlaybook(ctx context.Context) (sample, error) {
+	dir, err := b.privateData()
+	if err != nil {
+		return sample{}, err
+	}
+	s, err := measure(b.tool(ctx, filepath.Join(dir, "project"), "ansible-playbook", "playbook.yml"))
+	return s, errors.Wrap(err, "ansible-playbook failed")
+}

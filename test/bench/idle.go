@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// maxResident memory of the provider with all the objects, in bytes.
+const maxResident = 120 << 20
+
+// idle measures what objects cost that nothing happens to.
+func (b *bench) idle(ctx context.Context, c *cli) error {
+	if err := b.provider.Stop(ctx); err != nil {
+		return err
+	}
+	if err := b.settled(ctx, c.Objects); err != nil {
+		return err
+	}
+	if err := b.restart(ctx, "--poll-interval="+c.Poll.String()); err != nil {
+		return err
+	}
+
+	// All objects are looked at once at the start.
+	if err := sleep(ctx, c.Poll); err != nil {
+		return err
+	}
+	before, err := b.provider.Usage()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := sleep(ctx, time.Duration(c.Polls)*c.Poll); err != nil {
+		return err
+	}
+	after, err := b.provider.Usage()
+	if err != nil {
+		return err
+	}
+	wall := time.Since(start)
+
+	runs, err := b.ran(ctx)
+	if err != nil {
+		return err
+	}
+	cpu := after.CPU() - before.CPU()
+	t := newTable(b.out, fmt.Sprintf("%d unchanged objects under RunOnChange, over %d polls every %s", c.Objects, c.Polls, c.Poll),
+		"CPU", "of one core", "CPU for one object and poll", "resident", "at most so far", "runs", "CPU of processes started")
+	t.row(seconds(cpu), fmt.Sprintf("%.1f %%", 100*cpu.Seconds()/wall.Seconds()),
+		fmt.Sprintf("%.2f ms", 1000*cpu.Seconds()/float64(c.Objects*c.Polls)),
+		mebibytes(after.Resident), mebibytes(after.Peak), runs, seconds(after.Children-before.Children))
+	t.flush()
+	_, _ = fmt.Fprintf(b.out, "At most %s resident: %s. No process started: %s.\n", mebibytes(maxResident),
+		verdict(after.Peak <= maxResident), verdict(runs == 0 && after.Children == before.Children))
+
+	return b.removed(ctx)
+}
+
+// settled makes objects as a provider leaves them that applied them: one that had
+// another key for its digests, so that they count as applied.
+func (b *bench) settled(ctx context.Context, n int) error {
+	now := metav1.Now()
+	for i := range n {
+		r := ansibleRun(fmt.Sprintf("idle-%d", i))
+		if err := b.create(ctx, r); err != nil {
+			return err
+		}
+		run := client.MergeFrom(r.DeepCopy())
+		r.SetConditions(xpv2.Available().WithObservedGeneration(r.Generation), xpv2.ReconcileSuccess().WithObservedGeneration(r.Generation))
+		r.Status.AtProvider = common.AnsibleRunObservation{
+			AppliedDigest: "v1.00000000.00",
+			LastApply: &common.Apply{
+				ID: "settled", Result: common.PhaseSucceeded, State: common.StatePresent,
+				InputsDigest: "v1.00000000.00", Attempts: 1, CompletionTime: &now,
+			},
+		}
+		if err := b.kube.Status().Patch(ctx, r, run); err != nil {
+			return errors.Wrap(err, "cannot write a status")
+		}
+	}
+	return nil
+}
+
+// ran counts objects that were run.
+func (b *bench) ran(ctx context.Context) (int, error) {
+	l := &v1alpha1.AnsibleRunList{}
+	if err := b.kube.List(ctx, l, client.InNamespace(namespace)); err != nil {
+		return 0, errors.Wrap(err, "cannot list")
+	}
+	n := 0
+	for _, r := range l.Items {
+		if r.Status.AtProvider.LastRun != nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return errors.Wrap(ctx.Err(), "interrupted")
+	case <-time.After(d):
+		return nil
+	}
+}
