@@ -38,6 +38,7 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/output"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
@@ -101,6 +102,7 @@ func (c *startCommand) Run() error {
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
 		Witness:         witness,
+		Keeper:          output.NewKeeper(mgr.GetClient(), c.Namespace),
 		Key:             key,
 		Timeout:         c.Timeout,
 		MinPollInterval: c.MinPollInterval,

@@ -116,6 +116,23 @@ type AnsibleRunObservation struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
+
+	// KeptOutput is where the end of what the last run displayed is kept, when
+	// the annotation ansible.crossplane.io/keepOutput is "true".
+	// +optional
+	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
+}
+
+// KeptOutput is where the end of what a run displayed is kept.
+type KeptOutput struct {
+	// Namespace of the ConfigMap.
+	Namespace string `json:"namespace"`
+
+	// ConfigMap that has the output under the key output.
+	ConfigMap string `json:"configMap"`
+
+	// RunID is the id of the run.
+	RunID string `json:"runID"`
 }
 
 // A Run is one execution of the content.

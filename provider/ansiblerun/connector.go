@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
@@ -41,12 +42,20 @@ type Witness interface {
 	Ended(j job.Job, r job.Report, took time.Duration)
 }
 
+// A Keeper keeps the output of the last run where users find it.
+type Keeper interface {
+	Keep(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r job.Report) (*common.KeptOutput, error)
+	Drop(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
+}
+
 type connector struct {
 	kind     schema.GroupVersionKind
 	resolver Resolver
 	tracker  Tracker
 	pool     Pool
 	witness  Witness
+	keeper   Keeper
+	recorder event.Recorder
 	key      []byte
 	timeout  time.Duration
 	polls    *polls

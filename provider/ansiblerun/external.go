@@ -32,7 +32,9 @@ type external struct {
 // Observe brings the status up to date with what the pool knows, and decides
 // what is to be done. It changes nothing but the object in memory, and starts
 // nothing but check runs.
-func (e *external) Observe(_ context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
+func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
+	e.keepOutput(ctx, run)
+
 	active := e.observe(run)
 
 	s, err := e.situation(run, active)
@@ -277,7 +279,7 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 		Inputs:     e.inputs,
 		Known:      known(run.Observation()),
 		Timeout:    e.timeout,
-		KeepOutput: run.GetAnnotations()[common.AnnotationKeepOutput] == "true",
+		KeepOutput: keepsOutput(run),
 	}
 
 	if t := run.Parameters().Timeout; t != nil {

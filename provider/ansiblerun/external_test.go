@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
@@ -46,7 +47,9 @@ type fakePool struct {
 }
 
 // Ended is called for runs that were interrupted.
-func (p *fakePool) Ended(_ job.Job, r job.Report, _ time.Duration) { p.ended = append(p.ended, r.Run.ID) }
+func (p *fakePool) Ended(_ job.Job, r job.Report, _ time.Duration) {
+	p.ended = append(p.ended, r.Run.ID)
+}
 
 func (p *fakePool) Submit(j job.Job, _ func()) error {
 	p.submitted = append(p.submitted, j)
@@ -97,6 +100,8 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 		tracker:  nopTracker{},
 		pool:     p,
 		witness:  p,
+		keeper:   &fakeKeeper{},
+		recorder: event.NewNopRecorder(),
 		key:      key,
 		polls:    newPolls(10*time.Minute, time.Second),
 		wake:     func(types.NamespacedName) {},

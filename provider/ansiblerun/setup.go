@@ -44,6 +44,8 @@ type Options struct {
 	Pool Pool
 	// Witness of runs that were interrupted.
 	Witness Witness
+	// Keeper of the output of runs.
+	Keeper Keeper
 	// Key of the digests.
 	Key []byte
 	// Timeout of one run, unless the object has its own; 0 means none.
@@ -81,6 +83,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		tracker:  o.Tracker,
 		pool:     o.Pool,
 		witness:  o.Witness,
+		keeper:   o.Keeper,
+		recorder: telemetry.NewNovel(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		key:      o.Key,
 		timeout:  o.Timeout,
 		polls:    p,
@@ -89,7 +93,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		newID:    func() string { return string(uuid.NewUUID()) },
 	}
 
-	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), options(mgr, name, c, p, o)...)
+	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), options(name, c, p, o)...)
 
 	if err := recordState(mgr, k, o); err != nil {
 		return err
@@ -108,7 +112,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	return b.Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
 }
 
-func options(mgr ctrl.Manager, name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {
+func options(name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[common.AnsibleRun](c),
 		managed.WithDeterministicExternalName(true),
@@ -118,7 +122,7 @@ func options(mgr ctrl.Manager, name string, c *connector, p *polls, o Options) [
 		managed.WithPollIntervalHook(p.after),
 		managed.WithManagementPolicies(),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(telemetry.NewNovel(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		managed.WithRecorder(c.recorder),
 	}
 
 	if o.MetricOptions != nil {

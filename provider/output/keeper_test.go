@@ -1,0 +1,223 @@
+package output
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+var (
+	namespaced = v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun)
+	cluster    = clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun)
+	ended      = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+)
+
+// kept is the ConfigMap of an AnsibleRun.
+func kept(namespace, name string, kind schema.GroupVersionKind, uid, output string) corev1.ConfigMap {
+	version, _ := kind.ToAPIVersionAndKind()
+
+	return corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace,
+			Name:      name,
+			Labels:    map[string]string{"app.kubernetes.io/managed-by": "provider-ansible", "app.kubernetes.io/component": "run-output"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: version, Kind: kind.Kind, Name: "site", UID: types.UID("uid-of-" + uid),
+				Controller: new(true), BlockOwnerDeletion: new(true),
+			}},
+		},
+		Data: map[string]string{
+			"output": output, "runID": "1", "mode": "Check", "state": "present", "phase": "Succeeded", "completionTime": "2026-01-02T03:04:05Z",
+		},
+	}
+}
+
+func TestKeep(t *testing.T) {
+	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
+	report := job.Report{
+		Run: common.Run{
+			ID: "1", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: &ended,
+		},
+		Output: "PLAY\n",
+	}
+	failed := job.Report{Run: report.Run}
+	failed.Run.Message = "cannot install"
+
+	const name = "site.output.ansible.m.crossplane.io"
+
+	foreign := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"mine": "yes"}}
+	sibling := kept("ns", name, namespaced, "now", "before")
+	sibling.OwnerReferences[0].Name = "another"
+
+	cases := map[string]struct {
+		reason  string
+		run     common.AnsibleRun
+		kind    schema.GroupVersionKind
+		report  job.Report
+		there   []corev1.ConfigMap
+		want    []corev1.ConfigMap
+		wantErr string
+	}{
+		"New": {
+			reason: "Output should be kept in the namespace of its object, which owns it.",
+			run:    site, kind: namespaced, report: report,
+			want: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "PLAY\n")},
+		},
+		"Cluster": {
+			reason: "Output of a cluster scoped object should be kept in the provider's namespace.",
+			run:    &clusterv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "site", UID: "uid-of-now"}}, kind: cluster, report: report,
+			want: []corev1.ConfigMap{kept("provider", "site.output.ansible.crossplane.io", cluster, "now", "PLAY\n")},
+		},
+		"Replaced": {
+			reason: "The output of the run before should be replaced.",
+			run:    site, kind: namespaced, report: report,
+			there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "before")},
+			want:  []corev1.ConfigMap{kept("ns", name, namespaced, "now", "PLAY\n")},
+		},
+		"Inherited": {
+			reason: "What is left of an object of the same name that is gone should be replaced.",
+			run:    site, kind: namespaced, report: report,
+			there: []corev1.ConfigMap{kept("ns", name, namespaced, "then", "before")},
+			want:  []corev1.ConfigMap{kept("ns", name, namespaced, "now", "PLAY\n")},
+		},
+		"NothingDisplayed": {
+			reason: "A run that displayed nothing should say why.",
+			run:    site, kind: namespaced, report: failed,
+			want: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "cannot install\n")},
+		},
+		"NotOurs": {
+			reason: "What somebody else has made should be left alone.",
+			run:    site, kind: namespaced, report: report,
+			there:   []corev1.ConfigMap{foreign},
+			want:    []corev1.ConfigMap{foreign},
+			wantErr: `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to the AnsibleRun: remove it`,
+		},
+		"NotItsOwn": {
+			reason: "So should what belongs to another object.",
+			run:    site, kind: namespaced, report: report,
+			there:   []corev1.ConfigMap{sibling},
+			want:    []corev1.ConfigMap{sibling},
+			wantErr: `cannot keep the output in ConfigMap "ns/` + name + `": one of this name is there already, and does not belong to the AnsibleRun: remove it`,
+		},
+	}
+
+	for n, tc := range cases {
+		t.Run(n, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
+
+			got, err := NewKeeper(c, "provider").Keep(t.Context(), tc.run, tc.kind, tc.report)
+			if diff := cmp.Diff(tc.wantErr, message(err)); diff != "" {
+				t.Errorf("\n%s\nKeep(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, all(t, c)); diff != "" {
+				t.Errorf("\n%s\nKeep(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
+			}
+
+			want := &common.KeptOutput{Namespace: tc.want[0].Namespace, ConfigMap: tc.want[0].Name, RunID: "1"}
+			if diff := cmp.Diff(want, got); err == nil && diff != "" {
+				t.Errorf("\n%s\nKeep(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDrop(t *testing.T) {
+	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
+
+	const name = "site.output.ansible.m.crossplane.io"
+
+	foreign := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+
+	cases := map[string]struct {
+		reason string
+		there  []corev1.ConfigMap
+		want   []corev1.ConfigMap
+	}{
+		"Kept":    {reason: "What is kept should be dropped.", there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "")}},
+		"Nothing": {reason: "Nothing should be as good."},
+		"NotOurs": {reason: "What somebody else has made should be left alone.", there: []corev1.ConfigMap{foreign}, want: []corev1.ConfigMap{foreign}},
+	}
+
+	for n, tc := range cases {
+		t.Run(n, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
+
+			if err := NewKeeper(c, "provider").Drop(t.Context(), site, namespaced); err != nil {
+				t.Errorf("\n%s\nDrop(...): %s", tc.reason, err)
+			}
+
+			if diff := cmp.Diff(tc.want, all(t, c), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nDrop(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestName(t *testing.T) {
+	seen := map[string]string{}
+
+	for _, group := range []string{common.GroupCluster, common.GroupNamespaced} {
+		for _, name := range []string{
+			"site", "site.output.ansible.crossplane.io",
+			strings.Repeat("a", 222), strings.Repeat("a", 225), strings.Repeat("a", 252) + "b", strings.Repeat("a", 252) + "c",
+			strings.Repeat("a.", 126) + "b",
+		} {
+			got := Name(group, name)
+
+			if problems := validation.IsDNS1123Subdomain(got); len(problems) > 0 {
+				t.Errorf("Name(%q, %q): %q should be a name, but %v", group, name, got, problems)
+			}
+
+			if was, clash := seen[got]; clash {
+				t.Errorf("Name(%q, %q): %q is already the name for %s", group, name, got, was)
+			}
+
+			seen[got] = group + " " + name
+		}
+	}
+
+	if diff := cmp.Diff("site.output.ansible.m.crossplane.io", Name(common.GroupNamespaced, "site")); diff != "" {
+		t.Errorf("A short name should stay readable: -want, +got:\n%s", diff)
+	}
+}
+
+// all ConfigMaps, without what the API server adds.
+func all(t *testing.T, c client.Client) []corev1.ConfigMap {
+	t.Helper()
+
+	l := &corev1.ConfigMapList{}
+	if err := c.List(context.Background(), l); err != nil {
+		t.Fatal(err)
+	}
+
+	for i := range l.Items {
+		l.Items[i].ResourceVersion = ""
+	}
+
+	return l.Items
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}
