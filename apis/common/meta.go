@@ -50,8 +50,13 @@ const (
 	ReasonRunning xpv2.ConditionReason = "Running"
 	// ReasonRunFailed means that the last apply failed.
 	ReasonRunFailed xpv2.ConditionReason = "RunFailed"
+	// ReasonRetriesExhausted means that the last apply failed, and was tried as
+	// often as spec.forProvider.retryLimit allows.
+	ReasonRetriesExhausted xpv2.ConditionReason = "RetriesExhausted"
 	// ReasonInputsChanged means that the inputs differ from those applied.
 	ReasonInputsChanged xpv2.ConditionReason = "InputsChanged"
+	// ReasonNotApplied means that the inputs were never applied, and will not be.
+	ReasonNotApplied xpv2.ConditionReason = "NotApplied"
 )
 
 // Running indicates that the inputs are being applied.
@@ -62,6 +67,22 @@ func Running() xpv2.Condition {
 // RunFailed indicates that the last apply failed.
 func RunFailed() xpv2.Condition {
 	return notReady(ReasonRunFailed)
+}
+
+// RetriesExhausted indicates that the last apply failed, and is not tried again.
+func RetriesExhausted() xpv2.Condition {
+	return notReady(ReasonRetriesExhausted)
+}
+
+// Failed is true for a condition that says that the last apply failed.
+func Failed(c xpv2.Condition) bool {
+	return c.Reason == ReasonRunFailed || c.Reason == ReasonRetriesExhausted
+}
+
+// NotApplied indicates that the inputs were never applied and will not be, and
+// says why.
+func NotApplied(why string) xpv2.Condition {
+	return notReady(ReasonNotApplied).WithMessage(why + ", so that nothing is applied")
 }
 
 // InputsChanged indicates that the inputs differ from those applied last.
@@ -110,6 +131,10 @@ const TypeDeletable xpv2.ConditionType = "Deletable"
 // ReasonInputsUnavailable means that what a run depends on cannot be resolved.
 const ReasonInputsUnavailable xpv2.ConditionReason = "InputsUnavailable"
 
+// WithoutDelete are management policies under which the target is left as it is
+// when an object is deleted.
+const WithoutDelete = `["Observe", "Create", "Update", "LateInitialize"]`
+
 // CannotDelete indicates that the run that removes what the object stands for
 // cannot be started, and says what to do about it.
 func CannotDelete(err error) xpv2.Condition {
@@ -118,8 +143,19 @@ func CannotDelete(err error) xpv2.Condition {
 		Status:             corev1.ConditionFalse,
 		LastTransitionTime: metav1.Now(),
 		Reason:             ReasonInputsUnavailable,
-		Message: err.Error() + ": bring it back, or give the deletion run up with spec.managementPolicies: " +
-			`["Observe", "Create", "Update", "LateInitialize"]`,
+		Message:            err.Error() + ": bring it back, or give the deletion run up with spec.managementPolicies: " + WithoutDelete,
+	}
+}
+
+// GaveUpDeleting indicates that the run that removes what the object stands for
+// failed as often as it may be tried, and says what to do about it.
+func GaveUpDeleting(err error) xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeDeletable,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.Now(),
+		Reason:             ReasonRetriesExhausted,
+		Message:            err.Error(),
 	}
 }
 

@@ -10,20 +10,28 @@ import (
 // decideChecked decides for objects whose content is applied only when a check
 // run says that it would change something. No run is in progress.
 func decideChecked(s situation) decision {
-	last := s.Recorded.LastApply
-
 	switch {
+	case failedHere(s) && allowed(s):
+		return recheck(s)
 	case requested(s):
 		return check(common.TriggerRequested)
 	case checked(s):
 		return afterCheck(s)
-	case failed(last) && last.State == common.StatePresent && last.InputsDigest == s.Digest:
-		return retry(s, common.TriggerRetry)
-	case s.Recorded.AppliedDigest != s.Digest:
+	case changed(s):
 		return check(trigger(s))
 	}
 
 	return checkWhenDue(s, nil)
+}
+
+// recheck does not: an apply that failed has left the target in a state that no
+// check was made for, and is tried again until it succeeds.
+func recheck(s situation) decision {
+	if requested(s) {
+		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
+	}
+
+	return retry(s, common.TriggerRetry)
 }
 
 // checked is true when the last run was a check of the inputs as they are now.
@@ -55,9 +63,13 @@ func afterCheck(s situation) decision {
 
 // differs is true when the last check run would change something, or when it
 // failed and nothing was ever applied: later tasks often need what earlier ones
-// would have made.
+// would have made. After an apply that failed no check is trusted before one
+// succeeded.
 func differs(s situation) bool {
-	if s.Recorded.LastRun.Phase == common.PhaseSucceeded {
+	switch {
+	case failed(s.Recorded.LastApply):
+		return true
+	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
 		return s.Recorded.Drift != nil
 	}
 
@@ -65,11 +77,11 @@ func differs(s situation) bool {
 }
 
 func triggerOfApply(s situation) common.RunTrigger {
-	if s.Recorded.AppliedDigest == s.Digest {
-		return common.TriggerDrift
+	if changed(s) {
+		return trigger(s)
 	}
 
-	return trigger(s)
+	return common.TriggerDrift
 }
 
 // checkWhenDue checks a poll interval after the end of the last run. Until then

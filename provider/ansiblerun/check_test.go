@@ -144,6 +144,62 @@ func TestDecideChecked(t *testing.T) {
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(2*time.Minute)),
 			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
 		},
+		"ApplyFailedRequested": {
+			reason: "A request should start the next attempt at once, without another check.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), request("now", "")),
+			want:   decision{Start: starts(present, common.TriggerRequested, 2)},
+		},
+		"ApplyExhausted": {
+			reason: "After the last attempt nothing should be started, no check either.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), limit(1), later(time.Hour)),
+			want: decision{Exists: true, Exhausted: true, Failure: errors.New(`present run failed: task "Install" failed on host "db1": no space; gave up after attempt 1 of 1: ` +
+				`raise spec.forProvider.retryLimit, request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`)},
+		},
+		"ApplyFailedNotAllowed": {
+			reason: "An apply that failed and may not be repeated should not keep what would change from being shown.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), allow(false, false), later(20*time.Minute)),
+			want:   decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"ApplyFailedReverted": {
+			reason: "Going back to inputs that were applied before others failed should be checked at once.",
+			s:      given(applied(digestA), lastFailed(present, digestB, 1, common.PhaseFailed)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"ApplyFailedThenClean": {
+			reason: "After an apply that failed no check should be trusted before one succeeded.",
+			s:      given(lastFailed(present, digestB, 3, common.PhaseFailed), lastChecked(digestA, common.PhaseSucceeded, 0), adopted),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"ApplyFailedThenCheckFailed": {
+			reason: "After an apply that failed, a check that fails counts as a change.",
+			s:      given(applied(digestB), lastFailed(present, digestB, 3, common.PhaseFailed), lastChecked(digestA, common.PhaseFailed, 0)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"ApplyNotBegun": {
+			reason: "An apply that was canceled before it began should be started again, by the check before it.",
+			s:      given(notBegun(common.TriggerCreated)),
+			want:   decision{Exists: true, Start: checks(common.TriggerCreated)},
+		},
+		"ChangedWhileChecking": {
+			reason: "A check of former inputs should not lead to an apply of those as they are now.",
+			s:      given(applied(digestB), lastChecked(digestB, common.PhaseSucceeded, 1)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"RequestedWhileChecking": {
+			reason: "A request should wait for the check in progress.",
+			s:      given(applied(digestA), checking, request("now", "")),
+			want:   decision{Exists: true},
+		},
+		"RequestedNotAllowed": {
+			reason: "A request should be answered by a check where nothing may be applied.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), request("now", "")),
+			want:   decision{Exists: true, Start: checks(common.TriggerRequested)},
+		},
+		"RequestHandled": {
+			reason: "A request that a check has answered should not start another one.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", "now")),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
 		"ApplyFailedChanged": {
 			reason: "Changed inputs should be checked after an apply that failed.",
 			s:      given(lastFailed(present, digestB, 1, common.PhaseFailed)),
@@ -183,7 +239,7 @@ func TestRecordCheck(t *testing.T) {
 		return job.Report{
 			Run: common.Run{
 				ID: "c", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, Reason: reason,
-				InputsDigest: digestA, CompletionTime: at(0), Hosts: &common.HostTotals{Changed: changed},
+				InputsDigest: digestA, StartTime: at(-time.Second), CompletionTime: at(0), Hosts: &common.HostTotals{Changed: changed},
 			},
 			Attempt: 1,
 			Changed: []common.DriftTask{{Task: "Install", Host: "db1"}},

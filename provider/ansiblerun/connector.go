@@ -34,6 +34,7 @@ type Pool interface {
 	Report(uid types.UID) (job.Report, bool)
 	Forget(uid types.UID, runID string)
 	Cancel(uid types.UID)
+	Abandon(uid types.UID)
 }
 
 // A Witness of runs is told of those that were interrupted: nobody else saw

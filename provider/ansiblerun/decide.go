@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -26,7 +27,7 @@ type situation struct {
 	Deleted bool
 	// Generation of the object.
 	Generation int64
-	// Begun is true when an apply may have been started that was never recorded.
+	// Begun is true when an object was about to be created once.
 	Begun bool
 	// Digest of the inputs; empty when the object is deleted.
 	Digest string
@@ -62,6 +63,8 @@ type decision struct {
 	Exists bool
 	// Failure to report; nil when there is none.
 	Failure error
+	// Exhausted is true when what failed is not tried again by itself.
+	Exhausted bool
 	// Until is when to look again if nothing happens before; zero means at the
 	// next poll.
 	Until time.Time
@@ -153,20 +156,45 @@ func allowed(s situation) bool {
 // changed is true when the inputs are neither those applied last, nor those
 // that the last apply failed with.
 func changed(s situation) bool {
-	last := s.Recorded.LastApply
-	if last == nil || last.State != common.StatePresent {
-		return true
+	if last := s.Recorded.LastApply; failed(last) {
+		return last.InputsDigest != s.Digest
 	}
 
-	return last.InputsDigest != s.Digest
+	return s.Recorded.AppliedDigest != s.Digest
+}
+
+// failedHere is true when the last apply failed, with the inputs as they are now.
+func failedHere(s situation) bool {
+	return failed(s.Recorded.LastApply) && !changed(s)
 }
 
 func trigger(s situation) common.RunTrigger {
-	if s.Recorded.AppliedDigest == "" && s.Recorded.LastApply == nil {
-		return common.TriggerCreated
+	switch {
+	case s.Recorded.AppliedDigest != "" || s.Recorded.LastApply != nil:
+		return common.TriggerChanged
+	case lost(s):
+		return common.TriggerRetry
 	}
 
-	return common.TriggerChanged
+	return common.TriggerCreated
+}
+
+// lost is true when an apply may have begun of which nothing was recorded,
+// because the provider ended at the same moment.
+func lost(s situation) bool {
+	r := s.Recorded.LastRun
+
+	switch {
+	case s.Recorded.LastApply != nil:
+		return false
+	case r == nil, r.Mode == common.ModeCheck:
+		return s.Begun
+	case r.Phase == common.PhaseCanceled:
+		// This one did not begin. It is a retry if one before was lost.
+		return r.Trigger == common.TriggerRetry
+	}
+
+	return true
 }
 
 func requested(s situation) bool {
@@ -180,6 +208,10 @@ func failed(a *common.Apply) bool {
 
 // completed is when an apply ended; the zero time if that is not known.
 func completed(a *common.Apply) time.Time {
+	if a == nil {
+		return time.Time{}
+	}
+
 	return timeOf(a.CompletionTime)
 }
 
@@ -223,7 +255,7 @@ func retry(s situation, t common.RunTrigger) decision {
 	last := s.Recorded.LastApply
 
 	if exhausted(s) {
-		return decision{Failure: failure(s)}
+		return decision{Failure: failure(s), Exhausted: true}
 	}
 
 	if next := last.NextRetryTime; next != nil && s.Now.Before(next.Time) {
@@ -233,8 +265,12 @@ func retry(s situation, t common.RunTrigger) decision {
 	return begin(s, t, nextAttempt(last))
 }
 
+// exhausted is true when the last apply failed, and was tried as often as it may
+// be.
 func exhausted(s situation) bool {
-	return s.RetryLimit > 0 && s.Recorded.LastApply.Attempts >= s.RetryLimit
+	last := s.Recorded.LastApply
+
+	return s.RetryLimit > 0 && failed(last) && last.Attempts >= s.RetryLimit
 }
 
 // decideDeleted runs the content with state absent until that succeeds.
@@ -252,7 +288,7 @@ func decideDeleted(s situation) decision {
 		return d
 	}
 
-	if last == nil && !s.Begun && s.Recorded.AppliedDigest == "" {
+	if last == nil && s.Recorded.AppliedDigest == "" && !lost(s) && !removes(s) {
 		return decision{}
 	}
 
@@ -260,6 +296,12 @@ func decideDeleted(s situation) decision {
 	d.Exists = last == nil || last.State != common.StateAbsent || last.Result != common.PhaseSucceeded
 
 	return d
+}
+
+// removes is true when what others have made is to be removed: the management
+// policies allow to delete, but never to apply.
+func removes(s situation) bool {
+	return !s.Create && !s.Update
 }
 
 func decideAbsent(s situation) decision {
@@ -297,12 +339,25 @@ func failure(s situation) error {
 
 	switch {
 	case exhausted(s):
-		fmt.Fprintf(msg, "; gave up after attempt %d of %d: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at", last.Attempts, s.RetryLimit)
+		fmt.Fprintf(msg, "; %s", gaveUp(s))
 	case last.NextRetryTime != nil:
 		fmt.Fprintf(msg, "; attempt %d follows at %s", last.Attempts+1, last.NextRetryTime.UTC().Format(time.RFC3339))
 	}
 
 	return errors.New(msg.String())
+}
+
+// gaveUp says how often an apply was tried, and what to do now.
+func gaveUp(s situation) string {
+	last := s.Recorded.LastApply
+	way := "change the inputs"
+
+	if last.State == common.StateAbsent {
+		way = "give the deletion run up with spec.managementPolicies: " + common.WithoutDelete
+	}
+
+	return fmt.Sprintf("gave up after attempt %d of %d: raise spec.forProvider.retryLimit, request a run with a new value of the annotation %s, or %s",
+		last.Attempts, s.RetryLimit, meta.AnnotationKeyReconcileRequestedAt, way)
 }
 
 func verb(p common.RunPhase) string {
@@ -326,8 +381,10 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 	o, last := s.Recorded, s.Recorded.LastApply
 
 	switch {
-	case failed(last) && last.InputsDigest == s.Digest && last.State == common.StatePresent:
-		return common.RunFailed().WithMessage(why(s.Recorded))
+	case failedHere(s):
+		return unready(s, now)
+	case retried(s) && common.Failed(now):
+		return now
 	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && !failed(last):
 		if last != nil && last.Result == "" && now.Type == xpv2.TypeReady {
 			return now
@@ -336,13 +393,45 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 		return xpv2.Available()
 	case o.AppliedDigest != "" && !s.Update && now.Type == xpv2.TypeReady:
 		return now
+	case !allowed(s):
+		return common.NotApplied("spec.managementPolicies allow neither Create nor Update")
 	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
+	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && notCheckable(s):
+		return common.NotApplied("a check run cannot tell what there is to apply, see the condition " + string(common.TypeCheckable))
 	case o.AppliedDigest == "" && last == nil:
 		return xpv2.Creating()
 	}
 
 	return common.InputsChanged()
+}
+
+// unready says that the last apply failed, and why. What is said already stays
+// while the next attempt waits for its turn.
+func unready(s situation, now xpv2.Condition) xpv2.Condition {
+	c, why := common.RunFailed(), why(s.Recorded)
+
+	switch {
+	case why == "" && common.Failed(now):
+		return now
+	case !exhausted(s):
+		return c.WithMessage(why)
+	}
+
+	c = common.RetriesExhausted()
+
+	if why == "" {
+		return c.WithMessage(gaveUp(s))
+	}
+
+	return c.WithMessage(why + "; " + gaveUp(s))
+}
+
+// retried is true while an apply that failed is tried again.
+func retried(s situation) bool {
+	last := s.Recorded.LastApply
+
+	return last != nil && last.Result == "" && last.Attempts > 1 && last.InputsDigest == s.Digest
 }
 
 // why the last apply failed, in Ansible's words where there are any; empty when
@@ -374,7 +463,7 @@ func rebaselined(s situation, ready xpv2.Condition) common.AnsibleRunObservation
 		return o
 	}
 
-	if applied || ready.Reason == common.ReasonRunFailed {
+	if applied || common.Failed(ready) {
 		a = a.DeepCopy()
 		a.InputsDigest = s.Digest
 		o.LastApply = a

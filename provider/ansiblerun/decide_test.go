@@ -12,6 +12,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
 // Digests of the tests. Those of the same key are comparable.
@@ -81,6 +82,19 @@ func absentSucceeded(s *situation) {
 	s.Recorded.LastApply = &common.Apply{ID: "3", State: common.StateAbsent, InputsDigest: absentDigest(3), Result: common.PhaseSucceeded, CompletionTime: at(0)}
 }
 
+// notBegun is a last run that was canceled before it began.
+func notBegun(t common.RunTrigger) option {
+	return func(s *situation) {
+		s.Recorded.LastRun = &common.Run{ID: "4", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, CompletionTime: at(0)}
+	}
+}
+
+// adopted inputs are those of which a check said that there is nothing to do.
+func adopted(s *situation) { s.Recorded.AppliedDigest = digestA }
+
+// begunOnce is an object that was about to be created.
+func begunOnce(s *situation) { s.Begun = true }
+
 func policy(p common.RunPolicy) option { return func(s *situation) { s.Policy = p } }
 func deleted(s *situation)             { s.Deleted = true; s.Digest = "" }
 func later(d time.Duration) option     { return func(s *situation) { s.Now = t0.Add(d) } }
@@ -101,7 +115,7 @@ const retryMessage = `present run failed: task "Install" failed on host "db1": n
 
 func TestDecide(t *testing.T) {
 	present, absent := common.StatePresent, common.StateAbsent
-	exhaustedMessage := `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at`
+	exhaustedMessage := `present run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`
 
 	cases := map[string]struct {
 		reason string
@@ -241,7 +255,17 @@ func TestDecide(t *testing.T) {
 		"Exhausted": {
 			reason: "After the last attempt nothing should be started, whatever the time.",
 			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(2), later(time.Hour)),
-			want:   decision{Exists: true, Failure: errors.New(exhaustedMessage)},
+			want:   decision{Exists: true, Exhausted: true, Failure: errors.New(exhaustedMessage)},
+		},
+		"ExhaustedLimitRaised": {
+			reason: "A higher limit should start again after the last attempt.",
+			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(3), later(2*time.Minute)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 3)},
+		},
+		"ExhaustedRequestHandled": {
+			reason: "A request that was answered by an attempt beyond the limit should not start another one.",
+			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), limit(2), later(time.Hour), request("now", "now")),
+			want:   decision{Exists: true, Exhausted: true, Failure: errors.New(exhaustedMessage)},
 		},
 		"ExhaustedChanged": {
 			reason: "Changed inputs should start again after the last attempt.",
@@ -258,6 +282,88 @@ func TestDecide(t *testing.T) {
 			s:      given(lastFailed(present, digestA, 1, common.PhaseInterrupted), later(2*time.Minute)),
 			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
 		},
+		"Adopted": {
+			reason: "ObserveAndDelete should apply what only a check said to be there.",
+			s:      given(adopted),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+		},
+		"AdoptedRunOnChange": {
+			reason: "Inputs that a clean check took for applied are not changed.",
+			s:      given(policy(common.RunOnChange), adopted),
+			want:   decision{Exists: true},
+		},
+		"AdoptedChange": {
+			reason: "Inputs that a clean check took for applied after others were applied are not changed.",
+			s:      given(policy(common.RunOnChange), applied(digestB), adopted),
+			want:   decision{Exists: true},
+		},
+		"ChangedWithRequest": {
+			reason: "Changed inputs should be applied once, whatever is requested: the run answers the request.",
+			s:      given(applied(digestB), request("now", "")),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
+		},
+		"RequestedNotAllowed": {
+			reason: "A request should not make up for what the management policies do not allow.",
+			s:      given(applied(digestA), allow(true, false), request("now", "")),
+			want:   decision{Exists: true},
+		},
+		"FailedOnlyCreate": {
+			reason: "When only Create is allowed, a first apply that failed should be retried.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), allow(true, false), later(2*time.Minute)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
+		},
+		"NotBegun": {
+			reason: "A run that was canceled before it began is no attempt.",
+			s:      given(notBegun(common.TriggerCreated), begunOnce),
+			want:   decision{Start: starts(present, common.TriggerCreated, 1)},
+		},
+		"Lost": {
+			reason: "An apply that was never recorded may have begun: the next one is a retry.",
+			s:      given(begunOnce),
+			want:   decision{Start: starts(present, common.TriggerRetry, 1)},
+		},
+		"DeletedNotBegun": {
+			reason: "What was canceled before it began should be gone at once.",
+			s:      given(deleted, notBegun(common.TriggerCreated), begunOnce),
+			want:   decision{},
+		},
+		"DeletedRetryNotBegun": {
+			reason: "What may have begun before should be removed, although the last run did not begin.",
+			s:      given(deleted, notBegun(common.TriggerRetry), begunOnce),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedInterruptedInQueue": {
+			reason: "A run that was not seen to begin before the provider ended may have begun.",
+			s: given(deleted, notBegun(common.TriggerCreated), func(s *situation) {
+				s.Recorded.LastRun.Phase = common.PhaseInterrupted
+			}),
+			want: decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedQueuedRetry": {
+			reason: "What was tried before the run that did not begin should be removed.",
+			s:      given(deleted, lastFailed(present, digestA, 1, common.PhaseFailed), notBegun(common.TriggerRetry)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedNeverAppliedOnlyDelete": {
+			reason: "When only Delete is allowed, what others have made should be removed.",
+			s:      given(deleted, allow(false, false)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedExhausted": {
+			reason: "What was tried in vain should be removed, and attempts counted from one.",
+			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), deleted, limit(2), later(time.Hour)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletingExhausted": {
+			reason: "After the last attempt to remove something nothing should be started, and the object should stay.",
+			s:      given(lastFailed(absent, absentDigest(3), 2, common.PhaseFailed), deleted, limit(2), later(time.Hour)),
+			want: decision{
+				Exists: true, Exhausted: true,
+				Failure: errors.New(`absent run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
+					`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or give the deletion run up with spec.managementPolicies: ` +
+					`["Observe", "Create", "Update", "LateInitialize"]`),
+			},
+		},
 		"DeletedNeverBegun": {
 			reason: "What was never begun should be gone at once.",
 			s:      given(deleted),
@@ -265,12 +371,12 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletedMaybeBegun": {
 			reason: "What may have been begun should be removed.",
-			s:      given(deleted, func(s *situation) { s.Begun = true }),
+			s:      given(deleted, begunOnce),
 			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
 		},
 		"DeletedAdopted": {
 			reason: "What a clean check found to be there should be removed, although it was never applied.",
-			s:      given(deleted, func(s *situation) { s.Recorded.AppliedDigest = digestA }),
+			s:      given(deleted, adopted),
 			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
 		},
 		"DeletedWhileChecking": {
@@ -417,6 +523,72 @@ func TestReady(t *testing.T) {
 			was:    was,
 			want:   common.RunFailed().WithMessage(`task "Install" failed on host "db1": no space`),
 		},
+		"FailedRetryQueued": {
+			reason: "The reason of a failure should be said while the retry waits for its turn.",
+			s: given(lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), notBegun(common.TriggerRetry), func(s *situation) {
+				s.Recorded.LastRun.Phase = common.PhaseQueued
+			}),
+			was:  common.RunFailed().WithMessage("no space"),
+			want: common.RunFailed().WithMessage("no space"),
+		},
+		"FailedRetrying": {
+			reason: "The reason of a failure should be said while it is tried again.",
+			s: given(running(common.StatePresent), func(s *situation) {
+				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA, Attempts: 2}
+			}),
+			was:  common.RunFailed().WithMessage("no space"),
+			want: common.RunFailed().WithMessage("no space"),
+		},
+		"FailedChangedRunning": {
+			reason: "The reason of a failure with other inputs should not be said any more.",
+			s: given(running(common.StatePresent), func(s *situation) {
+				s.Recorded.LastApply = &common.Apply{ID: "5", State: common.StatePresent, InputsDigest: digestA, Attempts: 1}
+			}),
+			was:  common.RunFailed().WithMessage("no space"),
+			want: common.Running(),
+		},
+		"Exhausted": {
+			reason: "What is not tried again should say how often it was tried, why it failed, and what to do.",
+			s:      given(lastFailed(common.StatePresent, digestA, 2, common.PhaseFailed), limit(2)),
+			want: common.RetriesExhausted().WithMessage(`task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
+				`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`),
+		},
+		"ExhaustedWithoutWords": {
+			reason: "What is not tried again should say so, also when the reason is not known any more.",
+			s: given(lastFailed(common.StatePresent, digestA, 2, common.PhaseFailed), limit(2), func(s *situation) {
+				s.Recorded.LastRun = nil
+			}),
+			want: common.RetriesExhausted().WithMessage(`gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
+				`request a run with a new value of the annotation crossplane.io/reconcile-requested-at, or change the inputs`),
+		},
+		"NotAllowed": {
+			reason: "What may not be applied is not being created.",
+			s:      given(allow(false, false)),
+			want:   common.NotApplied("spec.managementPolicies allow neither Create nor Update"),
+		},
+		"NotAllowedChecking": {
+			reason: "What may not be applied should not seem to be while it is checked.",
+			s:      given(allow(false, false), policy(common.CheckWhenObserve), checking),
+			want:   common.NotApplied("spec.managementPolicies allow neither Create nor Update"),
+		},
+		"NotCheckable": {
+			reason: "What a check cannot tell anything about is not being created.",
+			s: given(policy(common.CheckWhenObserve), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *situation) {
+				s.Recorded.LastRun.Reason = job.ReasonNotCheckable
+			}),
+			want: common.NotApplied("a check run cannot tell what there is to apply, see the condition Checkable"),
+		},
+		"Adopted": {
+			reason: "Inputs of which a check says that there is nothing to do should be ready.",
+			s:      given(adopted),
+			want:   xpv2.Available(),
+		},
+		"AdoptedAfterFailure": {
+			reason: "Inputs of which a check says that there is nothing to do are not ready before an apply succeeded, after others have failed.",
+			s:      given(adopted, lastFailed(common.StatePresent, digestB, 1, common.PhaseFailed)),
+			was:    common.RunFailed(),
+			want:   common.InputsChanged(),
+		},
 		"FailedReverted": {
 			reason: "Going back to inputs that were applied before other inputs failed is not ready until they were applied again.",
 			s:      given(applied(digestA), lastFailed(common.StatePresent, digestB, 1, common.PhaseFailed)),
@@ -477,6 +649,13 @@ func TestRebaselined(t *testing.T) {
 			reason:      "An object that failed should keep its attempts.",
 			s:           given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)),
 			ready:       common.RunFailed().WithObservedGeneration(3),
+			wantApplied: "",
+			wantLast:    digestA,
+		},
+		"KeyLostExhausted": {
+			reason:      "An object that was tried as often as it may be should not be tried again.",
+			s:           given(lastFailed(common.StatePresent, digestLost, 2, common.PhaseFailed)),
+			ready:       common.RetriesExhausted().WithObservedGeneration(3),
 			wantApplied: "",
 			wantLast:    digestA,
 		},

@@ -215,6 +215,10 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		e.pool.Cancel(run.GetUID())
 	}
 
+	if d.Exhausted {
+		run.SetConditions(common.GaveUpDeleting(d.Failure).WithObservedGeneration(run.GetGeneration()))
+	}
+
 	if d.Failure != nil {
 		return managed.ExternalDelete{}, d.Failure
 	}

@@ -43,6 +43,7 @@ type fakePool struct {
 	submitted []job.Job
 	forgotten []string
 	canceled  int
+	abandoned []types.UID
 	ended     []string
 }
 
@@ -75,6 +76,8 @@ func (p *fakePool) Forget(_ types.UID, id string) {
 }
 
 func (p *fakePool) Cancel(types.UID) { p.canceled++ }
+
+func (p *fakePool) Abandon(uid types.UID) { p.abandoned = append(p.abandoned, uid) }
 
 func in(playbook string) inputs.Inputs {
 	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}
@@ -154,6 +157,9 @@ func TestObserve(t *testing.T) {
 	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
 	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
+
+	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
+	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
 
 	type want struct {
 		o         managed.ExternalObservation
@@ -283,22 +289,49 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"InterruptedInQueue": {
-			reason: "A run that had not begun should not count as an attempt.",
+			reason: "A run that had not begun is no attempt, and is made up for at once.",
 			run: object(observed(common.AnsibleRunObservation{
-				LastRun:   &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued},
-				LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
+				LastRun: &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued},
 			})),
 			resolve: resolved,
 			want: want{
-				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
 						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted,
-						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
+						Reason: job.ReasonProviderEnded, Message: "the provider ended before the run began", CompletionTime: at(0),
 					},
-					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
 				},
-				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+				ready: xpv2.Creating().WithObservedGeneration(2),
+			},
+		},
+		"Queued": {
+			reason: "A run that has not begun should not take the place of the last apply.",
+			run: object(readySince(2), observed(common.AnsibleRunObservation{
+				LastRun:       &succeeded,
+				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+				AppliedDigest: digest,
+			})),
+			report:  &job.Report{Run: queued, Attempt: 1, Request: "token"},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:       &queued,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"CanceledInQueue": {
+			reason:  "A run that was canceled before it began is neither an attempt nor the answer to a request.",
+			run:     object(),
+			report:  &job.Report{Run: discarded, Attempt: 1, Request: "token"},
+			resolve: resolved,
+			want: want{
+				o:      managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{LastRun: &discarded},
+				ready:  xpv2.Creating().WithObservedGeneration(2),
 			},
 		},
 		"InputsUnavailable": {
@@ -464,6 +497,35 @@ func TestDelete(t *testing.T) {
 
 		if len(p.submitted) != 0 {
 			t.Errorf("Nothing should be started without inputs, got %+v", p.submitted)
+		}
+	})
+
+	t.Run("Exhausted", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, observed(common.AnsibleRunObservation{
+			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
+			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(0)},
+		}))
+		limit := int32(1)
+		run.Spec.ForProvider.RetryLimit = &limit
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		_, err := e.Delete(t.Context(), run)
+		if err == nil {
+			t.Fatal("Delete should report that it gave up")
+		}
+
+		want := common.GaveUpDeleting(err).WithObservedGeneration(2)
+		if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
+			t.Errorf("A condition should say that the deletion gave up: -want, +got:\n%s", diff)
+		}
+
+		if len(p.submitted) != 0 {
+			t.Errorf("Nothing should be started after the last attempt, got %+v", p.submitted)
 		}
 	})
 

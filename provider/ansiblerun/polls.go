@@ -63,6 +63,9 @@ func (p *polls) set(uid types.UID, until time.Time) {
 	p.until[uid] = until
 }
 
+// forget an object.
+func (p *polls) forget(uid types.UID) { p.set(uid, time.Time{}) }
+
 // wakeAt calls wake after a while, unless the object is looked at before.
 func (p *polls) wakeAt(uid types.UID, after time.Duration, wake func()) {
 	p.mu.Lock()

@@ -43,6 +43,12 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 		o.Content = r.Content
 	}
 
+	// A run that has not begun, and may never, is neither an answer nor an
+	// attempt.
+	if run.StartTime == nil {
+		return
+	}
+
 	if run.Phase.Finished() && r.Request != "" {
 		o.HandledRequest = r.Request
 	}
@@ -98,17 +104,8 @@ func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.
 		return
 	}
 
-	if !counts(o.LastRun) {
-		a.Attempts--
-	}
-
 	next := metav1.NewTime(at.Add(backoff(a.Attempts)))
 	a.NextRetryTime = &next
-}
-
-// counts is true for a run that counts as an attempt: one that had begun.
-func counts(r *common.Run) bool {
-	return r.StartTime != nil
 }
 
 // interrupt a run that the object says is in progress, of which nobody knows
@@ -123,6 +120,10 @@ func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r.Phase = common.PhaseInterrupted
 	r.Reason = job.ReasonProviderEnded
 	r.Message = "the provider ended while the run was in progress"
+	if r.StartTime == nil {
+		r.Message = "the provider ended before the run began"
+	}
+
 	r.CurrentTask = ""
 	r.CompletionTime = &at
 

@@ -103,6 +103,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.object, builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(k.object, whenGone(o.Pool, p)).
 		WatchesRawSource(source.Func(q.start))
 
 	if err := watchInputs(ctx, mgr, k, b); err != nil {
@@ -121,6 +122,7 @@ func options(name string, c *connector, p *polls, o Options) []managed.Reconcile
 		managed.WithMinPollInterval(o.MinPollInterval),
 		managed.WithPollIntervalHook(p.after),
 		managed.WithManagementPolicies(),
+		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(mgr.GetClient(), managed.FinalizerName), c.pool}),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
 	}

@@ -67,6 +67,8 @@ type entry struct {
 	wake   func()
 	cancel context.CancelFunc
 	pace   pace
+	// abandoned by an object that is gone.
+	abandoned bool
 }
 
 // New returns a pool that carries out at most limit jobs at a time.
@@ -148,6 +150,25 @@ func (p *Pool) Cancel(uid types.UID) {
 
 	p.unqueue(e)
 	p.discard(e, "it was canceled before it began")
+}
+
+// Abandon the job of an object that is gone. It is canceled, and forgotten once
+// it is over.
+func (p *Pool) Abandon(uid types.UID) {
+	p.Cancel(uid)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[uid]
+	if !known {
+		return
+	}
+
+	e.abandoned = true
+	if e.report.Run.Phase.Finished() {
+		delete(p.entries, uid)
+	}
 }
 
 // Stop taking jobs, discard those that have not begun, and wait for the rest.
@@ -290,6 +311,11 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 
 	e.cancel()
 	e.report = report
+
+	if e.abandoned {
+		delete(p.entries, e.job.UID())
+	}
+
 	// The inputs hold secrets. They are not needed any more.
 	e.job = job.Job{}
 

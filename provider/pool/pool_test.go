@@ -205,6 +205,37 @@ func TestCancel(t *testing.T) {
 	p.Cancel("nobody")
 }
 
+func TestAbandon(t *testing.T) {
+	s := newScripted()
+	p := New(1, s)
+	woken, wake := wakes()
+
+	for _, uid := range []string{"a", "b"} {
+		if err := p.Submit(newJob(uid, common.TriggerCreated), wake); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	<-s.began
+
+	p.Abandon("nobody")
+	p.Abandon("b")
+
+	if _, known := p.Report("b"); known {
+		t.Error("A job that did not begin should be forgotten when its object is gone.")
+	}
+
+	p.Abandon("a")
+
+	for p.Unrecorded() > 0 {
+		select {
+		case <-woken:
+		case <-t.Context().Done():
+			t.Fatal("A job in progress should be canceled and forgotten when its object is gone.")
+		}
+	}
+}
+
 func TestStop(t *testing.T) {
 	s := newScripted()
 	p := New(1, s)

@@ -1,0 +1,51 @@
+package ansiblerun
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// errInProgress means that an object may not go yet.
+var errInProgress = errors.New("waiting for the end of the run in progress, of which nothing would be known otherwise")
+
+// A finalizer lets an object go once its run has ended. One that leaves its
+// target as it is does not cancel it: half of a play is worse than none.
+type finalizer struct {
+	resource.Finalizer
+
+	pool Pool
+}
+
+// RemoveFinalizer of an object of which no run is in progress.
+func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
+	if r, known := f.pool.Report(o.GetUID()); known && !r.Run.Phase.Finished() {
+		// Nothing is lost with these.
+		if r.Run.Mode == common.ModeCheck || r.Run.Phase == common.PhaseQueued {
+			f.pool.Cancel(o.GetUID())
+		}
+
+		return errInProgress
+	}
+
+	return f.Finalizer.RemoveFinalizer(ctx, o)
+}
+
+// whenGone ends what goes on for objects that are gone, however that came, and
+// forgets what is known of them.
+func whenGone(pool Pool, p *polls) handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			pool.Abandon(e.Object.GetUID())
+			p.forget(e.Object.GetUID())
+		},
+	}
+}
