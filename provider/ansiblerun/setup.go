@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -93,7 +94,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		newID:    func() string { return string(uuid.NewUUID()) },
 	}
 
-	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), options(name, c, p, o)...)
+	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
 
 	if err := recordState(mgr, k, o); err != nil {
 		return err
@@ -113,7 +114,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	return b.Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
 }
 
-func options(name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {
+func options(kube client.Client, name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector[common.AnsibleRun](c),
 		managed.WithDeterministicExternalName(true),
@@ -122,7 +123,7 @@ func options(name string, c *connector, p *polls, o Options) []managed.Reconcile
 		managed.WithMinPollInterval(o.MinPollInterval),
 		managed.WithPollIntervalHook(p.after),
 		managed.WithManagementPolicies(),
-		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(mgr.GetClient(), managed.FinalizerName), c.pool}),
+		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool}),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
 	}
