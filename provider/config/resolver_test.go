@@ -2,8 +2,11 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -203,23 +206,6 @@ spec:
 				},
 			}},
 		},
-		"OtherNamespace": {
-			reason: "A namespaced run reaches its own namespace only, optional or not.",
-			docs: []string{
-				namespacedRun + `spec: {forProvider: {playbookInline: x, varFiles: [{optional: true, source: SecretKey, secretKeyRef: {namespace: other, name: db, key: vars.yml}}]}}`,
-				clusterProviderConfig, secrets,
-			},
-			want: want{err: `spec.forProvider.varFiles[0]: secretKeyRef.namespace must be "team", the namespace of this AnsibleRun, not "other"`},
-		},
-		"ConfigOtherNamespace": {
-			reason: "So does a namespaced configuration.",
-			docs: []string{
-				namespacedRun + local,
-				namespacedConfig + `spec: {credentials: [{filename: a, source: Secret, secretRef: {namespace: other, name: db, key: vars.yml}}]}`,
-				secrets,
-			},
-			want: want{err: `ProviderConfig "team/local": spec.credentials[0]: secretRef.namespace must be "team", the namespace of this ProviderConfig, not "other"`},
-		},
 		"ConfigOwnNamespace": {
 			reason: "A namespaced configuration need not say its namespace.",
 			docs: []string{
@@ -308,6 +294,77 @@ spec:
 			}
 			if diff := cmp.Diff(tc.want, got, opts...); diff != "" {
 				t.Errorf("\n%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestResolveOtherNamespace tries every field that refers to something.
+func TestResolveOtherNamespace(t *testing.T) {
+	const (
+		key = "{namespace: %s, name: db, key: vars.yml}"
+		cm  = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, namespace: team}\ndata: {vars.yml: \"a: 1\"}\n"
+	)
+
+	run := func(field string) []string {
+		return []string{namespacedRun + "spec: {forProvider: {playbookInline: x, " + field + "}}", clusterProviderConfig}
+	}
+	config := func(credential string) []string {
+		return []string{namespacedRun + local, namespacedConfig + "spec: {credentials: [{filename: a, " + credential + "}]}"}
+	}
+
+	cases := map[string]struct {
+		docs []string
+		// want is the field and the kind that the error names.
+		want, kind string
+	}{
+		"VarFileSecret": {
+			docs: run("varFiles: [{optional: true, source: SecretKey, secretKeyRef: " + key + "}]"),
+			want: "spec.forProvider.varFiles[0]: secretKeyRef", kind: "AnsibleRun",
+		},
+		"VarFileConfigMap": {
+			docs: run("varFiles: [{optional: true, source: ConfigMapKey, configMapKeyRef: " + key + "}]"),
+			want: "spec.forProvider.varFiles[0]: configMapKeyRef", kind: "AnsibleRun",
+		},
+		"InventorySecret": {
+			docs: run("inventories: [{source: None}, {source: Secret, secretRef: " + key + "}]"),
+			want: "spec.forProvider.inventories[1]: secretRef", kind: "AnsibleRun",
+		},
+		"InventoryConfigMap": {
+			docs: run("inventories: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]"),
+			want: "spec.forProvider.inventories[0]: configMapKeyRef", kind: "AnsibleRun",
+		},
+		"CredentialSecret": {
+			docs: config("source: Secret, secretRef: " + key),
+			want: `ProviderConfig "team/local": spec.credentials[0]: secretRef`, kind: "ProviderConfig",
+		},
+		"CredentialConfigMap": {
+			docs: config("source: ConfigMapKey, configMapKeyRef: " + key),
+			want: `ProviderConfig "team/local": spec.credentials[0]: configMapKeyRef`, kind: "ProviderConfig",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			resolve := func(namespace string) error {
+				docs := slices.Clone(tc.docs)
+				for i := range docs {
+					docs[i] = strings.ReplaceAll(docs[i], "%s", namespace)
+				}
+
+				m := manifests(t, append(docs, secrets, cm)...)
+				_, err := NewResolver(m).Resolve(context.Background(), m.Runs()[0])
+
+				return err
+			}
+
+			want := tc.want + `.namespace must be "team", the namespace of this ` + tc.kind + `, not "other"`
+			if diff := cmp.Diff(want, fmt.Sprint(resolve("other"))); diff != "" {
+				t.Errorf("\nNo field reaches into another namespace, optional or not.\nResolve(...): -want error, +got error:\n%s", diff)
+			}
+
+			if err := resolve("team"); err != nil {
+				t.Errorf("\nEach may name its own.\nResolve(...): %v", err)
 			}
 		})
 	}

@@ -2,20 +2,39 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// checkVars reports a variable file that is not a mapping of names to values,
-// and whether it says nothing at all. Tags mean nothing here: values may be
-// encrypted by Ansible Vault, as may be the file. The error never has what is
-// in the file, which may be secret.
+// vaultHeader starts what ansible-vault has encrypted.
+const vaultHeader = "$ANSIBLE_VAULT;"
+
+// checkVars reports a variable file that is not a mapping of names to values, or
+// that Ansible could not load, and whether it says nothing at all. Values may be
+// encrypted by Ansible Vault, as may be the file. The error never has what is in
+// the file, which may be secret; Ansible's own would.
 func checkVars(data []byte) (empty bool, err error) {
-	if bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) {
+	switch {
+	case bytes.HasPrefix(data, []byte(vaultHeader)):
 		return false, nil
+	case !utf8.Valid(data):
+		return false, errors.New("is not text in UTF-8")
+	case json.Valid(data):
+		return checkJSON(data)
+	}
+
+	if i := bytes.IndexFunc(data, unprintable); i >= 0 {
+		return false, errors.Errorf("has a character that YAML does not allow (line %d)", bytes.Count(data[:i], []byte("\n"))+1)
 	}
 
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -27,9 +46,8 @@ func checkVars(data []byte) (empty bool, err error) {
 		return true, nil
 	}
 
-	// The parser quotes what it cannot read.
 	if err != nil || len(doc.Content) != 1 {
-		return false, errors.New("is not valid YAML")
+		return false, errors.New("is not valid YAML" + where(err))
 	}
 
 	root := doc.Content[0]
@@ -41,9 +59,108 @@ func checkVars(data []byte) (empty bool, err error) {
 		return false, errors.Errorf("is not a mapping of names to values (line %d)", root.Line)
 	}
 
-	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+	switch err := d.Decode(&yaml.Node{}); {
+	case err == nil:
 		return false, errors.New("is not a single YAML document")
+	case !errors.Is(err, io.EOF):
+		return false, errors.New("is not valid YAML" + where(err))
 	}
 
-	return false, nil
+	if err := checkNames(root); err != nil {
+		return false, err
+	}
+
+	return false, checkNode(root)
+}
+
+// checkJSON checks a file that Ansible reads as JSON: it tries that first.
+func checkJSON(data []byte) (empty bool, err error) {
+	var vars map[string]json.RawMessage
+	if json.Unmarshal(data, &vars) != nil {
+		return false, errors.New("is not a mapping of names to values")
+	}
+
+	return vars == nil, nil
+}
+
+// where an error of the parser is. The rest of what it says quotes the file. Its
+// second stage counts lines from 0.
+func where(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	m := regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`).FindStringSubmatch(err.Error())
+	if m == nil {
+		return ""
+	}
+
+	line, _ := strconv.Atoi(m[1])
+	if m[2] != "" {
+		line++
+	}
+
+	return fmt.Sprintf(" (line %d)", line)
+}
+
+// unprintable characters may stand in YAML escaped only.
+// Source: Reader.NON_PRINTABLE of PyYAML, and the byte order mark that it skips.
+func unprintable(c rune) bool {
+	switch {
+	case c == '\t', c == '\n', c == '\r', c == 0x85, c == '\ufeff':
+		return false
+	case c >= ' ' && c <= '~', c >= 0xa0 && c <= 0xfffd, c >= 0x10000:
+		return false
+	}
+
+	return true
+}
+
+// checkNames reports names that are no strings to Ansible, so that nothing could
+// ever refer to the variable.
+func checkNames(mapping *yaml.Node) error {
+	bools := []string{"on", "off", "yes", "no"}
+
+	for i := 0; i < len(mapping.Content); i += 2 {
+		k := mapping.Content[i]
+		plain := k.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0
+
+		switch tag := k.ShortTag(); {
+		case k.Kind == yaml.AliasNode, tag == "!!merge":
+		case tag != "!!str", plain && slices.Contains(bools, strings.ToLower(k.Value)):
+			return errors.Errorf("has a name that is not a string (line %d): quote it", k.Line)
+		}
+	}
+
+	return nil
+}
+
+// checkNode reports what PyYAML, as Ansible configures it, cannot make a value
+// of.
+func checkNode(n *yaml.Node) error {
+	if !knownTag(n.Tag) {
+		return errors.Errorf("has a tag that Ansible does not know (line %d)", n.Line)
+	}
+
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && c.Kind != yaml.ScalarNode && c.Kind != yaml.AliasNode {
+			return errors.Errorf("has a key that is neither text nor a number (line %d)", c.Line)
+		}
+
+		if err := checkNode(c); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// knownTag is true for the tags of YAML and of Ansible.
+// Source: AnsibleConstructor of ansible-core.
+func knownTag(tag string) bool {
+	return slices.Contains([]string{
+		"", "!", "!unsafe", "!vault", "!vault-encrypted",
+		"!!binary", "!!bool", "!!float", "!!int", "!!map", "!!merge", "!!null", "!!omap", "!!pairs", "!!seq", "!!set", "!!str",
+		"!!timestamp",
+	}, tag)
 }
