@@ -1,7 +1,6 @@
 package inputs
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ func (in Inputs) Validate() error {
 	run := validateContent(&in.Parameters, path)
 	run = append(run, validateRoles(in, path)...)
 	run = append(run, validatePlaybooks(&in.Parameters, path)...)
-	run = append(run, validateVars(&in.Parameters, path)...)
+	run = append(run, validateVariables(&in.Parameters, path)...)
 
 	if err := run.ToAggregate(); err != nil {
 		return err
@@ -142,16 +141,9 @@ func validatePlaybooks(p *common.AnsibleRunParameters, path *field.Path) field.E
 	return errs
 }
 
-func validateVars(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-
-	if p.Vars != nil && !isMapping(p.Vars.Raw) {
-		errs = append(errs, field.TypeInvalid(path.Child("vars"), "", "must be a mapping of names to values"))
-	}
-
-	if p.UnsafeVars != nil && !isMapping(p.UnsafeVars.Raw) {
-		errs = append(errs, field.TypeInvalid(path.Child("unsafeVars"), "", "must be a mapping of names to values"))
-	}
+func validateVariables(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	errs := validateVars(p.Vars, false, path.Child("vars"))
+	errs = append(errs, validateVars(p.UnsafeVars, true, path.Child("unsafeVars"))...)
 
 	if p.StateVariable == nil {
 		return errs
@@ -229,12 +221,6 @@ func validateEnv(env map[string]string, path *field.Path) field.ErrorList {
 	}
 
 	return errs
-}
-
-func isMapping(raw []byte) bool {
-	var m map[string]json.RawMessage
-
-	return len(raw) == 0 || json.Unmarshal(raw, &m) == nil
 }
 
 // validateRoleName knows roles of collections, whose names consist of Python

@@ -125,7 +125,7 @@ func TestPrepareFiles(t *testing.T) {
 				"inventory/none":       {"", owner},
 				"vars/000.yml":         {"a: 1\n", owner},
 				"vars/001.yml":         {`{"a": 2}`, owner},
-				"vars/002.yml":         {`{"n": 123456789012345678901, "t": "{{ a }}"}` + "\n", owner},
+				"vars/002.yml":         {`{"n":123456789012345678901,"t":"{{ a }}"}` + "\n", owner},
 				"vars/003.yml":         {`!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n", owner},
 				"vars/004.yml":         {`!unsafe {"ensure": "running"}` + "\n", owner},
 				"vars/005.yml":         {meta, owner},

@@ -11,10 +11,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // metaVariable is the provider's own variable.
-const metaVariable = "ansible_provider_meta"
+const metaVariable = inputs.ProviderVariable
 
 // varFiles returns the files of extra variables, weakest first.
 func varFiles(run Run) ([]File, error) {
@@ -34,22 +35,29 @@ func varFiles(run Run) ([]File, error) {
 
 	p := run.Inputs.Parameters
 
-	for _, v := range []struct {
-		field  string
-		raw    *runtime.RawExtension
-		unsafe bool
-	}{
-		{field: "vars", raw: p.Vars},
-		{field: "unsafeVars", raw: p.UnsafeVars, unsafe: true},
-	} {
-		vars, err := decode(v.raw)
+	vars, err := decode(p.Vars)
+	if err != nil {
+		return nil, errors.Wrap(err, "spec.forProvider.vars")
+	}
+
+	unsafe, err := decode(p.UnsafeVars)
+	if err != nil {
+		return nil, errors.Wrap(err, "spec.forProvider.unsafeVars")
+	}
+
+	if len(vars) > 0 {
+		text, err := json.Marshal(vars)
 		if err != nil {
-			return nil, errors.Wrapf(err, "spec.forProvider.%s", v.field)
+			return nil, errors.Wrap(err, "spec.forProvider.vars")
 		}
 
-		if len(vars) > 0 {
-			add(render(vars, v.unsafe))
-		}
+		// Ansible tries JSON first, in which mappings can stand for encrypted
+		// values.
+		add(append(text, '\n'))
+	}
+
+	if len(unsafe) > 0 {
+		add(untemplated(unsafe))
 	}
 
 	if s := p.StateVariable; s != nil {
@@ -57,10 +65,10 @@ func varFiles(run Run) ([]File, error) {
 			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", metaVariable)
 		}
 
-		add(render(map[string]any{s.Name: stateValue(s, run.State)}, true))
+		add(untemplated(map[string]any{s.Name: stateValue(s, run.State)}))
 	}
 
-	add(render(map[string]any{metaVariable: meta(run)}, true))
+	add(untemplated(map[string]any{metaVariable: meta(run)}))
 
 	return files, nil
 }
@@ -85,13 +93,12 @@ func decode(raw *runtime.RawExtension) (map[string]any, error) {
 	return vars, nil
 }
 
-func render(vars map[string]any, unsafe bool) []byte {
+// untemplated is a file of variables whose strings Ansible must not template. It
+// is YAML, which has a tag for that, and in which mappings are what they are.
+func untemplated(vars map[string]any) []byte {
 	var b bytes.Buffer
 
-	if unsafe {
-		b.WriteString(unsafeTag)
-	}
-
+	b.WriteString(unsafeTag)
 	writeYAML(&b, vars)
 	b.WriteByte('\n')
 

@@ -1,0 +1,75 @@
+package inputs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+func TestValidateVars(t *testing.T) {
+	const (
+		rounded = ": may not be the number that was written, since the API server rounds those beyond 64 bits: write it as a string"
+		vault   = `{"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n3132"}`
+	)
+
+	nested := func(levels int) string {
+		return `{"a": ` + strings.Repeat(`{"b": [`, levels/2) + strings.Repeat("]}", levels/2) + "}"
+	}
+
+	cases := map[string]struct {
+		reason       string
+		vars, unsafe string
+		want         string
+	}{
+		"Names": {
+			reason: "Variables are called as their users like.",
+			vars:   `{"camelCase": 1, "with-dash": 2, "a.b": 3, "a b": 4, "ünï": 5, "": 6, "if": 7}`,
+		},
+		"Numbers": {
+			reason: "What has 64 bits arrives exactly.",
+			vars:   `{"a": [9007199254740993, 9223372036854775807, -9223372036854775808, 0.1, -1.5e-7, 1e5, 0]}`,
+		},
+		"Integer": {
+			reason: "Beyond that, the API server has rounded it already.",
+			vars:   `{"a": {"b": [1, 9223372036854775808]}}`,
+			want:   `spec.forProvider.vars[a][b][1]: Invalid value: "9223372036854775808"` + rounded,
+		},
+		"Exponent": {
+			reason: "A large integer becomes a floating-point number.",
+			unsafe: `{"a": 1.2345678901234568e+29}`,
+			want:   `spec.forProvider.unsafeVars[a]: Invalid value: "1.2345678901234568e+29"` + rounded,
+		},
+		"Deep":   {reason: "A hundred levels are a lot.", vars: nested(100), unsafe: nested(100)},
+		"Deeper": {reason: "Ansible takes some more, but not any number.", vars: nested(130), want: "spec.forProvider.vars: Invalid value: must not be nested deeper than 128 levels"},
+		"List":   {reason: "Variables have names.", unsafe: `["a"]`, want: `spec.forProvider.unsafeVars: Invalid value: "": must be a mapping of names to values`},
+		"Vault":  {reason: "Ansible decrypts such values.", vars: `{"a": [` + vault + `, {"__ansible_unsafe": "{{ x }}"}]}`},
+		"NoVault": {
+			reason: "If one of them were none, Ansible would decrypt none.",
+			vars:   `{"a": [` + vault + `, {"__ansible_vault": "s3cret"}], "b": {"__ansible_unsafe": 1}}`,
+			want: "[spec.forProvider.vars[a][1][__ansible_vault]: Invalid value: must be what ansible-vault encrypt_string prints after !vault, " +
+				"spec.forProvider.vars[b][__ansible_unsafe]: Invalid value: must be a string]",
+		},
+		"UnsafeVault": {reason: "In unsafe variables they mean nothing.", unsafe: `{"a": {"__ansible_vault": 1}}`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := Inputs{Parameters: common.AnsibleRunParameters{
+				PlaybookInline: "x", Vars: &runtime.RawExtension{Raw: []byte(tc.vars)}, UnsafeVars: &runtime.RawExtension{Raw: []byte(tc.unsafe)},
+			}}
+
+			got := ""
+			if err := in.Validate(); err != nil {
+				got = err.Error()
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
