@@ -14,10 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
 
-// vaultHeader starts what ansible-vault has encrypted.
-const vaultHeader = "$ANSIBLE_VAULT;"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
 
 // checkVars reports a variable file that is not a mapping of names to values, or
 // that Ansible could not load, and whether it says nothing at all. Values may be
@@ -25,7 +24,7 @@ const vaultHeader = "$ANSIBLE_VAULT;"
 // the file, which may be secret; Ansible's own would.
 func checkVars(data []byte) (empty bool, err error) {
 	switch {
-	case bytes.HasPrefix(data, []byte(vaultHeader)):
+	case bytes.HasPrefix(data, []byte(inputs.VaultHeader)):
 		return false, nil
 	case !utf8.Valid(data):
 		return false, errors.New("is not text in UTF-8")

@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// VaultHeader starts what ansible-vault has encrypted.
+const VaultHeader = "$ANSIBLE_VAULT;"
+
 // maxDepth is how deep variables may be nested. Ansible takes some 190 levels,
 // and calls more a recursive loop in a template.
 const maxDepth = 128
@@ -22,8 +25,6 @@ const maxDepth = 128
 const (
 	keyVault  = "__ansible_vault"
 	keyUnsafe = "__ansible_unsafe"
-
-	vaultHeader = "$ANSIBLE_VAULT;"
 )
 
 // validateVars reports variables that would not arrive as they were written.
@@ -87,7 +88,7 @@ func (v *varsValidator) marker(m map[string]any, path *field.Path) {
 	}
 
 	if text, ok := m[keyVault]; ok {
-		if s, ok := text.(string); !ok || !strings.HasPrefix(s, vaultHeader) {
+		if s, ok := text.(string); !ok || !strings.HasPrefix(s, VaultHeader) {
 			v.errs = append(v.errs, field.Invalid(path.Key(keyVault), field.OmitValueType{}, "must be what ansible-vault encrypt_string prints after !vault"))
 		}
 	}

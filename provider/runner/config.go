@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -47,14 +48,12 @@ func (c ansibleConfig) get(section, option string) string { return c[[2]string{s
 // checksHostKeys is true if the configuration asks for it. Ansible's own
 // default does not count.
 func (c ansibleConfig) checksHostKeys() bool {
-	for _, section := range []string{"defaults", "ssh_connection"} {
-		switch strings.ToLower(c.get(section, "host_key_checking")) {
-		case "true", "yes", "on", "1", "y", "t":
-			return true
-		}
-	}
+	return isTrue(c.get("defaults", "host_key_checking")) || isTrue(c.get("ssh_connection", "host_key_checking"))
+}
 
-	return false
+// isTrue reads a boolean as Ansible does.
+func isTrue(s string) bool {
+	return slices.Contains([]string{"true", "yes", "on", "1", "y", "t"}, strings.ToLower(s))
 }
 
 // paths of an option, relative to a directory.

@@ -15,6 +15,9 @@ const (
 	no  = "False"
 )
 
+// defaultSSHArgs is Ansible's own default.
+const defaultSSHArgs = "-C -o ControlMaster=auto -o ControlPersist=60s"
+
 // environment of the run, sorted.
 func (r *Runner) environment(run Run, dir string) []string {
 	data, configured := credential(run.Inputs, fileConfig)
@@ -27,15 +30,24 @@ func (r *Runner) environment(run Run, dir string) []string {
 		"ANSIBLE_LOCALHOST_WARNING":          no,
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING": no,
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
-		"GIT_TERMINAL_PROMPT":                "0",
-		"ANSIBLE_HOST_KEY_CHECKING":          hostKeyChecking(run, cfg),
+		// The name of a socket has 107 bytes at most, and Ansible would put an
+		// absolute path before it. ssh runs in the working directory of the play.
+		"ANSIBLE_SSH_CONTROL_PATH":  filepath.Join("..", controlDir, "%%C"),
+		"GIT_TERMINAL_PROMPT":       "0",
+		"ANSIBLE_HOST_KEY_CHECKING": hostKeyChecking(run, cfg),
+	}
+
+	// Of several inventories, the hosts of one must not go missing.
+	if len(run.Inputs.Inventories) > 0 && cfg.get("inventory", "any_unparsed_is_failed") == "" {
+		env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = yes
 	}
 
 	maps.Copy(env, environ.Passed(r.environ))
 	maps.Copy(env, run.Inputs.Env)
 	r.contentPaths(env, run, cfg, dir)
 
-	env["ANSIBLE_SSH_COMMON_ARGS"] = sshArgs(env, run, cfg, dir)
+	sshArgs(env, run, cfg, dir)
+
 	env["HOME"] = filepath.Join(dir, homeDir)
 	env["TMPDIR"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_LOCAL_TEMP"] = filepath.Join(dir, tempDir)
@@ -84,27 +96,47 @@ func hostKeyChecking(run Run, cfg ansibleConfig) string {
 	return no
 }
 
-// sshArgs appends the file of known hosts to the arguments that the
-// configuration gives to ssh. Of an ssh option the first value counts. Without
-// known hosts and without checking, ssh must not learn keys from one run for
-// another.
-func sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) string {
-	args, ok := env["ANSIBLE_SSH_COMMON_ARGS"]
+// checksHostKeys is true if ssh is going to be told so. Of the two names that
+// Ansible knows, the second one counts.
+func checksHostKeys(env map[string]string) bool {
+	v, ok := env["ANSIBLE_SSH_HOST_KEY_CHECKING"]
 	if !ok {
-		args = cfg.get("ssh_connection", "ssh_common_args")
+		v = env["ANSIBLE_HOST_KEY_CHECKING"]
 	}
 
-	file := ""
+	return isTrue(v)
+}
 
-	if _, known := credential(run.Inputs, fileKnownHosts); known {
-		file = filepath.Join(dir, projectDir, fileKnownHosts)
-	} else if env["ANSIBLE_HOST_KEY_CHECKING"] == no {
-		file = "/dev/null"
+// sshArgs appends the file of known hosts to the arguments that the
+// configuration gives to ssh. Of an ssh option the first value counts, and an
+// inventory may replace the common arguments, so that ssh is told twice: of the
+// user's known hosts, and of the machine's. Without known hosts and without
+// checking, ssh must not learn keys from one run for another.
+func sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) {
+	add := func(name, option, def, arg string) {
+		args, ok := env[name]
+		if !ok {
+			args = cfg.get("ssh_connection", option)
+		}
+
+		if !ok && args == "" {
+			args = def
+		}
+
+		env[name] = strings.TrimSpace(args + " " + arg)
 	}
 
-	if file == "" {
-		return args
+	common := ""
+
+	switch _, known := credential(run.Inputs, fileKnownHosts); {
+	case known:
+		file := `"` + filepath.Join(dir, projectDir, fileKnownHosts) + `"`
+		common = "-o UserKnownHostsFile=" + file
+
+		add("ANSIBLE_SSH_ARGS", "ssh_args", defaultSSHArgs, "-o GlobalKnownHostsFile="+file)
+	case !checksHostKeys(env):
+		common = `-o UserKnownHostsFile="/dev/null"`
 	}
 
-	return strings.TrimSpace(args + ` -o UserKnownHostsFile="` + file + `"`)
+	add("ANSIBLE_SSH_COMMON_ARGS", "ssh_common_args", "", common)
 }

@@ -29,16 +29,25 @@ func inventories(in inputs.Inputs) []File {
 	files := make([]File, len(in.Inventories))
 
 	for i, inv := range in.Inventories {
-		name, mode := inventoryName(inv.Data), modeFile
-
+		mode := modeFile
 		if in.Parameters.ExecutableInventory {
-			name, mode = "hosts", modeExecutable
+			mode = modeExecutable
 		}
 
-		files[i] = File{Path: path.Join(inventoryDir, strconv.Itoa(i), name), Data: inv.Data, Mode: mode}
+		files[i] = File{Path: inventoryPath(in, i), Data: inv.Data, Mode: mode}
 	}
 
 	return files
+}
+
+// inventoryPath is where the inventory with an index is.
+func inventoryPath(in inputs.Inputs, i int) string {
+	name := "hosts"
+	if !in.Parameters.ExecutableInventory {
+		name = inventoryName(in.Inventories[i].Data)
+	}
+
+	return path.Join(inventoryDir, strconv.Itoa(i), name)
 }
 
 // inventoryName is what an inventory must be called: an inventory plugin takes

@@ -293,6 +293,7 @@ func TestPrepareEnv(t *testing.T) {
 		"ANSIBLE_NOCOLOR":                    "1",
 		"ANSIBLE_ROLES_PATH":                 "/runs/r1/home/.ansible/roles",
 		"ANSIBLE_SSH_COMMON_ARGS":            `-o UserKnownHostsFile="/dev/null"`,
+		"ANSIBLE_SSH_CONTROL_PATH":           "../cp/%%C",
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       "/runs/r1/cp",
 		"GIT_TERMINAL_PROMPT":                "0",
 		"HOME":                               "/runs/r1/home",
@@ -335,6 +336,7 @@ func TestPrepareEnv(t *testing.T) {
 			creds:  []inputs.File{{Name: "known_hosts"}},
 			want: map[string]string{
 				"ANSIBLE_HOST_KEY_CHECKING": "True",
+				"ANSIBLE_SSH_ARGS":          `-C -o ControlMaster=auto -o ControlPersist=60s -o GlobalKnownHostsFile="/runs/r1/project/known_hosts"`,
 				"ANSIBLE_SSH_COMMON_ARGS":   `-J bastion -o UserKnownHostsFile="/runs/r1/project/known_hosts"`,
 			},
 		},

@@ -346,12 +346,17 @@ func TestRunFailures(t *testing.T) {
 			},
 		},
 		"BadInventory": {
-			reason:   "So does one with an inventory that nothing can read.",
+			reason:   "So does one with an inventory that nothing can read, be there others or not. It is named.",
 			playbook: "- hosts: all\n  tasks: []\n",
 			inputs: func(in *inputs.Inputs) {
-				in.Inventories = []inputs.File{{Data: []byte("[web\nh1\n")}}
+				in.Inventories = []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("[web\nh1\n"), Name: `ConfigMap "a/b", key "c"`}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Message: `Completely failed to parse inventory source ConfigMap "a/b", key "c": ` +
+					"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n" +
+					"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)",
+			},
 		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",

@@ -23,7 +23,7 @@ func varFiles(run Run) ([]File, error) {
 
 	add := func(data []byte) {
 		files = append(files, File{
-			Path: path.Join(varsDir, fmt.Sprintf("%03d.yml", len(files))),
+			Path: varsPath(len(files)),
 			Data: data,
 			Mode: modeFile,
 		})
@@ -72,6 +72,9 @@ func varFiles(run Run) ([]File, error) {
 
 	return files, nil
 }
+
+// varsPath is where the file of variables with an index is.
+func varsPath(i int) string { return path.Join(varsDir, fmt.Sprintf("%03d.yml", i)) }
 
 // decode variables, with numbers as they are written. The provider's own is
 // dropped: it must not seem to be set by anybody else.

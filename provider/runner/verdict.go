@@ -64,6 +64,10 @@ func verdict(run Run, e ending) Result {
 		r.Reason, r.Message = ReasonPlaybookError, e.text
 	}
 
+	if r.Reason == ReasonPlaybookError {
+		r.Message = explained(run.Inputs, r.Message, e.warnings)
+	}
+
 	if r.Message == "" {
 		r.Message = fmt.Sprintf("ansible-runner ended with exit status %d without saying why", e.code)
 	}

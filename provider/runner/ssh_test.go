@@ -1,0 +1,242 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
+)
+
+func startSSHD(t *testing.T) *sshd.Server {
+	t.Helper()
+
+	s, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
+	if err != nil {
+		t.Fatalf("Start(...): %v", err)
+	}
+
+	t.Cleanup(s.Stop)
+
+	return s
+}
+
+// hostsOf is an inventory of hosts that are all one server.
+func hostsOf(s *sshd.Server, vars string, names ...string) []byte {
+	var b bytes.Buffer
+
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s ansible_host=%s ansible_port=%d ansible_user=%s ansible_python_interpreter='{{ ansible_playbook_python }}' %s\n",
+			name, s.Host, s.Port, s.User, vars)
+	}
+
+	return b.Bytes()
+}
+
+// touch a file per host in a directory that is a variable.
+const touch = `
+- hosts: all
+  gather_facts: false
+  tasks:
+  - ansible.builtin.copy: {dest: "{{ dir }}/{{ inventory_hostname }}", content: ""}
+`
+
+func TestRunSSH(t *testing.T) {
+	t.Parallel()
+
+	server, other := startSSHD(t), startSSHD(t)
+	key := inputs.File{Name: "id_ed25519", Data: server.Key, Secret: true}
+	known := inputs.File{Name: "known_hosts", Data: []byte(server.KnownHosts())}
+	// What the server has is not what is known of it.
+	wrong := inputs.File{Name: "known_hosts", Data: []byte(fmt.Sprintf("[%s]:%d %s\n", server.Host, server.Port, other.HostKey))}
+	succeeded := Result{Phase: common.PhaseSucceeded}
+	unreachable := Result{Phase: common.PhaseFailed, Reason: ReasonHostUnreachable}
+
+	const (
+		identity = "ansible_ssh_private_key_file=id_ed25519"
+		changed  = "Host key verification failed."
+	)
+
+	cases := map[string]struct {
+		reason      string
+		vars        string
+		credentials []inputs.File
+		env         map[string]string
+		// dir is added to the directory of the runs.
+		dir     string
+		want    Result
+		message string
+	}{
+		"KeyInInventory": {
+			reason: "A key is found by its name, as users of provider-ansible write it. Without known hosts any host will do. " +
+				"Sockets have short names wherever the provider keeps its state.",
+			vars:        identity,
+			credentials: []inputs.File{key},
+			dir:         strings.Repeat("d", 100),
+			want:        succeeded,
+		},
+		"KeyInConfig": {
+			reason:      "An ansible.cfg may name the key. One whose last line end got lost on its way into a Secret is a key.",
+			credentials: []inputs.File{{Name: key.Name, Data: bytes.TrimSpace(key.Data), Secret: true}, {Name: "ansible.cfg", Data: []byte("[defaults]\nprivate_key_file = id_ed25519\n")}},
+			want:        succeeded,
+		},
+		"NoKey": {
+			reason:  "Without a key the door is closed, and the user is told so.",
+			want:    unreachable,
+			message: "Permission denied (publickey).",
+		},
+		"KnownHost": {
+			reason:      "A host that is known is talked to.",
+			vars:        identity,
+			credentials: []inputs.File{key, known},
+			want:        succeeded,
+		},
+		"KnownHostAndArguments": {
+			reason:      "Arguments for ssh in an inventory replace those in the environment, but do not make known hosts unknown.",
+			vars:        identity + " ansible_ssh_common_args='-o LogLevel=ERROR'",
+			credentials: []inputs.File{key, known},
+			want:        succeeded,
+		},
+		"OtherHostKey": {
+			reason:      "A host that is not the known one is not talked to.",
+			vars:        identity,
+			credentials: []inputs.File{key, wrong},
+			want:        unreachable,
+			message:     changed,
+		},
+		"OtherHostKeyAndArguments": {
+			reason:      "Neither is it with arguments for ssh in an inventory.",
+			vars:        identity + " ansible_ssh_common_args='-o LogLevel=ERROR'",
+			credentials: []inputs.File{key, wrong},
+			want:        unreachable,
+			message:     changed,
+		},
+		"UnknownHost": {
+			reason:      "When host keys are asked for, none is learnt on the way.",
+			vars:        identity,
+			credentials: []inputs.File{key},
+			env:         map[string]string{"ANSIBLE_SSH_HOST_KEY_CHECKING": "yes"},
+			want:        unreachable,
+			message:     changed,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r, err := New(filepath.Join(t.TempDir(), tc.dir))
+			if err != nil {
+				t.Fatalf("New(...): %v", err)
+			}
+
+			dir := t.TempDir()
+			run := inline(touch)
+			run.Inputs.Inventories = []inputs.File{{Data: hostsOf(server, tc.vars, "host")}}
+			run.Inputs.Credentials = tc.credentials
+			run.Inputs.Env = tc.env
+			run.Inputs.Parameters.Vars = raw(`{"dir": "` + dir + `"}`)
+
+			got := must(t, r, run)
+			t.Log(got.Message)
+
+			if diff := cmp.Diff(tc.want, got, ignoreSummary(), cmpopts.IgnoreFields(Result{}, "Message")); diff != "" {
+				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if !strings.Contains(got.Message, tc.message) {
+				t.Errorf("%s\nRun(...): want %q in the message, got %q", tc.reason, tc.message, got.Message)
+			}
+
+			_, err = os.Stat(filepath.Join(dir, "host"))
+			if diff := cmp.Diff(tc.want.Phase == common.PhaseSucceeded, err == nil); diff != "" {
+				t.Errorf("%s\n-want the task run, +got:\n%s", tc.reason, diff)
+			}
+
+			if found := left(t, r.dir); len(found) > 0 {
+				t.Errorf("Connections that are kept open end with the run.\nThese are left: %q", found)
+			}
+		})
+	}
+}
+
+// TestRunHosts runs one play on the hosts of several inventories, each of which
+// waits for all others.
+func TestRunHosts(t *testing.T) {
+	t.Parallel()
+
+	server, dir := startSSHD(t), t.TempDir()
+	run := inline(`
+- hosts: all
+  gather_facts: false
+  tasks:
+  - name: Meet
+    ansible.builtin.shell: |
+      touch {{ dir }}/$HOST
+      for i in $(seq 600); do test $(ls {{ dir }} | wc -l) -ge {{ ansible_play_hosts | length }} && exit; sleep 0.1; done
+      exit 1
+    environment: {HOST: "{{ inventory_hostname }}"}
+  - ansible.builtin.set_stats: {data: "{{ {inventory_hostname: [color, size | default('none')]} }}"}
+`)
+	run.Inputs.Inventories = []inputs.File{
+		{Data: append(hostsOf(server, "ansible_ssh_private_key_file=id_ed25519", "a", "b", "c", "d", "e", "f", "g"), "[all:vars]\ncolor=red\n"...)},
+		{Data: []byte("web: {hosts: {a: , b: }, vars: {color: green}}\nrest: {hosts: {g: }}\n")},
+		{Data: []byte("web: {vars: {color: blue, size: big}}\nall: {hosts: {b: {color: white}}}\n")},
+	}
+	run.Inputs.Credentials = []inputs.File{{Name: "id_ed25519", Data: server.Key, Secret: true}}
+	run.Inputs.Parameters.Vars = raw(`{"dir": "` + dir + `"}`)
+	// One more than Ansible works on by default.
+	run.Inputs.Parameters.Forks = ptr.To[int32](6)
+	run.Inputs.Parameters.Limit = "!rest"
+	run.Inputs.Parameters.Verbosity = ptr.To[int32](2)
+
+	res := must(t, newRunner(t), run)
+	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
+		t.Fatalf("All hosts are worked on at the same time.\nRun(...): -want, +got:\n%s", diff)
+	}
+
+	want := `{"a":["blue","big"],"b":["white","big"],"c":["red","none"],"d":["red","none"],"e":["red","none"],"f":["red","none"]}`
+	if diff := cmp.Diff(want, string(res.Summary.Outputs)); diff != "" {
+		t.Errorf("Inventories are merged, later ones win, and the limit holds.\n-want outputs, +got outputs:\n%s", diff)
+	}
+}
+
+// TestRunBecome becomes somebody else, which root can do without a password.
+func TestRunBecome(t *testing.T) {
+	t.Parallel()
+
+	if _, err := user.Lookup("nobody"); err != nil || os.Getuid() != 0 {
+		t.Skip("Only root can become somebody else without a password.")
+	}
+
+	server := startSSHD(t)
+	run := inline(`
+- hosts: all
+  gather_facts: false
+  become: true
+  become_method: ansible.builtin.su
+  become_user: nobody
+  vars: {ansible_become_flags: -s /bin/sh}
+  tasks:
+  - ansible.builtin.raw: id -un
+    register: id
+  - ansible.builtin.set_stats: {data: {user: "{{ id.stdout | trim }}"}}
+`)
+	run.Inputs.Inventories = []inputs.File{{Data: hostsOf(server, "ansible_ssh_private_key_file=id_ed25519", "host")}}
+	run.Inputs.Credentials = []inputs.File{{Name: "id_ed25519", Data: server.Key, Secret: true}}
+
+	res := must(t, newRunner(t), run)
+	if diff := cmp.Diff(`{"user":"nobody"}`, string(res.Summary.Outputs)); diff != "" {
+		t.Errorf("A task runs as whom it becomes.\nRun(...): %s\n-want outputs, +got outputs:\n%s", res.Message, diff)
+	}
+}
