@@ -3,6 +3,7 @@ package content
 import (
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,9 +16,9 @@ import (
 // where it belongs and without questions. What comes later wins.
 func environment(own []string, config map[string]string, credentials []inputs.File, w *workspace) []string {
 	env := environ.Passed(own)
-	env["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
 
 	maps.Copy(env, config)
+	maps.Copy(env, files(config, credentials, w.home))
 	maps.Copy(env, map[string]string{
 		"HOME":                            w.home,
 		"TMPDIR":                          w.temp,
@@ -25,6 +26,7 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		"ANSIBLE_NOCOLOR":                 "1",
 		"ANSIBLE_FORCE_COLOR":             "0",
 		"ANSIBLE_GALAXY_DISPLAY_PROGRESS": "0",
+		"ANSIBLE_GALAXY_CACHE_DIR":        w.temp,
 		// A set is complete by itself: what is installed elsewhere does not count.
 		"ANSIBLE_COLLECTIONS_PATH":          w.set.CollectionsPath(),
 		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "0",
@@ -32,33 +34,66 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		"GIT_TERMINAL_PROMPT":               "0",
 		"GIT_ASKPASS":                       "",
 		"SSH_ASKPASS_REQUIRE":               "never",
+		// Others, such as ext, run commands.
+		"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.home),
 	})
+
+	// git and Python name the same thing differently.
+	if env["GIT_SSL_CAINFO"] == "" && config["SSL_CERT_FILE"] != "" {
+		env["GIT_SSL_CAINFO"] = env["SSL_CERT_FILE"]
+	}
 
 	for _, f := range credentials {
 		switch f.Name {
 		case ansibleConfig:
 			env["ANSIBLE_CONFIG"] = filepath.Join(w.home, ansibleConfig)
 		case gitCredentials:
-			maps.Copy(env, credentialHelper(config, filepath.Join(w.home, gitCredentials)))
+			maps.Copy(env, credentialHelper(filepath.Join(w.home, gitCredentials)))
 		}
 	}
 
 	return environ.List(env)
 }
 
-// credentialHelper makes git, and no other process, use a file of credentials,
-// instead of all helpers that its own configuration has. It adds to what the
-// configuration tells git in the same way.
-// https://git-scm.com/docs/git-config#ENVIRONMENT
-func credentialHelper(config map[string]string, file string) map[string]string {
-	n, _ := strconv.Atoi(config["GIT_CONFIG_COUNT"])
-	quoted := "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
-
-	return map[string]string{
-		"GIT_CONFIG_COUNT":                      strconv.Itoa(n + 2),
-		"GIT_CONFIG_KEY_" + strconv.Itoa(n):     "credential.helper",
-		"GIT_CONFIG_VALUE_" + strconv.Itoa(n):   "",
-		"GIT_CONFIG_KEY_" + strconv.Itoa(n+1):   "credential.helper",
-		"GIT_CONFIG_VALUE_" + strconv.Itoa(n+1): "store --file=" + quoted,
+// fileVariables name files. In a configuration they may name a credential,
+// relative to the working directory, which is not that of every process.
+func fileVariables() []string {
+	return []string{
+		"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC",
+		"GIT_SSL_CAINFO", "GIT_SSL_CERT", "GIT_SSL_KEY",
+		"ANSIBLE_GALAXY_TOKEN_PATH", "ANSIBLE_GALAXY_GPG_KEYRING",
 	}
+}
+
+// files are the variables of the configuration that name credentials, with the
+// paths that these have in a directory.
+func files(config map[string]string, credentials []inputs.File, dir string) map[string]string {
+	env := map[string]string{}
+
+	for _, name := range fileVariables() {
+		file := strings.TrimPrefix(config[name], "./")
+		if slices.ContainsFunc(credentials, func(f inputs.File) bool { return f.Name == file }) {
+			env[name] = filepath.Join(dir, file)
+		}
+	}
+
+	return env
+}
+
+// credentialHelper makes git, and no other process, use a file of credentials,
+// instead of all helpers that its own configuration has.
+// https://git-scm.com/docs/git-config#ENVIRONMENT
+func credentialHelper(file string) map[string]string {
+	env := map[string]string{}
+	values := []string{"", "store --file=" + shellQuote(file)}
+
+	for i, v := range values {
+		env["GIT_CONFIG_KEY_"+strconv.Itoa(i)] = "credential.helper"
+		env["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = v
+	}
+
+	env["GIT_CONFIG_COUNT"] = strconv.Itoa(len(values))
+
+	return env
 }

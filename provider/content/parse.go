@@ -139,8 +139,12 @@ func normalCollection(c Collection, path *field.Path) (Collection, error) {
 		return Collection{}, errors.Errorf("%s must have a name or a source", path)
 	}
 
-	if !slices.Contains([]string{"", "galaxy", "git", "url", "file", "dir", "subdirs"}, c.Type) {
+	if !slices.Contains([]string{"", "galaxy", git, "url", "file", "dir", "subdirs"}, c.Type) {
 		return Collection{}, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
+	}
+
+	if c.Type == "" && isRepository(c.Name) {
+		c.Type = git
 	}
 
 	if c.Version == "*" {
@@ -176,7 +180,7 @@ func parseRole(n *yaml.Node, path *field.Path) (Role, error) {
 		return Role{}, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
 	}
 
-	if !slices.Contains([]string{"", "git", "hg"}, r.Scm) {
+	if !slices.Contains([]string{"", git, "hg"}, r.Scm) {
 		return Role{}, errors.Errorf("%s.scm must be git or hg, not %q", path, r.Scm)
 	}
 

@@ -1,12 +1,14 @@
 package content
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +50,16 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, err
 	}
 
-	return Request{Requirements: merged, Credentials: relevant(in), Env: in.Env}, nil
+	clean, passwords, err := merged.withoutPasswords()
+	if err != nil {
+		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
+	}
+
+	return Request{
+		Requirements: clean,
+		Credentials:  withPasswords(relevant(in, clean), passwords),
+		Env:          in.Env,
+	}, nil
 }
 
 // onPath tells whether a role is in a directory that the configuration brings:
@@ -70,40 +81,104 @@ func onPath(env map[string]string) func(role string) bool {
 }
 
 // relevant credentials: those that ansible-galaxy and git know by their names,
-// and those that the settings for them mention. Others are none of their
-// business, and their changing is no reason to install anything.
-func relevant(in inputs.Inputs) []inputs.File {
-	var (
-		files    []inputs.File
-		settings []string
-	)
+// those that the settings for them mention, and those for ssh when git is to use
+// it. Others are none of their business, and their changing is no reason to
+// install anything.
+func relevant(in inputs.Inputs, required Requirements) []inputs.File {
+	names := []string{gitCredentials, ansibleConfig, netrc}
+	keys := sshKeys(in.Env, in.Credentials)
 
-	for k, v := range in.Env {
-		if isSetting(k) {
-			settings = append(settings, v)
-		}
+	if required.overSSH() {
+		names = append(append(names, knownHosts), keys...)
 	}
+
+	for _, name := range fileVariables() {
+		names = append(names, strings.TrimPrefix(in.Env[name], "./"))
+	}
+
+	var (
+		relevant []inputs.File
+		settings []byte
+	)
 
 	for _, f := range in.Credentials {
 		if f.Name == ansibleConfig {
-			settings = append(settings, string(f.Data))
+			settings = galaxySections(f.Data)
 		}
 	}
 
 	for _, f := range in.Credentials {
-		mentioned := slices.ContainsFunc(settings, func(s string) bool { return strings.Contains(s, f.Name) })
-		if mentioned || slices.Contains([]string{gitCredentials, ansibleConfig, netrc}, f.Name) {
-			files = append(files, f)
+		if !slices.Contains(names, f.Name) && !mentions(settings, f.Name) {
+			continue
+		}
+
+		// ssh reads no key whose last line does not end.
+		if slices.Contains(keys, f.Name) && !bytes.HasSuffix(f.Data, []byte("\n")) {
+			f.Data = append(slices.Clone(f.Data), '\n')
+		}
+
+		relevant = append(relevant, f)
+	}
+
+	return relevant
+}
+
+// mentions is true for settings with the name of a file in one of their values.
+func mentions(settings []byte, name string) bool {
+	return regexp.MustCompile(`(?m)[=:](?:.*[/\s])?` + regexp.QuoteMeta(name) + `\s*$`).Match(settings)
+}
+
+// galaxySections of an ansible.cfg: the lines that ansible-galaxy minds. The
+// others are for plays.
+func galaxySections(config []byte) []byte {
+	var (
+		lines [][]byte
+		in    bool
+	)
+
+	for line := range bytes.Lines(config) {
+		line = bytes.TrimRight(line, " \t\r\n")
+		if len(line) == 0 || bytes.ContainsAny(line[:1], "#;") {
+			continue
+		}
+
+		if line[0] == '[' {
+			in = bytes.HasPrefix(line, []byte("[galaxy"))
+		}
+
+		if in {
+			lines = append(lines, line)
 		}
 	}
 
-	return files
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// withPasswords adds lines to the credentials of git.
+func withPasswords(files []inputs.File, lines []string) []inputs.File {
+	if len(lines) == 0 {
+		return files
+	}
+
+	text := []byte(strings.Join(lines, "\n") + "\n")
+	files = slices.Clone(files)
+
+	for i, f := range files {
+		if f.Name == gitCredentials {
+			files[i].Data = slices.Concat(text, f.Data)
+
+			return files
+		}
+	}
+
+	return append(files, inputs.File{Name: gitCredentials, Data: text})
 }
 
 // isSetting is true for environment variables that say what is installed from
 // where.
 func isSetting(name string) bool {
-	return strings.HasPrefix(name, "ANSIBLE_GALAXY_") || strings.HasPrefix(name, "GIT_") || name == "ANSIBLE_CONFIG"
+	return strings.HasPrefix(name, "ANSIBLE_GALAXY_") || slices.Contains(fileVariables(), name) ||
+		name == "SSL_CERT_DIR" || name == "GIT_SSL_CAPATH" || name == "GIT_SSL_NO_VERIFY"
 }
 
 // identity is what tells one content set from another.
@@ -139,6 +214,9 @@ func (r Request) digest(key []byte, tools string) (string, error) {
 
 	for _, f := range r.Credentials {
 		id.Credentials[f.Name] = f.Data
+		if f.Name == ansibleConfig {
+			id.Credentials[f.Name] = galaxySections(f.Data)
+		}
 	}
 
 	text, err := json.Marshal(id)

@@ -131,7 +131,8 @@ func location(r Role) string {
 	return r.Scm + "+" + r.Src
 }
 
-// normalRole says in full what ansible-galaxy takes a role requirement to mean.
+// normalRole says in full what ansible-galaxy takes a role requirement to mean,
+// and more of it where it would be wrong.
 // Source: RoleRequirement.role_yaml_parse of ansible-core.
 func normalRole(r Role) Role {
 	if strings.Contains(r.Src, "github.com") && strings.Contains(r.Src, "http") &&
@@ -145,6 +146,10 @@ func normalRole(r Role) Role {
 
 	if scm, src, ok := strings.Cut(r.Src, "+"); ok {
 		r.Scm, r.Src = scm, src
+	}
+
+	if r.Scm == "" && isRepository(r.Src) {
+		r.Scm = git
 	}
 
 	if r.Src == "" {

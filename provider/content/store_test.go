@@ -1,16 +1,12 @@
 package content
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +18,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -403,147 +398,6 @@ func TestNewStoreLeftovers(t *testing.T) {
 
 	alive.remove()
 	wantNoLeftovers(t, s)
-}
-
-// TestEnvironment asks what the command gets, without running it.
-func TestEnvironment(t *testing.T) {
-	var (
-		got  []string
-		home string
-		argv []string
-		file []byte
-	)
-
-	s := newStore(t, t.TempDir(),
-		WithEnviron([]string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"}),
-		WithCommand(func(_ context.Context, a, env []string, dir string, _ io.Writer) error {
-			got, home, argv = env, dir, a
-			file, _ = os.ReadFile(filepath.Join(dir, ".git-credentials"))
-
-			return errors.New("no")
-		}))
-
-	_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
-		Requirements: "collections: [secret.name]",
-		Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "HOME": "/elsewhere", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "k", "GIT_CONFIG_VALUE_0": "v"},
-		Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("creds")}, {Name: "ansible.cfg"}, {Name: "password"}},
-	}))
-	if err == nil {
-		t.Fatal("want an error")
-	}
-
-	root := filepath.Dir(home)
-	for i := range got {
-		got[i] = strings.ReplaceAll(got[i], root, "/workspace")
-	}
-
-	want := []string{
-		"ANSIBLE_COLLECTIONS_PATH=/workspace/set/collections",
-		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=0",
-		"ANSIBLE_CONFIG=/workspace/home/ansible.cfg",
-		"ANSIBLE_FORCE_COLOR=0",
-		"ANSIBLE_GALAXY_DISPLAY_PROGRESS=0",
-		"ANSIBLE_GALAXY_SERVER=s",
-		"ANSIBLE_LOCAL_TEMP=/workspace/temp",
-		"ANSIBLE_NOCOLOR=1",
-		"ANSIBLE_ROLES_PATH=/workspace/set/roles",
-		"GIT_ASKPASS=",
-		"GIT_CONFIG_COUNT=3",
-		"GIT_CONFIG_KEY_0=k",
-		"GIT_CONFIG_KEY_1=credential.helper",
-		"GIT_CONFIG_KEY_2=credential.helper",
-		"GIT_CONFIG_VALUE_0=v",
-		"GIT_CONFIG_VALUE_1=",
-		"GIT_CONFIG_VALUE_2=store --file='/workspace/home/.git-credentials'",
-		"GIT_SSH_COMMAND=ssh -o BatchMode=yes",
-		"GIT_TERMINAL_PROMPT=0",
-		"HOME=/workspace/home",
-		"HTTPS_PROXY=p",
-		"LANG=C.UTF-8",
-		"PATH=/bin",
-		"SSH_ASKPASS_REQUIRE=never",
-		"TMPDIR=/workspace/temp",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nEnsure(...): -want, +got:\n%s", diff)
-	}
-
-	if diff := cmp.Diff("creds", string(file)); diff != "" {
-		t.Errorf("\nThe credentials are where git looks for them.\nEnsure(...): -want, +got:\n%s", diff)
-	}
-
-	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "secret.name") }) {
-		t.Errorf("\nNothing a user says is an argument.\nEnsure(...): %q", argv)
-	}
-}
-
-// TestGitCredentials asks git itself whether it would use the credentials.
-func TestGitCredentials(t *testing.T) {
-	home := filepath.Join(t.TempDir(), "it's home")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	file := filepath.Join(home, ".git-credentials")
-	if err := os.WriteFile(file, []byte("https://me:secret@git.example.org\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	in := filepath.Join(home, "in")
-	if err := os.WriteFile(in, []byte("protocol=https\nhost=git.example.org\n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	env := append(environ.List(credentialHelper(nil, file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
-	out := &bytes.Buffer{}
-
-	if err := Exec(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {
-		t.Fatal(err, out)
-	}
-
-	if !strings.Contains(out.String(), "password=secret\n") {
-		t.Errorf("\ngit uses the credentials.\ngit credential fill: %s", out)
-	}
-}
-
-// TestEnsurePrivateGit installs from a git server that asks who is there.
-func TestEnsurePrivateGit(t *testing.T) {
-	root := t.TempDir()
-	repo := gitRepo(t, filepath.Join(root, "motd"), roleFiles())
-	command(t, repo, "git", "update-server-info")
-
-	files := http.FileServer(http.Dir(root))
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, password, _ := r.BasicAuth(); user != "me" || password != "secret" {
-			w.Header().Set("WWW-Authenticate", "Basic")
-			w.WriteHeader(http.StatusUnauthorized)
-
-			return
-		}
-
-		files.ServeHTTP(w, r)
-	}))
-	t.Cleanup(srv.Close)
-
-	s := newStore(t, t.TempDir())
-	in := inputs.Inputs{Roles: []common.Role{{Name: "motd", Src: "git+" + srv.URL + "/motd/.git"}}}
-
-	_, _, err := s.Ensure(t.Context(), request(t, in))
-	if !strings.Contains(message(err), "could not read Username") {
-		t.Errorf("\nWithout credentials git does not wait for somebody to type some.\nEnsure(...): %v", err)
-	}
-
-	in.Credentials = []inputs.File{{Name: ".git-credentials", Data: []byte(strings.Replace(srv.URL, "://", "://me:secret@", 1) + "\n")}}
-
-	set, release, err := s.Ensure(t.Context(), request(t, in))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	release()
-
-	// The credentials are not part of what was installed.
-	command(t, set.Dir, "sh", "-c", "! grep -r secret .")
 }
 
 func TestVersion(t *testing.T) {

@@ -35,16 +35,17 @@ func Passed(environ []string) map[string]string {
 // Validate returns an error if a variable is not a configuration's to set:
 // PATH, HOME, TMPDIR; what takes over an interpreter (LD_*, PYTHON*, BASH_ENV
 // and the like, GODEBUG and the like); what ansible-runner talks to its plugin
-// with (AWX_*, RUNNER_*, JOB_ID and the like); and what keeps runs apart
-// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR).
+// with (AWX_*, RUNNER_*, JOB_ID and the like); what keeps runs apart
+// (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR); and
+// what git runs or obeys, where the error says what to use instead.
 func Validate(name, value string) error {
 	own := []string{
 		"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
 		"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
 		"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
-		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK",
+		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GCONV_PATH",
 	}
-	prefixes := []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_"}
+	prefixes := []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_", "OPENSSL_", "PERL5"}
 	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 
 	switch {
@@ -54,6 +55,33 @@ func Validate(name, value string) error {
 		return errors.New("must not contain NUL")
 	case slices.Contains(own, name), slices.ContainsFunc(prefixes, starts):
 		return errors.New("is set by the provider")
+	}
+
+	return validateGit(name)
+}
+
+// validateGit refuses what makes git or ssh run a program or read another
+// configuration. Of git's own variables, of which there are more in every
+// version, only those pass that are known to be harmless.
+// https://git-scm.com/docs/git#_environment_variables
+func validateGit(name string) error {
+	harmless := []string{"GIT_SSL_", "GIT_HTTP_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_LFS_", "GIT_TERMINAL_PROMPT"}
+
+	switch name {
+	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT":
+		return errors.New("runs a program in the provider: git uses the credentials id_ed25519, id_ecdsa, id_rsa and known_hosts")
+	case "GIT_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE":
+		return errors.New("runs a program in the provider: git uses the credential .git-credentials")
+	case "GIT_PROXY_COMMAND":
+		return errors.New("runs a program in the provider: git uses HTTPS_PROXY")
+	case "SSH_SK_PROVIDER", "SSH_SK_HELPER", "SSH_PKCS11_HELPER":
+		return errors.New("runs a program in the provider")
+	}
+
+	allowed := slices.ContainsFunc(harmless, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	if strings.HasPrefix(name, "GIT_") && !allowed {
+		return errors.New("can make git run a program in the provider: of git's variables only GIT_SSL_*, GIT_HTTP_*, " +
+			"GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_LFS_* may be set")
 	}
 
 	return nil

@@ -21,13 +21,28 @@ func TestValidate(t *testing.T) {
 		name, value string
 		want        string
 	}{
-		"Ansible":      {reason: "Settings of Ansible are what the field is for.", name: "ANSIBLE_FORKS", value: "5"},
-		"Any":          {reason: "So is what content wants to know.", name: "GREETING", value: "a=b"},
-		"Preload":      {reason: "A library that every process loads is not.", name: "LD_PRELOAD", value: "x", want: "is set by the provider"},
-		"PythonPath":   {reason: "Nor are modules of Python.", name: "PYTHONPATH", value: "x", want: "is set by the provider"},
-		"Config":       {reason: "Another ansible.cfg is a credential.", name: "ANSIBLE_CONFIG", value: "x", want: "is set by the provider"},
-		"HashMerge":    {reason: "Merged hashes could replace the provider's variables.", name: "ANSIBLE_HASH_BEHAVIOUR", value: "merge", want: "is set by the provider"},
-		"Path":         {reason: "Programs come from the provider's image.", name: "PATH", value: "x", want: "is set by the provider"},
+		"Ansible":    {reason: "Settings of Ansible are what the field is for.", name: "ANSIBLE_FORKS", value: "5"},
+		"Any":        {reason: "So is what content wants to know.", name: "GREETING", value: "a=b"},
+		"Preload":    {reason: "A library that every process loads is not.", name: "LD_PRELOAD", value: "x", want: "is set by the provider"},
+		"PythonPath": {reason: "Nor are modules of Python.", name: "PYTHONPATH", value: "x", want: "is set by the provider"},
+		"Config":     {reason: "Another ansible.cfg is a credential.", name: "ANSIBLE_CONFIG", value: "x", want: "is set by the provider"},
+		"HashMerge":  {reason: "Merged hashes could replace the provider's variables.", name: "ANSIBLE_HASH_BEHAVIOUR", value: "merge", want: "is set by the provider"},
+		"Path":       {reason: "Programs come from the provider's image.", name: "PATH", value: "x", want: "is set by the provider"},
+		"CA":         {reason: "Files for TLS name credentials.", name: "GIT_SSL_CAINFO", value: "ca.crt"},
+		"Author":     {reason: "Content may commit.", name: "GIT_AUTHOR_NAME", value: "me"},
+		"GitSSH": {
+			reason: "A command for git runs in the provider.", name: "GIT_SSH_COMMAND", value: "x",
+			want: "runs a program in the provider: git uses the credentials id_ed25519, id_ecdsa, id_rsa and known_hosts",
+		},
+		"Askpass": {
+			reason: "So does one that knows a password.", name: "GIT_ASKPASS", value: "x",
+			want: "runs a program in the provider: git uses the credential .git-credentials",
+		},
+		"GitConfig": {
+			reason: "And so may what any setting of git says.", name: "GIT_CONFIG_KEY_0", value: "core.sshCommand",
+			want: "can make git run a program in the provider: of git's variables only GIT_SSL_*, GIT_HTTP_*, " +
+				"GIT_AUTHOR_*, GIT_COMMITTER_* and GIT_LFS_* may be set",
+		},
 		"Empty":        {reason: "A variable has a name.", want: "must be the name of an environment variable"},
 		"EqualsInName": {reason: "The first equals sign ends the name.", name: "A=B", want: "must be the name of an environment variable"},
 		"Nul":          {reason: "No environment can hold NUL.", name: "A", value: "\x00", want: "must not contain NUL"},

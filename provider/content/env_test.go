@@ -1,0 +1,168 @@
+package content
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// TestEnvironment asks what the command gets, without running it.
+func TestEnvironment(t *testing.T) {
+	var (
+		got  []string
+		home string
+		argv []string
+		file []byte
+	)
+
+	s := newStore(t, t.TempDir(),
+		WithEnviron([]string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"}),
+		WithCommand(func(_ context.Context, a, env []string, dir string, _ io.Writer) error {
+			got, home, argv = env, dir, a
+			file, _ = os.ReadFile(filepath.Join(dir, ".git-credentials"))
+
+			return errors.New("no")
+		}))
+
+	_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
+		Requirements: "collections: [secret.name]",
+		Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "HOME": "/elsewhere", "SSL_CERT_FILE": "./ca.crt", "NETRC": "/etc/netrc"},
+		Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("creds")}, {Name: "ansible.cfg"}, {Name: "password"}, {Name: "ca.crt"}},
+	}))
+	if err == nil {
+		t.Fatal("want an error")
+	}
+
+	root := filepath.Dir(home)
+	for i := range got {
+		got[i] = strings.ReplaceAll(got[i], root, "/workspace")
+	}
+
+	want := []string{
+		"ANSIBLE_COLLECTIONS_PATH=/workspace/set/collections",
+		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH=0",
+		"ANSIBLE_CONFIG=/workspace/home/ansible.cfg",
+		"ANSIBLE_FORCE_COLOR=0",
+		"ANSIBLE_GALAXY_CACHE_DIR=/workspace/temp",
+		"ANSIBLE_GALAXY_DISPLAY_PROGRESS=0",
+		"ANSIBLE_GALAXY_SERVER=s",
+		"ANSIBLE_LOCAL_TEMP=/workspace/temp",
+		"ANSIBLE_NOCOLOR=1",
+		"ANSIBLE_ROLES_PATH=/workspace/set/roles",
+		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
+		"GIT_ASKPASS=",
+		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=credential.helper",
+		"GIT_CONFIG_KEY_1=credential.helper",
+		"GIT_CONFIG_VALUE_0=",
+		"GIT_CONFIG_VALUE_1=store --file='/workspace/home/.git-credentials'",
+		"GIT_SSH_COMMAND=" + sshCommand(nil, nil, ""),
+		"GIT_SSL_CAINFO=/workspace/home/ca.crt",
+		"GIT_TERMINAL_PROMPT=0",
+		"HOME=/workspace/home",
+		"HTTPS_PROXY=p",
+		"LANG=C.UTF-8",
+		"NETRC=/etc/netrc",
+		"PATH=/bin",
+		"SSH_ASKPASS_REQUIRE=never",
+		"SSL_CERT_FILE=/workspace/home/ca.crt",
+		"TMPDIR=/workspace/temp",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nEnsure(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff("creds", string(file)); diff != "" {
+		t.Errorf("\nThe credentials are where git looks for them.\nEnsure(...): -want, +got:\n%s", diff)
+	}
+
+	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "secret.name") }) {
+		t.Errorf("\nNothing a user says is an argument.\nEnsure(...): %q", argv)
+	}
+}
+
+// TestGitCredentials asks git itself whether it would use the credentials.
+func TestGitCredentials(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "it's home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	file := filepath.Join(home, ".git-credentials")
+	if err := os.WriteFile(file, []byte("https://me:secret@git.example.org\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	in := filepath.Join(home, "in")
+	if err := os.WriteFile(in, []byte("protocol=https\nhost=git.example.org\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	env := append(environ.List(credentialHelper(file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
+	out := &bytes.Buffer{}
+
+	if err := Exec(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {
+		t.Fatal(err, out)
+	}
+
+	if !strings.Contains(out.String(), "password=secret\n") {
+		t.Errorf("\ngit uses the credentials.\ngit credential fill: %s", out)
+	}
+}
+
+func TestSSHCommand(t *testing.T) {
+	always := " -o 'BatchMode=yes' -o 'IdentitiesOnly=yes' -o 'StrictHostKeyChecking=yes' -o 'LogLevel=ERROR' -o 'ConnectTimeout=30'"
+
+	cases := map[string]struct {
+		reason string
+		env    map[string]string
+		files  []inputs.File
+		dir    string
+		want   string
+	}{
+		"Nothing": {
+			reason: "Without credentials there are neither keys nor hosts, least of all those of the provider's user.",
+			want:   `ssh -o 'IdentityFile=none' -o 'UserKnownHostsFile="/dev/null"'` + always,
+		},
+		"Usual": {
+			reason: "A key and known hosts are known by their names.",
+			files:  []inputs.File{{Name: "id_rsa"}, {Name: "known_hosts"}, {Name: "password"}},
+			dir:    "/w",
+			want:   `ssh -o 'IdentityFile="/w/id_rsa"' -o 'UserKnownHostsFile="/w/known_hosts"'` + always,
+		},
+		"Ansible": {
+			reason: "The key of the plays is one of git's, too, wherever the configuration says which it is.",
+			env:    map[string]string{"ANSIBLE_PRIVATE_KEY_FILE": "one"},
+			files:  []inputs.File{{Name: "one"}, {Name: "ansible.cfg", Data: []byte("[defaults]\nprivate_key_file = ./two\n")}, {Name: "two"}},
+			dir:    "/w",
+			want:   `ssh -o 'IdentityFile="/w/one"' -o 'IdentityFile="/w/two"' -o 'UserKnownHostsFile="/dev/null"'` + always,
+		},
+		"Quoted": {
+			reason: "A directory may have any name.",
+			files:  []inputs.File{{Name: "id_rsa"}},
+			dir:    "/it's 100% w",
+			want:   `ssh -o 'IdentityFile="/it'\''s 100%% w/id_rsa"' -o 'UserKnownHostsFile="/dev/null"'` + always,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := sshCommand(sshKeys(tc.env, tc.files), tc.files, tc.dir)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nsshCommand(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package content
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// knownHosts is the credential with the keys of hosts that ssh trusts.
+const knownHosts = "known_hosts"
+
+// sshKeys are the names of credentials that git uses as private keys: what
+// ssh-keygen calls them, what a Secret of type kubernetes.io/ssh-auth does, and
+// the key that the configuration gives Ansible.
+func sshKeys(env map[string]string, files []inputs.File) []string {
+	names := []string{"id_ed25519", "id_ecdsa", "id_rsa", "ssh-privatekey"}
+
+	mentioned := []string{env["ANSIBLE_PRIVATE_KEY_FILE"]}
+
+	for _, f := range files {
+		if f.Name != ansibleConfig {
+			continue
+		}
+
+		for _, m := range regexp.MustCompile(`(?m)^\s*private_key_file\s*[=:]\s*(\S+)`).FindAllSubmatch(f.Data, -1) {
+			mentioned = append(mentioned, string(m[1]))
+		}
+	}
+
+	for _, m := range mentioned {
+		if name := filepath.Base(m); m != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
+// sshCommand is what git runs instead of ssh: one that asks nothing, offers no
+// keys but those among the credentials, and talks to no host that is not known,
+// from them or from the machine's own list of known hosts. What comes from an
+// unknown host would run in the provider. The home directory that ssh goes by is
+// not that of the environment.
+func sshCommand(keys []string, files []inputs.File, dir string) string {
+	known := "/dev/null"
+
+	var args []string
+
+	for _, f := range files {
+		file := filepath.Join(dir, f.Name)
+
+		if f.Name == knownHosts {
+			known = file
+		}
+
+		if slices.Contains(keys, f.Name) {
+			args = append(args, "IdentityFile="+sshQuote(file))
+		}
+	}
+
+	if len(args) == 0 {
+		args = []string{"IdentityFile=none"}
+	}
+
+	args = append(args, "UserKnownHostsFile="+sshQuote(known),
+		"BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=yes", "LogLevel=ERROR", "ConnectTimeout=30")
+
+	var command strings.Builder
+	command.WriteString("ssh")
+	for _, a := range args {
+		command.WriteString(" -o " + shellQuote(a))
+	}
+
+	return command.String()
+}
+
+// sshQuote a path in an option of ssh, which expands percent signs.
+func sshQuote(path string) string {
+	return `"` + strings.ReplaceAll(path, "%", "%%") + `"`
+}
+
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
