@@ -25,9 +25,9 @@ type execution struct {
 	Timeout  time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means none."`
 }
 
-// executor of jobs. What a former process left in the state directory is
-// waited for, and removed.
-func (x execution) executor(ctx context.Context, key []byte, log logging.Logger) (*job.Executor, error) {
+// executor of jobs, with more options of the content store. What a former
+// process left in the state directory is waited for, and removed.
+func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, o ...content.StoreOption) (*job.Executor, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
@@ -50,7 +50,9 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger)
 		return nil, err
 	}
 
-	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), content.WithCommand(run), content.WithKey(key), content.WithTools(tools))
+	o = append(o, content.WithCommand(run), content.WithKey(key), content.WithTools(tools))
+
+	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), o...)
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ import (
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/output"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
@@ -81,7 +82,9 @@ func (c *startCommand) Run() error {
 		return errors.Wrapf(err, "cannot get the key of digests in namespace %q (is --namespace right?)", c.Namespace)
 	}
 
-	executor, err := c.executor(ctx, key, log)
+	installs := telemetry.NewContentMetrics()
+
+	executor, err := c.executor(ctx, key, log, content.WithObserver(installs))
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (c *startCommand) Run() error {
 	}
 	runs := pool.New(c.MaxConcurrentRuns, telemetry.Witnessed(executor, witness))
 
-	metrics.Registry.MustRegister(count, telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(count, installs, telemetry.NewPoolMetrics(runs.Stats))
 
 	o := ansiblerun.Options{
 		Options:         c.options(log),

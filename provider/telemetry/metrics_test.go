@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
@@ -16,7 +17,8 @@ import (
 func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(m, NewPoolMetrics(func() pool.Stats { return pool.Stats{Urgent: 1, Patient: 2, Running: 3, Limit: 4} }))
+	c := NewContentMetrics()
+	r.MustRegister(m, c, NewPoolMetrics(func() pool.Stats { return pool.Stats{Urgent: 1, Patient: 2, Running: 3, Limit: 4} }))
 
 	execute(t, m, common.PhaseFailed)
 	execute(t, m, common.PhaseFailed)
@@ -27,7 +29,29 @@ func TestMetrics(t *testing.T) {
 	m.Began(retry)
 	m.Ended(retry, job.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
+	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})
+	c.Installed(content.Installation{Result: content.ResultFailed, Again: true, Took: time.Minute})
+	c.Found()
+	c.Removed(content.RemovedForSpace)
+	c.Stored(3, 4096)
+
 	want := `
+# HELP provider_ansible_content_cache_hits_total Content sets that were wanted and were there already.
+# TYPE provider_ansible_content_cache_hits_total counter
+provider_ansible_content_cache_hits_total 1
+# HELP provider_ansible_content_evictions_total Content sets that were removed from the store, by reason.
+# TYPE provider_ansible_content_evictions_total counter
+provider_ansible_content_evictions_total{reason="Space"} 1
+# HELP provider_ansible_content_installs_total Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what is not pinned.
+# TYPE provider_ansible_content_installs_total counter
+provider_ansible_content_installs_total{cause="refresh",result="Failed"} 1
+provider_ansible_content_installs_total{cause="run",result="Installed"} 1
+# HELP provider_ansible_content_sets Content sets in the store.
+# TYPE provider_ansible_content_sets gauge
+provider_ansible_content_sets 3
+# HELP provider_ansible_content_store_bytes Size of the content store.
+# TYPE provider_ansible_content_store_bytes gauge
+provider_ansible_content_store_bytes 4096
 # HELP provider_ansible_queue_length Runs that wait for their turn, by queue.
 # TYPE provider_ansible_queue_length gauge
 provider_ansible_queue_length{queue="patient"} 2
@@ -48,6 +72,8 @@ provider_ansible_tasks_total{result="failed"} 2
 `
 
 	err := testutil.GatherAndCompare(r, strings.NewReader(want),
+		"provider_ansible_content_cache_hits_total", "provider_ansible_content_evictions_total", "provider_ansible_content_installs_total",
+		"provider_ansible_content_sets", "provider_ansible_content_store_bytes",
 		"provider_ansible_queue_length", "provider_ansible_runs_limit", "provider_ansible_runs_running", "provider_ansible_runs_total",
 		"provider_ansible_tasks_total")
 	if err != nil {
