@@ -30,11 +30,19 @@ type Tracker interface {
 // A Pool carries out jobs in the background, never two of one object. It
 // remembers the report of each until it is told to forget it.
 type Pool interface {
-	Submit(j job.Job, wake func()) error
+	Queue
+
 	Report(uid types.UID) (job.Report, bool)
 	Forget(uid types.UID, runID string)
-	Cancel(uid types.UID)
 	Abandon(uid types.UID)
+}
+
+// A Queue of jobs. One that waits can be withdrawn, one that waits or runs can
+// be canceled.
+type Queue interface {
+	Submit(j job.Job, wake func()) error
+	Withdraw(uid types.UID)
+	Cancel(uid types.UID)
 }
 
 // A Witness of runs is told of those that were interrupted: nobody else saw

@@ -49,8 +49,12 @@ type situation struct {
 type active struct {
 	Mode  common.RunMode
 	State common.RunState
+	// Queued is true for a run that has not begun.
+	Queued bool
 	// Finished is true for a run that ended and is not on the object yet.
 	Finished bool
+	// Request that the run answers.
+	Request string
 }
 
 // A decision says what is to be done about an object.
@@ -59,6 +63,9 @@ type decision struct {
 	Start *start
 	// Cancel the run in progress.
 	Cancel bool
+	// Withdraw the run that has not begun: another has to take its place, and
+	// maybe one that need not wait as long.
+	Withdraw bool
 	// Exists is false when there is nothing to delete, or everything to create.
 	Exists bool
 	// Failure to report; nil when there is none.
@@ -133,7 +140,7 @@ func decidePresent(s situation) decision {
 // object when it ends, or it has ended and its result is about to be written.
 func report(s situation) decision {
 	if !s.Active.Finished {
-		return decision{}
+		return decision{Withdraw: s.Active.Queued && (s.Recorded.LastRun.InputsDigest != s.Digest || asked(s))}
 	}
 
 	d := decision{Until: s.Now.Add(soon)}
@@ -199,6 +206,12 @@ func lost(s situation) bool {
 
 func requested(s situation) bool {
 	return s.Request != "" && s.Request != s.Recorded.HandledRequest
+}
+
+// asked is true when somebody asks for a run that the one in the queue does not
+// answer.
+func asked(s situation) bool {
+	return requested(s) && s.Request != s.Active.Request
 }
 
 // failed is true for an apply that ended without success.
@@ -280,6 +293,7 @@ func decideDeleted(s situation) decision {
 	if a := s.Active; a != nil {
 		d := decision{Exists: true}
 		d.Cancel = a.State == common.StatePresent && !a.Finished
+		d.Withdraw = a.State == common.StateAbsent && a.Queued && asked(s)
 
 		if a.Finished {
 			d.Until = s.Now.Add(soon)

@@ -72,6 +72,14 @@ func running(state common.RunState) option {
 	}
 }
 
+// queued is a run that has not begun.
+func queued(state common.RunState, digest, token string) option {
+	return func(s *situation) {
+		s.Active = &active{Mode: common.ModeApply, State: state, Queued: true, Request: token}
+		s.Recorded.LastRun = &common.Run{ID: "5", Mode: common.ModeApply, State: state, Phase: common.PhaseQueued, InputsDigest: digest}
+	}
+}
+
 func ended(state common.RunState) option {
 	return func(s *situation) {
 		s.Active = &active{Mode: common.ModeApply, State: state, Finished: true}
@@ -160,6 +168,31 @@ func TestDecide(t *testing.T) {
 		"RequestedWhileRunning": {
 			reason: "A request should wait for the run in progress.",
 			s:      given(applied(digestA), running(present), request("now", "")),
+			want:   decision{Exists: true},
+		},
+		"Queued": {
+			reason: "A run that waits for its turn should go on waiting.",
+			s:      given(applied(digestA), queued(present, digestA, "")),
+			want:   decision{Exists: true},
+		},
+		"ChangedWhileQueued": {
+			reason: "A run that waits with inputs that have changed since should give way to one that need not wait as long.",
+			s:      given(applied(digestB), queued(present, digestB, "")),
+			want:   decision{Exists: true, Withdraw: true},
+		},
+		"ChangedWhileCheckQueued": {
+			reason: "So should a check run.",
+			s:      given(policy(common.CheckWhenObserve), applied(digestB), queued(present, digestB, "")),
+			want:   decision{Exists: true, Withdraw: true},
+		},
+		"RequestedWhileQueued": {
+			reason: "A run that waits should give way to one that somebody has asked for.",
+			s:      given(applied(digestA), queued(present, digestA, ""), request("now", "before")),
+			want:   decision{Exists: true, Withdraw: true},
+		},
+		"RequestQueued": {
+			reason: "A run that answers the request should go on waiting.",
+			s:      given(applied(digestA), queued(present, digestA, "now"), request("now", "before")),
 			want:   decision{Exists: true},
 		},
 		"EndedNotWritten": {
@@ -398,6 +431,16 @@ func TestDecide(t *testing.T) {
 			reason: "A present run in progress should be canceled first.",
 			s:      given(applied(digestA), running(present), deleted),
 			want:   decision{Exists: true, Cancel: true},
+		},
+		"DeletedWhileQueued": {
+			reason: "A deleted object should not wait for a run that has not begun.",
+			s:      given(deleted, applied(digestA), queued(present, digestA, "")),
+			want:   decision{Exists: true, Cancel: true},
+		},
+		"DeletingRequestedWhileQueued": {
+			reason: "A deletion that is tried again should give way to one that somebody has asked for.",
+			s:      given(deleted, lastFailed(absent, absentDigest(3), 1, common.PhaseFailed), queued(absent, absentDigest(3), ""), request("now", "before")),
+			want:   decision{Exists: true, Withdraw: true},
 		},
 		"DeletedCanceledNotWritten": {
 			reason: "The result of the canceled run should be written before the next is started.",

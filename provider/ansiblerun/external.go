@@ -53,6 +53,10 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	e.polls.set(run.GetUID(), e.decision.Until)
 	e.wakeAt(run, e.decision.Until)
 
+	if e.decision.Withdraw {
+		e.pool.Withdraw(run.GetUID())
+	}
+
 	if e.decision.Failure != nil && !s.Deleted {
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
@@ -110,7 +114,13 @@ func (e *external) observe(run common.AnsibleRun) *active {
 		e.details = report.ConnectionDetails
 	}
 
-	return &active{Mode: report.Run.Mode, State: report.Run.State, Finished: report.Run.Phase.Finished()}
+	return &active{
+		Mode:     report.Run.Mode,
+		State:    report.Run.State,
+		Queued:   report.Run.Phase == common.PhaseQueued,
+		Finished: report.Run.Phase.Finished(),
+		Request:  report.Request,
+	}
 }
 
 // lost tells of a run that had begun and was interrupted.

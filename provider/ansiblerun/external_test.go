@@ -43,6 +43,7 @@ type fakePool struct {
 	submitted []job.Job
 	forgotten []string
 	canceled  int
+	withdrawn int
 	abandoned []types.UID
 	ended     []string
 }
@@ -76,6 +77,8 @@ func (p *fakePool) Forget(_ types.UID, id string) {
 }
 
 func (p *fakePool) Cancel(types.UID) { p.canceled++ }
+
+func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
 
 func (p *fakePool) Abandon(uid types.UID) { p.abandoned = append(p.abandoned, uid) }
 
@@ -445,6 +448,19 @@ func TestJob(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(job.Job{}, "Digest")); diff != "" {
 		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: "before"}}}
+	run := object()
+
+	if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if p.withdrawn != 1 || p.canceled > 0 {
+		t.Errorf("A run that waits with inputs that have changed should be withdrawn, got %+v", p)
 	}
 }
 

@@ -171,6 +171,21 @@ func (p *Pool) Abandon(uid types.UID) {
 	}
 }
 
+// Withdraw the job of an object, unless it has begun. It is reported as one that
+// was not started.
+func (p *Pool) Withdraw(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[uid]
+	if !known || e.cancel != nil || e.report.Run.Phase.Finished() {
+		return
+	}
+
+	p.unqueue(e)
+	p.discard(e, "something more urgent came up before it began")
+}
+
 // Stop taking jobs, discard those that have not begun, and wait for the rest.
 // When the context is done the rest is canceled, and awaited still.
 func (p *Pool) Stop(ctx context.Context) {

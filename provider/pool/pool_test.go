@@ -236,6 +236,50 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
+func TestWithdraw(t *testing.T) {
+	s := newScripted()
+	p := New(1, s)
+	woken, wake := wakes()
+	queued, wakeQueued := wakes()
+
+	if err := p.Submit(newJob("a", common.TriggerCreated), wake); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := p.Submit(newJob("b", common.TriggerDrift), wakeQueued); err != nil {
+		t.Fatal(err)
+	}
+
+	<-s.began
+
+	for _, uid := range []types.UID{"a", "b", "nobody"} {
+		p.Withdraw(uid)
+	}
+
+	await(t, p, "b", queued, common.PhaseCanceled)
+
+	if r, _ := p.Report("b"); r.Run.Reason != job.ReasonNotStarted || r.Run.StartTime != nil {
+		t.Errorf("A job that was withdrawn should say that it was not started, got %+v", r.Run)
+	}
+
+	if r, _ := p.Report("a"); r.Run.Phase != common.PhaseRunning {
+		t.Errorf("A job that has begun should not be withdrawn, got %s", r.Run.Phase)
+	}
+
+	s.end <- common.PhaseSucceeded
+
+	await(t, p, "a", woken, common.PhaseSucceeded)
+	p.Forget("b", "run-of-b")
+
+	if err := p.Submit(newJob("b", common.TriggerChanged), wakeQueued); err != nil {
+		t.Errorf("Another job should take the place of the one that was withdrawn: %s", err)
+	}
+
+	if j := <-s.began; j.Trigger != common.TriggerChanged {
+		t.Errorf("The job that was withdrawn should not begin, got %s", j.Trigger)
+	}
+}
+
 func TestStop(t *testing.T) {
 	s := newScripted()
 	p := New(1, s)

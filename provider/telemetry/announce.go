@@ -95,7 +95,11 @@ func news(j job.Job, r job.Report) bool {
 	before, changed := j.Before.Run, changes(r.Run)
 
 	switch {
-	case r.Run.Trigger != common.TriggerDrift, before == nil, bad(before.Phase):
+	case r.Run.Trigger != common.TriggerDrift, before == nil:
+		return true
+	case before.Reason == job.ReasonNotStarted && r.Run.Mode == common.ModeApply:
+		return changed > 0
+	case bad(before.Phase) && before.Reason != job.ReasonNotStarted:
 		return true
 	case r.Run.Mode == common.ModeCheck:
 		return !sameDrift(j.Before.Drift, changed, r.Changed)

@@ -42,6 +42,8 @@ func because(message string) func(*common.Run) {
 	return func(r *common.Run) { r.Reason, r.Message = "TaskFailed", message }
 }
 
+func notStarted(r *common.Run) { r.Reason = job.ReasonNotStarted }
+
 func absent(r *common.Run) { r.State = common.StateAbsent }
 
 func TestAnnounce(t *testing.T) {
@@ -193,6 +195,20 @@ func TestAnnounce(t *testing.T) {
 			args:   args{before: job.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2},
 			want: []event.Event{failed(ReasonRetriesExhausted, "gave up after attempt 2 of 2: change the inputs, or request a run with the annotation "+
 				"crossplane.io/reconcile-requested-at: no")},
+		},
+		"AfterWithdrawn": {
+			reason: "A periodic run after one that was withdrawn from the queue should not be announced for that.",
+			args: args{
+				before: job.Before{Run: new(applied(common.TriggerDrift, common.PhaseCanceled, notStarted))},
+				run:    applied(common.TriggerDrift, common.PhaseSucceeded),
+			},
+		},
+		"CheckAfterWithdrawn": {
+			reason: "Nor should a check run that finds the drift that is known.",
+			args: args{
+				before: job.Before{Run: new(checked(common.TriggerDrift, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
+				run:    checked(common.TriggerDrift, common.PhaseSucceeded, changing(1)), changed: page,
+			},
 		},
 		"Recovered": {
 			reason: "A run that succeeds after one that failed should be announced, also a periodic one.",
