@@ -40,7 +40,7 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 	})
 
 	// git and Python name the same thing differently.
-	if env["GIT_SSL_CAINFO"] == "" && config["SSL_CERT_FILE"] != "" {
+	if config["GIT_SSL_CAINFO"] == "" && config["SSL_CERT_FILE"] != "" {
 		env["GIT_SSL_CAINFO"] = env["SSL_CERT_FILE"]
 	}
 

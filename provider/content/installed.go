@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -46,7 +47,8 @@ func writeManifest(dir string, m manifest) error {
 }
 
 // installedCollections are those in a collections path, by name. Their versions
-// are those that they were built with.
+// are those that they were built with. Beside their namespaces there are
+// directories *.info with the servers that they came from.
 func installedCollections(path string) ([]common.ContentItem, error) {
 	dirs, err := filepath.Glob(filepath.Join(path, "ansible_collections", "*", "*"))
 	if err != nil {
@@ -56,6 +58,11 @@ func installedCollections(path string) ([]common.ContentItem, error) {
 	var items []common.ContentItem
 
 	for _, dir := range dirs {
+		// Namespaces have no dots.
+		if strings.Contains(filepath.Base(filepath.Dir(dir)), ".") {
+			continue
+		}
+
 		item, ok, err := collection(dir)
 		if err != nil {
 			return nil, err
@@ -69,8 +76,7 @@ func installedCollections(path string) ([]common.ContentItem, error) {
 	return sorted(items), nil
 }
 
-// collection in a directory. Beside collections there are directories *.info
-// with where they came from.
+// collection in a directory.
 func collection(dir string) (common.ContentItem, bool, error) {
 	type info struct {
 		Namespace string `json:"namespace" yaml:"namespace"`

@@ -1,0 +1,181 @@
+package content
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Credentials that several cases have.
+const (
+	cfgToken = "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/\ntoken = $SECRET\n"
+	cfgBasic = "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/api/\nusername = me\npassword = $SECRET\n"
+	cfgHub   = "[galaxy]\nserver_list = published, public\n" +
+		"[galaxy_server.published]\nurl = $HUB/api/galaxy/content/published/\nauth_url = $LOGIN/auth/token\ntoken = refresh-$SECRET\n" +
+		"[galaxy_server.public]\nurl = $PUBLIC/\n"
+	gitLogin = "https://other:wrong@git.example.org\nhttps://other:wrong@127.0.0.1:1\nhttps://me:$SECRET@$GITHOST\n"
+	netLogin = "machine $FILEHOST login me password $SECRET\n"
+)
+
+// TestSources installs from a server of each kind, with the real ansible-galaxy,
+// git and ssh.
+func TestSources(t *testing.T) {
+	type want struct {
+		collections, roles []common.ContentItem
+	}
+
+	web := func(version string) []common.ContentItem {
+		return []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}, {Name: "acme.web", Version: version}}
+	}
+	tools := []common.ContentItem{{Name: "acme.tools", Version: "0.1.0"}}
+	motd := []common.ContentItem{{Name: "motd", Version: "v1"}}
+	ca := map[string]string{"SSL_CERT_FILE": "ca.crt"}
+
+	cases := map[string]struct {
+		reason       string
+		requirements string
+		credentials  map[string]string
+		vars         map[string]string
+		want         want
+	}{
+		"GalaxyToken": {
+			reason:       "A range brings the latest version in it, and what that depends on.",
+			requirements: "collections: [{name: acme.web, version: '>=1.0.0,<2.0.0'}]",
+			credentials:  map[string]string{"ansible.cfg": cfgToken, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{collections: web("1.2.0")},
+		},
+		"GalaxyPassword": {
+			reason:       "Without a version the latest is meant.",
+			requirements: "collections: [acme.web]",
+			credentials:  map[string]string{"ansible.cfg": cfgBasic, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{collections: web("2.0.0")},
+		},
+		"GalaxyTokenFile": {
+			reason:       "A single server needs no ansible.cfg.",
+			requirements: "collections: [{name: acme.web, version: 1.0.0}]",
+			credentials:  map[string]string{"galaxy_token": "token: $SECRET\n", "ca.crt": "$CA"},
+			vars:         map[string]string{"SSL_CERT_FILE": "ca.crt", "ANSIBLE_GALAXY_SERVER": "$HUB", "ANSIBLE_GALAXY_TOKEN_PATH": "galaxy_token"},
+			want:         want{collections: web("1.0.0")},
+		},
+		"AutomationHub": {
+			reason:       "A hub has its own login; other servers come after it.",
+			requirements: "collections: [{name: acme.web, version: '>=1,<2'}]",
+			credentials:  map[string]string{"ansible.cfg": cfgHub, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{collections: web("1.2.0")},
+		},
+		"ServerOfRequirement": {
+			reason:       "A requirement may name its server.",
+			requirements: "collections: [{name: acme.base, source: public}]",
+			credentials:  map[string]string{"ansible.cfg": cfgHub, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{collections: []common.ContentItem{{Name: "acme.base", Version: "1.5.0"}}},
+		},
+		"GitHTTPS": {
+			reason:       "Of several passwords git finds the one for the host and port.",
+			requirements: "{collections: [{name: $GIT/tools.git, version: v1}], roles: [{src: $GIT/motd.git, version: v1}]}",
+			credentials:  map[string]string{".git-credentials": gitLogin, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{collections: tools, roles: motd},
+		},
+		"GitPasswordInURL": {
+			reason:       "A password in a URL works, and is seen by nobody.",
+			requirements: "roles: [{src: 'git+https://me:$SECRET@$GITHOST/motd.git', version: v1}]",
+			credentials:  map[string]string{"ca.crt": "$CA"},
+			vars:         map[string]string{"GIT_SSL_CAINFO": "ca.crt"},
+			want:         want{roles: motd},
+		},
+		"GitNetrc": {
+			reason:       "git reads a .netrc, too.",
+			requirements: "roles: [{src: $GIT/motd.git, version: v1}]",
+			credentials:  map[string]string{".netrc": netLogin, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{roles: motd},
+		},
+		"GitSSH": {
+			reason:       "A key and known hosts are all that ssh needs.",
+			requirements: "{collections: [{name: $SSH/tools.git, type: git}], roles: [{src: $SSH/motd.git, version: v1}]}",
+			credentials:  map[string]string{"id_ed25519": "$KEY", "known_hosts": "$KNOWN"},
+			want:         want{collections: tools, roles: motd},
+		},
+		"GitSSHKeyOfAnsible": {
+			reason:       "The key may have any name that ansible.cfg mentions, and need not end in a newline.",
+			requirements: "roles: [{src: $SSH/motd.git, version: v1}]",
+			credentials: map[string]string{
+				"ansible.cfg": "[defaults]\nprivate_key_file = deploy\n", "deploy": "$KEY", "id_rsa": "$OTHERKEY", "known_hosts": "$KNOWN",
+			},
+			want: want{roles: motd},
+		},
+		"Tarballs": {
+			reason:       "Archives come over https, with a password of a .netrc.",
+			requirements: "{collections: [$FILES/acme-base-1.5.0.tar.gz], roles: [{src: $FILES/issue.tar.gz, name: issue}]}",
+			credentials:  map[string]string{".netrc": netLogin, "ca.crt": "$CA"},
+			vars:         ca,
+			want:         want{collections: web("")[:1], roles: []common.ContentItem{{Name: "issue"}}},
+		},
+		"Directory": {
+			reason:       "A directory of the provider's image has collections.",
+			requirements: "collections: [{name: $ROOT/tools.git, type: dir}]",
+			want:         want{collections: tools},
+		},
+		"RoleOfGalaxy": {
+			reason:       "A server has the latest version of a role.",
+			requirements: "roles: [{name: issue, src: acme.issue}]",
+			credentials:  map[string]string{".netrc": netLogin, "ca.crt": "$CA"},
+			vars:         map[string]string{"ANSIBLE_GALAXY_SERVER": "$PUBLIC", "SSL_CERT_FILE": "ca.crt"},
+			want:         want{roles: []common.ContentItem{{Name: "issue", Version: "1.1.0"}}},
+		},
+		"All": {
+			reason: "Everything can be in one file.",
+			requirements: "collections:\n- {name: acme.web, version: '<2'}\n- {name: $GIT/tools.git, version: v1}\n" +
+				"roles:\n- {src: $SSH/motd.git, version: v1}\n- {name: acme.issue, version: 1.0.0}\n",
+			credentials: map[string]string{
+				"ansible.cfg": cfgHub, ".git-credentials": gitLogin, "ca.crt": "$CA", "id_rsa": "$KEY", "known_hosts": "$KNOWN",
+				".netrc": netLogin,
+			},
+			vars: ca,
+			want: want{
+				collections: append(append([]common.ContentItem{web("")[0]}, tools...), common.ContentItem{Name: "acme.web", Version: "1.2.0"}),
+				roles:       []common.ContentItem{{Name: "acme.issue", Version: "1.0.0"}, motd[0]},
+			},
+		},
+	}
+
+	w := newWorld(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spy := newSpy(t)
+			s := newStore(t, t.TempDir(), spy.options()...)
+
+			set, release, err := s.Ensure(t.Context(), request(t, w.inputs(tc.requirements, tc.credentials, tc.vars)))
+			if err != nil {
+				t.Fatalf("\n%s\nEnsure(...): %v", tc.reason, err)
+			}
+			defer release()
+
+			got := want{collections: set.Collections, roles: set.Roles}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if strings.Contains(spy.seen(t), secret) {
+				t.Errorf("\nNo secret is in an argument or an environment.\n%s", spy.seen(t))
+			}
+
+			// Nor in what was installed.
+			command(t, s.dir, "sh", "-c", "! grep -r -e "+secret+" -e 'OPENSSH PRIVATE' .")
+			wantNoLeftovers(t, s)
+		})
+	}
+
+	if got := strings.Join(w.public.Requests(), "\n"); strings.Count(got, "/artifacts/") != 1 {
+		t.Errorf("\nThe first server that has a version is asked for it: the other served one collection only, which was to come from there.\n%s", got)
+	}
+}

@@ -1,0 +1,195 @@
+package content
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
+)
+
+// secret is the password and the token of all servers.
+const secret = "s3cr3t-of-servers"
+
+// A world has a server of each kind, with content on it.
+type world struct {
+	ca *sources.CA
+
+	// hub has acme.web, which needs acme.base. It asks who is there.
+	hub *sources.Server
+	// login gives those who have a refresh token the token of the hub.
+	login *sources.Server
+	// public has acme.base and roles for everybody.
+	public *sources.Server
+	// corrupt has acme.base, but not as it was published.
+	corrupt *sources.Server
+	// git has repositories and files has archives. Both ask who is there.
+	git, files *sources.Server
+	// ssh serves the repositories below root. Other has another key.
+	ssh, other *sshd.Server
+	root       string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+
+	src := t.TempDir()
+	w := &world{root: filepath.Join(src, "repositories")}
+	hub, public, corrupt := sources.NewGalaxy(), sources.NewGalaxy(), sources.NewGalaxy()
+
+	archives := filepath.Join(src, "archives")
+	base := buildCollection(t, filepath.Join(src, "base"), "base", "1.5.0", archives)
+
+	for _, g := range []*sources.Galaxy{hub, public, corrupt} {
+		must(t, g.Publish(base))
+	}
+
+	for _, version := range []string{"1.0.0", "1.2.0", "2.0.0"} {
+		dir := filepath.Join(src, "web", version)
+		write(t, dir, collectionFiles("web", version))
+		write(t, dir, map[string]string{
+			"galaxy.yml": collectionFiles("web", version)["galaxy.yml"] + "dependencies: {acme.base: '>=1.0.0'}\n",
+		})
+		command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", archives)
+		must(t, hub.Publish(filepath.Join(archives, "acme-web-"+version+".tar.gz")))
+	}
+
+	corrupt.Corrupt()
+	hub.Exchange("refresh-"+secret, secret)
+	tarball(t, filepath.Join(archives, "issue"), roleFiles())
+	gitRepo(t, filepath.Join(w.root, "tools.git"), collectionFiles("tools", "0.1.0"))
+	gitRepo(t, filepath.Join(w.root, "motd.git"), roleFiles())
+
+	var err error
+
+	w.ca, err = sources.NewCA()
+	must(t, err)
+
+	git, err := sources.Git(t.Context(), w.root)
+	must(t, err)
+
+	private := sources.Options{CA: w.ca, Auth: sources.Auth{User: "me", Password: secret, Token: secret}}
+	w.hub = serve(t, hub, private)
+	w.login = serve(t, hub, sources.Options{CA: w.ca})
+	w.public = serve(t, public, sources.Options{})
+	w.corrupt = serve(t, corrupt, sources.Options{})
+	w.git = serve(t, git, private)
+	w.files = serve(t, sources.Files(archives), private)
+
+	for _, s := range []**sshd.Server{&w.ssh, &w.other} {
+		*s, err = sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand})
+		must(t, err)
+		t.Cleanup((*s).Stop)
+	}
+
+	public.PublishRole("acme", "issue", "1.0.0", w.files.URL+"/issue.tar.gz")
+	public.PublishRole("acme", "issue", "1.1.0", w.files.URL+"/issue.tar.gz")
+
+	return w
+}
+
+func serve(t *testing.T, h http.Handler, o sources.Options) *sources.Server {
+	t.Helper()
+
+	s, err := sources.Start(t.Context(), h, o)
+	must(t, err)
+	t.Cleanup(s.Stop)
+
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expand what a case says of servers.
+func (w *world) expand(text string) string {
+	host := func(s *sources.Server) string { return strings.TrimPrefix(s.URL, "https://") }
+
+	return strings.NewReplacer(
+		"$HUB", w.hub.URL, "$LOGIN", w.login.URL, "$PUBLIC", w.public.URL, "$CORRUPT", w.corrupt.URL,
+		"$GITHOST", host(w.git), "$GIT", w.git.URL, "$FILES", w.files.URL, "$FILEHOST", "127.0.0.1",
+		"$SSHPORT", strconv.Itoa(w.ssh.Port), "$SSH", "ssh://"+w.ssh.User+"@"+net.JoinHostPort(w.ssh.Host, strconv.Itoa(w.ssh.Port))+w.root,
+		"$SECRET", secret, "$ROOT", w.root, "$CA", string(w.ca.PEM), "$KEY", string(w.ssh.Key), "$OTHERKEY", string(w.other.Key),
+		"$KNOWN", w.ssh.KnownHosts(), "$ELSE", strings.ReplaceAll(w.other.KnownHosts(), strconv.Itoa(w.other.Port), strconv.Itoa(w.ssh.Port)),
+	).Replace(text)
+}
+
+// inputs of a case: requirements, credentials by their names, and variables.
+func (w *world) inputs(requirements string, credentials, env map[string]string) inputs.Inputs {
+	in := inputs.Inputs{Requirements: w.expand(requirements), Env: map[string]string{}}
+
+	for name, text := range credentials {
+		in.Credentials = append(in.Credentials, inputs.File{Name: name, Data: []byte(w.expand(text))})
+	}
+
+	for name, value := range env {
+		in.Env[name] = w.expand(value)
+	}
+
+	return in
+}
+
+// A spy sees the arguments and the environment of the programs that an
+// installation runs.
+type spy struct {
+	bin string
+	log string
+}
+
+func newSpy(t *testing.T) *spy {
+	t.Helper()
+
+	s := &spy{bin: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
+
+	for _, name := range []string{"git", "ssh"} {
+		path, err := exec.LookPath(name)
+		must(t, err)
+
+		script := fmt.Sprintf("#!/bin/sh\n{ echo %s \"$@\"; env; } >>'%s'\nexec '%s' \"$@\"\n", name, s.log, path)
+		must(t, os.WriteFile(filepath.Join(s.bin, name), []byte(script), 0o700))
+	}
+
+	return s
+}
+
+func (s *spy) options() []StoreOption {
+	return []StoreOption{
+		WithEnviron(append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"))),
+		WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+			f, err := os.OpenFile(s.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+
+			_, _ = fmt.Fprintln(f, strings.Join(argv, " ")+"\n"+strings.Join(env, "\n"))
+			_ = f.Close()
+
+			return Exec(ctx, argv, env, dir, out)
+		}),
+	}
+}
+
+// seen by the spy.
+func (s *spy) seen(t *testing.T) string {
+	t.Helper()
+
+	b, err := os.ReadFile(s.log)
+	must(t, err)
+
+	return string(b)
+}
