@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -33,13 +34,20 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
 	}
 
-	r, err := runner.New(filepath.Join(x.StateDir, "runs"), runner.WithGrace(killGrace))
+	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
+
+	r, err := runner.New(filepath.Join(x.StateDir, "runs"), runner.WithGrace(killGrace), runner.WithShipped(shipped))
 	if err != nil {
 		return nil, err
 	}
 
 	waiting := func(id string) { log.Info("Waiting for the end of what a former process started", "run", id) }
 	if err := r.Sweep(ctx, waiting); err != nil {
+		return nil, err
+	}
+
+	// Only now nothing uses what another version has installed.
+	if err := shipped.Repair(); err != nil {
 		return nil, err
 	}
 

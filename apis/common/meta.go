@@ -170,6 +170,17 @@ func Deletable() xpv2.Condition {
 	}
 }
 
+// OwnConditions are the types of conditions that Crossplane, its runtime and
+// the provider set or reserve, sorted. Content cannot report them.
+func OwnConditions() []xpv2.ConditionType {
+	return []xpv2.ConditionType{
+		TypeCheckable, TypeDeletable, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
+	}
+}
+
+// typeResponsive is what Crossplane says of composite resources.
+const typeResponsive xpv2.ConditionType = "Responsive"
+
 func notReady(r xpv2.ConditionReason) xpv2.Condition {
 	return xpv2.Condition{
 		Type:               xpv2.TypeReady,

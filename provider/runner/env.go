@@ -61,17 +61,22 @@ func (r *Runner) environment(run Run, dir string) []string {
 	return environ.List(env)
 }
 
-// contentPaths sets where roles and collections are found: in the content set,
-// then where the configuration says.
+// contentPaths sets where roles and collections are found: among what the
+// provider brings, in the content set, then where the configuration says.
 func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig, dir string) {
-	for _, p := range []struct{ own, alias, name, option, older string }{
+	shipped := ""
+	if r.shipped != nil {
+		shipped = r.shipped.Path()
+	}
+
+	for _, p := range []struct{ shipped, own, alias, name, option, older string }{
 		{own: run.Content.RolesPath(), alias: "ANSIBLE_ROLE_PATH", name: "ANSIBLE_ROLES_PATH", option: "roles_path"},
 		{
-			own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH", name: "ANSIBLE_COLLECTIONS_PATH",
+			shipped: shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH", name: "ANSIBLE_COLLECTIONS_PATH",
 			option: "collections_path", older: "collections_paths",
 		},
 	} {
-		paths := []string{p.own, env[p.alias], env[p.name]}
+		paths := []string{p.shipped, p.own, env[p.alias], env[p.name]}
 		paths = append(paths, cfg.paths(p.option, filepath.Join(dir, projectDir))...)
 		paths = append(paths, cfg.paths(p.older, filepath.Join(dir, projectDir))...)
 		paths = slices.DeleteFunc(paths, func(s string) bool { return s == "" })

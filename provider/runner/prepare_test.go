@@ -22,9 +22,17 @@ import (
 func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, ansibleRunner: "/bin/ansible-runner", ansiblePlaybook: "/bin/ansible-playbook",
+		shipped: shipped("/shipped"),
 		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "ANSIBLE_ROLES_PATH=/mine"},
 	}
 }
+
+// shipped is a path to collections that are never damaged.
+type shipped string
+
+func (s shipped) Path() string { return string(s) }
+
+func (s shipped) Repair() error { return nil }
 
 func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
 
@@ -282,7 +290,7 @@ func TestPrepareCommand(t *testing.T) {
 
 func TestPrepareEnv(t *testing.T) {
 	base := map[string]string{
-		"ANSIBLE_COLLECTIONS_PATH":           "/runs/r1/home/.ansible/collections",
+		"ANSIBLE_COLLECTIONS_PATH":           "/shipped",
 		"ANSIBLE_CONFIG":                     "/runs/r1/ansible.cfg",
 		"ANSIBLE_DEPRECATION_WARNINGS":       "False",
 		"ANSIBLE_HASH_BEHAVIOUR":             "replace",
@@ -327,7 +335,7 @@ func TestPrepareEnv(t *testing.T) {
 			want: map[string]string{
 				"ANSIBLE_CONFIG":           "/runs/r1/project/ansible.cfg",
 				"ANSIBLE_ROLES_PATH":       "/set/roles:/r1:/r2:/runs/r1/project/mine:/r3",
-				"ANSIBLE_COLLECTIONS_PATH": "/set/collections:/c1:/c2:/runs/r1/project/c3",
+				"ANSIBLE_COLLECTIONS_PATH": "/shipped:/set/collections:/c1:/c2:/runs/r1/project/c3",
 			},
 		},
 		"KnownHosts": {

@@ -31,6 +31,7 @@ type Runner struct {
 	self    []string
 	environ []string
 	grace   time.Duration
+	shipped Shipped
 
 	ansibleRunner, ansiblePlaybook string
 }
@@ -54,6 +55,20 @@ func WithSelf(argv ...string) Option {
 // when they are to end, before they are killed; 5 s by default.
 func WithGrace(d time.Duration) Option {
 	return func(r *Runner) { r.grace = d }
+}
+
+// Shipped collections are the provider's own.
+type Shipped interface {
+	// Path to them.
+	Path() string
+	// Repair them if they were damaged.
+	Repair() error
+}
+
+// WithShipped puts collections before all others, so that content finds them
+// always, and none can take their place.
+func WithShipped(s Shipped) Option {
+	return func(r *Runner) { r.shipped = s }
 }
 
 // New returns a runner that makes private data directories in a directory,
@@ -128,6 +143,12 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 	}
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
+
+	if r.shipped != nil {
+		if err := r.shipped.Repair(); err != nil {
+			return Result{}, err
+		}
+	}
 
 	res, err := r.execute(ctx, run, plan, lock, w)
 	if rerr := remove(plan.Dir); err == nil {

@@ -1,0 +1,247 @@
+// Package collection brings the Ansible collection crossplane.ansible, with
+// which content reports to its AnsibleRun.
+package collection
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Status is the resolved name of the action that reports outputs and
+// conditions.
+const Status = "crossplane.ansible.status"
+
+const (
+	modeFile fs.FileMode = 0o444
+	modeDir  fs.FileMode = 0o555
+	// modeOpen is the mode of directories while they are written.
+	modeOpen fs.FileMode = 0o755
+)
+
+//go:embed ansible_collections
+var embedded embed.FS
+
+// Installed is the collection in a directory, read only. Use At, and Repair.
+type Installed struct {
+	dir, name string
+	// files by their paths in dir.
+	files map[string][]byte
+
+	mu sync.Mutex
+}
+
+// At is the collection below a directory that has nothing else, under a name
+// that says what is in it. Nothing is there before Repair was called.
+func At(dir string) *Installed {
+	// It fails without a working directory only.
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+
+	files := shipped()
+	i := &Installed{dir: dir, name: digest(files), files: map[string][]byte{}}
+
+	for name, data := range files {
+		i.files[path.Join(i.name, name)] = data
+	}
+
+	return i
+}
+
+// Path is what belongs on the collections path.
+func (i *Installed) Path() string { return filepath.Join(i.dir, i.name) }
+
+// Repair makes the directory what it is to be, if it is not: what other
+// versions of the provider have installed there is removed, too. Files are
+// replaced one by one, so that runs find each of them at any time.
+func (i *Installed) Repair() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+
+	return errors.Wrap(i.repair(), "cannot install the provider's collection")
+}
+
+func (i *Installed) repair() error {
+	if i.whole() {
+		return nil
+	}
+
+	if err := os.MkdirAll(i.dir, modeOpen); err != nil {
+		return err
+	}
+
+	root, err := os.OpenRoot(i.dir)
+	if err != nil {
+		return err
+	}
+
+	defer root.Close() //nolint:errcheck // It is only a name for a directory.
+
+	if err := i.clear(root); err != nil {
+		return err
+	}
+
+	for name, data := range i.files {
+		if err := write(root, name, data); err != nil {
+			return err
+		}
+	}
+
+	return setModes(root)
+}
+
+// whole is true if everything is what it is to be, and there is nothing else.
+func (i *Installed) whole() bool {
+	found := 0
+
+	err := fs.WalkDir(os.DirFS(i.dir), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		info, err := d.Info()
+
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && i.has(p) && info.Mode().Perm() == modeDir:
+			return nil
+		case info.Mode() != modeFile || !i.same(p):
+			return fs.ErrInvalid
+		}
+
+		found++
+
+		return nil
+	})
+
+	return err == nil && found == len(i.files)
+}
+
+// same is true if a file has the data that it is to have.
+func (i *Installed) same(name string) bool {
+	want, known := i.files[name]
+	if !known {
+		return false
+	}
+
+	data, err := os.ReadFile(filepath.Join(i.dir, name))
+
+	return err == nil && bytes.Equal(want, data)
+}
+
+// has a directory.
+func (i *Installed) has(dir string) bool {
+	for name := range i.files {
+		if dir == "." || strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+
+	return false
+}
+
+// clear the directory of whatever does not belong there, and open it for
+// writing.
+func (i *Installed) clear(root *os.Root) error {
+	return fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && i.has(p):
+			return root.Chmod(p, modeOpen)
+		case d.Type().IsRegular() && i.files[p] != nil:
+			return nil
+		}
+
+		if err := remove(filepath.Join(i.dir, p)); err != nil || !d.IsDir() {
+			return err
+		}
+
+		return fs.SkipDir
+	})
+}
+
+// write a file next to its place, and then put it there.
+func write(root *os.Root, name string, data []byte) error {
+	if now, err := root.ReadFile(name); err == nil && bytes.Equal(now, data) {
+		return nil
+	}
+
+	if err := root.MkdirAll(path.Dir(name), modeOpen); err != nil {
+		return err
+	}
+
+	part := name + ".part"
+
+	if err := root.WriteFile(part, data, modeFile); err != nil {
+		return err
+	}
+
+	return root.Rename(part, name)
+}
+
+func setModes(root *os.Root) error {
+	return fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return root.Chmod(p, modeDir)
+		}
+
+		return root.Chmod(p, modeFile)
+	})
+}
+
+// remove a file, or a directory that cannot be written to.
+func remove(dir string) error {
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(p, modeOpen) //nolint:gosec // It is about to be removed.
+		}
+
+		return nil
+	})
+
+	return os.RemoveAll(dir)
+}
+
+// shipped are the files of the collection, by their paths.
+func shipped() map[string][]byte {
+	files := map[string][]byte{}
+
+	// What is embedded can be read.
+	_ = fs.WalkDir(embedded, ".", func(p string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			files[p], _ = embedded.ReadFile(p)
+		}
+
+		return nil
+	})
+
+	return files
+}
+
+func digest(files map[string][]byte) string {
+	h := sha256.New()
+
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		_, _ = fmt.Fprintf(h, "%q %q\n", name, files[name])
+	}
+
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
