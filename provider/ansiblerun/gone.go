@@ -28,8 +28,10 @@ type finalizer struct {
 // RemoveFinalizer of an object of which no run is in progress.
 func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	if r, known := f.pool.Report(o.GetUID()); known && !r.Run.Phase.Finished() {
-		// Nothing is lost with these.
-		if r.Run.Mode == common.ModeCheck || r.Run.Phase == common.PhaseQueued {
+		f.pool.Withdraw(o.GetUID())
+
+		// Nothing is lost with a check.
+		if r.Run.Mode == common.ModeCheck {
 			f.pool.Cancel(o.GetUID())
 		}
 

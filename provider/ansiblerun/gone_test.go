@@ -40,10 +40,9 @@ func TestRemoveFinalizer(t *testing.T) {
 			want:   errInProgress,
 		},
 		"Queued": {
-			reason:   "A run that has not begun should not begin any more.",
-			report:   report(common.ModeApply, common.PhaseQueued),
-			want:     errInProgress,
-			canceled: 1,
+			reason: "A run that has not begun should not be canceled if it begins meanwhile.",
+			report: report(common.ModeApply, common.PhaseQueued),
+			want:   errInProgress,
 		},
 		"Checking": {
 			reason:   "Nobody wants to know the result of a check any more.",
@@ -69,6 +68,10 @@ func TestRemoveFinalizer(t *testing.T) {
 
 			if removed != (tc.want == nil) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): removed is %t", tc.reason, removed)
+			}
+
+			if withdrawn := p.withdrawn > 0; withdrawn != (tc.want != nil) {
+				t.Errorf("\n%s\nRemoveFinalizer(...): withdrawn is %t: a run that has not begun should not begin any more", tc.reason, withdrawn)
 			}
 
 			if p.canceled != tc.canceled {
