@@ -65,8 +65,7 @@ func announce(j job.Job, r job.Report, took time.Duration) []event.Event {
 
 	if exhausted(j, r) {
 		es = append(es, warning(ReasonRetriesExhausted,
-			"gave up after attempt %d of %d: change the inputs, or request a run with the annotation crossplane.io/reconcile-requested-at: %s",
-			r.Attempt, *j.Inputs.Parameters.RetryLimit, r.Run.Message))
+			"%s run, gave up after attempt %d of %d: %s", kind(r.Run), r.Attempt, *j.Inputs.Parameters.RetryLimit, r.Run.Message))
 	}
 
 	return es

@@ -193,8 +193,7 @@ func TestAnnounce(t *testing.T) {
 		"Exhausted": {
 			reason: "The last attempt should be announced, also when it failed as before.",
 			args:   args{before: job.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2},
-			want: []event.Event{failed(ReasonRetriesExhausted, "gave up after attempt 2 of 2: change the inputs, or request a run with the annotation "+
-				"crossplane.io/reconcile-requested-at: no")},
+			want:   []event.Event{failed(ReasonRetriesExhausted, "present run, gave up after attempt 2 of 2: no")},
 		},
 		"AfterWithdrawn": {
 			reason: "A periodic run after one that was withdrawn from the queue should not be announced for that.",

@@ -34,14 +34,14 @@ func NewContentMetrics() *ContentMetrics {
 	return &ContentMetrics{
 		installs: prometheus.NewCounterVec(counter("installs_total",
 			"Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what is not pinned."),
-			[]string{"cause", "result"}),
+			[]string{"cause", labelResult}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Subsystem: "content",
 			Name:      "install_duration_seconds",
 			Help:      "Time that installations of content sets took, by result.",
 			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600},
-		}, []string{"result"}),
+		}, []string{labelResult}),
 		hits:     prometheus.NewCounter(counter("cache_hits_total", "Content sets that were wanted and were there already.")),
 		removals: prometheus.NewCounterVec(counter("evictions_total", "Content sets that were removed from the store, by reason."), []string{"reason"}),
 		sets:     gauge("sets", "Content sets in the store."),

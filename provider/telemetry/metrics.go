@@ -14,6 +14,9 @@ import (
 // namespace of all metrics: the start of their names.
 const namespace = "provider_ansible"
 
+// labelResult says how something ended.
+const labelResult = "result"
+
 // Queues of the pool, as the label queue has them.
 const (
 	queueUrgent  = "urgent"
@@ -36,13 +39,13 @@ func NewMetrics() *Metrics {
 			Namespace: namespace,
 			Name:      "runs_total",
 			Help:      "Runs that have ended, by the policy of their object, trigger, mode and result.",
-		}, []string{"policy", "trigger", "mode", "result"}),
+		}, []string{"policy", "trigger", "mode", labelResult}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "run_duration_seconds",
 			Help:      "Time that runs took, the installation of their content included and their time in the queue excluded.",
 			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600},
-		}, []string{"mode", "result"}),
+		}, []string{"mode", labelResult}),
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "queue_wait_seconds",
@@ -53,7 +56,7 @@ func NewMetrics() *Metrics {
 			Namespace: namespace,
 			Name:      "tasks_total",
 			Help:      "Tasks that have ended on a host, by result.",
-		}, []string{"result"}),
+		}, []string{labelResult}),
 	}
 }
 

@@ -204,3 +204,8 @@ func loadCRDs(dir string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 func (s *Stack) StateDir() string {
 	return s.path(dirProvider, "state")
 }
+
+// ProviderMetrics is where the provider serves its metrics.
+func (s *Stack) ProviderMetrics() string {
+	return "http://" + loopback(s.ports[portProviderMetrics]) + "/metrics"
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
+)
+
+// TestDashboard checks that the provider has every metric that the dashboard
+// shows, and that the dashboard shows every metric that the provider has.
+func TestDashboard(t *testing.T) {
+	text, err := os.ReadFile("../docs/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var dashboard struct {
+		Panels []struct {
+			Title   string `json:"title"`
+			Type    string `json:"type"`
+			Targets []struct {
+				Expr string `json:"expr"`
+			} `json:"targets"`
+		} `json:"panels"`
+	}
+
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+
+	known, shown := metricNames(t), map[string]bool{}
+
+	for _, p := range dashboard.Panels {
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("Panel %q should show something.", p.Title)
+		}
+
+		for _, target := range p.Targets {
+			// Every metric has the label job, names of functions have none.
+			names := regexp.MustCompile(`([a-zA-Z_:]+)\{`).FindAllStringSubmatch(target.Expr, -1)
+			if len(names) == 0 {
+				t.Errorf("Panel %q should show a metric, got %s", p.Title, target.Expr)
+			}
+
+			for _, m := range names {
+				name := strings.TrimSuffix(m[1], "_bucket")
+				if !known[name] {
+					t.Errorf("Panel %q shows %q, which the provider does not have.", p.Title, m[1])
+				}
+
+				shown[name] = true
+			}
+		}
+	}
+
+	for name := range known {
+		if strings.HasPrefix(name, "provider_ansible_") && !shown[name] {
+			t.Errorf("The dashboard should show %q.", name)
+		}
+	}
+}
+
+// TestMetricsDocumented checks that the documentation lists the provider's own
+// metrics, and no others.
+func TestMetricsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (?:counter|gauge|histogram) ").FindAllStringSubmatch(string(text), -1) {
+		listed[m[1]] = true
+	}
+
+	own := metricNames(t)
+	maps.DeleteFunc(own, func(name string, _ bool) bool { return !strings.HasPrefix(name, "provider_ansible_") })
+
+	if diff := cmp.Diff(own, listed); diff != "" {
+		t.Errorf("-want metrics, +listed metrics:\n%s", diff)
+	}
+}
+
+// metricNames of the provider.
+func metricNames(t *testing.T) map[string]bool {
+	t.Helper()
+
+	runtime, ok := metrics.Registry.(prometheus.Collector)
+	if !ok {
+		t.Fatal("The registry should describe its metrics.")
+	}
+
+	descs := make(chan *prometheus.Desc)
+
+	go func() {
+		defer close(descs)
+
+		for _, c := range []prometheus.Collector{
+			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
+			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewPoolMetrics(func() pool.Stats { return pool.Stats{} }),
+		} {
+			c.Describe(descs)
+		}
+	}()
+
+	names := map[string]bool{}
+
+	for d := range descs {
+		// There is no other way to read it.
+		m := regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())
+		if m == nil {
+			t.Fatalf("A description should have a name, got %s", d)
+		}
+
+		names[m[1]] = true
+	}
+
+	return names
+}
