@@ -87,7 +87,7 @@ func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, fil
 	}
 
 	if err != nil {
-		return &InstallError{What: what, Reason: orElse(reason(req.redact(out.String())), err.Error()), Err: err}
+		return installError(what, out.String(), err, req)
 	}
 
 	return nil

@@ -100,8 +100,11 @@ func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *fi
 func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
 	if n.Kind == yaml.ScalarNode {
 		name, err := text(n, path)
+		if err != nil {
+			return Collection{}, err
+		}
 
-		return Collection{Name: name}, err
+		return normalCollection(Collection{Name: name}, path)
 	}
 
 	c := Collection{}

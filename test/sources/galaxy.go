@@ -279,6 +279,7 @@ func refuse(w http.ResponseWriter, code int, name, detail string) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="content"`)
 	}
 
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	respond(w, map[string]any{"errors": []map[string]string{{
 		"status": strconv.Itoa(code), "code": name, "title": http.StatusText(code), "detail": detail,

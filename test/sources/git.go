@@ -2,6 +2,7 @@ package sources
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/cgi" //nolint:gosec // This Go is newer than the one it warns of.
 	"os/exec"
@@ -20,9 +21,10 @@ func Git(ctx context.Context, root string) (http.Handler, error) {
 	}
 
 	return &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
-		Dir:  root,
-		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
+		Path:   filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
+		Dir:    root,
+		Env:    []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
+		Stderr: io.Discard,
 	}, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"sync"
@@ -71,7 +73,7 @@ func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
 	}
 
 	s := &Server{URL: "http://" + l.Addr().String(), handler: h, auth: o.Auth, stopped: make(chan struct{})}
-	s.srv = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+	s.srv = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 
 	if o.CA != nil {
 		cert, err := o.CA.issue()

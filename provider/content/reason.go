@@ -1,0 +1,134 @@
+package content
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const maxReason = 1024
+
+// reason that the output of ansible-galaxy gives for its failure: what it calls
+// an error and the roles it did not install, then what git or ssh said. Without
+// any of these, the last lines.
+func reason(output string) string {
+	var galaxy, git, last []string
+
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+
+		if last = append(last, line); len(last) > 3 {
+			last = last[1:]
+		}
+
+		if s := ofGalaxy(line); s != "" && !slices.Contains(galaxy, s) {
+			galaxy = append(galaxy, s)
+		}
+
+		if s := ofGit(line); s != "" && !slices.Contains(git, s) {
+			git = append(git, s)
+		}
+	}
+
+	said := strings.Join(galaxy, "; ")
+
+	// git repeats itself in other words, and knows less than ssh and the server.
+	if len(git) > 0 {
+		said = strings.TrimPrefix(strings.TrimSuffix(said, ".")+": "+git[0], ": ")
+	}
+
+	if said == "" {
+		said = strings.Join(last, "; ")
+	}
+
+	return clip(readable(said), 0)
+}
+
+// ofGalaxy is what ansible-galaxy says in a line of why it failed; empty when it
+// says nothing.
+func ofGalaxy(line string) string {
+	switch {
+	case strings.Contains(line, "--ignore-errors"):
+		return ""
+	case strings.HasPrefix(line, "Could not find "), regexp.MustCompile(`^\* \S+:\S+ \(`).MatchString(line):
+		return line
+	}
+
+	for _, prefix := range []string{"[ERROR]: ", "ERROR! ", "[WARNING]: "} {
+		s, ok := strings.CutPrefix(line, prefix)
+		if !ok || strings.Contains(prefix, "WARNING") && !strings.Contains(s, "NOT installed successfully") {
+			continue
+		}
+
+		return strings.TrimPrefix(withoutCommands(s), "- ")
+	}
+
+	return ""
+}
+
+// ofGit is what git, ssh or the server they talk to says in a line of why it
+// failed; empty when it says nothing, or nothing that helps.
+func ofGit(line string) string {
+	for _, known := range []string{
+		`^(?:fatal|error|remote|ERROR): (.+)$`,
+		`^(No \S+ host key is known for .+)$`,
+		`^(Host key for .+ has changed.*)$`,
+		`^(Host key verification failed.*)$`,
+		`^(?:ssh: )?(connect to host .+|Could not resolve hostname .+)$`,
+		`^(Load key .+)$`,
+		`^(\S+: Permission denied \(.+)$`,
+		`^(kex_exchange_identification: .+|Connection (?:closed|reset|timed out).*)$`,
+	} {
+		m := regexp.MustCompile(known).FindStringSubmatch(line)
+		if m != nil && !strings.HasPrefix(m[1], "Could not read from remote repository") {
+			return strings.TrimSuffix(m[1], ".")
+		}
+	}
+
+	return ""
+}
+
+// withoutCommands leaves out command lines with temporary directories; what the
+// commands said follows.
+func withoutCommands(s string) string {
+	s, _, _ = strings.Cut(s, ": Command '")
+	s = regexp.MustCompile(`: - command .* \(rc=[0-9]+\) - (Cloning into .*)?`).ReplaceAllString(s, ": ")
+
+	return strings.TrimSuffix(s, ": ")
+}
+
+// readable leaves out what is Python's, what is of no use, and passwords of URLs
+// in requirements, which are no Secret's.
+func readable(s string) string {
+	for _, r := range []struct{ from, to string }{
+		{from: `(https?)://[^/@\s]*@`, to: "$1://"},
+		{from: `<urlopen error (?:\[Errno -?[0-9]+\] )?(.*?)>`, to: "$1"},
+		{from: `\[SSL: [A-Z_]+\] `, to: ""},
+		{from: `\.? CAfile: \S+ CRLfile: \S+`, to: ""},
+		{from: ` \(_ssl\.c:[0-9]+\)`, to: ""},
+		{from: `/\S*/ansible-local-[^/\s]*/(?:[^/\s]*/)*`, to: ""},
+		{from: `"/\S*/home/([^/\s]+)"`, to: "$1"},
+		{from: `\{[^{}]*'name': '([^']*)'[^{}]*\}`, to: "$1"},
+		{from: `: - `, to: ": "},
+		{from: `: ?; \* `, to: ": "},
+		{from: `; \* `, to: ", "},
+		{from: ` due to the following unforeseen error: `, to: ": "},
+		{from: `:$`, to: ""},
+	} {
+		s = regexp.MustCompile(r.from).ReplaceAllString(s, r.to)
+	}
+
+	return s
+}
+
+// clip to the length of a reason, with some bytes left.
+func clip(s string, left int) string {
+	if len(s) <= maxReason-left {
+		return s
+	}
+
+	return strings.ToValidUTF8(s[:maxReason-left-3], "") + "..."
+}
