@@ -19,6 +19,9 @@ const VaultHeader = "$ANSIBLE_VAULT;"
 // and calls more a recursive loop in a template.
 const maxDepth = 128
 
+// maxErrors is how many mistakes in variables are reported.
+const maxErrors = 10
+
 // What Ansible takes a mapping with this key for: an encrypted value, or one
 // that is not to be templated.
 // Source: the legacy JSON profile of ansible-core.
@@ -55,6 +58,10 @@ type varsValidator struct {
 }
 
 func (v *varsValidator) value(value any, path *field.Path, depth int) {
+	if len(v.errs) >= maxErrors {
+		return
+	}
+
 	if depth > maxDepth {
 		v.errs = append(v.errs, field.Invalid(v.root, field.OmitValueType{}, fmt.Sprintf("must not be nested deeper than %d levels", maxDepth)))
 

@@ -148,7 +148,9 @@ func TestRunVariables(t *testing.T) {
 	run := inline(`
 - hosts: localhost
   gather_facts: false
+  vars: {ansible_provider_meta: {run: {id: theirs}}}
   tasks:
+  - ansible.builtin.set_fact: {ansible_provider_meta: theirs}
   - ansible.builtin.copy:
       dest: ` + dest + `/out
       content: "{{ {'unsafe': unsafe, 'templated': templated, 'order': order, 'meta': ansible_provider_meta, 'ensure': ensure} | to_json }}"
@@ -161,9 +163,13 @@ func TestRunVariables(t *testing.T) {
 		{Data: []byte(`{"ensure": "file", "order": {"b": "second file"}}`)},
 	}
 	run.Inputs.Parameters.Vars = raw(`{"templated": "{{ 1 + 1 }}", "ansible_provider_meta": 1, "order": {"c": "vars"}}`)
-	run.Inputs.Parameters.UnsafeVars = raw(string(text))
+	run.Inputs.Parameters.UnsafeVars = raw(strings.TrimSuffix(string(text), "}") + `, "ansible_provider_meta": {"run": {"id": "theirs"}}}`)
+	run.Inputs.Inventories = []inputs.File{{Data: []byte("localhost ansible_connection=local ansible_python_interpreter='{{ ansible_playbook_python }}' ansible_provider_meta=theirs\n")}}
 	run.Inputs.Parameters.StateVariable = &common.StateVariable{Name: "ensure"}
-	run.Inputs.Credentials = []inputs.File{{Name: "secret.txt", Data: []byte("s3cr3t"), Secret: true}}
+	run.Inputs.Credentials = []inputs.File{
+		{Name: "secret.txt", Data: []byte("s3cr3t"), Secret: true},
+		{Name: "ansible.cfg", Data: []byte("[defaults]\nhash_behaviour = merge\n")},
+	}
 	run.Inputs.Env = map[string]string{"MINE": "1"}
 
 	r := newRunner(t, WithEnviron(append(os.Environ(), "TOKEN_OF_THE_PROVIDER=x")))
@@ -357,6 +363,15 @@ func TestRunFailures(t *testing.T) {
 					"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n" +
 					"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)",
 			},
+		},
+		"InventoryScript": {
+			reason:   "So does one with a script that fails.",
+			playbook: "- hosts: all\n  tasks: []\n",
+			inputs: func(in *inputs.Inputs) {
+				in.Parameters.ExecutableInventory = true
+				in.Inventories = []inputs.File{{Data: []byte("#!/bin/sh\necho no token >&2\nexit 3\n"), Name: "spec.forProvider.inventoryInline"}}
+			},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
 		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",

@@ -211,6 +211,27 @@ func TestRunHosts(t *testing.T) {
 	}
 }
 
+// TestRunInventoryScripts runs inventories as scripts, in the working directory
+// of the play.
+func TestRunInventoryScripts(t *testing.T) {
+	t.Parallel()
+
+	run := inline("- hosts: web\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {hosts: \"{{ ansible_play_hosts }}\"}}\n    run_once: true\n")
+	run.Inputs.Parameters.ExecutableInventory = true
+	run.Inputs.Inventories = []inputs.File{
+		{Data: []byte("#!/bin/sh\necho '{\"web\": {\"hosts\": [\"'$(cat token)'\", \"'$ZONE'\"]}, \"_meta\": {\"hostvars\": {}}}'\n")},
+		// Ansible tries what cannot be executed as text.
+		{Data: []byte("[web]\nplain\n")},
+	}
+	run.Inputs.Credentials = []inputs.File{{Name: "token", Data: []byte("from-token")}}
+	run.Inputs.Env = map[string]string{"ZONE": "from-zone"}
+
+	res := must(t, newRunner(t), run)
+	if diff := cmp.Diff(`{"hosts":["from-token","from-zone","plain"]}`, string(res.Summary.Outputs)); diff != "" {
+		t.Errorf("A script sees credentials and the environment.\nRun(...): %s\n-want outputs, +got outputs:\n%s", res.Message, diff)
+	}
+}
+
 // TestRunBecome becomes somebody else, which root can do without a password.
 func TestRunBecome(t *testing.T) {
 	t.Parallel()
