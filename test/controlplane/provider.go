@@ -123,6 +123,7 @@ func (s *Stack) Provider(flags ...string) *Piece {
 		"--debug",
 		"--namespace=" + Namespace,
 		"--shutdown-grace-period=10s",
+		"--min-poll-interval=1s",
 		"--state-dir=" + s.StateDir(),
 		"--health-probe-bind-address=" + health,
 		"--metrics-bind-address=" + loopback(s.ports[portProviderMetrics]),

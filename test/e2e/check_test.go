@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -42,61 +44,35 @@ func requestRun(t *testing.T, namespace, name, token string) {
 	cp.Kubectl(t, "annotate", "--overwrite", "ansibleruns.ansible.m.crossplane.io", "-n", namespace, name, "crossplane.io/reconcile-requested-at="+token)
 }
 
-// TestCheckWhenObserve applies what a check says would change, and nothing else.
-func TestCheckWhenObserve(t *testing.T) {
-	t.Parallel()
-
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: `["*"]`}
-	run := cp.Apply(t, page, d)[1]
-	file := filepath.Join(d.Directory, "page")
-
-	u := cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.mode", "Apply"),
-		Field("status.atProvider.lastRun.trigger", "Created"))
-	apply := field(u, "status.atProvider.lastApply.id")
-	if got := readFile(t, file); got != "Hello" {
-		t.Errorf("The page should have been written: got %q", got)
-	}
-
-	// Nothing has changed.
-	requestRun(t, d.Namespace, "page", "first")
-	u = cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "first"), Field("status.atProvider.lastRun.mode", "Check"), Condition("Ready", "True"))
-	if got := field(u, "status.atProvider.lastApply.id"); got != apply {
-		t.Errorf("A check should not touch lastApply: it was of run %v, and is of %v", apply, got)
-	}
-
-	// Somebody has changed the page.
-	if err := os.WriteFile(file, []byte("Goodbye"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	requestRun(t, d.Namespace, "page", "second")
-	cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "second"), Field("status.atProvider.lastRun.mode", "Apply"),
-		Field("status.atProvider.lastRun.trigger", "Drift"), Field("status.atProvider.lastRun.phase", "Succeeded"), Condition("Ready", "True"))
-	if got := readFile(t, file); got != "Hello" {
-		t.Errorf("The page should have been put right: got %q", got)
-	}
-
-	cp.Delete(t, run)
-	cp.WaitGone(t, run)
-	if exists(file) {
-		t.Error("The page should have been removed for real.")
-	}
-}
-
-// TestPreview shows what would change where nothing may.
+// TestPreview shows what would change where it may not be.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: `[Observe]`}
 	run := cp.Apply(t, page, d)[1]
+	file := filepath.Join(d.Directory, "page")
 
-	cp.WaitFor(t, run, Condition("Synced", "True"), Condition("Ready", "False"),
+	cp.WaitFor(t, run, Condition("Synced", "True"), Condition("Ready", "False"), Reason("Ready", "NotApplied"),
 		Field("status.atProvider.lastRun.mode", "Check"), Field("status.atProvider.lastRun.phase", "Succeeded"),
 		Field("status.atProvider.drift.changed", 1))
-	if exists(filepath.Join(d.Directory, "page")) {
+	if exists(file) {
 		t.Error("A preview should change nothing.")
 	}
-	if task := drifted(t, run); task["task"] != "Write the page" || task["host"] != "localhost" {
-		t.Errorf("The drift should name the task and the host, got %v", task)
+	if task := drifted(t, run); task["task"] != "Write the page" || task["host"] != "localhost" || !strings.Contains(fmt.Sprint(task["diff"]), "+Hello") {
+		t.Errorf("The drift should name the task and the host, and show the difference, got %v", task)
+	}
+
+	// It may be created, but not updated.
+	d.Marker = `[Observe, Create, Delete]`
+	cp.Apply(t, page, d)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.mode", "Apply"), Field("status.atProvider.drift", nil))
+	if err := os.WriteFile(file, []byte("Goodbye"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	requestRun(t, d.Namespace, "page", "now")
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.handledRequest", "now"), Field("status.atProvider.drift.changed", 1))
+	if got := readFile(t, file); got != "Goodbye" {
+		t.Errorf("What may not be updated should stay: got %q", got)
 	}
 }
 

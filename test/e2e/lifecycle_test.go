@@ -156,45 +156,38 @@ func TestLeaderElection(t *testing.T) {
 	}
 }
 
-// TestManagementPolicies shows what the provider leaves alone when it may not do
-// everything.
-func TestManagementPolicies(t *testing.T) {
+// TestOrphanedWhileRunning deletes an object whose target is to stay as it is in
+// the middle of a run.
+func TestOrphanedWhileRunning(t *testing.T) {
 	t.Parallel()
 
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Names: []string{"Observe", "Observe, Create, Update, LateInitialize"}}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
-[[- range $i, $actions := .Names]]
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[$.Namespace]], name: run-[[$i]]}
-spec:
-  managementPolicies: [ [[$actions]] ]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    vars: {file: "[[$.Directory]]/run-[[$i]]"}
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
-        - ansible.builtin.file:
-            path: "{{ file }}"
-            state: "{{ 'touch' if ansible_provider_meta.managed_resource.state == 'present' else 'absent' }}"
-[[- end]]
-`, d)
-	cp.WaitFor(t, objs[1], Condition("Synced", "True"), Condition("Ready", "False"))
-	cp.WaitFor(t, objs[2], Condition("Synced", "True"), Condition("Ready", "True"))
-	if exists(filepath.Join(d.Directory, "run-0")) {
-		t.Error("An object that is only observed should not be applied.")
-	}
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	run, _ := begin(t, d)
 
-	cp.Delete(t, objs[2])
-	cp.WaitGone(t, objs[2])
-	if !exists(filepath.Join(d.Directory, "run-1")) {
-		t.Error("What may not be deleted should stay when its object goes.")
+	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update"]}}`)
+	cp.Delete(t, run)
+	cp.WaitFor(t, run, Message("Synced", "waiting for the end of the run in progress"))
+
+	touch(t, filepath.Join(d.Directory, "go"))
+	cp.WaitGone(t, run)
+	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\n" {
+		t.Errorf("The play should have been run once, got %q", got)
 	}
+}
+
+// TestGoneWhileRunning takes an object from under its run.
+func TestGoneWhileRunning(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	run, first := begin(t, d)
+
+	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"spec":{"managementPolicies":[]}}`)
+	cp.WaitFor(t, run, Reason("Synced", "ReconcilePaused"))
+	cp.Delete(t, run)
+	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	cp.WaitGone(t, run)
+	eventually(t, "all processes of the run to be gone", func() bool {
+		return len(commands(t, d.Marker)) == 0 && len(commands(t, first)) == 0
+	})
 }

@@ -109,63 +109,6 @@ spec:
 	}
 }
 
-// TestRunPolicies shows what is run again at a poll.
-func TestRunPolicies(t *testing.T) {
-	t.Parallel()
-
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Names: []string{"ObserveAndDelete", "RunOnChange"}}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
-[[- range $i, $policy := .Names]]
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata:
-  namespace: [[$.Namespace]]
-  name: run-[[$i]]
-  annotations:
-    ansible.crossplane.io/runPolicy: [[$policy]]
-    crossplane.io/poll-interval: 10s
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    vars: {file: "[[$.Directory]]/[[$policy]]"}
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
-        - ansible.builtin.shell: echo run >> {{ file | quote }}
-[[- end]]
-`, d)
-
-	for _, o := range objs[1:] {
-		cp.WaitFor(t, o, Condition("Ready", "True"))
-	}
-	since := condition(cp.Get(t, objs[1]), "Ready")["lastTransitionTime"]
-
-	// By the time that the one has been polled twice, the other one would have.
-	cp.WaitFor(t, objs[1], Field("status.atProvider.lastRun.trigger", "Drift"), Condition("Ready", "True"))
-	eventually(t, "ObserveAndDelete to run again", func() bool {
-		return strings.Count(readFile(t, filepath.Join(d.Directory, "ObserveAndDelete")), "run") >= 3
-	})
-	if got := readFile(t, filepath.Join(d.Directory, "RunOnChange")); got != "run\n" {
-		t.Errorf("RunOnChange should not run at a poll: got %q", got)
-	}
-	if now := condition(cp.Get(t, objs[1]), "Ready")["lastTransitionTime"]; now != since {
-		t.Errorf("Ready should not change at periodic runs: it was so since %v, and is since %v", since, now)
-	}
-
-	// It runs when it is told to.
-	cp.Kubectl(t, "annotate", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, "run-1", "crossplane.io/reconcile-requested-at=now")
-	cp.WaitFor(t, objs[2], Field("status.atProvider.handledRequest", "now"), Field("status.atProvider.lastRun.trigger", "Requested"))
-	if got := readFile(t, filepath.Join(d.Directory, "RunOnChange")); got != "run\nrun\n" {
-		t.Errorf("A request should run the content once: got %q", got)
-	}
-}
-
 // TestConfigurationChanges shows that a change of the configuration is one of
 // the inputs, and that a configuration in use stays.
 func TestConfigurationChanges(t *testing.T) {
@@ -399,7 +342,7 @@ spec:
           ansible.builtin.command: sleep [[.Marker]]
 `, d)
 	cp.WaitFor(t, objs[1], Condition("Synced", "False"), Field("status.atProvider.lastRun.phase", "TimedOut"),
-		Message("Synced", "Take a nap"), Field("status.atProvider.lastApply.attempts", 1), Message("Synced", "gave up after attempt 1 of 1"))
+		Message("Synced", "Take a nap"), Field("status.atProvider.lastApply.attempts", 1), Message("Synced", "gave up after attempt 1 of 1"), Reason("Ready", "RetriesExhausted"))
 	if left := commands(t, d.Marker); len(left) > 0 {
 		t.Errorf("Nothing of the run should be left, got %v", left)
 	}
