@@ -12,47 +12,104 @@ import (
 
 // Names of the roots of expressions.
 const (
-	rootXR   = "xr"
-	rootRuns = "runs"
+	rootXR          = "xr"
+	rootRuns        = "runs"
+	rootRequired    = "required"
+	rootEach        = "each"
+	rootEnvironment = "environment"
+	rootContext     = "context"
 )
 
-// An Environment compiles expressions. Its roots are closed: a field of xr or
-// of a run that does not exist, and a run that does not exist, are errors.
+// roots of expressions, those of which only members can be used first.
+var roots = [...]string{rootRuns, rootRequired, rootXR, rootEach, rootEnvironment, rootContext} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// Declarations are what an Environment's expressions see.
+type Declarations struct {
+	// Runs by name: true for those that are made by forEach, which are maps by
+	// key.
+	Runs map[string]bool
+	// Required resources by name: true for those that are selected by labels,
+	// which are lists.
+	Required map[string]bool
+	// Each is true where each.key and each.value are there.
+	Each bool
+}
+
+// An Environment compiles expressions. Its roots are closed: a field of xr, of
+// each or of a run, a run, or a required resource that does not exist is an
+// error. The environment and the context are maps of anything.
 type Environment struct {
 	cel *cel.Env
 }
 
-// NewEnvironment returns an Environment of expressions that see an XR and these
-// runs.
-func NewEnvironment(runs []string) (*Environment, error) {
+// NewEnvironment returns an Environment of expressions that see these, and
+// always an XR, the environment and the context.
+func NewEnvironment(d Declarations) (*Environment, error) {
 	xr := object("XR", apiservercel.DynType, "metadata", "spec", "status")
-	xr.Fields["apiVersion"] = apiservercel.NewDeclField("apiVersion", apiservercel.StringType, true, nil, nil)
-	xr.Fields["kind"] = apiservercel.NewDeclField("kind", apiservercel.StringType, true, nil, nil)
+	xr.Fields["apiVersion"] = declare("apiVersion", apiservercel.StringType)
+	xr.Fields["kind"] = declare("kind", apiservercel.StringType)
 
 	run := object("Run", apiservercel.DynType, "outputs", "lastRun", "lastApply", "drift", "content", "metadata", "spec", "status")
-	run.Fields["ready"] = apiservercel.NewDeclField("ready", apiservercel.BoolType, true, nil, nil)
+	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
 
-	all := object("Runs", run, runs...)
+	declared := []*apiservercel.DeclType{xr, collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs)}
+	variables := []cel.EnvOption{
+		cel.Variable(rootXR, xr.CelType()),
+		cel.Variable(rootRuns, declared[1].CelType()),
+		cel.Variable(rootEnvironment, cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable(rootContext, cel.MapType(cel.StringType, cel.DynType)),
+	}
+
+	required := collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1), d.Required)
+	declared = append(declared, required)
+	variables = append(variables, cel.Variable(rootRequired, required.CelType()))
+
+	if d.Each {
+		each := object("Each", apiservercel.DynType, "value")
+		each.Fields["key"] = declare("key", apiservercel.StringType)
+
+		declared = append(declared, each)
+		variables = append(variables, cel.Variable(rootEach, each.CelType()))
+	}
 
 	env, err := cel.NewEnv(libraries()...)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a CEL environment")
 	}
 
-	types, err := apiservercel.NewDeclTypeProvider(xr, all).EnvOptions(env.CELTypeProvider())
+	types, err := apiservercel.NewDeclTypeProvider(declared...).EnvOptions(env.CELTypeProvider())
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot declare the types of expressions")
 	}
 
-	env, err = env.Extend(append(types, cel.Variable(rootXR, xr.CelType()), cel.Variable(rootRuns, all.CelType()))...)
+	env, err = env.Extend(append(types, variables...)...)
 
 	return &Environment{cel: env}, errors.Wrap(err, "cannot declare the roots of expressions")
+}
+
+// collection declares a root with these names, of one type or, where true, of
+// another one.
+func collection(name string, one, many *apiservercel.DeclType, names map[string]bool) *apiservercel.DeclType {
+	t := object(name, one)
+
+	for n, isMany := range names {
+		t.Fields[n] = declare(n, one)
+		if isMany {
+			t.Fields[n] = declare(n, many)
+		}
+	}
+
+	return t
+}
+
+func declare(name string, t *apiservercel.DeclType) *apiservercel.DeclField {
+	return apiservercel.NewDeclField(name, t, true, nil, nil)
 }
 
 func object(name string, t *apiservercel.DeclType, fields ...string) *apiservercel.DeclType {
 	decls := make(map[string]*apiservercel.DeclField, len(fields))
 	for _, f := range fields {
-		decls[f] = apiservercel.NewDeclField(f, t, false, nil, nil)
+		decls[f] = declare(f, t)
 	}
 
 	return apiservercel.NewObjectType("ansible."+name, decls)

@@ -59,16 +59,17 @@ func (e *Environment) compile(path *field.Path, source string) (*program, field.
 func explain(source string, err *common.Error) string {
 	message := strings.TrimSuffix(err.Message, " (in container '')")
 
-	for _, root := range []string{"environment", "context", "required", "each"} {
-		if message == fmt.Sprintf("undeclared reference to '%s'", root) {
-			message = root + " is not supported yet"
-		}
+	if message == "undeclared reference to 'each'" {
+		message = "each is there only in a run with forEach"
 	}
 
 	if name, ok := strings.CutPrefix(message, "undefined field '"); ok {
 		name = strings.TrimSuffix(name, "'")
-		if strings.Contains(source, rootRuns+"."+name) || strings.Contains(source, rootRuns+".?"+name) {
-			message = fmt.Sprintf("there is no run %q", name)
+
+		for root, what := range map[string]string{rootRuns: "run", rootRequired: "required resource"} {
+			if strings.Contains(source, root+"."+name) || strings.Contains(source, root+".?"+name) {
+				message = fmt.Sprintf("there is no %s %q", what, name)
+			}
 		}
 	}
 
@@ -108,7 +109,7 @@ func point(source string, at common.Location) string {
 // evaluate the expression. A nil value without a problem is not there:
 // optional.none().
 func (p *program) evaluate(ctx context.Context, data Data) (ref.Val, *Problem) {
-	v, _, err := p.cel.ContextEval(ctx, map[string]any{rootXR: data.XR, rootRuns: data.Runs})
+	v, _, err := p.cel.ContextEval(ctx, data.roots())
 	if err != nil {
 		return nil, p.problem(data, err)
 	}
@@ -127,7 +128,7 @@ func (p *program) problem(data Data, err error) *Problem {
 		}
 
 		if m.pending() {
-			return &Problem{Kind: Pending, Message: m.String() + " is not there yet"}
+			return &Problem{Kind: Pending, Message: m.String() + " is not there yet" + m.hint()}
 		}
 
 		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", m, m.optional())}

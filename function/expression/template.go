@@ -15,8 +15,30 @@ import (
 type Data struct {
 	// XR as observed.
 	XR map[string]any
-	// Runs by name, those that were observed.
+	// Runs by name, those that were observed. What is made by forEach is a map
+	// by key.
 	Runs map[string]any
+	// Required resources by name, those that core has answered: an object, or a
+	// list of objects.
+	Required map[string]any
+	// Each is the item that a run of forEach is made of: key and value.
+	Each map[string]any
+	// Environment is the merged data of the EnvironmentConfigs.
+	Environment map[string]any
+	// Context of the pipeline.
+	Context map[string]any
+}
+
+// roots of expressions, by name.
+func (d Data) roots() map[string]any {
+	return map[string]any{
+		rootXR:          d.XR,
+		rootRuns:        d.Runs,
+		rootRequired:    d.Required,
+		rootEach:        d.Each,
+		rootEnvironment: d.Environment,
+		rootContext:     d.Context,
+	}
 }
 
 // A Kind of problem.
@@ -156,19 +178,38 @@ func (t *Template) IsBool() bool {
 func (t *Template) Runs() map[string]bool {
 	runs := map[string]bool{}
 
-	for c := range t.walk {
-		for _, p := range c.parts {
-			if p.program == nil {
-				continue
-			}
-
-			for name, needed := range p.program.uses.runs {
-				runs[name] = runs[name] || needed
-			}
+	for p := range t.programs {
+		for name, needed := range p.uses.runs {
+			runs[name] = runs[name] || needed
 		}
 	}
 
 	return runs
+}
+
+// Required resources that the expressions refer to, by name: true when one of
+// them needs the resource to be there, and none asks whether it is.
+func (t *Template) Required() map[string]bool {
+	required := map[string]bool{}
+
+	for p := range t.programs {
+		for name, needed := range p.uses.required {
+			required[name] = required[name] || needed
+		}
+	}
+
+	return required
+}
+
+// Each is true when an expression refers to each.
+func (t *Template) Each() bool {
+	for p := range t.programs {
+		if p.uses.each {
+			return true
+		}
+	}
+
+	return false
 }
 
 // Text returns all that is literal: texts beside expressions, and names.
@@ -184,6 +225,17 @@ func (t *Template) Text() []string {
 	}
 
 	return text
+}
+
+// programs of all expressions.
+func (t *Template) programs(yield func(*program) bool) {
+	for c := range t.walk {
+		for _, p := range c.parts {
+			if p.program != nil && !yield(p.program) {
+				return
+			}
+		}
+	}
 }
 
 // walk this template and all below it.

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +14,11 @@ import (
 func environment(t *testing.T) *Environment {
 	t.Helper()
 
-	e, err := NewEnvironment([]string{"database", "cache"})
+	e, err := NewEnvironment(Declarations{
+		Runs:     map[string]bool{"database": false, "cache": false, "replica": true},
+		Required: map[string]bool{"network": false, "subnets": true, "later": false},
+		Each:     true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +52,20 @@ func data() Data {
 	x, _ := Numbers("xr", xr).(map[string]any)
 	r, _ := Numbers("runs.database", run).(map[string]any)
 
-	return Data{XR: x, Runs: map[string]any{"database": r}}
+	return Data{
+		XR: x,
+		Runs: map[string]any{
+			"database": r,
+			"replica":  map[string]any{"a": r, "b": map[string]any{"ready": false}},
+		},
+		Required: map[string]any{
+			"network": map[string]any{"metadata": map[string]any{"name": "net"}, "spec": map[string]any{}},
+			"subnets": []any{map[string]any{"metadata": map[string]any{"name": "s1"}}, map[string]any{"metadata": map[string]any{"name": "s2"}}},
+		},
+		Each:        map[string]any{"key": "a", "value": map[string]any{"zone": "z1"}},
+		Environment: map[string]any{"region": "eu"},
+		Context:     map[string]any{"example.org/x": map[string]any{"y": 1.0}},
+	}
 }
 
 func TestEvaluate(t *testing.T) {
@@ -115,6 +133,21 @@ func TestEvaluate(t *testing.T) {
 		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1")},
 		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
 		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "operation cancelled: actual cost limit exceeded: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
+		"EachKey":           {reason: "A run of forEach has a key.", value: "db-${each.key}", want: value("db-a")},
+		"EachValue":         {reason: "A run of forEach has a value.", value: "${each.value.zone}", want: value("z1")},
+		"EachNotSet":        {reason: "A field of an item has to be set by somebody.", value: "${each.value.size}", want: problem(NotSet, "each.value.size is not set; write each.value.?size if it may be missing")},
+		"Required":          {reason: "A resource that is selected by name is an object.", value: "${required.network.metadata.name}", want: value("net")},
+		"RequiredList":      {reason: "Resources that are selected by labels are a list.", value: "${required.subnets.map(s, s.metadata.name)}", want: value([]any{"s1", "s2"})},
+		"RequiredPending":   {reason: "A required resource may be there later.", value: "${required.later.spec.x}", want: problem(Pending, "required.later is not there yet")},
+		"RequiredField":     {reason: "So may a field of it.", value: "${required.network.spec.cidr}", want: problem(Pending, "required.network.spec.cidr is not there yet")},
+		"Environment":       {reason: "The environment is there.", value: "${environment.region}", want: value("eu")},
+		"NoEnvironment":     {reason: "The author of an XR cannot set what is missing in the environment.", value: "${environment.zone}", want: problem(Pending, "environment.zone is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?zone if it may be missing")},
+		"Context":           {reason: "The context is there.", value: `${context["example.org/x"].y}`, want: value(1.0)},
+		"NoContext":         {reason: "The author of an XR cannot set what is missing in the context.", value: `${context["example.org/y"]}`, want: problem(Pending, `context["example.org/y"] is not there yet; an earlier step has to put it into the context, or write context[?"example.org/y"] if it may be missing`)},
+		"RunsOfForEach":     {reason: "What is made by forEach is a map by key.", value: `${runs.replica["a"].outputs.endpoint}`, want: value("db:5432")},
+		"RunsOfForEachAll":  {reason: "It can be gone through.", value: `${runs.replica.map(k, k).sort()}`, want: value([]any{"a", "b"})},
+		"RunsOfForEachTwo":  {reason: "It can be gone through by key and value.", value: `${runs.replica.transformMap(k, r, r.ready)}`, want: value(map[string]any{"a": true, "b": false})},
+		"RunOfForEach":      {reason: "A key that is not observed may be later.", value: `${runs.replica["c"].outputs.endpoint}`, want: problem(Pending, `runs.replica.c is not there yet`)},
 		"JinjaIsText":       {reason: "Jinja2 in values is text.", value: "${xr.spec.users[1].name}", want: value("{{ lookup('pipe', 'id') }}")},
 		"ExpressionInValue": {reason: "Values are never expressions.", value: `${"$" + "{xr.spec.size}"}`, want: value("${xr.spec.size}")},
 	}
@@ -185,17 +218,32 @@ func TestCompile(t *testing.T) {
 		"AllRuns": {
 			reason: "Runs are closed, not even dyn opens them.",
 			value:  "${dyn(runs).x}",
-			want:   []string{`vars.x: Invalid value: "${dyn(runs).x}": runs must be followed by the name of a run, as in runs.database`},
+			want:   []string{`vars.x: Invalid value: "${dyn(runs).x}": runs must be followed by a name, as in runs.database`},
 		},
 		"Shadowed": {
 			reason: "A variable that hides a root would hide a dependency.",
 			value:  "${[1].map(runs, runs)}",
 			want:   []string{`vars.x: Invalid value: "${[1].map(runs, runs)}": a variable of the expression must not be called runs`},
 		},
-		"NotSupported": {
-			reason: "What is not there yet says so.",
-			value:  "${required.network}",
-			want:   []string{`vars.x: Invalid value: "${required.network}": required is not supported yet, here: ▸required.network`},
+		"NoSuchRequired": {
+			reason: "A misspelt required resource is named.",
+			value:  "${required.netwrok.spec.x}",
+			want:   []string{`vars.x: Invalid value: "${required.netwrok.spec.x}": there is no required resource "netwrok", here: required▸.netwrok.spec.x`},
+		},
+		"NoSuchEachField": {
+			reason: "What each has is known.",
+			value:  "${each.name}",
+			want:   []string{`vars.x: Invalid value: "${each.name}": undefined field 'name', here: each▸.name`},
+		},
+		"NoSuchFieldOfForEach": {
+			reason: "What the runs of forEach have is known.",
+			value:  `${runs.replica["a"].output}`,
+			want:   []string{`vars.x: Invalid value: "${runs.replica[\"a\"].output}": undefined field 'output', here: runs.replica["a"]▸.output`},
+		},
+		"AllRequired": {
+			reason: "Required resources are closed.",
+			value:  "${dyn(required).x}",
+			want:   []string{`vars.x: Invalid value: "${dyn(required).x}": required must be followed by a name, as in required.database`},
 		},
 		"NoEnd": {
 			reason: "An expression needs an end.",
@@ -264,6 +312,54 @@ func TestRuns(t *testing.T) {
 				t.Errorf("\n%s\nRuns(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestUses(t *testing.T) {
+	type want struct {
+		Required map[string]bool
+		Each     bool
+	}
+
+	cases := map[string]struct {
+		reason string
+		value  any
+		want   want
+	}{
+		"None":     {reason: "A field may be called like a root.", value: "${xr.spec.required.network + xr.spec.each}", want: want{Required: map[string]bool{}}},
+		"Required": {reason: "A reference needs the resource.", value: "${required.network.spec.x}", want: want{Required: map[string]bool{"network": true}}},
+		"Optional": {reason: "An optional reference can do without.", value: "${required.?network.metadata.?name}", want: want{Required: map[string]bool{"network": false}}},
+		"Each":     {reason: "An item may be referred to anywhere.", value: []any{"x", "a-${[1].map(i, each.key)[0]}"}, want: want{Required: map[string]bool{}, Each: true}},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(nil, tc.value)
+			if len(errs) > 0 {
+				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
+			}
+
+			if diff := cmp.Diff(tc.want, want{Required: tmpl.Required(), Each: tmpl.Each()}); diff != "" {
+				t.Errorf("\n%s\nRequired(), Each(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Each is there only where it is declared.
+func TestNoEach(t *testing.T) {
+	e, err := NewEnvironment(Declarations{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, errs := e.Compile(field.NewPath("x"), "${each.key}")
+
+	want := `[x: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key]`
+	if diff := cmp.Diff(want, fmt.Sprint(errs)); diff != "" {
+		t.Errorf("Compile(...): -want, +got:\n%s", diff)
 	}
 }
 

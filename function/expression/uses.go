@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,9 +16,12 @@ import (
 
 // uses are what an expression refers to.
 type uses struct {
-	// runs by name; true when the expression needs the run to be there.
-	runs map[string]bool
-	// paths below xr and runs.
+	// runs and required resources by name; true when the expression needs them
+	// to be there.
+	runs, required map[string]bool
+	// each is true when it refers to each.
+	each bool
+	// paths below the roots.
 	paths []path
 }
 
@@ -26,7 +30,8 @@ type path []any
 
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
-	u := uses{runs: map[string]bool{}}
+	u := uses{runs: map[string]bool{}, required: map[string]bool{}}
+	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required}
 	tested := map[string]bool{}
 
 	var err error
@@ -36,41 +41,59 @@ func usesOf(a *ast.AST) (uses, error) {
 			u.paths = append(u.paths, p)
 		}
 
-		if e.Kind() == ast.ComprehensionKind {
-			for _, v := range []string{e.AsComprehension().IterVar(), e.AsComprehension().IterVar2()} {
-				if v == rootXR || v == rootRuns {
-					err = errors.Errorf("a variable of the expression must not be called %s", v)
-				}
-			}
+		if v := shadowed(e); v != "" {
+			err = errors.Errorf("a variable of the expression must not be called %s", v)
 		}
 
-		if e.Kind() != ast.IdentKind || e.AsIdent() != rootRuns {
+		if e.Kind() != ast.IdentKind {
 			return
 		}
 
-		name, test := run(e)
-		if name == "" && err == nil {
-			err = errors.New("runs must be followed by the name of a run, as in runs.database")
+		root := e.AsIdent()
+		u.each = u.each || root == rootEach
+
+		names, ok := closed[root]
+		if !ok {
+			return
 		}
 
+		name, test := member(e)
 		if name == "" {
+			err = cmp.Or(err, errors.Errorf("%s must be followed by a name, as in %s.database", root, root))
 			return
 		}
 
-		u.runs[name] = true
-		tested[name] = tested[name] || test
+		names[name] = true
+		tested[root+"."+name] = tested[root+"."+name] || test
 	}))
 
-	for name := range tested {
-		u.runs[name] = !tested[name]
+	for root, names := range closed {
+		for name := range names {
+			names[name] = !tested[root+"."+name]
+		}
 	}
 
 	return u, err
 }
 
-// run returns the name that is selected from the identifier runs, and whether
-// the selection asks whether the run is there.
-func run(e ast.Expr) (name string, test bool) {
+// shadowed returns the root that a variable of a comprehension hides, if any.
+func shadowed(e ast.Expr) string {
+	if e.Kind() != ast.ComprehensionKind {
+		return ""
+	}
+
+	for _, v := range []string{e.AsComprehension().IterVar(), e.AsComprehension().IterVar2()} {
+		if slices.Contains(roots[:], v) {
+			return v
+		}
+	}
+
+	return ""
+}
+
+// member returns the name that is selected from an identifier, and whether the
+// selection asks whether it is there.
+func member(e ast.Expr) (name string, test bool) {
 	n, ok := e.(ast.NavigableExpr)
 	if !ok {
 		return "", false
@@ -99,7 +122,7 @@ func run(e ast.Expr) (name string, test bool) {
 func pathOf(e ast.Expr) path {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if name := e.AsIdent(); name == rootXR || name == rootRuns {
+		if name := e.AsIdent(); slices.Contains(roots[:], name) {
 			return path{name}
 		}
 	case ast.SelectKind:
@@ -131,7 +154,7 @@ func pathOf(e ast.Expr) path {
 
 // missing returns the path up to what is not there.
 func (p path) missing(data Data) (path, bool) {
-	var at any = map[string]any{rootXR: data.XR, rootRuns: data.Runs}
+	var at any = data.roots()
 
 	for i, key := range p {
 		ok := false
@@ -170,7 +193,26 @@ func (p path) explains(err error) bool {
 
 // pending is true for what may be there later without anybody changing the XR.
 func (p path) pending() bool {
-	return p[0] == rootRuns || len(p) > 1 && p[1] == "status"
+	switch p[0] {
+	case rootXR:
+		return len(p) > 1 && p[1] == "status"
+	case rootEach:
+		return false
+	}
+
+	return true
+}
+
+// hint says where what is pending has to come from, if that may not be clear.
+func (p path) hint() string {
+	switch p[0] {
+	case rootEnvironment:
+		return "; an EnvironmentConfig of an earlier step has to provide it, or write " + p.optional() + " if it may be missing"
+	case rootContext:
+		return "; an earlier step has to put it into the context, or write " + p.optional() + " if it may be missing"
+	}
+
+	return ""
 }
 
 // String returns the path as it is written in an expression.

@@ -42,7 +42,7 @@ type run struct {
 func Compile(in map[string]any, namespaced bool) (*Composition, field.ErrorList) {
 	templates, errs := merge(in)
 
-	env, err := expression.NewEnvironment(names(templates))
+	env, err := expression.NewEnvironment(expression.Declarations{Runs: names(templates)})
 	if err != nil {
 		return nil, append(errs, field.InternalError(nil, err))
 	}

@@ -100,11 +100,12 @@ func Overlay(b, a map[string]any) map[string]any {
 	return out
 }
 
-// names of the runs.
-func names(templates []template) []string {
-	ns := make([]string, len(templates))
+// names of the runs: true for those that are made by forEach.
+func names(templates []template) map[string]bool {
+	ns := make(map[string]bool, len(templates))
 	for i := range templates {
-		ns[i] = text(templates[i].object, "name")
+		_, each := templates[i].object["forEach"]
+		ns[text(templates[i].object, "name")] = each
 	}
 
 	return ns
