@@ -177,6 +177,10 @@ func (t *terminal) end(r job.Report) error {
 		t.printf("  changed: [%s] %s", c.Host, c.Task)
 	}
 
+	for _, c := range r.Reported.Conditions {
+		t.printf("  condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+
 	if r.Outputs != nil {
 		if text, err := yaml.JSONToYAML(r.Outputs.Raw); err == nil {
 			t.printf("outputs:\n  %s", strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  "))

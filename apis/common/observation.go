@@ -111,7 +111,9 @@ type AnsibleRunObservation struct {
 	Drift *Drift `json:"drift,omitempty"`
 
 	// Outputs are what the content published with ansible.builtin.set_stats in
-	// the last successful apply, 64 KiB at most.
+	// the last successful apply, and what it reported over that with
+	// crossplane.ansible.status: the last successful apply, and any that came
+	// after it or is in progress. 64 KiB at most.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields

@@ -2,6 +2,7 @@ package common
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
 // +kubebuilder:object:generate=false
@@ -15,6 +16,9 @@ type AnsibleRun interface {
 
 	// Observation of the run.
 	Observation() *AnsibleRunObservation
+
+	// Conditions of the object.
+	Conditions() *[]xpv2.Condition
 
 	// GetObservedGeneration is the generation that was reconciled last.
 	GetObservedGeneration() int64

@@ -109,6 +109,7 @@ func (e *external) observe(run common.AnsibleRun) *active {
 	}
 
 	record(o, report)
+	*run.Conditions() = conditions(*run.Conditions(), report)
 
 	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
 		e.details = report.ConnectionDetails

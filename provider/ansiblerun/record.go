@@ -71,9 +71,10 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 
 	if run.Phase == common.PhaseSucceeded && run.State == common.StatePresent {
 		o.AppliedDigest = run.InputsDigest
-		o.Outputs = r.Outputs
 		o.Drift = nil
 	}
+
+	recordOutputs(o, r)
 }
 
 // recordCheck what a check run found out. Inputs for which there is nothing to

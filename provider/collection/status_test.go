@@ -136,6 +136,11 @@ func TestStatus(t *testing.T) {
 				`{"type": "a.example.org/A", "status": "False", "reason": "B_1", "message": ""}, `+
 				`{"type": "B", "status": "Unknown", "reason": "C", "message": ""}, {"type": "C", "status": "False", "reason": "D", "message": ""}]`),
 		},
+		"TemplatedName": {
+			reason: "Names may be templates, too, as for set_stats.",
+			task:   "{outputs: {'{{ item }}_url': a}, conditions: []}\n    vars: {item: site}",
+			want:   reported(`{"site_url": "a"}`, `[]`),
+		},
 		"CheckMode": {
 			reason: "In check mode the arguments are checked, and nothing is reported.",
 			task:   "{outputs: {a: 1}}\n    check_mode: true",

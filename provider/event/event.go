@@ -12,6 +12,7 @@ const (
 	taskStart     = "playbook_on_task_start"
 	stats         = "playbook_on_stats"
 	hostOK        = "runner_on_ok"
+	itemOK        = "runner_item_on_ok"
 	hostFailed    = "runner_on_failed"
 	hostSkipped   = "runner_on_skipped"
 	hostDark      = "runner_on_unreachable"
@@ -32,21 +33,23 @@ type event struct {
 	UUID    string          `json:"uuid"`
 	Counter int64           `json:"counter"`
 	Stdout  string          `json:"stdout"`
+	Created string          `json:"created"`
 	Data    json.RawMessage `json:"event_data"`
 }
 
 // data of an event other than stats. Which of its fields are set depends on
 // the kind.
 type data struct {
-	Play         string `json:"play"`
-	Task         string `json:"task"`
-	TaskUUID     string `json:"task_uuid"`
-	TaskAction   string `json:"task_action"`
-	Role         string `json:"role"`
-	ResolvedRole string `json:"resolved_role"`
-	Name         string `json:"name"`
-	Host         string `json:"host"`
-	IgnoreErrors bool   `json:"ignore_errors"`
+	Play           string `json:"play"`
+	Task           string `json:"task"`
+	TaskUUID       string `json:"task_uuid"`
+	TaskAction     string `json:"task_action"`
+	ResolvedAction string `json:"resolved_action"`
+	Role           string `json:"role"`
+	ResolvedRole   string `json:"resolved_role"`
+	Name           string `json:"name"`
+	Host           string `json:"host"`
+	IgnoreErrors   bool   `json:"ignore_errors"`
 	// Duration in seconds.
 	Duration float64         `json:"duration"`
 	Result   json.RawMessage `json:"res"`

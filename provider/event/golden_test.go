@@ -74,7 +74,13 @@ func play(t *testing.T, playbook string) []byte {
 	}
 
 	cmd := exec.Command("ansible-runner", "run", dir, "--json", "-p", "playbook.yml")
+	collections, err := filepath.Abs("../collection")
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	cmd.Env = []string{
+		"ANSIBLE_COLLECTIONS_PATH=" + collections, "ANSIBLE_SHOW_CUSTOM_STATS=1",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCALHOST_WARNING=False",
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING=False", "ANSIBLE_SSH_RETRIES=0",
 	}

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"slices"
@@ -15,10 +14,11 @@ import (
 // A Recorder reads what ansible-runner writes and keeps a summary of it. Use
 // NewRecorder.
 type Recorder struct {
-	redactor redact.Redactor
-	hidden   []string
-	watch    Watch
-	seen     func(counter int64, uuid string)
+	// redactor of all that is known to be secret, and of what the inputs have.
+	redactor, given redact.Redactor
+	hidden          []string
+	watch           Watch
+	seen            func(counter int64, uuid string)
 
 	out, err lines
 
@@ -29,6 +29,8 @@ type Recorder struct {
 	tail *tail
 	// taskUUID of the task in progress.
 	taskUUID string
+	// details are the connection details that were published last.
+	details json.RawMessage
 	// item and diff belong to a result that is not complete yet.
 	item, diff pending
 }
@@ -43,7 +45,7 @@ type Option func(*Recorder)
 
 // WithRedactor redacts everything that the recorder reports.
 func WithRedactor(r redact.Redactor) Option {
-	return func(rec *Recorder) { rec.redactor = r }
+	return func(rec *Recorder) { rec.redactor, rec.given = r, r }
 }
 
 // WithHidden leaves texts out of what the recorder reports, such as the path of
@@ -111,6 +113,7 @@ func (r *Recorder) Summary() Summary {
 	s := r.summary
 	s.Failures = slices.Clone(s.Failures)
 	s.Changed = slices.Clone(s.Changed)
+	s.Report = s.Report.clone()
 
 	return s
 }
@@ -121,7 +124,7 @@ func (r *Recorder) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.report(r.output.failure(), MaxMessage)
+	return r.field(r.output.failure(), MaxMessage)
 }
 
 // Warnings that Ansible displayed, the first few, redacted and together at most
@@ -130,7 +133,7 @@ func (r *Recorder) Warnings() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.report(strings.Join(r.output.warnings(), "\n"), MaxMessage)
+	return r.field(strings.Join(r.output.warnings(), "\n"), MaxMessage)
 }
 
 // Tail is the end of what a terminal would have shown, redacted and at most
@@ -143,7 +146,12 @@ func (r *Recorder) Tail() string {
 		return ""
 	}
 
-	return r.tail.text()
+	// What became known later is redacted in what was kept before.
+	var all tail
+
+	all.add(r.clean(r.tail.text()))
+
+	return all.text()
 }
 
 func (r *Recorder) text(line []byte) {
@@ -182,12 +190,9 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if r.tail != nil && e.Stdout != "" {
-		defer func() { r.tail.add(r.clean(whole(e.Stdout))) }()
-	}
-
 	if e.Kind == stats {
 		r.finish(e)
+		r.show(e.Stdout, r.summary.ConnectionDetails != nil)
 
 		return false, nil
 	}
@@ -196,6 +201,13 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 	// A field that is not what it should be leaves the others set.
 	_ = json.Unmarshal(e.Data, &d)
+
+	details := published(d.Result)
+	if details != nil {
+		r.learn(details)
+	}
+
+	r.show(e.Stdout, details != nil)
 
 	switch e.Kind {
 	case playStart:
@@ -209,10 +221,29 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 	case shownError, shownWarning, systemWarning:
 		r.output.addAll(r.clean(e.Stdout))
 	default:
-		return false, r.host(e, d)
+		ended := r.host(e, d)
+
+		return r.report(e, d), ended
 	}
 
 	return false, nil
+}
+
+// show what Ansible displays for an event, without any connection details.
+func (r *Recorder) show(stdout string, details bool) {
+	if r.tail == nil || stdout == "" {
+		return
+	}
+
+	shown := whole(stdout)
+
+	for _, start := range []string{" => {", "CUSTOM STATS: "} {
+		if before, _, found := strings.Cut(shown, start); found && details {
+			shown = before + " => (connection details are not shown)"
+		}
+	}
+
+	r.tail.add(r.clean(shown))
 }
 
 func (r *Recorder) startTask(d data) {
@@ -250,7 +281,10 @@ func (r *Recorder) host(e event, d data) *TaskResult {
 		totals.Failed++
 	}
 
-	if t.Outcome != OutcomeSkipped && t.Outcome != OutcomeUnreachable && d.TaskAction != gatherFacts {
+	// What only reports tells nothing of what would change.
+	passive := d.TaskAction == gatherFacts || d.ResolvedAction == actionStatus
+
+	if t.Outcome != OutcomeSkipped && t.Outcome != OutcomeUnreachable && !passive {
 		r.summary.Ran++
 	}
 
@@ -287,7 +321,7 @@ func (r *Recorder) keepDiff(e event, d data) {
 	}
 
 	// Redacted before it is cut: half a secret is not found any more.
-	r.diff = pending{host: d.Host, task: d.TaskUUID, text: head(r.report(diff, maxText), maxText)}
+	r.diff = pending{host: d.Host, task: d.TaskUUID, text: head(r.field(diff, maxText), maxText)}
 }
 
 // changed is true when a task that succeeded, or whose failure is ignored,
@@ -317,7 +351,7 @@ func (r *Recorder) change(e event, d data, t TaskResult) {
 
 	c := common.DriftTask{Play: t.Play, Task: t.Task, Host: t.Host}
 	if r.diff.of(d) {
-		c.Diff = head(r.diff.text, MaxDiff)
+		c.Diff = r.field(r.diff.text, MaxDiff)
 	}
 
 	r.summary.Changed = append(r.summary.Changed, c)
@@ -325,7 +359,12 @@ func (r *Recorder) change(e event, d data, t TaskResult) {
 
 // explain a failure, redacted and at most MaxMessage long.
 func (r *Recorder) explain(e event, d data) string {
-	m := parseResult(d.Result).explain()
+	res := parseResult(d.Result)
+	if res.Censored != "" && d.ResolvedAction == actionStatus {
+		return silenced
+	}
+
+	m := res.explain()
 
 	if m == "" && r.item.of(d) {
 		m = r.item.text
@@ -338,7 +377,7 @@ func (r *Recorder) explain(e event, d data) string {
 		m = shown.failure()
 	}
 
-	return r.report(m, MaxMessage)
+	return r.field(m, MaxMessage)
 }
 
 // fail records a failure. When there are too many, the last one of a host
@@ -373,7 +412,7 @@ func (r *Recorder) finish(e event) {
 		Skipped: sum(t.Skipped), Rescued: sum(t.Rescued), Ignored: sum(t.Ignored),
 	}
 	r.summary.Failures = r.unrescued(t)
-	r.outputs(t.Artifacts)
+	r.finishOutputs(t.Artifacts)
 }
 
 // unrescued returns the failures that the statistics count: of each host the
@@ -383,7 +422,7 @@ func (r *Recorder) unrescued(t totals) []common.Failure {
 
 	for _, counts := range []map[string]int64{t.Failures, t.Dark} {
 		for host, n := range counts {
-			left[r.name(host)] += n
+			left[r.hostname(host)] += n
 		}
 	}
 
@@ -402,41 +441,6 @@ func (r *Recorder) unrescued(t totals) []common.Failure {
 	return found
 }
 
-func (r *Recorder) outputs(raw json.RawMessage) {
-	raw, r.summary.ConnectionDetails = splitDetails(raw)
-	if text(raw) == "" || text(raw) == "{}" {
-		return
-	}
-
-	var out bytes.Buffer
-	if json.Compact(&out, r.redactor.JSON(raw)) != nil {
-		return
-	}
-
-	r.summary.OutputsSize = out.Len()
-	if out.Len() <= MaxOutputs {
-		r.summary.Outputs = out.Bytes()
-	}
-}
-
-// splitDetails takes the connection details out of the outputs.
-func splitDetails(raw json.RawMessage) (outputs, details json.RawMessage) {
-	var all map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil || all[ConnectionDetails] == nil {
-		return raw, nil
-	}
-
-	details = all[ConnectionDetails]
-	delete(all, ConnectionDetails)
-
-	outputs, err := json.Marshal(all)
-	if err != nil {
-		return nil, details
-	}
-
-	return outputs, details
-}
-
 // task in progress has its name as Ansible displays it, templated.
 func (r *Recorder) task(d data) string {
 	if d.TaskUUID != "" && d.TaskUUID == r.taskUUID {
@@ -446,10 +450,14 @@ func (r *Recorder) task(d data) string {
 	return r.name(d.task())
 }
 
-func (r *Recorder) name(s string) string { return r.report(s, MaxName) }
+func (r *Recorder) name(s string) string { return r.field(s, MaxName) }
 
-// report makes a text fit to be seen in a field.
-func (r *Recorder) report(s string, limit int) string {
+// hostname is redacted by the inputs only: connection details often name a host
+// that everybody knows of.
+func (r *Recorder) hostname(s string) string { return head(r.given.String(plain(s)), MaxName) }
+
+// field makes a text fit to be seen in a field of the status.
+func (r *Recorder) field(s string, limit int) string {
 	return head(strings.TrimSpace(r.clean(s)), limit)
 }
 

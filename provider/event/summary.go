@@ -48,10 +48,14 @@ type Summary struct {
 	Finished bool
 	// Processed counts the hosts in the final statistics.
 	Processed int
-	// Outputs are the run's data of set_stats, a JSON object; nil if there are
+	// Report is what content has reported so far.
+	Report Report
+	// Outputs are the run's data of set_stats, with what was reported over it, a
+	// JSON object, once Ansible's final statistics were seen; nil if there are
 	// none, and if there are more than MaxOutputs.
 	Outputs json.RawMessage
-	// OutputsSize is the length of all outputs, in bytes of JSON.
+	// OutputsSize is the length of all outputs, in bytes of JSON, as far as they
+	// were counted.
 	OutputsSize int
 	// ConnectionDetails are what set_stats published under that name. They are
 	// no outputs, and not redacted: they are for the connection secret only.

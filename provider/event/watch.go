@@ -48,7 +48,7 @@ type TaskResult struct {
 // result of a task on a host, unless the event is another.
 func (r *Recorder) result(e event, d data) (TaskResult, bool) {
 	t := TaskResult{
-		Play: r.name(d.Play), Task: r.task(d), Host: r.name(d.Host),
+		Play: r.name(d.Play), Task: r.task(d), Host: r.hostname(d.Host),
 		Duration: time.Duration(d.Duration * float64(time.Second)),
 	}
 

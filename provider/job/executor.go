@@ -178,4 +178,5 @@ func summarise(r *Report, s event.Summary) {
 	r.Run.CurrentTask = s.Task
 	r.Run.Failures = s.Failures
 	r.Changed = s.Changed
+	r.Reported = s.Report
 }

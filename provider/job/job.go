@@ -91,7 +91,12 @@ type Report struct {
 	Content *common.Content
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask
-	// Outputs that the content published.
+	// Generation of the object that the run belongs to.
+	Generation int64
+	// Reported is what the content has reported so far.
+	Reported event.Report
+	// Outputs that the content published, with what it reported over them, once
+	// the run has ended.
 	Outputs *apiextensionsv1.JSON
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
@@ -121,7 +126,8 @@ func NewReport(j Job) Report {
 			Phase:        common.PhaseQueued,
 			InputsDigest: j.Digest(j.Known),
 		},
-		Attempt: j.Attempt,
-		Request: j.Request,
+		Attempt:    j.Attempt,
+		Request:    j.Request,
+		Generation: j.Object.Generation,
 	}
 }

@@ -1,37 +1,87 @@
 package pool
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
 
-// How often progress is reported. Composed resources share the circuit breaker
-// of their composite resource: a burst of about 50 updates, then one per 2 s.
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// How often progress is told. Composed resources share the circuit breaker of
+// their composite resource: a burst of about 50 updates, then one per 2 s.
 const (
 	firstPause = 10 * time.Second
 	lastPause  = time.Minute
 	pauseGrows = 1.5
 )
 
-// A pace spaces progress reports at growing intervals.
-type pace struct {
-	next  time.Time
-	pause time.Duration
+// News of a job, by how long they may wait.
+type news int
+
+const (
+	// progressed to another task.
+	progressed news = iota
+	// reported by the content.
+	reported
+	// entered a phase.
+	entered
+)
+
+// newsOf a job that was known by its last report.
+func newsOf(last, now job.Report) news {
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+
+	switch {
+	case last.Run.Phase != now.Run.Phase:
+		return entered
+	case !maps.EqualFunc(last.Reported.Outputs, now.Reported.Outputs, same),
+		!slices.Equal(last.Reported.Conditions, now.Reported.Conditions):
+		return reported
+	}
+
+	return progressed
 }
 
-// due is true when it is time to report progress. A new phase is always
-// reported, and starts over.
-func (p *pace) due(now time.Time, newPhase bool) bool {
-	if newPhase {
+// A pace spaces the news of a job: progress is told at growing intervals, what
+// content reports the first time at once and then after the first interval, and
+// a phase always.
+type pace struct {
+	last  time.Time
+	pause time.Duration
+	heard bool
+}
+
+// at is when news are told.
+func (p *pace) at(now time.Time, n news) time.Time {
+	at := now
+
+	switch {
+	case n == progressed:
+		at = p.last.Add(p.pause)
+	case n == reported && p.heard:
+		at = p.last.Add(firstPause)
+	}
+
+	if at.Before(now) {
+		return now
+	}
+
+	return at
+}
+
+// told the news.
+func (p *pace) told(now time.Time, n news) {
+	switch n {
+	case progressed:
+		p.pause = min(time.Duration(float64(p.pause)*pauseGrows), lastPause)
+	case reported:
+		p.heard = true
+	case entered:
 		p.pause = firstPause
-		p.next = now.Add(p.pause)
-
-		return true
 	}
 
-	if now.Before(p.next) {
-		return false
-	}
-
-	p.pause = min(time.Duration(float64(p.pause)*pauseGrows), lastPause)
-	p.next = now.Add(p.pause)
-
-	return true
+	p.last = now
 }

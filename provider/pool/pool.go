@@ -67,6 +67,9 @@ type entry struct {
 	wake   func()
 	cancel context.CancelFunc
 	pace   pace
+	// timer tells news that had to wait, when it rings.
+	timer *time.Timer
+	rings time.Time
 	// abandoned by an object that is gone.
 	abandoned bool
 }
@@ -325,6 +328,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	defer p.mu.Unlock()
 
 	e.cancel()
+	e.quiet()
 	e.report = report
 
 	if e.abandoned {
@@ -348,10 +352,45 @@ func (p *Pool) progress(e *entry, r job.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	began := e.report.Run.Phase != r.Run.Phase
+	n := newsOf(e.report, r)
 	e.report = r
 
-	if e.pace.due(p.now(), began) {
+	p.tell(e, n)
+}
+
+// tell the news now, or when it is time.
+func (p *Pool) tell(e *entry, n news) {
+	now := p.now()
+	at := e.pace.at(now, n)
+
+	switch {
+	case !now.Before(at):
+		e.quiet()
+		e.pace.told(now, n)
 		e.wake()
+	case e.timer == nil || at.Before(e.rings):
+		e.quiet()
+		e.rings = at
+
+		var t *time.Timer
+
+		t = time.AfterFunc(at.Sub(now), func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+
+			// Something else may have been told meanwhile.
+			if e.timer == t {
+				p.tell(e, n)
+			}
+		})
+		e.timer = t
+	}
+}
+
+// quiet stops what was to be told later.
+func (e *entry) quiet() {
+	if e.timer != nil {
+		e.timer.Stop()
+		e.timer = nil
 	}
 }

@@ -2,7 +2,9 @@ package pool
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -328,29 +330,122 @@ func TestPace(t *testing.T) {
 	steps := []struct {
 		reason string
 		after  time.Duration
-		phase  bool
-		want   bool
+		news   news
+		want   time.Duration
 	}{
-		{"A new phase should be reported.", 0, true, true},
-		{"Progress should not be reported at once.", 9 * time.Second, false, false},
-		{"Progress should be reported after 10 s.", 10 * time.Second, false, true},
-		{"The next pause should be longer.", 24 * time.Second, false, false},
-		{"The next pause should end.", 25 * time.Second, false, true},
-		{"A new phase should not wait.", 26 * time.Second, true, true},
-		{"A new phase should start over.", 36 * time.Second, false, true},
+		{"A new phase should be told.", 0, entered, 0},
+		{"Progress should wait for 10 s.", 4 * time.Second, progressed, 10 * time.Second},
+		{"The first report should not wait.", 5 * time.Second, reported, 5 * time.Second},
+		{"The second should.", 6 * time.Second, reported, 15 * time.Second},
+		{"So should progress, from then on.", 6 * time.Second, progressed, 15 * time.Second},
+		{"Progress should be told after 10 s.", 15 * time.Second, progressed, 15 * time.Second},
+		{"The next pause should be longer.", 16 * time.Second, progressed, 30 * time.Second},
+		{"But not for a report.", 16 * time.Second, reported, 25 * time.Second},
+		{"A report should be told when it is time.", 27 * time.Second, reported, 27 * time.Second},
+		{"A new phase should not wait.", 28 * time.Second, entered, 28 * time.Second},
+		{"A new phase should start over.", 29 * time.Second, progressed, 38 * time.Second},
 	}
 
 	for _, s := range steps {
-		if got := p.due(start.Add(s.after), s.phase); got != s.want {
-			t.Errorf("%s At %s: want %t, got %t", s.reason, s.after, s.want, got)
+		now := start.Add(s.after)
+
+		at := p.at(now, s.news)
+		if got := at.Sub(start); got != s.want {
+			t.Errorf("%s At %s: want %s, got %s", s.reason, s.after, s.want, got)
+		}
+
+		if at.Equal(now) {
+			p.told(now, s.news)
 		}
 	}
 
 	for range 20 {
-		p.due(p.next, false)
+		p.told(p.last.Add(p.pause), progressed)
 	}
 
 	if p.pause != time.Minute {
 		t.Errorf("Pauses should grow to a minute, got %s", p.pause)
 	}
+}
+
+// TestNews lets a job go on in a time of its own, and looks at when its object
+// is woken, and for what.
+func TestNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type told struct {
+			At      time.Duration
+			Phase   common.RunPhase
+			Task    string
+			Outputs string
+		}
+
+		var (
+			p     *Pool
+			got   []told
+			start = time.Now()
+		)
+
+		ended := make(chan struct{})
+
+		p = New(1, ExecutorFn(func(_ context.Context, j job.Job, w job.Watch) job.Report {
+			r := job.NewReport(j)
+
+			step := func(after time.Duration, phase common.RunPhase, task, outputs string) {
+				time.Sleep(after)
+
+				r.Run.Phase, r.Run.CurrentTask = phase, task
+				if outputs != "" {
+					r.Reported.Outputs = map[string]json.RawMessage{"a": json.RawMessage(outputs)}
+				}
+
+				w.Progress(r)
+			}
+
+			step(0, common.PhaseRunning, "", "")
+			step(time.Second, common.PhaseRunning, "one", "")
+			step(time.Second, common.PhaseRunning, "two", "1")
+			step(time.Second, common.PhaseRunning, "three", "2")
+			step(time.Second, common.PhaseRunning, "four", "3")
+			step(time.Second, common.PhaseRunning, "five", "3")
+			// A task that takes long, with no news.
+			step(time.Minute, common.PhaseRunning, "six", "")
+			time.Sleep(time.Second)
+
+			r.Run.Phase = common.PhaseSucceeded
+
+			return r
+		}))
+
+		woken := make(chan struct{}, 100)
+
+		if err := p.Submit(newJob("a", common.TriggerCreated), func() { woken <- struct{}{} }); err != nil {
+			t.Fatal(err)
+		}
+
+		go func() {
+			defer close(ended)
+
+			for range woken {
+				r, _ := p.Report("a")
+				got = append(got, told{time.Since(start), r.Run.Phase, r.Run.CurrentTask, string(r.Reported.Outputs["a"])})
+
+				if r.Run.Phase.Finished() {
+					return
+				}
+			}
+		}()
+
+		<-ended
+
+		want := []told{
+			{0, common.PhaseRunning, "", ""},
+			{2 * time.Second, common.PhaseRunning, "two", "1"},
+			{12 * time.Second, common.PhaseRunning, "five", "3"},
+			{65 * time.Second, common.PhaseRunning, "six", "3"},
+			{66 * time.Second, common.PhaseSucceeded, "six", "3"},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("News should be told when it is time, also when nothing else happens.\n-want, +got:\n%s", diff)
+		}
+	})
 }

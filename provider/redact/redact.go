@@ -49,8 +49,16 @@ type prefix [minSecret]byte
 // found in base64, escaped as in JSON and in URLs, and quoted for a shell.
 // What is shorter than 4 bytes is left alone, and so is a word of less than 8
 // inside of another word.
-func New(files ...[]byte) Redactor {
-	r := Redactor{forms: map[prefix][]string{}}
+func New(files ...[]byte) Redactor { return Redactor{}.With(files...) }
+
+// With returns a redactor of these files, too.
+func (r Redactor) With(files ...[]byte) Redactor {
+	all := make(map[prefix][]string, len(r.forms))
+	for p, f := range r.forms {
+		all[p] = slices.Clone(f)
+	}
+
+	r.forms = all
 	seen := map[string]bool{}
 
 	for _, f := range files {

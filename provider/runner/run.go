@@ -66,6 +66,9 @@ const (
 	// ReasonOutputsTooLarge is the reason when the content published more
 	// outputs than a status can hold.
 	ReasonOutputsTooLarge = "OutputsTooLarge"
+	// ReasonTooManyConditions is the reason when the content reported more types
+	// of conditions than a status can hold.
+	ReasonTooManyConditions = "TooManyConditions"
 	// ReasonTimedOut is the reason when the run took too long.
 	ReasonTimedOut = "TimedOut"
 	// ReasonCanceled is the reason when the run was not wanted any more.

@@ -394,7 +394,7 @@ func TestRunFailures(t *testing.T) {
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.set_stats: {data: {a: \"{{ 'x' * 70000 }}\"}}\n",
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
-				Message: "set_stats published 70008 bytes of outputs; at most 65536 can be kept",
+				Message: "the content published 70008 bytes of outputs; at most 65536 can be kept",
 			},
 		},
 		"Prompt": {

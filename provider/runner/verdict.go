@@ -90,7 +90,10 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
 	case s.OutputsSize > event.MaxOutputs:
 		return common.PhaseFailed, ReasonOutputsTooLarge,
-			fmt.Sprintf("set_stats published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
+			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
+	case s.Report.Excess:
+		return common.PhaseFailed, ReasonTooManyConditions,
+			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", event.MaxConditions)
 	}
 
 	return common.PhaseSucceeded, "", ""

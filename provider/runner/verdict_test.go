@@ -73,7 +73,7 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize = 70000 })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
-				Message: "set_stats published 70000 bytes of outputs; at most 65536 can be kept",
+				Message: "the content published 70000 bytes of outputs; at most 65536 can be kept",
 			},
 		},
 		"TaskFailed": {

@@ -65,6 +65,11 @@ func (r *AnsibleRun) Observation() *common.AnsibleRunObservation {
 	return &r.Status.AtProvider
 }
 
+// Conditions of the object.
+func (r *AnsibleRun) Conditions() *[]xpv2.Condition {
+	return &r.Status.Conditions
+}
+
 func init() {
 	SchemeBuilder.Register(&AnsibleRun{}, &AnsibleRunList{})
 }

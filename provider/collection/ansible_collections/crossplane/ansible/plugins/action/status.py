@@ -79,9 +79,13 @@ class ActionModule(ActionBase):
             **result,
             "changed": False,
             "reported": not self._task.check_mode,
-            "outputs": outputs(args.get("outputs") or {}),
+            "outputs": outputs(self.named(args.get("outputs") or {})),
             "conditions": conditions(args.get("conditions") or []),
         }
+
+    def named(self, given):
+        """Return outputs with their names templated, as set_stats does."""
+        return {self._templar.template(name): item for name, item in given.items()}
 
 
 def check_shape(args):

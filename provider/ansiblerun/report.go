@@ -1,0 +1,97 @@
+package ansiblerun
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// recordOutputs of a run that applies content. While it goes on, and when it
+// fails, what it has reported is merged over what was there; what it has
+// published when it succeeds replaces all of it.
+func recordOutputs(o *common.AnsibleRunObservation, r job.Report) {
+	switch {
+	case r.Run.State != common.StatePresent:
+		// What is removed has nothing to put out.
+	case r.Run.Phase == common.PhaseSucceeded:
+		o.Outputs = r.Outputs
+	case len(r.Reported.Outputs) > 0:
+		o.Outputs = mergedOutputs(o.Outputs, r.Reported.Outputs)
+	}
+}
+
+// mergedOutputs are those that were there with those that were reported over
+// them. If they do not fit together, those that were there are dropped.
+func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessage) *apiextensionsv1.JSON {
+	all := map[string]json.RawMessage{}
+	if was != nil {
+		_ = json.Unmarshal(was.Raw, &all)
+	}
+
+	maps.Copy(all, reported)
+
+	raw := encode(all)
+	if len(raw) > event.MaxOutputs {
+		raw = encode(reported)
+	}
+
+	return &apiextensionsv1.JSON{Raw: raw}
+}
+
+func encode(values map[string]json.RawMessage) []byte {
+	var b bytes.Buffer
+
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+
+	// What was read as JSON can be written.
+	if err := e.Encode(values); err != nil {
+		return []byte("{}")
+	}
+
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// conditions of an object with those that the content has reported. They are
+// of the generation that the run is for, and their time is that of a change of
+// the status. When an apply succeeds, those that it did not report go; the
+// provider's own are left alone.
+func conditions(was []xpv2.Condition, r job.Report) []xpv2.Condition {
+	if r.Run.Mode == common.ModeCheck {
+		return was
+	}
+
+	applied := r.Run.State == common.StatePresent && r.Run.Phase == common.PhaseSucceeded
+	now := slices.Clone(was)
+
+	for _, c := range r.Reported.Conditions {
+		c = c.WithObservedGeneration(r.Generation)
+
+		i := slices.IndexFunc(now, func(o xpv2.Condition) bool { return o.Type == c.Type })
+		if i < 0 {
+			now = append(now, c)
+			continue
+		}
+
+		if now[i].Status == c.Status {
+			c.LastTransitionTime = now[i].LastTransitionTime
+		}
+
+		now[i] = c
+	}
+
+	return slices.DeleteFunc(now, func(c xpv2.Condition) bool {
+		return applied && !isOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+	})
+}
+
+func isOwn(c xpv2.Condition) bool { return slices.Contains(common.OwnConditions(), c.Type) }

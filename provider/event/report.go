@@ -1,0 +1,279 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// actionStatus is the resolved name of the provider's own action, with which
+// content reports. Ansible resolves it, so that no other can pass for it.
+const actionStatus = "crossplane.ansible.status"
+
+const (
+	// MaxConditions is the number of types of conditions that a run reports.
+	MaxConditions = 20
+	// MaxConditionMessage is the length of a condition's message, in bytes.
+	MaxConditionMessage = 4 << 10
+	// maxWord is the length of a condition's reason, in bytes.
+	maxWord = 1 << 10
+)
+
+// silenced is what explains a report that no_log hides.
+const silenced = "no_log: true hides what " + actionStatus + " is to report: leave it out there, and publish secrets with " +
+	"ansible.builtin.set_stats under " + ConnectionDetails
+
+// A Report is what content has reported with crossplane.ansible.status,
+// redacted.
+type Report struct {
+	// Outputs by name, each as JSON, together at most MaxOutputs.
+	Outputs map[string]json.RawMessage
+	// Conditions by type, MaxConditions at most, in the order in which they
+	// were first reported. The time is that of the report that changed the
+	// status last.
+	Conditions []xpv2.Condition
+	// Excess is true when more conditions were reported.
+	Excess bool
+}
+
+func (r Report) clone() Report {
+	r.Outputs = maps.Clone(r.Outputs)
+	r.Conditions = slices.Clone(r.Conditions)
+
+	return r
+}
+
+// reported is the result of the action.
+type reported struct {
+	Reported   bool                       `json:"reported"`
+	Outputs    map[string]json.RawMessage `json:"outputs"`
+	Conditions []struct {
+		Type    string `json:"type"`
+		Status  string `json:"status"`
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	} `json:"conditions"`
+}
+
+// report takes what content reports. It returns false if that is nothing.
+func (r *Recorder) report(e event, d data) bool {
+	var res reported
+
+	if d.ResolvedAction != actionStatus || e.Kind != hostOK && e.Kind != itemOK ||
+		json.Unmarshal(d.Result, &res) != nil || !res.Reported {
+		return false
+	}
+
+	if len(res.Outputs) > 0 {
+		r.reportOutputs(res.Outputs)
+	}
+
+	at := r.time(e)
+
+	for _, c := range res.Conditions {
+		r.reportCondition(xpv2.Condition{
+			Type:               xpv2.ConditionType(r.field(c.Type, maxWord)),
+			Status:             corev1.ConditionStatus(c.Status),
+			LastTransitionTime: at,
+			Reason:             xpv2.ConditionReason(r.field(c.Reason, maxWord)),
+			Message:            r.field(c.Message, MaxConditionMessage),
+		})
+	}
+
+	return len(res.Outputs)+len(res.Conditions) > 0
+}
+
+// reportOutputs merges outputs, unless that makes them too large.
+func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
+	merged := maps.Clone(r.summary.Report.Outputs)
+	if merged == nil {
+		merged = map[string]json.RawMessage{}
+	}
+
+	maps.Copy(merged, outputs)
+
+	size := len(r.object(merged))
+	if size > MaxOutputs {
+		r.summary.OutputsSize = max(size, r.summary.OutputsSize)
+
+		return
+	}
+
+	r.summary.Report.Outputs = r.redactAll(merged)
+}
+
+func (r *Recorder) reportCondition(c xpv2.Condition) {
+	if slices.Contains(common.OwnConditions(), c.Type) {
+		return
+	}
+
+	own := &r.summary.Report
+
+	i := slices.IndexFunc(own.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+
+	switch {
+	case i >= 0:
+		if own.Conditions[i].Status == c.Status {
+			c.LastTransitionTime = own.Conditions[i].LastTransitionTime
+		}
+
+		own.Conditions[i] = c
+	case len(own.Conditions) == MaxConditions:
+		own.Excess = true
+	default:
+		own.Conditions = append(own.Conditions, c)
+	}
+}
+
+// finishOutputs puts together what set_stats has published and what was
+// reported over it.
+func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
+	var all map[string]json.RawMessage
+
+	_ = json.Unmarshal(artifacts, &all)
+
+	if details := all[ConnectionDetails]; details != nil {
+		r.learn(details)
+		r.summary.ConnectionDetails = details
+		delete(all, ConnectionDetails)
+	}
+
+	if len(all)+len(r.summary.Report.Outputs) == 0 {
+		return
+	}
+
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+
+	maps.Copy(all, r.summary.Report.Outputs)
+
+	out := r.object(all)
+	r.summary.OutputsSize = max(len(out), r.summary.OutputsSize)
+
+	if r.summary.OutputsSize <= MaxOutputs {
+		r.summary.Outputs = out
+	}
+}
+
+// object of JSON, redacted.
+func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
+	var out bytes.Buffer
+
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+
+	// What was read as JSON can be written.
+	if err := enc.Encode(values); err != nil {
+		return json.RawMessage("{}")
+	}
+
+	return bytes.TrimSpace(r.redactor.JSON(bytes.TrimSpace(out.Bytes())))
+}
+
+// redactAll values of an object.
+func (r *Recorder) redactAll(values map[string]json.RawMessage) map[string]json.RawMessage {
+	var redacted map[string]json.RawMessage
+
+	_ = json.Unmarshal(r.object(values), &redacted)
+
+	return redacted
+}
+
+// learn connection details that content publishes: they are secrets from now
+// on, and what was recorded before is redacted again.
+func (r *Recorder) learn(details json.RawMessage) {
+	if bytes.Equal(r.details, details) {
+		return
+	}
+
+	r.details = bytes.Clone(details)
+	r.redactor = r.redactor.With(scalars(details)...)
+
+	s := &r.summary
+	s.Play, s.Task = r.name(s.Play), r.name(s.Task)
+
+	for i, f := range s.Failures {
+		s.Failures[i] = common.Failure{Play: r.name(f.Play), Task: r.name(f.Task), Host: f.Host, Message: r.field(f.Message, MaxMessage)}
+	}
+
+	for i, c := range s.Changed {
+		s.Changed[i] = common.DriftTask{Play: r.name(c.Play), Task: r.name(c.Task), Host: c.Host, Diff: r.field(c.Diff, MaxDiff)}
+	}
+
+	for i, c := range s.Report.Conditions {
+		s.Report.Conditions[i].Reason = xpv2.ConditionReason(r.field(string(c.Reason), maxWord))
+		s.Report.Conditions[i].Message = r.field(c.Message, MaxConditionMessage)
+	}
+
+	s.Report.Outputs = r.redactAll(s.Report.Outputs)
+}
+
+// published connection details, if the result of a task has any. Ansible takes
+// statistics from the result of any module.
+func published(res json.RawMessage) json.RawMessage {
+	var stats struct {
+		Stats struct {
+			Data map[string]json.RawMessage `json:"data"`
+		} `json:"ansible_stats"`
+	}
+
+	if !bytes.Contains(res, []byte(`"ansible_stats"`)) || json.Unmarshal(res, &stats) != nil {
+		return nil
+	}
+
+	return stats.Stats.Data[ConnectionDetails]
+}
+
+// scalars of a JSON value: strings and numbers, as text.
+func scalars(raw json.RawMessage) [][]byte {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+
+	var v any
+	if d.Decode(&v) != nil {
+		return [][]byte{raw}
+	}
+
+	return scalarsOf(v)
+}
+
+func scalarsOf(v any) [][]byte {
+	var found [][]byte
+
+	switch v := v.(type) {
+	case string:
+		found = append(found, []byte(v))
+	case json.Number:
+		found = append(found, []byte(v.String()))
+	case []any:
+		for _, item := range v {
+			found = append(found, scalarsOf(item)...)
+		}
+	case map[string]any:
+		for _, item := range v {
+			found = append(found, scalarsOf(item)...)
+		}
+	}
+
+	return found
+}
+
+// time of an event, as the API server keeps it.
+func (r *Recorder) time(e event) metav1.Time {
+	at, err := time.Parse(time.RFC3339Nano, e.Created)
+	if err != nil {
+		at = time.Now()
+	}
+
+	return metav1.NewTime(at.UTC().Truncate(time.Second))
+}

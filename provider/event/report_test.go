@@ -1,0 +1,262 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+)
+
+func golden(t *testing.T, name string) string {
+	t.Helper()
+
+	raw, err := os.ReadFile("testdata/" + name + ".jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(raw)
+}
+
+func condition(typ, status, reason, message string) xpv2.Condition {
+	return xpv2.Condition{
+		Type: xpv2.ConditionType(typ), Status: corev1.ConditionStatus(status), Reason: xpv2.ConditionReason(reason), Message: message,
+	}
+}
+
+func TestReport(t *testing.T) {
+	// What was known when a task started: the report while the play runs.
+	live := map[string]Report{}
+
+	r := record(t, golden(t, "status"), WithRedactor(redact.New([]byte("hunter2"))), WithWatch(Watch{
+		Progress: func(s Summary) { live[s.Play+": "+s.Task] = s.Report },
+	}))
+
+	outputs := func(o string) map[string]json.RawMessage {
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(o), &m); err != nil {
+			t.Fatal(err)
+		}
+
+		return m
+	}
+
+	refused := condition("DatabaseReachable", "False", "ConnectionRefused", "******** was refused")
+	want := map[string]Report{
+		"Report: ": {},
+		"Report: Report outputs and a condition": {
+			Outputs: outputs(`{"url":"https://example.org","members":[1],"port":443}`), Conditions: []xpv2.Condition{refused},
+		},
+		"Report: Report in a loop": {
+			Outputs: outputs(`{"url":"https://example.org","members":["one","two"],"port":443,"last":"Second"}`),
+			Conditions: []xpv2.Condition{
+				refused, condition("First", "True", "Looped", ""), condition("Second", "True", "Looped", ""),
+			},
+		},
+		"Report with a short name: Report in a handler": {
+			Outputs: outputs(`{"url":"https://example.org","members":["one","two"],"port":8443,"last":"Second"}`),
+			Conditions: []xpv2.Condition{
+				condition("DatabaseReachable", "True", "Connected", ""), condition("First", "True", "Looped", ""), condition("Second", "True", "Looped", ""),
+			},
+		},
+	}
+
+	// Nothing else reports anything.
+	for _, task := range []string{
+		"Report: Report no more", "Report: Try a report", "Report: Fail to report", "Report: Hide a report", "Report: Call a report a failure",
+		"Report: Return what a report returns", "Report: Publish", "Report with a short name: ", "Report with a short name: Notify",
+	} {
+		want[task] = want["Report: Report in a loop"]
+	}
+
+	compare := cmp.Options{cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime"), cmpopts.EquateEmpty()}
+	if diff := cmp.Diff(want, live, compare); diff != "" {
+		t.Errorf("What content reports is known at once, and what no report is, is none.\n-want, +got:\n%s", diff)
+	}
+
+	s := r.Summary()
+
+	// Ansible itself adds up what several hosts publish.
+	const published = `{"count":2,"host":"example.orgexample.org","last":"Second","members":["one","two"],"port":8443,"url":"https://example.org"}`
+	if diff := cmp.Diff(published, string(s.Outputs)); diff != "" {
+		t.Errorf("What was reported wins over what set_stats published.\n-want outputs, +got outputs:\n%s", diff)
+	}
+
+	for _, c := range s.Report.Conditions {
+		if c.LastTransitionTime.IsZero() || c.LastTransitionTime.Nanosecond() != 0 {
+			t.Errorf("The time is that of the event, in seconds.\ngot %s", c.LastTransitionTime)
+		}
+	}
+}
+
+func TestReportHidden(t *testing.T) {
+	var got []string
+
+	record(t, golden(t, "status"), WithWatch(Watch{Task: func(r TaskResult) {
+		if r.Outcome == OutcomeIgnored {
+			got = append(got, r.Message)
+		}
+	}}))
+
+	want := []string{"conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady", silenced}
+	if diff := cmp.Diff(want, got[:2]); diff != "" {
+		t.Errorf("A mistake is explained, even if no_log hides it.\n-want, +got:\n%s", diff)
+	}
+}
+
+// reports is the stream of results of an action.
+func reports(action string, results ...string) string {
+	var stream strings.Builder
+
+	for i, res := range results {
+		fmt.Fprintf(&stream, `{"event": "runner_on_ok", "uuid": "u", "created": "2026-01-02T03:04:%02d.5+00:00", "event_data": {"host": "h", "resolved_action": %q, "res": %s}}`+"\n",
+			i, action, res)
+	}
+
+	return stream.String()
+}
+
+func TestReports(t *testing.T) {
+	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC)) }
+	one := func(status string, message string) string {
+		return fmt.Sprintf(`{"reported": true, "conditions": [{"type": "A", "status": %q, "reason": "B", "message": %q}]}`, status, message)
+	}
+	output := func(name string, n int) string {
+		return fmt.Sprintf(`{"reported": true, "outputs": {%q: %q}}`, name, strings.Repeat("x", n))
+	}
+
+	var many []string
+	for i := range MaxConditions + 1 {
+		many = append(many, fmt.Sprintf(`{"reported": true, "conditions": [{"type": "T%d", "status": "True", "reason": "B"}]}`, i))
+	}
+
+	type want struct {
+		conditions []xpv2.Condition
+		outputs    int
+		size       int
+		excess     bool
+	}
+
+	cases := map[string]struct {
+		reason string
+		action string
+		stream []string
+		want   want
+	}{
+		"Forged": {
+			reason: "Only the provider's own action reports.",
+			action: "acme.ansible.status",
+			stream: []string{one("True", "")},
+		},
+		"Own": {
+			reason: "The provider's own conditions are not the content's, whoever made the result.",
+			stream: []string{`{"reported": true, "conditions": [{"type": "Ready", "status": "True", "reason": "B"}]}`},
+		},
+		"Steady": {
+			reason: "The time is that of the last change of the status.",
+			stream: []string{one("False", "one"), one("True", "two"), one("True", "three")},
+			want: want{conditions: []xpv2.Condition{
+				{Type: "A", Status: "True", Reason: "B", Message: "three", LastTransitionTime: at(1)},
+			}},
+		},
+		"TooLarge": {
+			reason: "Outputs that are too large together are not taken, and their size is told.",
+			stream: []string{output("a", MaxOutputs/2), output("b", MaxOutputs/2), output("a", 1)},
+			want:   want{outputs: 1, size: MaxOutputs + 15},
+		},
+		"TooMany": {
+			reason: "More conditions than fit are left out, and that is told.",
+			stream: many,
+			want: want{excess: true, conditions: func() []xpv2.Condition {
+				var cs []xpv2.Condition
+				for i := range MaxConditions {
+					cs = append(cs, xpv2.Condition{Type: xpv2.ConditionType(fmt.Sprintf("T%d", i)), Status: "True", Reason: "B", LastTransitionTime: at(i)})
+				}
+
+				return cs
+			}()},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.action == "" {
+				tc.action = actionStatus
+			}
+
+			s := record(t, reports(tc.action, tc.stream...)).Summary()
+
+			got := want{conditions: s.Report.Conditions, outputs: len(s.Report.Outputs), size: s.OutputsSize, excess: s.Report.Excess}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestConnectionDetails(t *testing.T) {
+	var told []TaskResult
+
+	r := record(t, golden(t, "details"), WithTail(), WithWatch(Watch{Task: func(r TaskResult) { told = append(told, r) }}))
+	s := r.Summary()
+
+	details := `{"host":"two","password":"correct \"horse\" / battery","pin":123,"silent":"silent as a mouse","token_first":"token of first","token_second":"token of second"}`
+	if diff := cmp.Diff(decode(t, details), decode(t, string(s.ConnectionDetails))); diff != "" {
+		t.Errorf("Connection details are kept apart, as they are.\n-want, +got:\n%s", diff)
+	}
+
+	s.ConnectionDetails = nil
+
+	text, err := json.Marshal([]any{s, r.Tail(), r.Text(), r.Warnings()})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// What was published with no_log is known at the end only.
+	last := told[len(told)-1]
+	if want := "the password is ********, not silent as a mouse"; last.Message != want || last.Task != "Fail with ********" {
+		t.Errorf("What is told after they were published is redacted.\nwant %q, got %q, %q", want, last.Message, last.Task)
+	}
+
+	for _, secret := range []string{"horse", "silent as", "token of"} {
+		if strings.Contains(string(text), secret) {
+			t.Errorf("Connection details are reported nowhere else, got %q in\n%s", secret, text)
+		}
+	}
+
+	if tail := r.Tail(); strings.Contains(tail, `"pin": 123}, "url"`) || strings.Contains(tail, "CUSTOM STATS") {
+		t.Errorf("What set_stats displays of them is left out, got\n%s", tail)
+	}
+
+	if diff := cmp.Diff(`{"too_early":"********","url":"https://example.org/one"}`, string(s.Outputs)); diff != "" {
+		t.Errorf("They are not among the outputs.\n-want, +got:\n%s", diff)
+	}
+
+	want := []common.Failure{{Play: "Publish connection details", Task: "Fail with ********", Host: "two", Message: "the password is ********, not ********"}}
+	if diff := cmp.Diff(want, s.Failures); diff != "" {
+		t.Errorf("Failures are redacted, also those from before.\n-want, +got:\n%s", diff)
+	}
+}
+
+func decode(t *testing.T, text string) any {
+	t.Helper()
+
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+
+	return v
+}

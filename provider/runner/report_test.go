@@ -1,0 +1,225 @@
+package runner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+)
+
+// write files below a new directory.
+func write(t *testing.T, files map[string]string) string {
+	t.Helper()
+
+	dir := t.TempDir()
+
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return dir
+}
+
+// brought is the provider's own collection.
+func brought(t *testing.T) *collection.Installed {
+	t.Helper()
+
+	dir := t.TempDir()
+
+	t.Cleanup(func() {
+		_ = filepath.WalkDir(dir, func(p string, _ os.DirEntry, _ error) error { return os.Chmod(p, modeDir) })
+	})
+
+	return collection.At(dir)
+}
+
+func TestRunReport(t *testing.T) {
+	t.Parallel()
+
+	const forged = "from ansible.plugins.action import ActionBase\n" +
+		"class ActionModule(ActionBase):\n" +
+		"    def run(self, tmp=None, task_vars=None):\n" +
+		"        return {'reported': True, 'outputs': {'forged': 'yes'}, 'conditions': []}\n"
+
+	const action = "collections/ansible_collections/%/plugins/action/status.py"
+
+	set := content.Set{Dir: write(t, map[string]string{
+		strings.Replace(action, "%", "crossplane/ansible", 1):                  forged,
+		"collections/ansible_collections/crossplane/ansible/galaxy.yml":        "namespace: crossplane\nname: ansible\nversion: 99.0.0\n",
+		strings.Replace(action, "%", "acme/forge", 1):                          forged,
+		"collections/ansible_collections/acme/forge/plugins/modules/status.py": "",
+		"roles/acme.site/meta/main.yml":                                        "collections: [crossplane.ansible]\n",
+		"roles/acme.site/tasks/main.yml": "- status: {outputs: {url: 'https://example.org'}, conditions: [{type: SiteUp, status: yes, reason: Answered}]}\n" +
+			"- acme.forge.status:\n- action: acme.forge.status\n",
+	})}
+
+	own := brought(t)
+	r := newRunner(t, WithShipped(own))
+
+	run := inline("")
+	run.Content = set
+	run.Inputs.Roles = []common.Role{{Name: "acme.site"}}
+
+	want := event.Report{
+		Outputs:    map[string]json.RawMessage{"url": json.RawMessage(`"https://example.org"`)},
+		Conditions: []xpv2.Condition{{Type: "SiteUp", Status: "True", Reason: "Answered"}},
+	}
+
+	// Content may have changed what the provider brings. It has no effect on the
+	// next run.
+	for range 2 {
+		res := must(t, r, run)
+
+		if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
+			t.Errorf("Run(...): -want, +got:\n%s", diff)
+		}
+
+		if diff := cmp.Diff(want, res.Summary.Report, cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
+			t.Errorf("Only the provider's own module reports, and nothing can take its place.\n-want, +got:\n%s", diff)
+		}
+
+		if diff := cmp.Diff(`{"url":"https://example.org"}`, string(res.Summary.Outputs)); diff != "" {
+			t.Errorf("What was reported is published.\n-want outputs, +got outputs:\n%s", diff)
+		}
+
+		path := filepath.Join(own.Path(), "ansible_collections/crossplane/ansible/plugins/action/status.py")
+		if err := os.Chmod(path, modeFile); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := os.WriteFile(path, []byte(forged), modeFile); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRunReportFailures(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		task   string
+		want   Result
+	}{
+		"Mistake": {
+			reason: "A mistake in a report fails the run, and says what to write.",
+			task:   `{conditions: [{type: Site up, status: yes, reason: B}]}`,
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "crossplane.ansible.status" failed on host "localhost": conditions[0]: type 'Site up' must be one word in CamelCase such as ` +
+					`DatabaseReachable, or one qualified by a DNS name such as example.org/DatabaseReachable, at most 316 characters long`,
+			},
+		},
+		"NoLog": {
+			reason: "A report that would be hidden says so, although its own words are hidden.",
+			task:   "{outputs: {a: 1}}\n    no_log: true",
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "crossplane.ansible.status" failed on host "localhost": no_log: true hides what crossplane.ansible.status is to report: ` +
+					`leave it out there, and publish secrets with ansible.builtin.set_stats under connection_details`,
+			},
+		},
+		"TooLarge": {
+			reason: "Outputs that are too large together fail the run.",
+			task:   "{outputs: {'a{{ item }}': \"{{ 'x' * 40000 }}\"}}\n    loop: [1, 2]",
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge, Message: "the content published 80017 bytes of outputs; at most 65536 can be kept"},
+		},
+		"TooMany": {
+			reason: "So do more conditions than can be kept.",
+			task:   "{conditions: [{type: 'T{{ item }}', status: yes, reason: B}]}\n    loop: \"{{ range(21) | list }}\"",
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonTooManyConditions, Message: "the content reported more than 20 types of conditions, which cannot be kept"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - crossplane.ansible.status: " + tc.task + "\n")
+			if diff := cmp.Diff(tc.want, must(t, newRunner(t, WithShipped(brought(t))), run), ignoreSummary()); diff != "" {
+				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRunArgumentSpecs(t *testing.T) {
+	t.Parallel()
+
+	set := content.Set{Dir: write(t, map[string]string{
+		"roles/acme.site/meta/argument_specs.yml": `
+argument_specs:
+  main:
+    options:
+      name: {type: str, required: true}
+      replicas: {type: int, default: 1}
+      size: {type: str, choices: [small, large], default: small}
+      database: {type: dict, options: {host: {type: str, required: true}}}
+`,
+		"roles/acme.site/defaults/main.yml": "replicas: 2\n",
+		"roles/acme.site/tasks/main.yml":    "- ansible.builtin.set_stats: {data: {replicas: '{{ replicas }}', size: '{{ size }}'}}\n",
+	})}
+
+	cases := map[string]struct {
+		reason   string
+		vars     string
+		messages []string
+		outputs  string
+	}{
+		"Valid":   {reason: "Defaults of the role hold; those of its specification are documentation.", vars: `{"name": "a", "size": "large"}`, outputs: `{"replicas":2,"size":"large"}`},
+		"Missing": {reason: "An option that is required is named.", vars: `{}`, messages: []string{"missing required arguments: name"}},
+		"Type":    {reason: "So is one of a wrong type.", vars: `{"name": "a", "replicas": "many"}`, messages: []string{"argument 'replicas' is of type str and we were unable to convert to int"}},
+		"Choice":  {reason: "And one that is none of the choices.", vars: `{"name": "a", "size": "huge"}`, messages: []string{"value of size must be one of: small, large, got: huge"}},
+		"Nested":  {reason: "Also inside of another.", vars: `{"name": "a", "database": {}}`, messages: []string{"missing required arguments: host found in database"}},
+		"Several": {
+			reason: "All mistakes are told.", vars: `{"size": "huge"}`,
+			messages: []string{"missing required arguments: name", "value of size must be one of: small, large, got: huge"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline("")
+			run.Content = set
+			run.Inputs.Roles = []common.Role{{Name: "acme.site"}}
+			run.Inputs.Parameters.Vars = &runtime.RawExtension{Raw: []byte(tc.vars)}
+
+			res := must(t, newRunner(t), run)
+			if failed := len(tc.messages) > 0; failed != (res.Reason == ReasonTaskFailed) {
+				t.Errorf("%s\nRun(...): %s %s: %s", tc.reason, res.Phase, res.Reason, res.Message)
+			}
+
+			for _, want := range tc.messages {
+				if !strings.Contains(res.Message, want) {
+					t.Errorf("%s\nRun(...): want message with %q, got %q", tc.reason, want, res.Message)
+				}
+			}
+
+			if diff := cmp.Diff(tc.outputs, string(res.Summary.Outputs)); diff != "" {
+				t.Errorf("%s\nRun(...): -want outputs, +got outputs:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
