@@ -39,9 +39,14 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.home),
 	})
 
-	// git and Python name the same thing differently.
+	// git and Python name the same thing differently, and Python trusts the
+	// authorities of the system beside those of a file.
 	if config["GIT_SSL_CAINFO"] == "" && config["SSL_CERT_FILE"] != "" {
 		env["GIT_SSL_CAINFO"] = env["SSL_CERT_FILE"]
+	}
+
+	if env["GIT_SSL_CAPATH"] == "" && env["GIT_SSL_CAINFO"] != "" {
+		env["GIT_SSL_CAPATH"] = orElse(env["SSL_CERT_DIR"], "/etc/ssl/certs")
 	}
 
 	for _, f := range credentials {

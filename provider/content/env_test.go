@@ -70,6 +70,7 @@ func TestEnvironment(t *testing.T) {
 		"GIT_CONFIG_VALUE_1=store --file='/workspace/home/.git-credentials'",
 		"GIT_SSH_COMMAND=" + sshCommand(nil, nil, ""),
 		"GIT_SSL_CAINFO=/workspace/home/ca.crt",
+		"GIT_SSL_CAPATH=/etc/ssl/certs",
 		"GIT_TERMINAL_PROMPT=0",
 		"HOME=/workspace/home",
 		"HTTPS_PROXY=p",

@@ -1,6 +1,8 @@
 package content
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -8,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // Credentials that several cases have.
@@ -177,5 +181,38 @@ func TestSources(t *testing.T) {
 
 	if got := strings.Join(w.public.Requests(), "\n"); strings.Count(got, "/artifacts/") != 1 {
 		t.Errorf("\nThe first server that has a version is asked for it: the other served one collection only, which was to come from there.\n%s", got)
+	}
+}
+
+// TestSourcesAuthorities has the authority of a server in the system's directory,
+// and another one in the configuration.
+func TestSourcesAuthorities(t *testing.T) {
+	system, err := sources.NewCA()
+	must(t, err)
+
+	private, err := sources.NewCA()
+	must(t, err)
+
+	root, certs := t.TempDir(), t.TempDir()
+	gitRepo(t, filepath.Join(root, "motd.git"), roleFiles())
+	gitRepo(t, filepath.Join(root, "issue.git"), roleFiles())
+	must(t, os.WriteFile(filepath.Join(certs, "system.pem"), system.PEM, 0o600))
+
+	git, err := sources.Git(t.Context(), root)
+	must(t, err)
+
+	a, b := serve(t, git, sources.Options{CA: system}), serve(t, git, sources.Options{CA: private})
+	s := newStore(t, t.TempDir(), WithEnviron(append(os.Environ(), "SSL_CERT_DIR="+certs)))
+
+	set, release, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
+		Requirements: "roles: [" + a.URL + "/motd.git, " + b.URL + "/issue.git]",
+		Credentials:  []inputs.File{{Name: "ca.crt", Data: private.PEM}},
+		Env:          map[string]string{"SSL_CERT_FILE": "ca.crt"},
+	}))
+	must(t, err)
+	release()
+
+	if diff := cmp.Diff([]common.ContentItem{{Name: "issue"}, {Name: "motd"}}, set.Roles); diff != "" {
+		t.Errorf("\nThe authorities of the system go on counting.\nEnsure(...): -want, +got:\n%s", diff)
 	}
 }
