@@ -82,7 +82,7 @@ func Failed(c xpv2.Condition) bool {
 // NotApplied indicates that the inputs were never applied and will not be, and
 // says why.
 func NotApplied(why string) xpv2.Condition {
-	return notReady(ReasonNotApplied).WithMessage(why + ", so that nothing is applied")
+	return notReady(ReasonNotApplied).WithMessage("nothing is applied: " + why)
 }
 
 // InputsChanged indicates that the inputs differ from those applied last.

@@ -408,16 +408,27 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 	case o.AppliedDigest != "" && !s.Update && now.Type == xpv2.TypeReady:
 		return now
 	case !allowed(s):
-		return common.NotApplied("spec.managementPolicies allow neither Create nor Update")
+		return common.NotApplied(forbidden(s))
 	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
 	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && notCheckable(s):
-		return common.NotApplied("a check run cannot tell what there is to apply, see the condition " + string(common.TypeCheckable))
+		return common.NotApplied("a check run cannot tell what there is to do, see the condition " + string(common.TypeCheckable))
 	case o.AppliedDigest == "" && last == nil:
 		return xpv2.Creating()
 	}
 
 	return common.InputsChanged()
+}
+
+// forbidden says why nothing may be applied, and where a preview is.
+func forbidden(s situation) string {
+	const why = "spec.managementPolicies allow neither Create nor Update"
+
+	if s.Policy == common.CheckWhenObserve {
+		return why + "; status.atProvider.drift shows what would change"
+	}
+
+	return why
 }
 
 // unready says that the last apply failed, and why. What is said already stays

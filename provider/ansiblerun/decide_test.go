@@ -612,14 +612,14 @@ func TestReady(t *testing.T) {
 		"NotAllowedChecking": {
 			reason: "What may not be applied should not seem to be while it is checked.",
 			s:      given(allow(false, false), policy(common.CheckWhenObserve), checking),
-			want:   common.NotApplied("spec.managementPolicies allow neither Create nor Update"),
+			want:   common.NotApplied("spec.managementPolicies allow neither Create nor Update; status.atProvider.drift shows what would change"),
 		},
 		"NotCheckable": {
 			reason: "What a check cannot tell anything about is not being created.",
 			s: given(policy(common.CheckWhenObserve), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *situation) {
 				s.Recorded.LastRun.Reason = job.ReasonNotCheckable
 			}),
-			want: common.NotApplied("a check run cannot tell what there is to apply, see the condition Checkable"),
+			want: common.NotApplied("a check run cannot tell what there is to do, see the condition Checkable"),
 		},
 		"Adopted": {
 			reason: "Inputs of which a check says that there is nothing to do should be ready.",

@@ -50,6 +50,11 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	e.decision = decide(s)
+
+	if e.decision.Exhausted {
+		run.Observation().LastApply.NextRetryTime = nil
+	}
+
 	e.polls.set(run.GetUID(), e.decision.Until)
 	e.wakeAt(run, e.decision.Until)
 
@@ -201,9 +206,16 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 // since it became ready is not ready any more.
 func (e *external) mistaken(run common.AnsibleRun, err error) error {
 	was := run.GetCondition(xpv2.TypeReady)
-	if was.ObservedGeneration != run.GetGeneration() {
-		run.SetConditions(common.InputsChanged().WithObservedGeneration(run.GetGeneration()))
+	if was.ObservedGeneration == run.GetGeneration() {
+		return err
 	}
+
+	now := common.InputsChanged()
+	if o := run.Observation(); o.AppliedDigest == "" && o.LastApply == nil {
+		now = xpv2.Creating()
+	}
+
+	run.SetConditions(now.WithObservedGeneration(run.GetGeneration()))
 
 	return err
 }

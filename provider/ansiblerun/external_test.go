@@ -345,9 +345,19 @@ func TestObserve(t *testing.T) {
 		},
 		"InputsUnavailableAfterChange": {
 			reason:  "An object that was changed since it was ready is not ready.",
-			run:     object(readySince(1)),
+			run:     object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})),
 			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
-			want:    want{err: errBoom, ready: common.InputsChanged().WithObservedGeneration(2)},
+			want: want{
+				err:    errBoom,
+				status: common.AnsibleRunObservation{AppliedDigest: digest},
+				ready:  common.InputsChanged().WithObservedGeneration(2),
+			},
+		},
+		"InputsUnavailableFromTheStart": {
+			reason:  "An object that could never be applied has not changed.",
+			run:     object(),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want:    want{err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
 		},
 		"InputsUnavailableWhileRunning": {
 			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",

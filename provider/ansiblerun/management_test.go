@@ -459,6 +459,10 @@ func TestRetries(t *testing.T) {
 			w.later()
 			want("After the last attempt", "-", "RetriesExhausted")
 
+			if at := w.object.Observation().LastApply.NextRetryTime; at != nil {
+				t.Errorf("No attempt should be announced after the last one, got %s", at)
+			}
+
 			w.annotate(t, meta.AnnotationKeyReconcileRequestedAt, "now")
 			want("A request", "fail", "RetriesExhausted")
 			w.later()
