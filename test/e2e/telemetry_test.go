@@ -196,6 +196,26 @@ spec:
 	}
 }
 
+// TestLastEvents ends a provider in the middle of a run: what became of the run
+// is still told.
+func TestLastEvents(t *testing.T) {
+	cp.Provider.Restart(t, "--shutdown-grace-period=1s")
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	run, _ := begin(t, d)
+	cp.Provider.Stop(t)
+	waitForEvent(t, run, "RunCanceled", 1, `canceled during task "Wait to be let go"`)
+
+	cp.Provider.Start(t)
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.phase", "Running"))
+	cp.Provider.Kill(t)
+	touch(t, filepath.Join(d.Directory, "go"))
+	cp.Provider.Start(t)
+	waitForEvent(t, run, "RunInterrupted", 1, "the provider ended")
+	cp.WaitFor(t, run, Condition("Ready", "True"))
+	waitForEvent(t, run, "RunSucceeded", 1, "present run succeeded")
+}
+
 // chatty is a run that shows a secret.
 const chatty = `
 [[- $api := "ansible.crossplane.io"]][[if .Namespace]][[$api = "ansible.m.crossplane.io"]][[end]]
@@ -405,7 +425,7 @@ func TestUrgentFirst(t *testing.T) {
 	cp.Provider.Restart(t, "--max-concurrent-runs=1")
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: "one"}
-	for i := range 12 {
+	for i := range 10 {
 		d.Names = append(d.Names, fmt.Sprintf("run-%d", i))
 	}
 	manifests := `
@@ -422,6 +442,7 @@ metadata:
   name: [[.]]
   annotations: {crossplane.io/poll-interval: 10s}
 spec:
+  managementPolicies: [[if eq . "run-3"]]["*"][[else]][Observe, Create, Update, LateInitialize][[end]]
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
     vars: {ledger: "[[$.Directory]]/ledger", marker: "[[if eq . "run-7"]][[$.Marker]][[end]]"}
@@ -438,7 +459,7 @@ spec:
 	}
 	eventually(t, "a queue of periodic runs", func() bool {
 		u := cp.Get(t, objs[8])
-		return metric(t, "provider_ansible_queue_length", `queue="patient"`) >= 6 &&
+		return metric(t, "provider_ansible_queue_length", `queue="patient"`) >= 4 &&
 			field(u, "status.atProvider.lastRun.phase") == "Queued"
 	})
 
