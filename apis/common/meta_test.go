@@ -1,0 +1,41 @@
+package common
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// TestOwnConditions reads the sources of this package: a type that was forgotten
+// would be open to content, and removed from objects like content's own.
+func TestOwnConditions(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	found := 0
+
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, m := range regexp.MustCompile(`ConditionType = "(\w+)"`).FindAllSubmatch(text, -1) {
+			found++
+
+			if !slices.Contains(OwnConditions(), xpv2.ConditionType(m[1])) {
+				t.Errorf("OwnConditions() should have %q of %s", m[1], file)
+			}
+		}
+	}
+
+	if found < 2 || !slices.IsSorted(OwnConditions()) {
+		t.Errorf("OwnConditions() should be sorted, and the sources should have them: found %d", found)
+	}
+}
