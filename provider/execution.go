@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -22,50 +24,70 @@ const killGrace = 3 * time.Second
 
 // execution is how runs are carried out, with a cluster or without one.
 type execution struct {
-	StateDir string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
-	Timeout  time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means none."`
+	StateDir       string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
+	Timeout        time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means none."`
+	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
+	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
 }
 
-// executor of jobs, with more options of the content store. What a former
+// A size in bytes, written as a Kubernetes quantity.
+type size int64
+
+// UnmarshalText reads a quantity.
+func (s *size) UnmarshalText(text []byte) error {
+	q, err := resource.ParseQuantity(string(text))
+	if err != nil {
+		return errors.Wrapf(err, "%q is not a quantity", text)
+	}
+
+	if *s = size(q.Value()); *s < 0 {
+		return errors.Errorf("%q is less than nothing", text)
+	}
+
+	return nil
+}
+
+// executor of jobs and its content store, with more options. What a former
 // process left in the state directory is waited for, and removed.
-func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, o ...content.StoreOption) (*job.Executor, error) {
+func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, o ...content.StoreOption) (*job.Executor, *content.Store, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
+		return nil, nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
 	}
 
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(filepath.Join(x.StateDir, "runs"), runner.WithGrace(killGrace), runner.WithShipped(shipped))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	waiting := func(id string) { log.Info("Waiting for the end of what a former process started", "run", id) }
 	if err := r.Sweep(ctx, waiting); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	// Only now nothing uses what another version has installed.
 	if err := shipped.Repair(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	run := supervised(lock)
 
 	tools, err := content.Version(ctx, run, os.Environ())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
-	o = append(o, content.WithCommand(run), content.WithKey(key), content.WithTools(tools))
+	o = append(o, content.WithCommand(run), content.WithKey(key), content.WithTools(tools),
+		content.WithTTL(x.ContentTTL), content.WithMaxSize(int64(x.ContentMaxSize)))
 
 	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), o...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
-	return job.NewExecutor(s, r), nil
+	return job.NewExecutor(s, r), s, nil
 }
 
 // lock the state directory for as long as this process lives, and any that it

@@ -21,7 +21,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -57,7 +59,7 @@ func (c *runCommand) Run() error {
 
 	t := &terminal{w: os.Stdout}
 
-	executor, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})))
+	executor, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})))
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,10 @@ func (c *runCommand) Run() error {
 
 	if t := run.Parameters().Timeout; t != nil {
 		j.Timeout = t.Duration
+	}
+
+	if err := t.refresh(ctx, store, in); err != nil {
+		return err
 	}
 
 	return t.end(executor.Execute(ctx, j, job.Watch{Progress: t.progress}))
@@ -164,6 +170,43 @@ func (t *terminal) items(kind string, items []common.ContentItem) {
 	for _, i := range items {
 		t.printf("  with %s %s %s", kind, i.Name, i.Version)
 	}
+}
+
+// refresh content that is installed and was not resolved for long: there is
+// nobody else to do so. When that fails, what is installed serves.
+func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.Inputs) error {
+	defer store.Stop()
+
+	req, err := content.NewRequest(in)
+	if err != nil {
+		return err
+	}
+
+	req.Redact = redact.New(in.Secrets()...).String
+
+	r, err := store.Resolution(req)
+	if err != nil || !r.Found || !r.Stale {
+		return err
+	}
+
+	t.printf("Resolving the content again")
+
+	done := make(chan struct{})
+	if err := store.Refresh(req, "", func() { close(done) }); err != nil {
+		return err
+	}
+
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+
+	if r, err = store.Resolution(req); r.Err != nil {
+		t.printf("  using what is installed: %s", r.Err)
+	}
+
+	return err
 }
 
 // end shows the result, and returns an error unless the run succeeded.

@@ -84,7 +84,7 @@ func (c *startCommand) Run() error {
 
 	installs := telemetry.NewContentMetrics()
 
-	executor, err := c.executor(ctx, key, log, content.WithObserver(installs))
+	executor, store, err := c.executor(ctx, key, log, content.WithObserver(installs))
 	if err != nil {
 		return err
 	}
@@ -106,6 +106,7 @@ func (c *startCommand) Run() error {
 		Pool:            runs,
 		Witness:         witness,
 		Keeper:          output.NewKeeper(mgr.GetClient(), c.Namespace),
+		Contents:        store,
 		Key:             key,
 		Timeout:         c.Timeout,
 		MinPollInterval: c.MinPollInterval,
@@ -115,18 +116,18 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	if err := mgr.Add(stopping(runs)); err != nil {
+	if err := mgr.Add(stopping(runs, store)); err != nil {
 		return errors.Wrap(err, "cannot watch the leadership")
 	}
 
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns, "state-dir", c.StateDir)
 
-	return c.serve(ctx, mgr, runs, log)
+	return c.serve(ctx, mgr, runs, store, log)
 }
 
 // serve until the context is done, and then stop in order: runs first, so that
 // their results are still written.
-func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, log logging.Logger) error {
+func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, store *content.Store, log logging.Logger) error {
 	mgrCtx, stopManager := context.WithCancel(context.Background())
 	defer stopManager()
 
@@ -136,6 +137,8 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	select {
 	case err := <-ended:
 		runs.Stop(atOnce())
+		store.Stop()
+
 		return err
 	case <-ctx.Done():
 	}
@@ -145,6 +148,7 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	grace, cancel := context.WithTimeout(context.Background(), c.ShutdownGracePeriod)
 	defer cancel()
 
+	store.Stop()
 	runs.Stop(grace)
 	recorded(runs, recordGrace)
 	stopManager()
@@ -152,13 +156,14 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	return <-ended
 }
 
-// stopping stops all runs as soon as the manager ends. It ends before it is told
+// stopping stops all that runs as soon as the manager ends. It ends before it is told
 // to only when it failed, or when another replica leads: nothing can be recorded
 // any more, and nothing of ours may go on.
-func stopping(runs *pool.Pool) manager.RunnableFunc {
+func stopping(runs *pool.Pool, store *content.Store) manager.RunnableFunc {
 	return func(ctx context.Context) error {
 		<-ctx.Done()
 		runs.Stop(atOnce())
+		store.Stop()
 
 		return nil
 	}

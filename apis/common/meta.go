@@ -125,6 +125,54 @@ func Checkable() xpv2.Condition {
 	}
 }
 
+// TypeContentUpToDate says whether content that is not pinned could be resolved
+// again when that was due. Only objects have it whose content could not.
+const TypeContentUpToDate xpv2.ConditionType = "ContentUpToDate"
+
+// Reasons of TypeContentUpToDate.
+const (
+	// ReasonSourceUnavailable means that ansible-galaxy could not install the
+	// content.
+	ReasonSourceUnavailable xpv2.ConditionReason = "SourceUnavailable"
+	// ReasonCannotInstall means that the provider could not, for want of space
+	// on its disk for example.
+	ReasonCannotInstall xpv2.ConditionReason = "CannotInstall"
+	// ReasonResolved means that the content was resolved again.
+	ReasonResolved xpv2.ConditionReason = "Resolved"
+)
+
+// SourceUnavailable indicates that content could not be resolved again, for a
+// reason that has to do with where it comes from.
+func SourceUnavailable(message string) xpv2.Condition {
+	return outdated(ReasonSourceUnavailable, message)
+}
+
+// CannotInstall indicates that content could not be resolved again, for a
+// reason that has to do with the provider.
+func CannotInstall(message string) xpv2.Condition {
+	return outdated(ReasonCannotInstall, message)
+}
+
+// ContentUpToDate indicates that content was resolved again.
+func ContentUpToDate() xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeContentUpToDate,
+		Status:             corev1.ConditionTrue,
+		LastTransitionTime: metav1.Now(),
+		Reason:             ReasonResolved,
+	}
+}
+
+func outdated(r xpv2.ConditionReason, message string) xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeContentUpToDate,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.Now(),
+		Reason:             r,
+		Message:            message,
+	}
+}
+
 // TypeDeletable says whether an object that is being deleted can be.
 const TypeDeletable xpv2.ConditionType = "Deletable"
 

@@ -282,6 +282,12 @@ type ContentItem struct {
 	// Version that is installed.
 	// +optional
 	Version string `json:"version,omitempty"`
+
+	// Revision of the content, a short hash of its files. Only content that is
+	// not pinned has one, such as a branch of a git repository: it may change
+	// while its version stays the same.
+	// +optional
+	Revision string `json:"revision,omitempty"`
 }
 
 // Drift is what a check run would change.

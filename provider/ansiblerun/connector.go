@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // A Resolver resolves an AnsibleRun to the inputs of its runs.
@@ -64,6 +65,7 @@ type connector struct {
 	pool     Pool
 	witness  Witness
 	keeper   Keeper
+	contents Contents
 	recorder event.Recorder
 	key      []byte
 	timeout  time.Duration
@@ -82,26 +84,29 @@ func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed
 	// What a deleted object refers to may be gone already. It is not needed
 	// before a run is to be started.
 	if !meta.WasDeleted(run) {
-		e.inputs, e.err = c.read(ctx, run)
+		e.inputs, e.request, e.err = c.read(ctx, run)
 	}
 
 	return e, nil
 }
 
-// read the inputs, and note that the configuration is in use.
-func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
+// read the inputs and the content that they require, and note that the
+// configuration is in use.
+func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, content.Request, error) {
 	if err := c.tracker.Track(ctx, run); err != nil {
-		return inputs.Inputs{}, err
+		return inputs.Inputs{}, content.Request{}, err
 	}
 
 	in, err := c.resolver.Resolve(ctx, run)
 	if err != nil {
-		return inputs.Inputs{}, err
+		return inputs.Inputs{}, content.Request{}, err
 	}
 
 	// Requirements that nothing can be installed from are better reported now
 	// than by a run.
-	_, err = content.NewRequest(in)
+	r, err := content.NewRequest(in)
+	// Few need it, and it takes time to make.
+	r.Redact = func(s string) string { return redact.New(in.Secrets()...).String(s) }
 
-	return in, err
+	return in, r, err
 }

@@ -23,10 +23,13 @@ import (
 type external struct {
 	*connector
 
-	inputs   inputs.Inputs
-	err      error
-	decision decision
-	details  managed.ConnectionDetails
+	inputs     inputs.Inputs
+	request    content.Request
+	err        error
+	resolution content.Resolution
+	content    content.Set
+	decision   decision
+	details    managed.ConnectionDetails
 }
 
 // Observe brings the status up to date with what the pool knows, and decides
@@ -47,6 +50,11 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		*run.Observation() = s.Recorded
 		run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 		showCheckable(run, s)
+		showContent(run, e.resolution)
+
+		if err := e.refresh(run, s); err != nil {
+			return managed.ExternalObservation{}, err
+		}
 	}
 
 	e.decision = decide(s)
@@ -55,7 +63,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		run.Observation().LastApply.NextRetryTime = nil
 	}
 
-	e.polls.set(run.GetUID(), e.decision.Until)
+	e.polls.set(run.GetUID(), lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll))
 	e.wakeAt(run, e.decision.Until)
 
 	if e.decision.Withdraw {
@@ -184,6 +192,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 	s.Request, _ = meta.GetReconcileRequest(run)
 
 	if s.Deleted {
+		e.content = known(run.Observation())
 		return s, nil
 	}
 
@@ -197,7 +206,11 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 	}
 
 	s.Policy = policy
-	s.Digest, err = e.digest(known(run.Observation()))
+	if err := e.resolve(run); err != nil {
+		return s, err
+	}
+
+	s.Digest, err = e.digest(e.content)
 
 	return s, err
 }
@@ -304,7 +317,7 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 		Kind:       e.kind,
 		Before:     before(run.Observation()),
 		Inputs:     e.inputs,
-		Known:      known(run.Observation()),
+		Known:      e.content,
 		Timeout:    e.timeout,
 		KeepOutput: keepsOutput(run),
 	}
@@ -353,7 +366,7 @@ func known(o *common.AnsibleRunObservation) content.Set {
 
 // before is what was known before a run.
 func before(o *common.AnsibleRunObservation) job.Before {
-	return job.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy()}
+	return job.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: known(o)}
 }
 
 // begun is true when the object was about to be created once. That is noted

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -76,6 +77,14 @@ func (p *fakePool) Forget(_ types.UID, id string) {
 	}
 }
 
+// nopContents know nothing.
+type nopContents struct{}
+
+func (nopContents) Resolution(content.Request) (content.Resolution, error) {
+	return content.Resolution{}, nil
+}
+func (nopContents) Refresh(content.Request, string, func()) error { return nil }
+
 func (p *fakePool) Cancel(types.UID) { p.canceled++ }
 
 func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
@@ -97,7 +106,7 @@ func digestOf(t *testing.T, i inputs.Inputs) string {
 	return d
 }
 
-func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn) managed.TypedExternalClient[common.AnsibleRun] {
+func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {
 	t.Helper()
 
 	c := &connector{
@@ -106,6 +115,7 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 		tracker:  nopTracker{},
 		pool:     p,
 		witness:  p,
+		contents: nopContents{},
 		keeper:   &fakeKeeper{},
 		recorder: event.NewNopRecorder(),
 		key:      key,
@@ -113,6 +123,10 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 		wake:     func(types.NamespacedName) {},
 		now:      func() time.Time { return t0 },
 		newID:    func() string { return "new" },
+	}
+
+	for _, o := range os {
+		o(c)
 	}
 
 	e, err := c.Connect(t.Context(), run)

@@ -73,6 +73,7 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 	c := &connector{
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
 		tracker:  nopTracker{},
+		contents: nopContents{},
 		pool:     w,
 		witness:  &fakePool{},
 		keeper:   &fakeKeeper{},

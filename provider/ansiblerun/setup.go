@@ -47,6 +47,8 @@ type Options struct {
 	Witness Witness
 	// Keeper of the output of runs.
 	Keeper Keeper
+	// Contents know what requirements resolve to.
+	Contents Contents
 	// Key of the digests.
 	Key []byte
 	// Timeout of one run, unless the object has its own; 0 means none.
@@ -85,6 +87,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		pool:     o.Pool,
 		witness:  o.Witness,
 		keeper:   o.Keeper,
+		contents: o.Contents,
 		recorder: telemetry.NewNovel(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		key:      o.Key,
 		timeout:  o.Timeout,

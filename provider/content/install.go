@@ -5,38 +5,68 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // maxOutput of ansible-galaxy that is kept, for the reason of its failure.
 const maxOutput = 64 << 10
 
-// install what is requested into a workspace, which becomes the content set
-// when all is there.
-func (s *Store) install(ctx context.Context, digest string, req Request) error {
+// install what is requested. When there is no room for it, sets that nobody uses
+// make some, unless what is requested only may have changed.
+func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
+	e, result, err := s.attempt(ctx, digest, req)
+	if isFull(err) && !again && s.makeRoom(digest) {
+		e, result, err = s.attempt(ctx, digest, req)
+	}
+
+	switch {
+	case err == nil:
+		return e, result, nil
+	case isFull(err):
+		err = &DiskFullError{Dir: s.dir, Err: err}
+	}
+
+	return nil, resultOf(ctx, err), err
+}
+
+// attempt to install what is requested into a workspace, which becomes a content
+// set when all is there.
+func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, Result, error) {
 	w, err := newWorkspace(s.temp(), digest)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer w.remove()
 
 	if err := w.write(req.Credentials); err != nil {
-		return err
+		return nil, "", err
 	}
 
 	if err := s.collections(ctx, req, w); err != nil {
-		return err
+		return nil, "", err
 	}
 
 	if err := s.roles(ctx, req, w); err != nil {
-		return err
+		return nil, "", err
 	}
 
-	if err := complete(w.set, req.Requirements); err != nil {
-		return err
+	m, err := newManifest(w.set, req.Requirements)
+	if err != nil {
+		return nil, "", err
 	}
 
-	return s.publish(w.set)
+	if err := writeManifest(w.set.Dir, m); err != nil {
+		return nil, "", err
+	}
+
+	stamp, err := stampTree(w.set.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+
+	return s.publish(w.set.Dir, m, stamp)
 }
 
 func (s *Store) collections(ctx context.Context, req Request, w *workspace) error {
@@ -86,52 +116,64 @@ func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, fil
 		return context.Cause(ctx)
 	}
 
-	if err != nil {
-		return installError(what, out.String(), err, req)
+	switch text := out.String(); {
+	case err == nil:
+		return nil
+	case saysFull(text):
+		return errors.Wrap(unix.ENOSPC, "ansible-galaxy failed")
+	default:
+		return installError(what, text, err, req)
 	}
-
-	return nil
 }
 
-// complete writes down what was installed.
-func complete(set Set, required Requirements) error {
-	collections, err := installedCollections(set.CollectionsPath())
-	if err != nil {
-		return err
+// publish a set that is complete, in use already. What serves goes on serving
+// when it has the same content.
+func (s *Store) publish(dir string, m manifest, stamp string) (*entry, Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	now := s.now()
+	was := s.current(m.Digest)
+
+	if was != nil && was.manifest.same(m) {
+		was.uses++
+		mark(was.dir, markResolved, now)
+		s.histories[m.Digest] = history{resolved: now}
+
+		return was, ResultUnchanged, nil
 	}
 
-	roles, err := installedRoles(set.RolesPath())
-	if err != nil {
-		return err
+	e := &entry{manifest: m, number: s.next(m.Digest), stamp: stamp, used: now, uses: 1}
+	e.dir = filepath.Join(s.sets(), entryName(m.Digest, e.number))
+
+	// It was not used yet, and takes the place of one that may not have been for
+	// long.
+	if was != nil {
+		e.used = was.used
 	}
 
-	return writeManifest(set.Dir, manifest{
-		Digest:       set.Digest,
-		Requirements: required,
-		Collections:  collections,
-		Roles:        roles,
-	})
+	mark(dir, markResolved, now)
+	mark(dir, markUsed, e.used)
+
+	if err := s.place(dir, e.dir); err != nil {
+		return nil, "", err
+	}
+
+	s.entries[e.dir] = e
+	s.histories[m.Digest] = history{resolved: now}
+	s.tell()
+
+	return e, ResultInstalled, nil
 }
 
-// publish the set under its digest. Another process that shares the store may
-// have been faster; then the set is there already.
-func (s *Store) publish(set Set) error {
-	into := s.path(set.Digest)
-
-	err := os.Rename(set.Dir, into)
-	if err == nil {
-		return nil
+// place a set where it is to be. What is there is no set of this store: it could
+// not be removed.
+func (s *Store) place(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return errors.Wrap(err, "cannot remove a damaged content set")
 	}
 
-	if _, merr := readManifest(into); merr == nil {
-		return nil
-	}
-
-	if rerr := os.RemoveAll(into); rerr != nil {
-		return errors.Wrap(rerr, "cannot remove a damaged content set")
-	}
-
-	return errors.Wrap(os.Rename(set.Dir, into), "cannot move a content set to its place")
+	return errors.Wrap(os.Rename(from, to), "cannot move a content set to its place")
 }
 
 func orElse(s, other string) string {

@@ -3,7 +3,9 @@ package content
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,12 +20,49 @@ import (
 // manifestFile is in the directory of every complete set.
 const manifestFile = "content.json"
 
-// A manifest says what a set consists of. It is written last.
+// A manifest says what a set consists of. It is written last, and not changed.
 type manifest struct {
 	Digest       string               `json:"digest"`
 	Requirements Requirements         `json:"requirements"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Roles        []common.ContentItem `json:"roles,omitempty"`
+	Tree         tree                 `json:"tree"`
+}
+
+// same is true when two sets have the same content.
+func (m manifest) same(o manifest) bool {
+	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) && maps.Equal(m.Tree.Items, o.Tree.Items)
+}
+
+// newManifest of what was installed. What is pinned has a version that says
+// what it is. Anything else may change and keep its version, as a branch of a
+// git repository does, so that it gets a revision.
+func newManifest(set Set, required Requirements) (manifest, error) {
+	m := manifest{Digest: set.Digest, Requirements: required}
+
+	var err error
+	if m.Collections, err = installedCollections(set.CollectionsPath()); err != nil {
+		return m, err
+	}
+
+	if m.Roles, err = installedRoles(set.RolesPath()); err != nil {
+		return m, err
+	}
+
+	if m.Tree, err = readTree(set.Dir); err != nil || required.Pinned() {
+		return m, err
+	}
+
+	for i, c := range m.Collections {
+		namespace, name, _ := strings.Cut(c.Name, ".")
+		m.Collections[i].Revision = m.Tree.revision(path.Join(collectionsDir, "ansible_collections", namespace, name))
+	}
+
+	for i, r := range m.Roles {
+		m.Roles[i].Revision = m.Tree.revision(path.Join(rolesDir, r.Name))
+	}
+
+	return m, nil
 }
 
 func readManifest(dir string) (manifest, error) {

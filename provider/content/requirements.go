@@ -3,7 +3,6 @@ package content
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -52,31 +51,6 @@ type Role struct {
 // Empty is true when nothing is required.
 func (r Requirements) Empty() bool {
 	return len(r.Collections) == 0 && len(r.Roles) == 0
-}
-
-// Pinned is true when installing again would install the same: every
-// requirement is a commit or an exact version, which does not move. What the
-// requirements depend on in turn is not looked at.
-func (r Requirements) Pinned() bool {
-	for _, c := range r.Collections {
-		if !pinned(c.Version) {
-			return false
-		}
-	}
-
-	for _, o := range r.Roles {
-		if !pinned(o.Version) {
-			return false
-		}
-	}
-
-	return true
-}
-
-func pinned(version string) bool {
-	version = strings.TrimLeft(version, "=")
-
-	return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64}|v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.+-]+)?)$`).MatchString(version)
 }
 
 // Merge the roles of a run into the requirements. A role that says where it

@@ -8,6 +8,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
+// Directories of a set.
+const (
+	collectionsDir = "collections"
+	rolesDir       = "roles"
+)
+
 // A Set of collections and roles that is installed in a directory. The zero
 // value is the set of content that requires nothing.
 type Set struct {
@@ -24,10 +30,10 @@ type Set struct {
 
 // CollectionsPath is where Ansible finds the collections; empty for the zero
 // value.
-func (s Set) CollectionsPath() string { return s.path("collections") }
+func (s Set) CollectionsPath() string { return s.path(collectionsDir) }
 
 // RolesPath is where Ansible finds the roles; empty for the zero value.
-func (s Set) RolesPath() string { return s.path("roles") }
+func (s Set) RolesPath() string { return s.path(rolesDir) }
 
 func (s Set) path(name string) string {
 	if s.Dir == "" {

@@ -164,7 +164,7 @@ func TestSources(t *testing.T) {
 			}
 			defer release()
 
-			got := want{collections: set.Collections, roles: set.Roles}
+			got := want{collections: versions(set.Collections), roles: versions(set.Roles)}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
 			}

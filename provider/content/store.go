@@ -4,28 +4,39 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Store has content sets, each in a directory that is named by its digest. A
-// set is installed once and never changes.
+// A Store has content sets, each in a directory of its own. A set is installed
+// once and never changes. What is not pinned may resolve to something else
+// later, which is another set: it takes the place of the one before it, which
+// goes when the last run that uses it has ended.
 type Store struct {
 	dir     string
 	key     []byte
 	tools   string
 	environ []string
 	run     Command
+	ttl     time.Duration
+	most    int64
 
 	observer Observer
 	now      func() time.Time
 
-	mu      sync.Mutex
-	flights map[string]*flight
-	uses    map[string]int
+	// background is done when the store is stopped.
+	background context.Context //nolint:containedctx // What it is for outlives its callers.
+	stop       context.CancelFunc
+	refreshing sync.WaitGroup
+	slots      chan struct{}
+
+	mu        sync.Mutex
+	entries   map[string]*entry
+	flights   map[string]*flight
+	histories map[string]history
+	refreshes map[string]*refresh
 }
 
 // A StoreOption configures a Store.
@@ -54,8 +65,21 @@ func WithEnviron(environ []string) StoreOption {
 	return func(s *Store) { s.environ = environ }
 }
 
-// NewStore returns a store in a directory, which is made if need be. Sets that
-// are there go on serving, installations that were not finished are removed.
+// WithTTL is how long content that is not pinned serves before it is to be
+// resolved again; 0, the default, means for ever.
+func WithTTL(ttl time.Duration) StoreOption {
+	return func(s *Store) { s.ttl = max(ttl, 0) }
+}
+
+// WithMaxSize is how much sets may take on disk, in bytes, before those that
+// nobody uses go, the least recently used first; 0, the default, means no limit.
+func WithMaxSize(bytes int64) StoreOption {
+	return func(s *Store) { s.most = bytes }
+}
+
+// NewStore returns a store in a directory, which is made if need be. One process
+// may use it at a time. Sets that are there go on serving, installations that
+// were not finished are removed.
 func NewStore(dir string, o ...StoreOption) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -64,19 +88,70 @@ func NewStore(dir string, o ...StoreOption) (*Store, error) {
 
 	s := &Store{
 		dir: abs, environ: os.Environ(), run: Exec, observer: nopObserver{}, now: time.Now,
-		flights: map[string]*flight{}, uses: map[string]int{},
+		slots:   make(chan struct{}, maxRefreshes),
+		entries: map[string]*entry{}, flights: map[string]*flight{},
+		histories: map[string]history{}, refreshes: map[string]*refresh{},
 	}
+	s.background, s.stop = context.WithCancel(context.Background())
+
 	for _, fn := range o {
 		fn(s)
 	}
 
-	for _, d := range []string{s.path(""), s.temp()} {
+	for _, d := range []string{s.sets(), s.temp()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, errors.Wrap(err, "cannot make the content store")
 		}
 	}
 
-	return s, removeLeftovers(s.temp())
+	if err := removeLeftovers(s.temp()); err != nil {
+		return nil, err
+	}
+
+	return s, s.load()
+}
+
+// load the sets that are there. Damaged ones are removed.
+func (s *Store) load() error {
+	names, err := os.ReadDir(s.sets())
+	if err != nil {
+		return errors.Wrap(err, "cannot read the content store")
+	}
+
+	s.mu.Lock()
+
+	for _, n := range names {
+		dir := filepath.Join(s.sets(), n.Name())
+
+		e, err := loadEntry(dir)
+		if err != nil {
+			remove([]string{dir})
+			s.observer.Removed(RemovedDamaged)
+
+			continue
+		}
+
+		s.entries[dir] = e
+	}
+
+	for _, e := range s.entries {
+		if s.current(e.manifest.Digest) == e {
+			s.histories[e.manifest.Digest] = history{resolved: marked(e.dir, markResolved)}
+		}
+	}
+
+	dirs := s.tidy()
+	s.mu.Unlock()
+	remove(dirs)
+
+	return nil
+}
+
+// Stop resolving content again, and wait for the end of that. Installations that
+// somebody waits for go on.
+func (s *Store) Stop() {
+	s.stop()
+	s.refreshing.Wait()
 }
 
 // Digest of the set that is requested; empty when nothing is required.
@@ -84,87 +159,124 @@ func (s *Store) Digest(req Request) (string, error) {
 	return req.digest(s.key, s.tools)
 }
 
-// Installed returns the set with this digest, and whether it is there. The set
-// of an empty digest is the one that requires nothing.
-func (s *Store) Installed(digest string) (Set, bool) {
-	if digest == "" {
-		return Set{}, true
-	}
-
-	if !regexp.MustCompile(`^[0-9a-f]+$`).MatchString(digest) {
-		return Set{}, false
-	}
-
-	m, err := readManifest(s.path(digest))
-	if err != nil || m.Digest != digest {
-		return Set{}, false
-	}
-
-	return Set{Digest: digest, Dir: s.path(digest), Collections: m.Collections, Roles: m.Roles}, true
-}
-
 // Ensure returns the set that is requested and installs it if need be, once
-// however many ask for it. The set is in use until release is called. The error
-// is an InstallError when ansible-galaxy failed, and the next call tries again.
+// however many ask for it. The set is in use until release is called. A set that
+// is not what was installed any more is installed anew. The error is an
+// InstallError when ansible-galaxy failed, a DiskFullError when there is no room
+// for the set, and the next call tries again.
 //
 // A context that is done ends the waiting of its caller; the installation ends
 // when nobody waits for it any more.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest, err := s.Digest(req)
-	if err != nil {
-		return Set{}, nil, err
+	if err != nil || digest == "" {
+		return Set{}, func() {}, err
 	}
 
-	started := false
-
 	for {
-		if set, release, ok := s.acquire(digest); ok {
-			if set.New = started; !started && digest != "" {
-				s.observer.Found()
-			}
+		if e := s.acquire(digest); e != nil {
+			s.observer.Found()
 
-			return set, release, nil
+			return e.set(), sync.OnceFunc(func() { s.release(e) }), nil
 		}
 
 		if ctx.Err() != nil {
 			return Set{}, nil, gaveUp(ctx)
 		}
 
-		f, joined, first := s.join(ctx, digest, req)
-		started = started || first
+		f, joined, started := s.join(ctx, digest, req, false)
 
-		if err := s.wait(ctx, f, joined); err != nil {
+		e, err := s.wait(ctx, f, joined)
+		if err != nil {
 			return Set{}, nil, err
+		}
+
+		if e != nil {
+			set := e.set()
+			set.New = started
+
+			return set, sync.OnceFunc(func() { s.release(e) }), nil
 		}
 	}
 }
 
-// acquire a set that is there.
-func (s *Store) acquire(digest string) (Set, func(), bool) {
+// acquire the set that a request resolved to; nil when there is none, or none
+// that is intact. Looking at its files takes time, and nobody waits for that but
+// the caller.
+func (s *Store) acquire(digest string) *entry {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 
-	set, ok := s.Installed(digest)
-	if !ok || digest == "" {
-		return set, func() {}, ok
+	e := s.current(digest)
+	if e == nil {
+		s.mu.Unlock()
+
+		return nil
 	}
 
-	s.uses[digest]++
+	e.uses++
+	s.mu.Unlock()
 
-	return set, sync.OnceFunc(func() { s.release(digest) }), true
-}
-
-func (s *Store) release(digest string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	if s.uses[digest]--; s.uses[digest] == 0 {
-		delete(s.uses, digest)
+	if e.intact() {
+		return e
 	}
+
+	s.mu.Lock()
+	e.damaged = true
+	s.mu.Unlock()
+	s.drop(e)
+
+	return nil
 }
 
-func (s *Store) path(digest string) string {
-	return filepath.Join(s.dir, "sets", digest)
+// release a set after a run.
+func (s *Store) release(e *entry) {
+	s.mu.Lock()
+	e.used = s.now()
+	mark(e.dir, markUsed, e.used)
+	s.mu.Unlock()
+
+	s.drop(e)
+}
+
+// drop a set that was not used after all.
+func (s *Store) drop(e *entry) {
+	s.mu.Lock()
+	e.uses--
+	dirs := s.tidy()
+	s.mu.Unlock()
+
+	remove(dirs)
+}
+
+// current is the set that a request has resolved to last; nil when there is
+// none. The store is locked.
+func (s *Store) current(digest string) *entry {
+	var c *entry
+
+	for _, e := range s.entries {
+		if e.manifest.Digest == digest && !e.damaged && (c == nil || e.number > c.number) {
+			c = e
+		}
+	}
+
+	return c
+}
+
+// next number of a set. The store is locked.
+func (s *Store) next(digest string) int {
+	n := 0
+
+	for _, e := range s.entries {
+		if e.manifest.Digest == digest {
+			n = max(n, e.number+1)
+		}
+	}
+
+	return n
+}
+
+func (s *Store) sets() string {
+	return filepath.Join(s.dir, "sets")
 }
 
 func (s *Store) temp() string {

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,7 +53,7 @@ func TestEnsure(t *testing.T) {
 			reason: "A collection comes from a tag of a git repository.",
 			in:     inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: v1}]", repo)},
 			want: want{
-				collections: []common.ContentItem{{Name: "acme.web", Version: "0.1.0"}},
+				collections: []common.ContentItem{{Name: "acme.web", Version: "0.1.0", Revision: "<revision>"}},
 				files:       []string{"collections/ansible_collections/acme/web/roles/hello/tasks/main.yml"},
 			},
 		},
@@ -62,7 +64,7 @@ func TestEnsure(t *testing.T) {
 				Roles:        []common.Role{{Name: "motd", Src: "git+" + repoURL(role), Version: "v1"}},
 			},
 			want: want{
-				roles: []common.ContentItem{{Name: "issue"}, {Name: "motd", Version: "v1"}},
+				roles: []common.ContentItem{{Name: "issue", Revision: "<revision>"}, {Name: "motd", Version: "v1", Revision: "<revision>"}},
 				files: []string{"roles/issue/tasks/main.yml", "roles/motd/tasks/main.yml"},
 			},
 		},
@@ -72,8 +74,8 @@ func TestEnsure(t *testing.T) {
 				Requirements: fmt.Sprintf("{collections: [%q], roles: [{src: %q, scm: git}]}", archive, repoURL(role)),
 			},
 			want: want{
-				collections: []common.ContentItem{{Name: "acme.tools", Version: "1.2.3"}},
-				roles:       []common.ContentItem{{Name: "motd"}},
+				collections: []common.ContentItem{{Name: "acme.tools", Version: "1.2.3", Revision: "<revision>"}},
+				roles:       []common.ContentItem{{Name: "motd", Revision: "<revision>"}},
 				files:       []string{"collections/ansible_collections/acme/tools/MANIFEST.json", "roles/motd/meta/main.yml"},
 			},
 		},
@@ -92,7 +94,7 @@ func TestEnsure(t *testing.T) {
 			}
 			defer release()
 
-			got := want{collections: set.Collections, roles: set.Roles, files: tc.want.files}
+			got := want{collections: masked(set.Collections), roles: masked(set.Roles), files: tc.want.files}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -103,9 +105,9 @@ func TestEnsure(t *testing.T) {
 				}
 			}
 
-			again, ok := s.Installed(set.Digest)
-			if diff := cmp.Diff(set, again, cmpopts.IgnoreFields(Set{}, "New")); !ok || diff != "" {
-				t.Errorf("\nWhat is installed is found again.\nInstalled(...): -want, +got:\n%s", diff)
+			again, err := newStore(t, dir).Resolution(request(t, tc.in))
+			if diff := cmp.Diff(set, again.Set, cmpopts.IgnoreFields(Set{}, "New")); err != nil || !again.Found || diff != "" {
+				t.Errorf("\nWhat is installed is found again.\nResolution(...): %v, -want, +got:\n%s", err, diff)
 			}
 
 			if dirs[set.Dir] {
@@ -207,13 +209,8 @@ func TestEnsureFailure(t *testing.T) {
 		t.Errorf("\nThe error says why, redacted.\nEnsure(...): %v", err)
 	}
 
-	digest, err := s.Digest(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if _, ok := s.Installed(digest); ok {
-		t.Errorf("\nWhat failed is not installed.\nInstalled(...): want false")
+	if r, err := s.Resolution(req); err != nil || r.Found {
+		t.Errorf("\nWhat failed is not installed.\nResolution(...): %+v, %v", r, err)
 	}
 
 	wantNoLeftovers(t, s)
@@ -360,40 +357,24 @@ func TestNewStoreLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A set without a manifest is none.
-	half := s.path("ba1f")
-	if err := os.MkdirAll(filepath.Join(half, "roles"), 0o700); err != nil {
-		t.Fatal(err)
+	// What was being removed, and a set without a manifest.
+	trash, half := filepath.Join(s.temp(), "x"+trashSuffix), filepath.Join(s.sets(), "ba1f")
+	for _, d := range []string{trash, half} {
+		if err := os.MkdirAll(filepath.Join(d, "roles"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	s = newStore(t, dir)
 
-	if _, err := os.Stat(dead.dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("\nLeftovers go at the next start.\nNewStore(...): %v", err)
+	for _, d := range []string{dead.dir, trash, half} {
+		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("\nLeftovers go at the next start.\nNewStore(...): %s: %v", filepath.Base(d), err)
+		}
 	}
 
 	if _, err := os.Stat(alive.dir); err != nil {
 		t.Errorf("\nWhat another process is at stays.\nNewStore(...): %v", err)
-	}
-
-	if _, ok := s.Installed("ba1f"); ok {
-		t.Errorf("\nA set without a manifest is not complete.\nInstalled(...): want false")
-	}
-
-	if _, ok := s.Installed("../tmp"); ok {
-		t.Errorf("\nA digest is no path.\nInstalled(...): want false")
-	}
-
-	if err := writeManifest(alive.set.Dir, manifest{Digest: "ba1f"}); err != nil {
-		t.Fatal(err)
-	}
-
-	if err := s.publish(Set{Digest: "ba1f", Dir: alive.set.Dir}); err != nil {
-		t.Fatal(err)
-	}
-
-	if _, ok := s.Installed("ba1f"); !ok {
-		t.Errorf("\nA complete set takes the place of a damaged one.\nInstalled(...): want true")
 	}
 
 	alive.remove()
@@ -409,6 +390,26 @@ func TestVersion(t *testing.T) {
 	if !strings.HasPrefix(got, "core 2.") {
 		t.Errorf("\nThe version is that of ansible-core.\nVersion(...): %q", got)
 	}
+}
+
+// masked items have the same revision always.
+func masked(items []common.ContentItem) []common.ContentItem {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Revision = regexp.MustCompile(`^[0-9a-f]{12}$`).ReplaceAllString(items[i].Revision, "<revision>")
+	}
+
+	return items
+}
+
+// versions of items, without their revisions.
+func versions(items []common.ContentItem) []common.ContentItem {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Revision = ""
+	}
+
+	return items
 }
 
 func newStore(t *testing.T, dir string, o ...StoreOption) *Store {

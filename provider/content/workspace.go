@@ -12,7 +12,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-const lockSuffix = ".lock"
+// Names in the temporary directory end with these.
+const (
+	lockSuffix  = ".lock"
+	trashSuffix = ".trash"
+)
 
 // A workspace is the temporary directory of one installation. It is locked for
 // as long as its process lives, so that another process that shares the store
@@ -74,8 +78,16 @@ func (w *workspace) remove() {
 	_ = w.lock.Close()
 }
 
-// removeLeftovers of installations whose processes are gone.
+// removeLeftovers of installations whose processes are gone, and what was being
+// removed.
 func removeLeftovers(parent string) error {
+	trash, err := filepath.Glob(filepath.Join(parent, "*"+trashSuffix))
+	if err != nil {
+		return errors.Wrap(err, "cannot look for leftovers")
+	}
+
+	remove(trash)
+
 	locks, err := filepath.Glob(filepath.Join(parent, "*"+lockSuffix))
 	if err != nil {
 		return errors.Wrap(err, "cannot look for leftovers")

@@ -43,7 +43,7 @@ type Job struct {
 	// Digest identifies the inputs together with the content that was resolved
 	// for them.
 	Digest func(content.Set) string
-	// Known is the content that was resolved for the object before.
+	// Known is the content that the requirements are known to resolve to.
 	Known content.Set
 	// Timeout of the execution; 0 means none.
 	Timeout time.Duration
@@ -76,6 +76,8 @@ type Before struct {
 	Applied string
 	// Drift that was known of.
 	Drift *common.Drift
+	// Content that the run before used.
+	Content content.Set
 }
 
 // A Report is what is known of a job.

@@ -158,7 +158,7 @@ func exhausted(j job.Job, r job.Report) bool {
 // that the object used before.
 func installed(j job.Job, r job.Report) string {
 	c := r.Content
-	if c == nil || c.Digest == "" || slices.Equal(c.Collections, j.Known.Collections) && slices.Equal(c.Roles, j.Known.Roles) {
+	if c == nil || c.Digest == "" || slices.Equal(c.Collections, j.Before.Content.Collections) && slices.Equal(c.Roles, j.Before.Content.Roles) {
 		return ""
 	}
 

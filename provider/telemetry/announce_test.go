@@ -250,7 +250,8 @@ func TestAnnounce(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			j := job.Job{Before: tc.args.before, Known: tc.args.known}
+			j := job.Job{Before: tc.args.before}
+			j.Before.Content = tc.args.known
 			if tc.args.limit > 0 {
 				j.Inputs = inputs.Inputs{Parameters: common.AnsibleRunParameters{RetryLimit: &tc.args.limit}}
 			}

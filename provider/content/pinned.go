@@ -1,0 +1,122 @@
+package content
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	versionPattern = `v?[0-9]+(\.[0-9]+)+([-+.][0-9A-Za-z.+-]+)?`
+	archivePattern = `\.(tar(\.[a-z0-9]+)?|tgz|tbz2?|txz|zip)$`
+)
+
+var (
+	collectionName   = regexp.MustCompile(`^\w+\.\w+$`)
+	exactVersion     = regexp.MustCompile(`^` + versionPattern + `$`)
+	commitHash       = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+	archive          = regexp.MustCompile(archivePattern)
+	versionedArchive = regexp.MustCompile(`(^|[-_])` + versionPattern + archivePattern)
+)
+
+// Pinned is true when installing again would install the same, as far as can be
+// told from what is required: an exact version, a commit, a tag that looks like
+// a version, or an archive whose file name carries one. What the requirements
+// depend on in turn is not looked at.
+func (r Requirements) Pinned() bool {
+	return !slices.ContainsFunc(r.Collections, func(c Collection) bool { return !c.pinned() }) &&
+		!slices.ContainsFunc(r.Roles, func(o Role) bool { return !o.pinned() })
+}
+
+func (c Collection) pinned() bool {
+	switch c.kind() {
+	case "git":
+		return isCommit(c.gitVersion()) || isVersion(c.gitVersion())
+	case "url", "file":
+		return namesVersion(c.location())
+	case "dir", "subdirs":
+		return false
+	}
+
+	return isVersion(strings.TrimSpace(strings.TrimLeft(c.Version, "=")))
+}
+
+// kind of the source, as ansible-galaxy finds it out where the type is not
+// given. It looks for a directory before it takes something for a path; what is
+// not an archive by its name is none.
+// Source: Requirement.from_requirement_dict of ansible-core.
+func (c Collection) kind() string {
+	switch name := c.Name; {
+	case c.Type != "":
+		return c.Type
+	case collectionName.MatchString(name):
+		return "galaxy"
+	case strings.HasPrefix(name, "git+"), strings.HasPrefix(name, "git@"):
+		return "git"
+	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+		return "url"
+	case isArchive(name):
+		return "file"
+	}
+
+	return "dir"
+}
+
+// location that is not a Galaxy server.
+func (c Collection) location() string {
+	if c.Source != "" {
+		return c.Source
+	}
+
+	return c.Name
+}
+
+// gitVersion may also be said after a comma behind the URL.
+// Source: parse_scm of ansible-core.
+func (c Collection) gitVersion() string {
+	if _, version, ok := strings.Cut(c.location(), ","); ok {
+		return version
+	}
+
+	return c.Version
+}
+
+func (r Role) pinned() bool {
+	if r.Scm == "" && (strings.Contains(r.Src, "://") || isArchive(r.Src)) {
+		return namesVersion(r.Src)
+	}
+
+	return isCommit(r.Version) || isVersion(r.Version)
+}
+
+// isVersion is true for exact versions. A tag such as v1 moves by custom, from
+// one version to the next that starts with it.
+func isVersion(s string) bool {
+	return exactVersion.MatchString(s)
+}
+
+// isCommit is true for the hash of a commit, in full or abbreviated as git does.
+func isCommit(s string) bool {
+	return commitHash.MatchString(s)
+}
+
+func isArchive(s string) bool {
+	return archive.MatchString(fileName(s))
+}
+
+// namesVersion is true for archives whose file name has an exact version, such
+// as acme-tools-1.2.3.tar.gz.
+func namesVersion(s string) bool {
+	return versionedArchive.MatchString(fileName(s))
+}
+
+// fileName in a path or a URL.
+func fileName(s string) string {
+	if u, err := url.Parse(s); err == nil && u.Scheme != "" {
+		s = u.Path
+	}
+
+	return path.Base(s)
+}

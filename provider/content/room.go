@@ -1,0 +1,131 @@
+package content
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// An eviction is a set that is to go, and why.
+type eviction struct {
+	entry *entry
+	why   Removal
+}
+
+// evictions that a store needs: sets that nobody can get any more, and then the
+// least recently used ones, until the rest takes no more than max bytes; 0 means
+// no limit. Those in use are none.
+func evictions(entries []*entry, most int64) []eviction {
+	var (
+		out   []eviction
+		idle  []*entry
+		bytes int64
+	)
+
+	newest := map[string]int{}
+	for _, e := range entries {
+		if !e.damaged {
+			newest[e.manifest.Digest] = max(newest[e.manifest.Digest], e.number)
+		}
+	}
+
+	for _, e := range entries {
+		switch {
+		case e.uses > 0:
+			bytes += e.manifest.Tree.Bytes
+		case e.damaged:
+			out = append(out, eviction{entry: e, why: RemovedDamaged})
+		case e.number < newest[e.manifest.Digest]:
+			out = append(out, eviction{entry: e, why: RemovedSuperseded})
+		default:
+			bytes += e.manifest.Tree.Bytes
+			idle = append(idle, e)
+		}
+	}
+
+	slices.SortFunc(idle, func(a, b *entry) int {
+		return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir))
+	})
+
+	for _, e := range idle {
+		if most == 0 || bytes <= most {
+			break
+		}
+
+		bytes -= e.manifest.Tree.Bytes
+		out = append(out, eviction{entry: e, why: RemovedForSpace})
+	}
+
+	return out
+}
+
+// evict what has to go. It returns directories to remove when the store is not
+// locked any more.
+func (s *Store) evict(evictions []eviction) []string {
+	var dirs []string
+
+	for _, v := range evictions {
+		// Nobody must find what is half removed, also after a restart.
+		trash, err := os.MkdirTemp(s.temp(), "*"+trashSuffix)
+		if err == nil {
+			err = os.Rename(v.entry.dir, filepath.Join(trash, "set"))
+			dirs = append(dirs, trash)
+		}
+
+		if err != nil {
+			dirs = append(dirs, v.entry.dir)
+		}
+
+		delete(s.entries, v.entry.dir)
+		s.observer.Removed(v.why)
+	}
+
+	s.tell()
+
+	return dirs
+}
+
+// tidy evicts what has to go. The store is locked.
+func (s *Store) tidy() (dirs []string) {
+	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.most))
+}
+
+// makeRoom removes all sets that nobody uses at the moment, except those that a
+// request resolved to. It is false when there is none.
+func (s *Store) makeRoom(digest string) bool {
+	s.mu.Lock()
+
+	var out []eviction
+
+	for _, e := range s.entries {
+		if e.uses == 0 && e.manifest.Digest != digest {
+			out = append(out, eviction{entry: e, why: RemovedForSpace})
+		}
+	}
+
+	dirs := s.evict(out)
+	s.mu.Unlock()
+	remove(dirs)
+
+	return len(out) > 0
+}
+
+// tell the observer how much is stored. The store is locked.
+func (s *Store) tell() {
+	var bytes int64
+	for _, e := range s.entries {
+		bytes += e.manifest.Tree.Bytes
+	}
+
+	s.observer.Stored(len(s.entries), bytes)
+}
+
+// remove directories. What cannot be removed now is a leftover at the next
+// start.
+func remove(dirs []string) {
+	for _, dir := range dirs {
+		_ = os.RemoveAll(dir)
+	}
+}
