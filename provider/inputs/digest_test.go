@@ -189,3 +189,15 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("\nSecret files only, none of them empty.\nSecrets(): -want, +got:\n%s", diff)
 	}
 }
+
+func TestSecretsOfAnsibleConfig(t *testing.T) {
+	cfg := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl=https://hub.example.org/\nauth_url: https://u:p@sso.example.org\ntoken = abcd\n"
+	in := Inputs{Credentials: []File{{Name: "ansible.cfg", Data: []byte(cfg), Secret: true}}}
+
+	got := strings.Fields(string(in.Secrets()[0]))
+	want := []string{"auth_url:", "https://u:p@sso.example.org", "token", "=", "abcd"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\nWhich server failed may be said; what else is there may not.\nSecrets(): -want, +got:\n%s", diff)
+	}
+}
