@@ -1,9 +1,13 @@
 package expression
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/interpreter"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/library"
 
@@ -33,64 +37,105 @@ type Declarations struct {
 	Required map[string]bool
 	// Each is true where each.key and each.value are there.
 	Each bool
+	// Schema of the XR, if it is known.
+	Schema *Schema
 }
+
+// prefix of the names of types.
+const prefix = "ansible."
 
 // An Environment compiles expressions. Its roots are closed: a field of xr, of
 // each or of a run, a run, or a required resource that does not exist is an
 // error. The environment and the context are maps of anything.
 type Environment struct {
 	cel *cel.Env
+	// loose is the same without the schema of the XR; nil when there is none.
+	loose *cel.Env
+	guard interpreter.InterpretableDecorator
+	// roots that are objects, by name.
+	roots map[string]*apiservercel.DeclType
+	// shape of the XR.
+	shape *shape
 }
 
 // NewEnvironment returns an Environment of expressions that see these, and
 // always an XR, the environment and the context.
 func NewEnvironment(d Declarations) (*Environment, error) {
-	xr := object("XR", apiservercel.DynType, "metadata", "spec", "status")
-	xr.Fields["apiVersion"] = declare("apiVersion", apiservercel.StringType)
-	xr.Fields["kind"] = declare("kind", apiservercel.StringType)
-
-	run := object("Run", apiservercel.DynType, "outputs", "lastRun", "lastApply", "drift", "content", "metadata", "spec", "status")
-	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
-
-	declared := []*apiservercel.DeclType{xr, collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs)}
-	variables := []cel.EnvOption{
-		cel.Variable(rootXR, xr.CelType()),
-		cel.Variable(rootRuns, declared[1].CelType()),
-		cel.Variable(rootEnvironment, cel.MapType(cel.StringType, cel.DynType)),
-		cel.Variable(rootContext, cel.MapType(cel.StringType, cel.DynType)),
-	}
-
-	required := collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1), d.Required)
-	declared = append(declared, required)
-	variables = append(variables, cel.Variable(rootRequired, required.CelType()))
-
-	if d.Each {
-		each := object("Each", apiservercel.DynType, "value")
-		each.Fields["key"] = declare("key", apiservercel.StringType)
-
-		declared = append(declared, each)
-		variables = append(variables, cel.Variable(rootEach, each.CelType()))
-	}
-
-	env, err := cel.NewEnv(libraries()...)
+	base, err := cel.NewEnv(libraries()...)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a CEL environment")
 	}
 
-	types, err := apiservercel.NewDeclTypeProvider(declared...).EnvOptions(env.CELTypeProvider())
+	e := &Environment{roots: d.roots()}
+
+	e.guard, err = guard(base)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot guard the functions of expressions")
+	}
+
+	e.cel, err = extend(base, e.roots)
+	if err != nil || d.Schema == nil {
+		return e, err
+	}
+
+	e.loose = e.cel
+	e.roots[rootXR] = d.Schema.declared
+	e.shape = d.Schema.shape
+	e.cel, err = extend(base, e.roots)
+
+	return e, err
+}
+
+// extend a CEL environment by roots that are objects, and by those that are
+// maps.
+func extend(base *cel.Env, roots map[string]*apiservercel.DeclType) (*cel.Env, error) {
+	types, err := apiservercel.NewDeclTypeProvider(slices.Collect(maps.Values(roots))...).EnvOptions(base.CELTypeProvider())
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot declare the types of expressions")
 	}
 
-	env, err = env.Extend(append(types, variables...)...)
+	options := append(types, //nolint:gocritic // They are one list.
+		cel.Variable(rootEnvironment, cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable(rootContext, cel.MapType(cel.StringType, cel.DynType)),
+	)
 
-	return &Environment{cel: env}, errors.Wrap(err, "cannot declare the roots of expressions")
+	for name, t := range roots {
+		options = append(options, cel.Variable(name, t.CelType()))
+	}
+
+	env, err := base.Extend(options...)
+
+	return env, errors.Wrap(err, "cannot declare the roots of expressions")
+}
+
+// roots that are objects, by name, with anything in the XR.
+func (d Declarations) roots() map[string]*apiservercel.DeclType {
+	xr := objectType("XR", apiservercel.DynType, "metadata", "spec", "status")
+	xr.Fields["apiVersion"] = declare("apiVersion", apiservercel.StringType)
+	xr.Fields["kind"] = declare("kind", apiservercel.StringType)
+
+	run := objectType("Run", apiservercel.DynType, "outputs", "lastRun", "lastApply", "drift", "content", "metadata", "spec", "status")
+	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
+
+	roots := map[string]*apiservercel.DeclType{
+		rootXR:       xr,
+		rootRuns:     collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs),
+		rootRequired: collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1), d.Required),
+	}
+
+	if d.Each {
+		each := objectType("Each", apiservercel.DynType, "value")
+		each.Fields["key"] = declare("key", apiservercel.StringType)
+		roots[rootEach] = each
+	}
+
+	return roots
 }
 
 // collection declares a root with these names, of one type or, where true, of
 // another one.
 func collection(name string, one, many *apiservercel.DeclType, names map[string]bool) *apiservercel.DeclType {
-	t := object(name, one)
+	t := objectType(name, one)
 
 	for n, isMany := range names {
 		t.Fields[n] = declare(n, one)
@@ -106,13 +151,14 @@ func declare(name string, t *apiservercel.DeclType) *apiservercel.DeclField {
 	return apiservercel.NewDeclField(name, t, true, nil, nil)
 }
 
-func object(name string, t *apiservercel.DeclType, fields ...string) *apiservercel.DeclType {
+// objectType declares an object with fields of one type.
+func objectType(name string, t *apiservercel.DeclType, fields ...string) *apiservercel.DeclType {
 	decls := make(map[string]*apiservercel.DeclField, len(fields))
 	for _, f := range fields {
 		decls[f] = declare(f, t)
 	}
 
-	return apiservercel.NewObjectType("ansible."+name, decls)
+	return apiservercel.NewObjectType(prefix+name, decls)
 }
 
 // libraries are those that Kubernetes has in its own expressions, apart from

@@ -3,138 +3,203 @@ package expression
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	"k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 // A program is one expression, compiled. It is safe for concurrent use.
 type program struct {
 	source string
 	cel    cel.Program
+	ast    *ast.AST
 	output *cel.Type
 	uses   uses
+	shape  *shape
 }
 
 // compile an expression. Each error shows the expression, and points into it.
 func (e *Environment) compile(path *field.Path, source string) (*program, field.ErrorList) {
-	value := "${" + source + "}"
-
-	ast, issues := e.cel.Compile(source)
-	if issues.Err() != nil {
-		errs := make(field.ErrorList, 0, len(issues.Errors()))
-		for _, err := range issues.Errors() {
-			errs = append(errs, field.Invalid(path, value, explain(source, err)))
+	invalid := func(messages ...string) (*program, field.ErrorList) {
+		errs := make(field.ErrorList, len(messages))
+		for i := range messages {
+			errs[i] = field.Invalid(path, "${"+source+"}", messages[i])
 		}
 
 		return nil, errs
 	}
 
-	u, err := usesOf(ast.NativeRep())
-	if err != nil {
-		return nil, field.ErrorList{field.Invalid(path, value, err.Error())}
+	compiled, mistakes := e.check(source)
+	if len(mistakes) > 0 {
+		return invalid(mistakes...)
 	}
 
-	p, err := e.cel.Program(ast,
+	u, err := usesOf(compiled.NativeRep())
+	if err != nil {
+		return invalid(err.Error())
+	}
+
+	p, err := e.cel.Program(compiled,
+		cel.CustomDecorator(e.guard),
+		cel.CustomDecorator(inOrder(rangesOf(compiled.NativeRep()))),
 		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
-		cel.CostLimit(celconfig.PerCallLimit),
-		cel.CostTracking(&library.CostEstimator{}),
+		cel.CostLimit(maxWork),
+		cel.CostTracking(&costs{}),
 		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
 		cel.InterruptCheckFrequency(celconfig.CheckFrequency),
 	)
 	if err != nil {
-		return nil, field.ErrorList{field.Invalid(path, value, err.Error())}
+		return invalid(err.Error())
 	}
 
-	return &program{source: source, cel: p, output: ast.OutputType(), uses: u}, nil
+	return &program{source: source, cel: p, ast: compiled.NativeRep(), output: compiled.OutputType(), uses: u, shape: e.shape}, nil
 }
 
-// explain what is wrong with an expression, and where.
-func explain(source string, err *common.Error) string {
-	message := strings.TrimSuffix(err.Message, " (in container '')")
-
-	if message == "undeclared reference to 'each'" {
-		message = "each is there only in a run with forEach"
+// check an expression. With the schema of the XR, only that is a mistake which
+// would fail without it, too: an object of the schema is a map all the same,
+// and values of different types may stand for each other.
+func (e *Environment) check(source string) (*cel.Ast, []string) {
+	compiled, issues := e.cel.Compile(source)
+	if issues.Err() != nil && e.loose != nil && !slices.ContainsFunc(issues.Errors(), isMistake) {
+		compiled, issues = e.loose.Compile(source)
 	}
 
-	if name, ok := strings.CutPrefix(message, "undefined field '"); ok {
-		name = strings.TrimSuffix(name, "'")
+	if issues.Err() == nil {
+		return compiled, nil
+	}
 
-		for root, what := range map[string]string{rootRuns: "run", rootRequired: "required resource"} {
-			if strings.Contains(source, root+"."+name) || strings.Contains(source, root+".?"+name) {
-				message = fmt.Sprintf("there is no %s %q", what, name)
-			}
+	var messages []string
+
+	for _, err := range issues.Errors() {
+		if e.loose == nil || isMistake(err) {
+			messages = append(messages, e.explain(source, err))
 		}
 	}
 
-	return fmt.Sprintf("%s, here: %s", message, point(source, err.Location))
+	if len(messages) == 0 {
+		for _, err := range issues.Errors() {
+			messages = append(messages, e.explain(source, err))
+		}
+	}
+
+	return nil, messages
 }
 
-// point shows what is around a location in a source, with a ▸ before it.
-func point(source string, at common.Location) string {
-	const around = 60
+// rangesOf returns the IDs of what the comprehensions of an expression go
+// through.
+func rangesOf(a *ast.AST) map[int64]bool {
+	ranges := map[int64]bool{}
 
-	lines := strings.Split(source, "\n")
-	if at.Line() < 1 || at.Line() > len(lines) {
-		return source
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind {
+			ranges[e.AsComprehension().IterRange().ID()] = true
+		}
+	}))
+
+	return ranges
+}
+
+// An evaluation of an expression. It is the activation, which knows the values
+// of the roots.
+type evaluation struct {
+	lookups
+
+	data  *Data
+	shape *shape
+}
+
+// ResolveName returns the value of a root.
+func (e *evaluation) ResolveName(name string) (any, bool) {
+	o := &object{view: view{place: place{name: name}, lookups: &e.lookups}}
+
+	switch name {
+	case rootXR:
+		o.fields, o.shape = e.data.XR, e.shape
+	case rootRuns:
+		o.fields = e.data.Runs
+	case rootRequired:
+		o.fields = e.data.Required
+	case rootEach:
+		o.fields = e.data.Each
+	case rootEnvironment:
+		o.fields = e.data.Environment
+	case rootContext:
+		o.fields = e.data.Context
+	default:
+		return nil, false
 	}
 
-	before := []rune(strings.Join(lines[:at.Line()-1], " "))
-	if len(before) > 0 {
-		before = append(before, ' ')
-	}
+	return o, true
+}
 
-	line := []rune(lines[at.Line()-1])
-	column := min(max(at.Column(), 0), len(line))
-	before = append(before, line[:column]...)
-	after := line[column:]
-
-	if len(before) > around {
-		before = append([]rune("…"), before[len(before)-around:]...)
-	}
-
-	if len(after) > around {
-		after = append(after[:around:around], '…')
-	}
-
-	return string(before) + "▸" + string(after)
+// Parent is nil.
+func (e *evaluation) Parent() interpreter.Activation {
+	return nil
 }
 
 // evaluate the expression. A nil value without a problem is not there:
 // optional.none().
-func (p *program) evaluate(ctx context.Context, data Data) (ref.Val, *Problem) {
-	v, _, err := p.cel.ContextEval(ctx, data.roots())
+func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) {
+	if data.Budget.isSpent() {
+		return nil, &Problem{Kind: Invalid, Message: "the expressions for this XR take too much work together: " + p.show()}
+	}
+
+	e := &evaluation{data: data, shape: p.shape}
+
+	v, details, err := p.cel.ContextEval(ctx, e)
+	if details != nil {
+		if cost := details.ActualCost(); cost != nil {
+			data.Budget.spend(*cost)
+		}
+	}
+
 	if err != nil {
-		return nil, p.problem(data, err)
+		return nil, p.problem(e, err)
 	}
 
 	return v, nil
 }
 
-// problem says why an expression has no value. A key that is missing is looked
-// up among the paths of the expression, to tell what is not there yet from what
-// was never set.
-func (p *program) problem(data Data, err error) *Problem {
-	for _, path := range p.uses.paths {
-		m, ok := path.missing(data)
-		if !ok || !m.explains(err) {
-			continue
+// problem says why an expression has no value.
+func (p *program) problem(e *evaluation, err error) *Problem {
+	if at := e.explain(err); at != nil {
+		if at.pending() {
+			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + at.hint()}
 		}
 
-		if m.pending() {
-			return &Problem{Kind: Pending, Message: m.String() + " is not there yet" + m.hint()}
-		}
-
-		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", m, m.optional())}
+		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.optional())}
 	}
 
 	message := strings.TrimPrefix(err.Error(), "evaluation error: ")
 
-	return &Problem{Kind: Invalid, Message: fmt.Sprintf("%s: ${%s}", message, strings.Join(strings.Fields(p.source), " "))}
+	var cancelled interpreter.EvalCancelledError
+	if errors.As(err, &cancelled) {
+		message = messageWork
+		e.data.Budget.spend(maxWork)
+	}
+
+	if strings.HasPrefix(message, messageNoOverload) {
+		message += "; its operands are of types that do not go together, string(…), int(…) and double(…) convert them"
+	}
+
+	var at *types.Err
+	if errors.As(err, &at) && at.NodeID() != 0 {
+		return &Problem{Kind: Invalid, Message: message + ", here: " + point(p.source, p.ast.SourceInfo().GetStartLocation(at.NodeID()))}
+	}
+
+	return &Problem{Kind: Invalid, Message: message + ": " + p.show()}
+}
+
+// show the expression in one line.
+func (p *program) show() string {
+	return "${" + strings.Join(strings.Fields(p.source), " ") + "}"
 }

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Data is what expressions see. Its values are JSON, as Numbers returns it.
+// Data is what expressions see. Its values are JSON, with numbers float64 or
+// int64, and are not changed.
 type Data struct {
 	// XR as observed.
 	XR map[string]any
@@ -27,18 +27,9 @@ type Data struct {
 	Environment map[string]any
 	// Context of the pipeline.
 	Context map[string]any
-}
-
-// roots of expressions, by name.
-func (d Data) roots() map[string]any {
-	return map[string]any{
-		rootXR:          d.XR,
-		rootRuns:        d.Runs,
-		rootRequired:    d.Required,
-		rootEach:        d.Each,
-		rootEnvironment: d.Environment,
-		rootContext:     d.Context,
-	}
+	// Budget of the work for this XR. Without one, only the work of each
+	// expression is limited.
+	Budget *Budget
 }
 
 // A Kind of problem.
@@ -74,9 +65,11 @@ func (p Problem) String() string {
 type Template struct {
 	path string
 
-	// One of these is set.
+	// One of literal, fields, items and parts is set; names are those of the
+	// fields, sorted.
 	literal any
 	fields  map[string]*Template
+	names   []string
 	items   []*Template
 	parts   []compiled
 
@@ -98,10 +91,11 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 	switch v := v.(type) {
 	case map[string]any:
 		t.fields = make(map[string]*Template, len(v))
+		t.names = slices.Sorted(maps.Keys(v))
 
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range t.names {
 			if strings.Contains(k, "${") {
-				errs = append(errs, field.Invalid(at, k, "names are literal, they cannot hold an expression"))
+				errs = append(errs, field.Invalid(at, k, misplaced(k)))
 			}
 
 			f, ferrs := e.Compile(at.Child(k), v[k])
@@ -123,6 +117,16 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 	}
 
 	return t, errs
+}
+
+// misplaced says what is wrong with a name that holds the start of an
+// expression.
+func misplaced(name string) string {
+	if _, err := split(name); err != nil {
+		return "YAML has split an expression at its colon: an expression with a colon needs quotes around it, as in '${…}'"
+	}
+
+	return "names are literal, they cannot hold an expression"
 }
 
 func (e *Environment) compileString(t *Template, at *field.Path, s string) field.ErrorList {
@@ -268,6 +272,10 @@ func (t *Template) visit(yield func(*Template) bool) bool {
 // are left out of the values around them. The problems are those of all
 // expressions below.
 func (t *Template) Evaluate(ctx context.Context, data Data) (v any, ok bool, problems []Problem) {
+	return t.evaluate(ctx, &data)
+}
+
+func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, problems []Problem) {
 	switch {
 	case t.fields != nil:
 		return t.evaluateFields(ctx, data)
@@ -286,13 +294,13 @@ func (t *Template) Evaluate(ctx context.Context, data Data) (v any, ok bool, pro
 	return t.literal, true, nil
 }
 
-func (t *Template) evaluateFields(ctx context.Context, data Data) (any, bool, []Problem) {
+func (t *Template) evaluateFields(ctx context.Context, data *Data) (any, bool, []Problem) {
 	var problems []Problem
 
 	m := make(map[string]any, len(t.fields))
 
-	for _, k := range slices.Sorted(maps.Keys(t.fields)) {
-		v, ok, ps := t.fields[k].Evaluate(ctx, data)
+	for _, k := range t.names {
+		v, ok, ps := t.fields[k].evaluate(ctx, data)
 		problems = append(problems, ps...)
 
 		if ok {
@@ -303,13 +311,13 @@ func (t *Template) evaluateFields(ctx context.Context, data Data) (any, bool, []
 	return m, true, problems
 }
 
-func (t *Template) evaluateItems(ctx context.Context, data Data) (any, bool, []Problem) {
+func (t *Template) evaluateItems(ctx context.Context, data *Data) (any, bool, []Problem) {
 	var problems []Problem
 
 	l := make([]any, 0, len(t.items))
 
 	for _, i := range t.items {
-		v, ok, ps := i.Evaluate(ctx, data)
+		v, ok, ps := i.evaluate(ctx, data)
 		problems = append(problems, ps...)
 
 		if ok {
@@ -320,21 +328,23 @@ func (t *Template) evaluateItems(ctx context.Context, data Data) (any, bool, []P
 	return l, true, problems
 }
 
-func (t *Template) evaluateExpression(ctx context.Context, data Data) (any, bool, []Problem) {
-	val, problem := t.parts[0].program.evaluate(ctx, data)
+func (t *Template) evaluateExpression(ctx context.Context, data *Data) (any, bool, []Problem) {
+	p := t.parts[0].program
+
+	val, problem := p.evaluate(ctx, data)
 	if problem != nil {
 		return nil, false, t.at(*problem)
 	}
 
-	v, ok, err := toJSON(val)
+	v, ok, err := toJSON(val, data.Budget)
 	if err != nil {
-		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error()})
+		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()})
 	}
 
 	return v, ok, nil
 }
 
-func (t *Template) evaluateString(ctx context.Context, data Data) (any, bool, []Problem) {
+func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, []Problem) {
 	var (
 		s        strings.Builder
 		problems []Problem
@@ -352,9 +362,9 @@ func (t *Template) evaluateString(ctx context.Context, data Data) (any, bool, []
 			continue
 		}
 
-		text, err := toText(val)
+		text, err := toText(val, data.Budget)
 		if err != nil {
-			problems = append(problems, t.at(Problem{Kind: Invalid, Message: fmt.Sprintf("%s: ${%s}", err, p.program.source)})...)
+			problems = append(problems, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.program.show()})...)
 			continue
 		}
 

@@ -49,14 +49,11 @@ func data() Data {
 		"outputs": map[string]any{"endpoint": "db:5432", "port": 5432.0, "nodes": []any{"n1"}},
 	}
 
-	x, _ := Numbers("xr", xr).(map[string]any)
-	r, _ := Numbers("runs.database", run).(map[string]any)
-
 	return Data{
-		XR: x,
+		XR: xr,
 		Runs: map[string]any{
-			"database": r,
-			"replica":  map[string]any{"a": r, "b": map[string]any{"ready": false}},
+			"database": run,
+			"replica":  map[string]any{"a": run, "b": map[string]any{"ready": false}},
 		},
 		Required: map[string]any{
 			"network": map[string]any{"metadata": map[string]any{"name": "net"}, "spec": map[string]any{}},
@@ -125,14 +122,14 @@ func TestEvaluate(t *testing.T) {
 		"NotSetInString":    {reason: "In a string, too.", value: "a-${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
 		"NotSetKey":         {reason: "Keys that are no identifiers are shown as they are written.", value: `${xr.metadata.labels["a/b"]}`, want: problem(NotSet, `xr.metadata.labels["a/b"] is not set; write xr.metadata.labels[?"a/b"] if it may be missing`)},
 		"NotSetAmongOthers": {reason: "Of several paths, the one that was missed is named.", value: "${has(xr.spec.a) ? xr.spec.a : xr.spec.b}", want: problem(NotSet, "xr.spec.b is not set; write xr.spec.?b if it may be missing")},
-		"TooLarge":          {reason: "An integer that is not exact is an error that names its path.", value: "${xr.spec.large + 1}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string: ${xr.spec.large + 1}")},
-		"TooLargeInside":    {reason: "Also in a value around it.", value: "${xr.spec}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string")},
-		"TooLargeResult":    {reason: "Also when it is computed.", value: "${9007199254740991 + 2}", want: problem(Invalid, "9007199254740993 is beyond 2^53, which is not exact; make it a string")},
-		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload: ${xr.spec.size + xr.spec.key}")},
-		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number")},
-		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1")},
+		"TooLarge":          {reason: "An integer that is not exact is an error that names its path.", value: "${xr.spec.large + 1}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string, here: xr.spec▸.large + 1")},
+		"TooLargeInside":    {reason: "Also in a value around it.", value: "${xr.spec}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string: ${xr.spec}")},
+		"TooLargeResult":    {reason: "Also when it is computed.", value: "${9007199254740991 + 2}", want: problem(Invalid, "9007199254740993 is beyond 2^53, which is not exact; make it a string: ${9007199254740991 + 2}")},
+		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload; its operands are of types that do not go together, string(…), int(…) and double(…) convert them, here: xr.spec.size ▸+ xr.spec.key")},
+		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number: ${quantity(\"1Gi\")}")},
+		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1: ${{1: 2}}")},
 		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
-		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "operation cancelled: actual cost limit exceeded: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
+		"CostLimit":         {reason: "An expression cannot keep the function busy.", value: "${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}", want: problem(Invalid, "this takes too much work: ${lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))}")},
 		"EachKey":           {reason: "A run of forEach has a key.", value: "db-${each.key}", want: value("db-a")},
 		"EachValue":         {reason: "A run of forEach has a value.", value: "${each.value.zone}", want: value("z1")},
 		"EachNotSet":        {reason: "A field of an item has to be set by somebody.", value: "${each.value.size}", want: problem(NotSet, "each.value.size is not set; write each.value.?size if it may be missing")},
@@ -203,17 +200,17 @@ func TestCompile(t *testing.T) {
 		"NoSuchRun": {
 			reason: "A misspelt run is named.",
 			value:  "${runs.databse.outputs.x}",
-			want:   []string{`vars.x: Invalid value: "${runs.databse.outputs.x}": there is no run "databse", here: runs▸.databse.outputs.x`},
+			want:   []string{`vars.x: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`},
 		},
 		"NoSuchRunField": {
 			reason: "What a run has is known.",
 			value:  "${runs.database.output.x}",
-			want:   []string{`vars.x: Invalid value: "${runs.database.output.x}": undefined field 'output', here: runs.database▸.output.x`},
+			want:   []string{`vars.x: Invalid value: "${runs.database.output.x}": runs.database has no field "output" (did you mean "outputs"?), here: runs.database▸.output.x`},
 		},
 		"NoSuchXRField": {
 			reason: "What an XR has at the top is known.",
 			value:  "${xr.spce.x}",
-			want:   []string{`vars.x: Invalid value: "${xr.spce.x}": undefined field 'spce', here: xr▸.spce.x`},
+			want:   []string{`vars.x: Invalid value: "${xr.spce.x}": xr has no field "spce" (did you mean "spec"?), here: xr▸.spce.x`},
 		},
 		"AllRuns": {
 			reason: "Runs are closed, not even dyn opens them.",
@@ -228,12 +225,12 @@ func TestCompile(t *testing.T) {
 		"NoSuchRequired": {
 			reason: "A misspelt required resource is named.",
 			value:  "${required.netwrok.spec.x}",
-			want:   []string{`vars.x: Invalid value: "${required.netwrok.spec.x}": there is no required resource "netwrok", here: required▸.netwrok.spec.x`},
+			want:   []string{`vars.x: Invalid value: "${required.netwrok.spec.x}": there is no required resource "netwrok" (did you mean "network"?), here: required▸.netwrok.spec.x`},
 		},
 		"NoSuchEachField": {
 			reason: "What each has is known.",
 			value:  "${each.name}",
-			want:   []string{`vars.x: Invalid value: "${each.name}": undefined field 'name', here: each▸.name`},
+			want:   []string{`vars.x: Invalid value: "${each.name}": each has no field "name", here: each▸.name`},
 		},
 		"NoSuchFieldOfForEach": {
 			reason: "What the runs of forEach have is known.",

@@ -107,7 +107,7 @@ func raw(before string) bool {
 	return false
 }
 
-func isIdentifier(c byte) bool {
+func isIdentifier[C byte | rune](c C) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 

@@ -2,14 +2,10 @@ package expression
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -21,12 +17,7 @@ type uses struct {
 	runs, required map[string]bool
 	// each is true when it refers to each.
 	each bool
-	// paths below the roots.
-	paths []path
 }
-
-// A path is a root and the keys and indices below it.
-type path []any
 
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
@@ -37,10 +28,6 @@ func usesOf(a *ast.AST) (uses, error) {
 	var err error
 
 	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(e ast.Expr) {
-		if p := pathOf(e); len(p) > 1 {
-			u.paths = append(u.paths, p)
-		}
-
 		if v := shadowed(e); v != "" {
 			err = errors.Errorf("a variable of the expression must not be called %s", v)
 		}
@@ -116,135 +103,4 @@ func member(e ast.Expr) (name string, test bool) {
 	}
 
 	return "", false
-}
-
-// pathOf returns the path that an expression is, if it is one.
-func pathOf(e ast.Expr) path {
-	switch e.Kind() {
-	case ast.IdentKind:
-		if name := e.AsIdent(); slices.Contains(roots[:], name) {
-			return path{name}
-		}
-	case ast.SelectKind:
-		s := e.AsSelect()
-		if p := pathOf(s.Operand()); p != nil && !s.IsTestOnly() {
-			return append(p, s.FieldName())
-		}
-	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
-			return nil
-		}
-
-		p := pathOf(c.Args()[0])
-		if p == nil {
-			return nil
-		}
-
-		switch k := c.Args()[1].AsLiteral().(type) {
-		case types.String:
-			return append(p, string(k))
-		case types.Int:
-			return append(p, int(k))
-		}
-	}
-
-	return nil
-}
-
-// missing returns the path up to what is not there.
-func (p path) missing(data Data) (path, bool) {
-	var at any = data.roots()
-
-	for i, key := range p {
-		ok := false
-
-		switch key := key.(type) {
-		case string:
-			m, _ := at.(map[string]any)
-			at, ok = m[key]
-		case int:
-			if l, _ := at.([]any); key >= 0 && key < len(l) {
-				at, ok = l[key], true
-			}
-		}
-
-		if !ok {
-			return p[:i+1], true
-		}
-	}
-
-	return nil, false
-}
-
-// explains is true when this missing path may be the cause of an error.
-func (p path) explains(err error) bool {
-	message := err.Error()
-
-	switch key := p[len(p)-1].(type) {
-	case string:
-		return strings.HasSuffix(message, "no such key: "+key)
-	case int:
-		return strings.HasSuffix(message, fmt.Sprintf("index out of bounds: %d", key))
-	}
-
-	return false
-}
-
-// pending is true for what may be there later without anybody changing the XR.
-func (p path) pending() bool {
-	switch p[0] {
-	case rootXR:
-		return len(p) > 1 && p[1] == "status"
-	case rootEach:
-		return false
-	}
-
-	return true
-}
-
-// hint says where what is pending has to come from, if that may not be clear.
-func (p path) hint() string {
-	switch p[0] {
-	case rootEnvironment:
-		return "; an EnvironmentConfig of an earlier step has to provide it, or write " + p.optional() + " if it may be missing"
-	case rootContext:
-		return "; an earlier step has to put it into the context, or write " + p.optional() + " if it may be missing"
-	}
-
-	return ""
-}
-
-// String returns the path as it is written in an expression.
-func (p path) String() string {
-	return p[:len(p)-1].prefix() + suffix(p[len(p)-1], "")
-}
-
-// optional returns the path such that it need not be there.
-func (p path) optional() string {
-	return p[:len(p)-1].prefix() + suffix(p[len(p)-1], "?")
-}
-
-func (p path) prefix() string {
-	s, _ := p[0].(string)
-	for _, key := range p[1:] {
-		s += suffix(key, "")
-	}
-
-	return s
-}
-
-func suffix(key any, mark string) string {
-	switch key := key.(type) {
-	case int:
-		return "[" + mark + strconv.Itoa(key) + "]"
-	case string:
-		if slices.ContainsFunc([]byte(key), func(c byte) bool { return !isIdentifier(c) }) {
-			return "[" + mark + strconv.Quote(key) + "]"
-		}
-
-		return "." + mark + key
-	}
-
-	return ""
 }

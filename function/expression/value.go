@@ -12,10 +12,40 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// toJSON returns a CEL value as JSON. Bytes become base64, durations and
-// timestamps what they are in JSON. There is no value (false) for
-// optional.none(), which is left out of lists and maps.
-func toJSON(val ref.Val) (v any, ok bool, err error) {
+// toJSON returns a CEL value as JSON, with all numbers float64. Bytes become
+// base64, durations and timestamps what they are in JSON. There is no value
+// (false) for optional.none(), which is left out of lists and maps. The work is
+// taken from the budget, if there is one.
+func toJSON(val ref.Val, b *Budget) (v any, ok bool, err error) {
+	w := &writer{}
+	v, ok, err = w.value(val)
+	b.spend(uint64(max(w.size, 0)) / perByte)
+
+	return v, ok, err
+}
+
+// A writer of JSON. A few values may be in many places of a value of CEL, so it
+// counts how large the value becomes.
+type writer struct {
+	// size in bytes, about.
+	size int
+}
+
+// write counts bytes.
+func (w *writer) write(bytes int) error {
+	w.size += bytes
+	if w.size > maxSize {
+		return errors.New("the value is larger than 4 MiB")
+	}
+
+	return nil
+}
+
+func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
+	if err := w.write(1); err != nil {
+		return nil, false, err
+	}
+
 	switch val := val.(type) {
 	case *types.Err:
 		return nil, false, val
@@ -24,13 +54,13 @@ func toJSON(val ref.Val) (v any, ok bool, err error) {
 			return nil, false, nil
 		}
 
-		return toJSON(val.GetValue())
+		return w.value(val.GetValue())
 	case types.Null:
 		return nil, true, nil
 	case types.Bool:
 		return bool(val), true, nil
 	case types.String:
-		return string(val), true, nil
+		return string(val), true, w.write(len(val))
 	case types.Int:
 		if val > MaxExact || val < -MaxExact {
 			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
@@ -50,24 +80,24 @@ func toJSON(val ref.Val) (v any, ok bool, err error) {
 
 		return float64(val), true, nil
 	case types.Bytes:
-		return base64.StdEncoding.EncodeToString(val), true, nil
+		return base64.StdEncoding.EncodeToString(val), true, w.write(len(val))
 	case types.Duration, types.Timestamp:
 		s, ok := val.ConvertToType(types.StringType).Value().(string)
 		return s, ok, nil
 	case traits.Lister:
-		return listToJSON(val)
+		return w.list(val)
 	case traits.Mapper:
-		return mapToJSON(val)
+		return w.object(val)
 	}
 
 	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number", val.Type().TypeName())
 }
 
-func listToJSON(list traits.Lister) (any, bool, error) {
+func (w *writer) list(list traits.Lister) (any, bool, error) {
 	l := []any{}
 
 	for it := list.Iterator(); it.HasNext() == types.True; {
-		v, ok, err := toJSON(it.Next())
+		v, ok, err := w.value(it.Next())
 		if err != nil {
 			return nil, false, err
 		}
@@ -80,10 +110,11 @@ func listToJSON(list traits.Lister) (any, bool, error) {
 	return l, true, nil
 }
 
-func mapToJSON(mapper traits.Mapper) (any, bool, error) {
+func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	m := map[string]any{}
 
-	for it := mapper.Iterator(); it.HasNext() == types.True; {
+	// In order, so that of several errors it is always the same.
+	for it := (ordered{Mapper: mapper}).Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 
 		name, ok := k.(types.String)
@@ -91,7 +122,11 @@ func mapToJSON(mapper traits.Mapper) (any, bool, error) {
 			return nil, false, errors.Errorf("the keys of a map must be strings, not %v", k.Value())
 		}
 
-		v, ok, err := toJSON(mapper.Get(k))
+		if err := w.write(len(name)); err != nil {
+			return nil, false, err
+		}
+
+		v, ok, err := w.value(mapper.Get(k))
 		if err != nil {
 			return nil, false, err
 		}
@@ -104,9 +139,10 @@ func mapToJSON(mapper traits.Mapper) (any, bool, error) {
 	return m, true, nil
 }
 
-// toText returns a CEL value as it appears inside a string.
-func toText(val ref.Val) (string, error) {
-	v, ok, err := toJSON(val)
+// toText returns a CEL value as it appears inside a string: numbers without an
+// exponent, and integral ones without a point.
+func toText(val ref.Val, b *Budget) (string, error) {
+	v, ok, err := toJSON(val, b)
 	if err != nil {
 		return "", err
 	}

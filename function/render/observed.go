@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
 // managerComposed is how the names start under which core applies composed
@@ -262,24 +261,21 @@ func isDeleted(o map[string]any) bool {
 }
 
 // view returns what expressions see of an observed run.
-func view(name string, o map[string]any) map[string]any {
-	path := "runs." + name
-	v := map[string]any{"ready": isReady(o)}
+func view(o map[string]any) map[string]any {
+	v := map[string]any{"ready": isReady(o), fieldMetadata: withoutManagedFields(o)}
 
 	for _, f := range []string{fieldSpec, fieldStatus} {
 		if x, ok := o[f]; ok {
-			v[f] = expression.Numbers(path+"."+f, x)
+			v[f] = x
 		}
 	}
-
-	v[fieldMetadata] = withoutManagedFields(path, o)
 
 	provider, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, fieldAtProvider)
 	at, _ := provider.(map[string]any)
 
 	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
 		if x, ok := at[f]; ok {
-			v[f] = expression.Numbers(path+"."+f, x)
+			v[f] = x
 		}
 	}
 
@@ -288,23 +284,21 @@ func view(name string, o map[string]any) map[string]any {
 
 // viewXR returns what expressions see of the XR.
 func viewXR(o map[string]any) map[string]any {
-	v := map[string]any{}
+	v := map[string]any{fieldMetadata: withoutManagedFields(o)}
 
 	for _, f := range []string{fieldAPIVersion, fieldKind, fieldSpec, fieldStatus} {
 		if x, ok := o[f]; ok {
-			v[f] = expression.Numbers("xr."+f, x)
+			v[f] = x
 		}
 	}
-
-	v[fieldMetadata] = withoutManagedFields("xr", o)
 
 	return v
 }
 
-func withoutManagedFields(path string, o map[string]any) any {
+func withoutManagedFields(o map[string]any) any {
 	m, _ := o[fieldMetadata].(map[string]any)
 	m = maps.Clone(m)
 	delete(m, "managedFields")
 
-	return expression.Numbers(path+".metadata", m)
+	return m
 }

@@ -36,7 +36,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	r := &rendering{
 		composition: c,
 		observed:    observed,
-		data:        expression.Data{XR: viewXR(observed.XR), Runs: map[string]any{}},
+		data:        expression.Data{XR: viewXR(observed.XR), Runs: map[string]any{}, Budget: expression.NewBudget()},
 		runs:        map[string]Run{},
 	}
 
@@ -48,7 +48,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 
 		// A run that is not wanted is not there for others.
 		if o, ok := observed.Resources[run.resource]; ok && out.Reason != Skipped {
-			r.data.Runs[run.name] = view(run.name, o)
+			r.data.Runs[run.name] = view(o)
 		}
 
 		result.Runs = append(result.Runs, out)

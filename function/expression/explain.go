@@ -1,0 +1,212 @@
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+)
+
+// Messages of CEL.
+const (
+	messageUndefined  = "undefined field '"
+	messageNoOverload = "no such overload"
+	messageNoMatch    = "found no matching overload for '"
+	messageRange      = "cannot be range of a comprehension"
+)
+
+// isMistake is false for errors that only a schema brings about.
+func isMistake(err *common.Error) bool {
+	message := err.Message
+	if strings.HasPrefix(message, messageUndefined) {
+		return true
+	}
+
+	if strings.Contains(message, prefix) || strings.Contains(message, messageRange) {
+		return false
+	}
+
+	call, ok := strings.CutPrefix(message, messageNoMatch)
+	if !ok {
+		return true
+	}
+
+	function, operands, _ := strings.Cut(call, "'")
+
+	switch function {
+	case "_?_:_", "_==_", "_!=_", "@in", "_[_]":
+		return false
+	}
+
+	// What a list or a map holds is looked at when it is used.
+	return !strings.Contains(operands, "list(") && !strings.Contains(operands, "map(") && !strings.Contains(operands, "optional_type(")
+}
+
+// explain what is wrong with an expression, and where.
+func (e *Environment) explain(source string, err *common.Error) string {
+	message := strings.TrimSuffix(err.Message, " (in container '')")
+	at := point(source, err.Location)
+
+	if message == "undeclared reference to 'each'" {
+		message = "each is there only in a run with forEach"
+	}
+
+	if name, ok := strings.CutPrefix(message, messageUndefined); ok {
+		message = e.unknown(strings.TrimSuffix(name, "'"), at)
+	}
+
+	if call, ok := strings.CutPrefix(message, messageNoMatch); ok {
+		function, operands, _ := strings.Cut(call, "'")
+		message += remedy(function, operands)
+	}
+
+	return fmt.Sprintf("%s, here: %s", message, at)
+}
+
+// unknown says what is not there, and what may be meant. It is selected from
+// what ends before the point.
+func (e *Environment) unknown(name, at string) string {
+	before, _, _ := strings.Cut(at, "▸")
+	before = strings.TrimRight(before, ".? ")
+	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !isIdentifier(r) }) + 1
+	from := strings.ReplaceAll(before[start:], "?", "")
+
+	t := e.declaredAt(from)
+	if t == nil {
+		return messageUndefined + name + "'"
+	}
+
+	suggestion := similar(name, slices.Sorted(maps.Keys(t.Fields)))
+
+	switch from {
+	case rootRuns:
+		return fmt.Sprintf("there is no run %q%s", name, suggestion)
+	case rootRequired:
+		return fmt.Sprintf("there is no required resource %q%s", name, suggestion)
+	}
+
+	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)
+}
+
+// declaredAt returns the type of an object that is selected from a root, or nil.
+func (e *Environment) declaredAt(selection string) *apiservercel.DeclType {
+	root, below, _ := strings.Cut(selection, ".")
+
+	t := e.roots[root]
+	for name := range strings.SplitSeq(below, ".") {
+		if t == nil || below == "" {
+			break
+		}
+
+		f := t.Fields[name]
+		if f == nil {
+			return nil
+		}
+
+		t = f.Type
+	}
+
+	if t == nil || !t.IsObject() {
+		return nil
+	}
+
+	return t
+}
+
+// remedy for operands that do not go together.
+func remedy(function, operands string) string {
+	text, integer, double := strings.Contains(operands, "string"), strings.Contains(operands, "int"), strings.Contains(operands, "double")
+
+	switch {
+	case strings.Contains(operands, "("+"list") || strings.Contains(operands, "map"):
+		return ""
+	case function == "_+_" && text:
+		return "; write string(…) around what is no string"
+	case integer && double:
+		return "; integers and doubles do not mix: write double(…) around the integer, or 2.0 for 2"
+	}
+
+	return ""
+}
+
+// similar suggests what is meant by a name.
+func similar(name string, names []string) string {
+	const most = 3
+
+	best, distance := "", min(most, 1+len(name)/most)
+
+	for _, n := range names {
+		if d := edits(name, n); d < distance || d == distance && best == "" {
+			best, distance = n, d
+		}
+	}
+
+	if best == "" {
+		return ""
+	}
+
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
+// edits returns how many letters have to be replaced, added, taken away, or
+// swapped with the next, to make one word of another.
+func edits(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+
+	return rows[len(a)][len(b)]
+}
+
+// point shows what is around a location in a source, with a ▸ before it.
+func point(source string, at common.Location) string {
+	const around = 60
+
+	lines := strings.Split(source, "\n")
+	if at.Line() < 1 || at.Line() > len(lines) {
+		return strings.Join(strings.Fields(source), " ")
+	}
+
+	before := []rune(strings.Join(lines[:at.Line()-1], " "))
+	if len(before) > 0 {
+		before = append(before, ' ')
+	}
+
+	line := []rune(lines[at.Line()-1])
+	column := min(max(at.Column(), 0), len(line))
+	before = append(before, line[:column]...)
+	after := line[column:]
+
+	if len(before) > around {
+		before = append([]rune("…"), before[len(before)-around:]...)
+	}
+
+	if len(after) > around {
+		after = append(after[:around:around], '…')
+	}
+
+	return string(before) + "▸" + string(after)
+}

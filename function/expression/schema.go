@@ -1,0 +1,183 @@
+package expression
+
+import (
+	apiservercel "k8s.io/apiserver/pkg/cel"
+)
+
+// A Schema of an XR. It says which fields there are, and which numbers are
+// integers.
+type Schema struct {
+	declared *apiservercel.DeclType
+	shape    *shape
+}
+
+// NewSchema returns the Schema that an OpenAPI v3 schema is, as an XRD or the
+// API server has it. Fields that Crossplane adds to each XR are always there.
+// Whatever the schema does not tell may be anything.
+func NewSchema(openAPI map[string]any) *Schema {
+	name := prefix + "XR"
+	root := apiservercel.NewObjectType(name, map[string]*apiservercel.DeclField{
+		"apiVersion": declare("apiVersion", apiservercel.StringType),
+		"kind":       declare("kind", apiservercel.StringType),
+		"metadata":   declare("metadata", metadata()),
+	})
+
+	for field, own := range map[string][]string{
+		"spec": {
+			"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector", "compositionSelector",
+			"compositionUpdatePolicy", "crossplane", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRefs", "writeConnectionSecretToRef",
+		},
+		"status": {"claimConditionTypes", "conditions", "connectionDetails", "crossplane"},
+	} {
+		t := declaredType(name+"."+field, below(openAPI, field))
+		if t.IsObject() {
+			for _, f := range own {
+				if t.Fields[f] == nil {
+					t.Fields[f] = declare(f, apiservercel.DynType)
+				}
+			}
+		}
+
+		root.Fields[field] = declare(field, t)
+	}
+
+	return &Schema{declared: root, shape: shapeOf(openAPI)}
+}
+
+// metadata of any object.
+func metadata() *apiservercel.DeclType {
+	texts := apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1)
+	t := objectType(
+		"XR.metadata", apiservercel.StringType,
+		"name", "generateName", "namespace", "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp",
+	)
+
+	t.Fields["generation"] = declare("generation", apiservercel.IntType)
+	t.Fields["deletionGracePeriodSeconds"] = declare("deletionGracePeriodSeconds", apiservercel.IntType)
+	t.Fields["labels"] = declare("labels", texts)
+	t.Fields["annotations"] = declare("annotations", texts)
+	t.Fields["finalizers"] = declare("finalizers", apiservercel.NewListType(apiservercel.StringType, -1))
+	t.Fields["ownerReferences"] = declare("ownerReferences", apiservercel.DynType)
+
+	return t
+}
+
+// declaredType returns the type of values with a schema. Strings are strings
+// whatever their format, so that an expression means the same without the
+// schema. Kubernetes' own way from schemas to types knows no fields that the
+// schema does not.
+func declaredType(name string, schema map[string]any) *apiservercel.DeclType {
+	if isTrue(schema, "x-kubernetes-int-or-string") || isTrue(schema, "x-kubernetes-preserve-unknown-fields") || isTrue(schema, "nullable") {
+		return apiservercel.DynType
+	}
+
+	switch schema["type"] {
+	case "string":
+		return apiservercel.StringType
+	case "boolean":
+		return apiservercel.BoolType
+	case "integer":
+		return apiservercel.IntType
+	case "number":
+		return apiservercel.DoubleType
+	case "array":
+		if items, ok := schema["items"].(map[string]any); ok {
+			return apiservercel.NewListType(declaredType(name+".@item", items), -1)
+		}
+	case "object":
+		return declaredObject(name, schema)
+	}
+
+	return apiservercel.DynType
+}
+
+func declaredObject(name string, schema map[string]any) *apiservercel.DeclType {
+	if values, ok := schema["additionalProperties"].(map[string]any); ok {
+		return apiservercel.NewMapType(apiservercel.StringType, declaredType(name+".@value", values), -1)
+	}
+
+	properties, _ := schema["properties"].(map[string]any)
+	if len(properties) == 0 || isTrue(schema, "x-kubernetes-embedded-resource") {
+		return apiservercel.DynType
+	}
+
+	fields := make(map[string]*apiservercel.DeclField, len(properties))
+	for f := range properties {
+		fields[f] = declare(f, declaredType(name+"."+f, below(schema, f)))
+	}
+
+	return apiservercel.NewObjectType(name, fields)
+}
+
+// below returns the schema of a property.
+func below(schema map[string]any, name string) map[string]any {
+	properties, _ := schema["properties"].(map[string]any)
+	p, _ := properties[name].(map[string]any)
+
+	return p
+}
+
+func isTrue(schema map[string]any, name string) bool {
+	b, _ := schema[name].(bool)
+	return b
+}
+
+// A shape says where the numbers are that stay doubles though they are
+// integral. It is nil where there are none.
+type shape struct {
+	double bool
+	fields map[string]*shape
+	// values of the other fields of an object, or items of a list.
+	values *shape
+}
+
+func shapeOf(schema map[string]any) *shape {
+	if schema["type"] == "number" {
+		return &shape{double: true}
+	}
+
+	s := &shape{fields: map[string]*shape{}}
+
+	properties, _ := schema["properties"].(map[string]any)
+	for name := range properties {
+		if f := shapeOf(below(schema, name)); f != nil {
+			s.fields[name] = f
+		}
+	}
+
+	for _, name := range []string{"additionalProperties", "items"} {
+		if values, ok := schema[name].(map[string]any); ok {
+			s.values = shapeOf(values)
+		}
+	}
+
+	if len(s.fields) == 0 && s.values == nil {
+		return nil
+	}
+
+	return s
+}
+
+func (s *shape) isDouble() bool {
+	return s != nil && s.double
+}
+
+func (s *shape) field(name string) *shape {
+	if s == nil {
+		return nil
+	}
+
+	if f, ok := s.fields[name]; ok {
+		return f
+	}
+
+	return s.values
+}
+
+func (s *shape) item() *shape {
+	if s == nil {
+		return nil
+	}
+
+	return s.values
+}

@@ -1,0 +1,294 @@
+package expression
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// MaxExact is the largest integer up to which all integers are exact in the
+// doubles that requests and responses carry.
+const MaxExact = 1 << 53
+
+// lookups remembers the places where an evaluation found nothing.
+type lookups struct {
+	missed []place
+	list   *list
+}
+
+// remembered misses are enough: the one that ended the evaluation is among the
+// last.
+const remembered = 16
+
+func (l *lookups) miss(up *place, name string) {
+	if len(l.missed) == remembered {
+		l.missed = append(l.missed[:0], l.missed[1:]...)
+	}
+
+	l.missed = append(l.missed, place{up: up, name: name})
+}
+
+// explain returns the place that an error tells of, if it is about one where
+// nothing is.
+func (l *lookups) explain(err error) *place {
+	message := err.Error()
+
+	for i := range slices.Backward(l.missed) {
+		if strings.HasSuffix(message, "no such key: "+l.missed[i].name) {
+			return &l.missed[i]
+		}
+	}
+
+	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && l.list != nil {
+		if i, err := strconv.Atoi(index); err == nil {
+			return &place{up: &l.list.place, index: i, isIndex: true}
+		}
+	}
+
+	return nil
+}
+
+// A view is a JSON value as expressions see it. It is converted as far as it is
+// looked at, and knows its place.
+type view struct {
+	place
+	shape   *shape
+	lookups *lookups
+}
+
+// below returns a value that is in this one.
+func (v *view) below(at place, value any, s *shape) ref.Val {
+	at.up = &v.place
+
+	switch value := value.(type) {
+	case nil:
+		return types.NullValue
+	case bool:
+		return types.Bool(value)
+	case string:
+		return types.String(value)
+	case int64:
+		return number(at, float64(value), s)
+	case float64:
+		return number(at, value, s)
+	case map[string]any:
+		return &object{view: view{place: at, shape: s, lookups: v.lookups}, fields: value}
+	case []any:
+		return &list{view: view{place: at, shape: s, lookups: v.lookups}, items: value}
+	}
+
+	return types.NewErr("%s is of no type that JSON has: %T", &at, value)
+}
+
+// number returns a number of the type that its schema says. Without one, an
+// integral number is an integer. Beyond 2^53 it is an error: it may not be what
+// somebody has written.
+func number(at place, n float64, s *shape) ref.Val {
+	if s.isDouble() || n != math.Trunc(n) || math.IsInf(n, 0) {
+		return types.Double(n)
+	}
+
+	if math.Abs(n) > MaxExact {
+		return types.NewErr("%s is an integer beyond 2^53, which is not exact here; make it a string", &at)
+	}
+
+	return types.Int(n)
+}
+
+// An object is a JSON object as expressions see it. Its iterators go in the
+// order of the keys.
+type object struct {
+	view
+
+	fields map[string]any
+}
+
+// Find returns the value of a key, if it is there.
+func (o *object) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return nil, false
+	}
+
+	value, ok := o.fields[string(name)]
+	if !ok {
+		o.lookups.miss(&o.place, string(name))
+		return nil, false
+	}
+
+	return o.below(place{name: string(name)}, value, o.shape.field(string(name))), true
+}
+
+// Get the value of a key.
+func (o *object) Get(key ref.Val) ref.Val {
+	if v, ok := o.Find(key); ok {
+		return v
+	}
+
+	return types.NewErr("no such key: %v", key)
+}
+
+// Contains is true when the key is there.
+func (o *object) Contains(key ref.Val) ref.Val {
+	name, ok := key.(types.String)
+	_, found := o.fields[string(name)]
+
+	return types.Bool(ok && found)
+}
+
+// Size is the number of keys.
+func (o *object) Size() ref.Val {
+	return types.Int(len(o.fields))
+}
+
+// Iterator of the keys.
+func (o *object) Iterator() traits.Iterator {
+	keys := slices.Sorted(maps.Keys(o.fields))
+	values := make([]ref.Val, len(keys))
+
+	for i := range keys {
+		values[i] = types.String(keys[i])
+	}
+
+	return newIterator(values)
+}
+
+// Fold the keys and values.
+func (o *object) Fold(f traits.Folder) {
+	fold(o, f)
+}
+
+// Equal is true for maps with equal keys and values.
+func (o *object) Equal(other ref.Val) ref.Val {
+	return o.plain().Equal(other)
+}
+
+// ConvertToNative returns the value as a value of Go.
+func (o *object) ConvertToNative(t reflect.Type) (any, error) {
+	return o.plain().ConvertToNative(t)
+}
+
+// ConvertToType returns the value as a value of another type.
+func (o *object) ConvertToType(t ref.Type) ref.Val {
+	if t == types.MapType {
+		return o
+	}
+
+	return o.plain().ConvertToType(t)
+}
+
+// Type of the value.
+func (o *object) Type() ref.Type {
+	return types.MapType
+}
+
+// Value as JSON.
+func (o *object) Value() any {
+	return o.fields
+}
+
+// plain returns the object as CEL's own map.
+func (o *object) plain() traits.Mapper {
+	m := make(map[ref.Val]ref.Val, len(o.fields))
+	for k := range o.fields {
+		m[types.String(k)] = o.Get(types.String(k))
+	}
+
+	return types.NewRefValMap(types.DefaultTypeAdapter, m)
+}
+
+// A list is a JSON list as expressions see it.
+type list struct {
+	view
+
+	items []any
+}
+
+// Get an item.
+func (l *list) Get(index ref.Val) ref.Val {
+	i, err := types.IndexOrError(index)
+	if err != nil {
+		return types.ValOrErr(index, "%v", err)
+	}
+
+	if i < 0 || i >= len(l.items) {
+		l.lookups.list = l
+		return types.NewErr("index out of bounds: %d", i)
+	}
+
+	return l.below(place{index: i, isIndex: true}, l.items[i], l.shape.item())
+}
+
+// Size is the number of items.
+func (l *list) Size() ref.Val {
+	// CEL asks for the size, and not for an item that is not there.
+	l.lookups.list = l
+
+	return types.Int(len(l.items))
+}
+
+// Contains is true when an item is equal to this value.
+func (l *list) Contains(value ref.Val) ref.Val {
+	return l.plain().Contains(value)
+}
+
+// Add another list.
+func (l *list) Add(other ref.Val) ref.Val {
+	return l.plain().Add(other)
+}
+
+// Iterator of the items.
+func (l *list) Iterator() traits.Iterator {
+	values := make([]ref.Val, len(l.items))
+	for i := range l.items {
+		values[i] = l.Get(types.Int(i))
+	}
+
+	return newIterator(values)
+}
+
+// Equal is true for lists with equal items.
+func (l *list) Equal(other ref.Val) ref.Val {
+	return l.plain().Equal(other)
+}
+
+// ConvertToNative returns the value as a value of Go.
+func (l *list) ConvertToNative(t reflect.Type) (any, error) {
+	return l.plain().ConvertToNative(t)
+}
+
+// ConvertToType returns the value as a value of another type.
+func (l *list) ConvertToType(t ref.Type) ref.Val {
+	if t == types.ListType {
+		return l
+	}
+
+	return l.plain().ConvertToType(t)
+}
+
+// Type of the value.
+func (l *list) Type() ref.Type {
+	return types.ListType
+}
+
+// Value as JSON.
+func (l *list) Value() any {
+	return l.items
+}
+
+// plain returns the list as CEL's own list.
+func (l *list) plain() traits.Lister {
+	values := make([]ref.Val, len(l.items))
+	for i := range l.items {
+		values[i] = l.Get(types.Int(i))
+	}
+
+	return types.NewRefValList(types.DefaultTypeAdapter, values)
+}
