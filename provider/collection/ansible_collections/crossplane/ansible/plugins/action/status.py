@@ -21,6 +21,7 @@ MAX_INTEGER = (1 << 63) - 1
 # Types that are not the content's to set.
 RESERVED = (
     "Checkable",
+    "ContentUpToDate",
     "Deletable",
     "Healthy",
     "Ready",
