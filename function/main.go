@@ -3,24 +3,50 @@
 package main
 
 import (
+	"io"
+	"os"
+
 	"github.com/alecthomas/kong"
 )
 
 // version of the function, stamped when it is built.
 var version = "dev"
 
+// exitUsage is the exit status of a command line that is wrong.
+const exitUsage = 2
+
 // cli is the command line.
 type cli struct {
-	Serve serveCommand `cmd:"" default:"withargs" help:"Serve the function to Crossplane. This is the default."`
+	Serve    serveCommand    `cmd:"" default:"withargs" help:"Serve the function to Crossplane. This is the default."`
+	Validate validateCommand `cmd:"" help:"Check Compositions without a cluster."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
-func main() {
-	ctx := kong.Parse(&cli{},
+// newParser of command lines. It ends the process with exit when it fails, and
+// after the help was shown.
+func newParser(in io.Reader, out io.Writer, exit func(int)) (*kong.Kong, error) {
+	return kong.New(&cli{},
 		kong.Name("function-ansible"),
 		kong.Description("A composition function that turns XRs into AnsibleRuns."),
 		kong.Vars{"version": version},
+		kong.Exit(exit),
+		kong.BindTo(in, (*io.Reader)(nil)),
+		kong.BindTo(out, (*io.Writer)(nil)),
 	)
+}
+
+func main() {
+	parser, err := newParser(os.Stdin, os.Stdout, os.Exit)
+	if err != nil {
+		panic(err)
+	}
+
+	ctx, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		parser.Errorf("%s", err)
+		os.Exit(exitUsage)
+	}
+
 	ctx.FatalIfErrorf(ctx.Run())
 }

@@ -1,0 +1,152 @@
+package validate
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFiles(t *testing.T) {
+	type want struct {
+		mistakes []string
+		notes    []string
+		inputs   int
+	}
+
+	cases := map[string]struct {
+		reason string
+		files  []string
+		want   want
+	}{
+		"Valid": {
+			reason: "Inputs of other functions are not looked at.",
+			files:  []string{"composition.yaml"},
+			want:   want{inputs: 1},
+		},
+		"Mistakes": {
+			reason: "All mistakes are found, each on its line of the file.",
+			files:  []string{"mistakes.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					`mistakes.yaml:54: runs[0].vars.title: Invalid value: "${xr.spek.title}": undefined field 'spek', here: xr▸.spek.title`,
+					`mistakes.yaml:58: runs[0].vars.nested.my.key[1]: Invalid value: "${nobody}": undeclared reference to 'nobody', here: ▸nobody`,
+					"mistakes.yaml:60: runs[0].conection: Forbidden: there is no such field",
+					"mistakes.yaml:62: status.uri: Forbidden: the XRD does not declare this field",
+					"mistakes.yaml:63: status.pages[0].nam: Forbidden: the XRD does not declare this field",
+				},
+			},
+		},
+		"ScopeUnknown": {
+			reason: "Without the XRD, what is right for one of the scopes is right. A step of our group is meant for us, whatever its kind.",
+			files:  []string{"cluster.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+				},
+			},
+		},
+		"ScopeCluster": {
+			reason: "XRDs of the old API are cluster-scoped.",
+			files:  []string{"cluster.yaml", "xrd-v1.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+				},
+			},
+		},
+		"ScopeNamespaced": {
+			reason: "XRDs of the new API are namespaced.",
+			files:  []string{"xrd-namespaced.yaml", "cluster.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					"cluster.yaml:14: runs[0].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy; use managementPolicies",
+					"cluster.yaml:15: runs[1].scope: Forbidden: a namespaced XR can only have namespaced runs",
+					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+				},
+			},
+		},
+		"NoSuchVersion": {
+			reason: "A Composition that no XR will ever use is a mistake.",
+			files:  []string{"cluster.yaml", "xrd-v2.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					`cluster.yaml:6: spec.compositeTypeRef: the XRD of Site in group example.org has no version "v1", but v2`,
+					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+				},
+			},
+		},
+		"NoSuchKind": {
+			reason: "A Composition that none of the XRDs is for cannot be checked against them.",
+			files:  []string{"cluster.yaml", "xrd-page.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					"cluster.yaml:6: spec.compositeTypeRef: none of the XRDs is of Site in group example.org",
+					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
+				},
+			},
+		},
+		"NoInput": {
+			reason: "A Composition without an input for us is said to be one.",
+			files:  []string{"none.yaml"},
+			want:   want{notes: []string{"none.yaml:1: Composition none has no input of function-ansible"}},
+		},
+		"NotYAML": {
+			reason: "What cannot be read is a mistake; the documents beside it are read.",
+			files:  []string{"broken.yaml"},
+			want: want{
+				mistakes: []string{
+					`broken.yaml:5: this is not YAML: unmarshal errors: line 5: key "b" already set in map`,
+					"broken.yaml:7: this is no object of Kubernetes",
+					"broken.yaml:12: this is not YAML: line 12: did not find expected node content",
+				},
+			},
+		},
+		"InputAlone": {
+			reason: "An input can stand alone, as in documentation.",
+			files:  []string{"input.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					`input.yaml:6: runs[0].role: Invalid value: "${xr.spec.role}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				},
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			files := make([]File, len(tc.files))
+
+			for i, f := range tc.files {
+				b, err := os.ReadFile(filepath.Join("testdata", f))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				files[i] = File{Name: f, Content: b}
+			}
+
+			result, err := Files(files...)
+			if err != nil {
+				t.Fatalf("\n%s\nFiles(...): %v", tc.reason, err)
+			}
+
+			got := want{notes: result.Notes, inputs: result.Inputs}
+			for _, m := range result.Mistakes {
+				got.mistakes = append(got.mistakes, m.String())
+			}
+
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nFiles(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestValidate(t *testing.T) {
+	type want struct {
+		out string
+		err string
+	}
+
+	cases := map[string]struct {
+		reason string
+		args   []string
+		stdin  string
+		want   want
+	}{
+		"Valid": {
+			reason: "Success is said, with how much was checked.",
+			args:   []string{"../examples/website/composition.yaml", "../examples/website/xrd.yaml"},
+			want:   want{out: "No mistakes in 1 input of function-ansible.\n"},
+		},
+		"Mistakes": {
+			reason: "There is a line for each mistake, and the command fails.",
+			args:   []string{"-"},
+			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- name: a\n  role: a.b\n  hots: all\n",
+			want: want{
+				out: "-:6: runs[0].hots: Forbidden: there is no such field\n",
+				err: "found 1 mistake",
+			},
+		},
+		"Nothing": {
+			reason: "A pipeline that checks nothing should not be green.",
+			args:   []string{"../examples/website/xr.yaml"},
+			want:   want{err: "there is no input of function-ansible in these files"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out := &bytes.Buffer{}
+
+			err := run(t, strings.NewReader(tc.stdin), out, append([]string{"validate"}, tc.args...)...)
+
+			if diff := cmp.Diff(tc.want, want{out: out.String(), err: message(err)}, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nvalidate %v: -want, +got:\n%s", tc.reason, tc.args, diff)
+			}
+		})
+	}
+}
+
+// Examples are copied, so they have to be right.
+func TestExamples(t *testing.T) {
+	examples, err := filepath.Glob("../examples/*")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("there are no examples: %v", err)
+	}
+
+	for _, dir := range examples {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			out := &bytes.Buffer{}
+			if err := run(t, nil, out, append([]string{"validate"}, files...)...); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// run a command line.
+func run(t *testing.T, in *strings.Reader, out *bytes.Buffer, args ...string) error {
+	t.Helper()
+
+	parser, err := newParser(in, out, os.Exit)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return ctx.Run()
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}
