@@ -93,6 +93,11 @@ type AnsibleRunObservation struct {
 	// +optional
 	LastApply *Apply `json:"lastApply,omitempty"`
 
+	// Executed is true once content may have changed something on behalf of the
+	// object, so that there may be something to remove when it is deleted.
+	// +optional
+	Executed bool `json:"executed,omitempty"`
+
 	// AppliedDigest identifies the inputs of the last successful apply.
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`

@@ -302,8 +302,8 @@ func decideDeleted(s situation) decision {
 		return d
 	}
 
-	if last == nil && s.Recorded.AppliedDigest == "" && !lost(s) && !removes(s) {
-		return decision{}
+	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !lost(s) && !removes(s) {
+		return decision{} // Nothing was ever done.
 	}
 
 	d := decideAbsent(s)

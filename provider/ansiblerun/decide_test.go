@@ -55,12 +55,14 @@ func given(os ...option) situation {
 func applied(digest string) option {
 	return func(s *situation) {
 		s.Recorded.AppliedDigest = digest
+		s.Recorded.Executed = true
 		s.Recorded.LastApply = &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)}
 	}
 }
 
 func lastFailed(state common.RunState, digest string, attempts int64, result common.RunPhase) option {
 	return func(s *situation) {
+		s.Recorded.Executed = true
 		s.Recorded.LastApply = &common.Apply{ID: "2", State: state, InputsDigest: digest, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(2 * time.Minute)}
 		s.Recorded.LastRun = &common.Run{ID: "2", Phase: result, State: state, Message: `task "Install" failed on host "db1": no space`}
 	}
@@ -96,6 +98,9 @@ func notBegun(t common.RunTrigger) option {
 		s.Recorded.LastRun = &common.Run{ID: "4", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, CompletionTime: at(0)}
 	}
 }
+
+// neverExecuted is an object whose content could never be installed.
+func neverExecuted(s *situation) { s.Recorded.Executed = false }
 
 // adopted inputs are those of which a check said that there is nothing to do.
 func adopted(s *situation) { s.Recorded.AppliedDigest = digestA }
@@ -421,6 +426,11 @@ func TestDecide(t *testing.T) {
 			reason: "What was applied should be removed.",
 			s:      given(applied(digestA), deleted),
 			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+		},
+		"DeletedNeverExecuted": {
+			reason: "An object whose content could never be installed has done nothing, and should go at once.",
+			s:      given(lastFailed(common.StatePresent, digestA, 2, common.PhaseFailed), neverExecuted, begunOnce, deleted),
+			want:   decision{},
 		},
 		"DeletedFailed": {
 			reason: "What an apply failed with should be removed at once, and attempts counted from one.",

@@ -246,6 +246,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					Executed:      true,
 					AppliedDigest: digest,
 				},
 				ready: xpv2.Available().WithObservedGeneration(2),
@@ -300,6 +301,7 @@ func TestObserve(t *testing.T) {
 						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
 					},
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
+					Executed:  true,
 				},
 				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
 				ended: []string{"1"},
@@ -400,12 +402,14 @@ func TestObserve(t *testing.T) {
 			reason: "A deleted object should be observed without its inputs.",
 			run: object(beingDeleted, observed(common.AnsibleRunObservation{
 				LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
+				Executed:  true,
 			})),
 			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true},
 				status: common.AnsibleRunObservation{
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
+					Executed:  true,
 				},
 				ready: xpv2.Condition{Type: xpv2.TypeReady, Status: "Unknown"},
 			},
@@ -491,6 +495,7 @@ func TestWithdraw(t *testing.T) {
 func TestDelete(t *testing.T) {
 	applied := observed(common.AnsibleRunObservation{
 		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
+		Executed:  true,
 	})
 	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
 
@@ -545,6 +550,7 @@ func TestDelete(t *testing.T) {
 		run := object(beingDeleted, observed(common.AnsibleRunObservation{
 			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
 			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(0)},
+			Executed:  true,
 		}))
 		limit := int32(1)
 		run.Spec.ForProvider.RetryLimit = &limit

@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Back-off between attempts for the same inputs.
@@ -58,6 +59,7 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 		return
 	}
 
+	o.Executed = o.Executed || executed(r)
 	o.LastApply = &common.Apply{
 		ID:           run.ID,
 		State:        run.State,
@@ -75,6 +77,12 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	}
 
 	recordOutputs(o, r)
+}
+
+// executed is true for a run whose content was executed: it was installed, and
+// there was nothing wrong with its inputs.
+func executed(r job.Report) bool {
+	return r.Content != nil && r.Run.Reason != runner.ReasonInvalidInputs
 }
 
 // recordCheck what a check run found out. Inputs for which there is nothing to
@@ -129,6 +137,8 @@ func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r.CompletionTime = &at
 
 	if a := o.LastApply; a != nil && a.ID == r.ID && a.Result == "" {
+		o.Executed = true // For all that is known.
+
 		finish(o, common.PhaseInterrupted, &at)
 	}
 

@@ -141,6 +141,33 @@ func TestDeletedWhileRunning(t *testing.T) {
 	}
 }
 
+// TestDeletedBeforeAnythingWasDone deletes an object whose content could never be
+// installed, and for which nothing can be run any more.
+func TestDeletedBeforeAnythingWasDone(t *testing.T) {
+	t.Parallel()
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
+	run := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+  requirements: |
+    collections: [{name: "[[.Directory]]/missing-1.0.0.tar.gz", type: file}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider: {role: acme.site.first}
+`, d)[1]
+	cp.WaitFor(t, run, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
+
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
+}
+
 // TestLeaderElection lets the provider lead before it reconciles.
 func TestLeaderElection(t *testing.T) {
 	cp.Provider.Restart(t, "--leader-election")
