@@ -1,0 +1,45 @@
+package e2e
+
+import "testing"
+
+// A scope is what differs between the groups of the API, as manifests need it:
+//
+//	apiVersion: [[.Group]]/v1alpha1
+//	kind: AnsibleRun
+//	metadata: {[[.Own]]name: name-[[.Namespace]]}
+//	spec:
+//	  providerConfigRef: {[[.Kind]]name: name-[[.Namespace]]}
+//
+// Names that have the namespace in them are unique among what is cluster scoped.
+type scope struct {
+	// Group of the API.
+	Group string
+	// Namespace of the test's own.
+	Namespace string
+	// Own is the namespace as metadata say it, Kind the kind of the configuration as
+	// a reference says it; both empty for the cluster scoped group.
+	Own, Kind string
+}
+
+// run is the AnsibleRun of a name in the group.
+func (s scope) run(name string) Object {
+	o := Object{APIVersion: s.Group + "/v1alpha1", Kind: "AnsibleRun", Name: name + "-" + s.Namespace}
+	if s.Own != "" {
+		o.Namespace = s.Namespace
+	}
+	return o
+}
+
+// eachGroup runs a test for both groups of the API.
+func eachGroup(t *testing.T, test func(t *testing.T, s scope)) {
+	t.Helper()
+	t.Run("Cluster", func(t *testing.T) {
+		t.Parallel()
+		test(t, scope{Group: "ansible.crossplane.io", Namespace: cp.Namespace(t)})
+	})
+	t.Run("Namespaced", func(t *testing.T) {
+		t.Parallel()
+		ns := cp.Namespace(t)
+		test(t, scope{Group: "ansible.m.crossplane.io", Namespace: ns, Own: "namespace: " + ns + ", ", Kind: "kind: ProviderConfig, "})
+	})
+}
