@@ -30,16 +30,15 @@ func (s scope) run(name string) Object {
 	return o
 }
 
-// eachGroup runs a test for both groups of the API.
-func eachGroup(t *testing.T, test func(t *testing.T, s scope)) {
-	t.Helper()
-	t.Run("Cluster", func(t *testing.T) {
-		t.Parallel()
-		test(t, scope{Group: "ansible.crossplane.io", Namespace: cp.Namespace(t)})
-	})
-	t.Run("Namespaced", func(t *testing.T) {
-		t.Parallel()
+// scopes of both groups, each with a namespace of the test's own.
+var scopes = map[string]func(t *testing.T) scope{
+	"Cluster": func(t *testing.T) scope {
+		t.Helper()
+		return scope{Group: "ansible.crossplane.io", Namespace: cp.Namespace(t)}
+	},
+	"Namespaced": func(t *testing.T) scope {
+		t.Helper()
 		ns := cp.Namespace(t)
-		test(t, scope{Group: "ansible.m.crossplane.io", Namespace: ns, Own: "namespace: " + ns + ", ", Kind: "kind: ProviderConfig, "})
-	})
+		return scope{Group: "ansible.m.crossplane.io", Namespace: ns, Own: "namespace: " + ns + ", ", Kind: "kind: ProviderConfig, "}
+	},
 }

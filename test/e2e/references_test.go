@@ -65,8 +65,12 @@ func (d referencesData) runAll(t *testing.T) {
 func TestMalformedReferences(t *testing.T) {
 	t.Parallel()
 
-	eachGroup(t, func(t *testing.T, s scope) {
-		cp.Apply(t, `
+	for name, in := range scopes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := in(t)
+			cp.Apply(t, `
 apiVersion: v1
 kind: Secret
 metadata: {namespace: [[.Namespace]], name: vars}
@@ -78,28 +82,29 @@ stringData:
 data:
   binary: /+/+
 `, s)
-		key := func(key string) string {
-			return "varFiles: [{optional: true, source: SecretKey, secretKeyRef: {namespace: " + s.Namespace + ", name: vars, key: " + key + "}}]"
-		}
-		at := func(key, problem string) string {
-			return `spec.forProvider.varFiles[0]: Secret "` + s.Namespace + `/vars", key "` + key + `": ` + problem
-		}
-		referencesData{s, directory(t), []reference{
-			{Name: "malformed", Field: key("malformed.yaml"), want: at("malformed.yaml", "is not valid YAML (line 2)")},
-			{Name: "list", Field: key("list.json"), want: at("list.json", "is not a mapping of names to values")},
-			{Name: "documents", Field: key("documents.yaml"), want: at("documents.yaml", "is not a single YAML document")},
-			{Name: "tag", Field: key("tag.yaml"), want: at("tag.yaml", "has a tag that Ansible does not know (line 3)")},
-			{Name: "binary", Field: key("binary"), want: at("binary", "is not text in UTF-8")},
-			{
-				Name: "key", Field: strings.Replace(key("none"), "optional: true, ", "", 1),
-				want: `spec.forProvider.varFiles[0]: Secret "` + s.Namespace + `/vars" has no key "none"`,
-			},
-			{
-				Name: "inventory", Field: "inventories: [{source: Secret, secretRef: {namespace: " + s.Namespace + ", name: vars, key: none}}]",
-				want: `spec.forProvider.inventories[0]: Secret "` + s.Namespace + `/vars" has no key "none"`,
-			},
-		}}.runAll(t)
-	})
+			key := func(key string) string {
+				return "varFiles: [{optional: true, source: SecretKey, secretKeyRef: {namespace: " + s.Namespace + ", name: vars, key: " + key + "}}]"
+			}
+			at := func(key, problem string) string {
+				return `spec.forProvider.varFiles[0]: Secret "` + s.Namespace + `/vars", key "` + key + `": ` + problem
+			}
+			referencesData{s, directory(t), []reference{
+				{Name: "malformed", Field: key("malformed.yaml"), want: at("malformed.yaml", "is not valid YAML (line 2)")},
+				{Name: "list", Field: key("list.json"), want: at("list.json", "is not a mapping of names to values")},
+				{Name: "documents", Field: key("documents.yaml"), want: at("documents.yaml", "is not a single YAML document")},
+				{Name: "tag", Field: key("tag.yaml"), want: at("tag.yaml", "has a tag that Ansible does not know (line 3)")},
+				{Name: "binary", Field: key("binary"), want: at("binary", "is not text in UTF-8")},
+				{
+					Name: "key", Field: strings.Replace(key("none"), "optional: true, ", "", 1),
+					want: `spec.forProvider.varFiles[0]: Secret "` + s.Namespace + `/vars" has no key "none"`,
+				},
+				{
+					Name: "inventory", Field: "inventories: [{source: Secret, secretRef: {namespace: " + s.Namespace + ", name: vars, key: none}}]",
+					want: `spec.forProvider.inventories[0]: Secret "` + s.Namespace + `/vars" has no key "none"`,
+				},
+			}}.runAll(t)
+		})
+	}
 }
 
 // TestOtherNamespaces tries to reach what another namespace has, by every field
@@ -180,6 +185,22 @@ spec:
 			t.Errorf("There should be no field %s: %v", field, err)
 		}
 	}
+	for reason, manifest := range map[string]string{
+		"providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig": strings.Replace(run, "[[.Marker]]", "providerConfigRef: {kind: Secret, name: there}", 1),
+		"inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem": strings.Replace(
+			strings.Replace(run, "[[.Marker]]", "", 1), `"[]"`, `"[]", inventories: [{source: Filesystem, fs: {path: /etc/hosts}}]`, 1),
+		"credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem": `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: [[.Namespace]]}
+spec: {credentials: [{filename: token, source: Environment, env: {name: TOKEN}}]}
+`,
+	} {
+		if err := cp.ApplyError(t, manifest, runData{Namespace: ns}); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("The API server should say that %s: %v", reason, err)
+		}
+	}
+
 	o := cp.Apply(t, run, runData{Namespace: ns, Marker: "providerConfigRef: {kind: ProviderConfig, name: there}"})[0]
 	cp.WaitFor(t, o, Condition("Synced", "False"), Message("Synced", `spec.providerConfigRef: ProviderConfig "`+ns+`/there" not found`))
 }

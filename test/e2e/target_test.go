@@ -102,44 +102,49 @@ func TestTargets(t *testing.T) {
 	}
 	t.Cleanup(other.Stop)
 
-	eachGroup(t, func(t *testing.T, s scope) {
-		dir := directory(t)
-		d := targetData{
-			scope: s, Directory: dir, Key: fmt.Sprintf("%q", server.Key), Password: "vault-pass",
-			KnownHosts: fmt.Sprintf("%q", strings.Replace(other.KnownHosts(), fmt.Sprint(other.Port), fmt.Sprint(server.Port), 1)),
-			Vars:       fmt.Sprintf("ansible_host: %s, ansible_port: %d, ansible_user: %s", server.Host, server.Port, server.User),
-		}
-		manifests := strings.ReplaceAll(targets, "[[.Name]]", fmt.Sprintf("{__ansible_vault: %q}", vaulted(t, d.Password, "World")))
-		cp.Apply(t, manifests, d)
-		run := s.run("site")
+	for name, in := range scopes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 
-		cp.WaitFor(t, run, Condition("Ready", "False"), Condition("Synced", "False"), Message("Synced", "Host key verification failed."),
-			Field("status.atProvider.lastRun.reason", "HostUnreachable"), Field("status.atProvider.lastRun.hosts.unreachable", 2))
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("Nothing should be done on a host that is not the known one: got %v", left)
-		}
+			s := in(t)
+			dir := directory(t)
+			d := targetData{
+				scope: s, Directory: dir, Key: fmt.Sprintf("%q", server.Key), Password: "vault-pass",
+				KnownHosts: fmt.Sprintf("%q", strings.Replace(other.KnownHosts(), fmt.Sprint(other.Port), fmt.Sprint(server.Port), 1)),
+				Vars:       fmt.Sprintf("ansible_host: %s, ansible_port: %d, ansible_user: %s", server.Host, server.Port, server.User),
+			}
+			manifests := strings.ReplaceAll(targets, "[[.Name]]", fmt.Sprintf("{__ansible_vault: %q}", vaulted(t, d.Password, "World")))
+			cp.Apply(t, manifests, d)
+			run := s.run("site")
 
-		d.KnownHosts = fmt.Sprintf("%q", server.KnownHosts())
-		cp.Apply(t, manifests, d)
-		cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.hosts.ok", 2))
+			cp.WaitFor(t, run, Condition("Ready", "False"), Condition("Synced", "False"), Message("Synced", "Host key verification failed."),
+				Field("status.atProvider.lastRun.reason", "HostUnreachable"), Field("status.atProvider.lastRun.hosts.unreachable", 2))
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("Nothing should be done on a host that is not the known one: got %v", left)
+			}
 
-		got := map[string]string{}
-		files, _ := os.ReadDir(dir)
-		for _, f := range files {
-			got[f.Name()] = readFile(t, filepath.Join(dir, f.Name()))
-		}
-		// Variables of a host win over those of its groups, those of a group over all.
-		want := map[string]string{"web-1": "Welcome, World", "web-2": "Good morning, World"}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("The hosts of all inventories should be greeted, as far as the limit goes: -want, +got:\n%s", diff)
-		}
+			d.KnownHosts = fmt.Sprintf("%q", server.KnownHosts())
+			cp.Apply(t, manifests, d)
+			cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.hosts.ok", 2))
 
-		cp.Delete(t, run)
-		cp.WaitGone(t, run)
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("The hosts should have been left before the object went: got %v", left)
-		}
-	})
+			got := map[string]string{}
+			files, _ := os.ReadDir(dir)
+			for _, f := range files {
+				got[f.Name()] = readFile(t, filepath.Join(dir, f.Name()))
+			}
+			// Variables of a host win over those of its groups, those of a group over all.
+			want := map[string]string{"web-1": "Welcome, World", "web-2": "Good morning, World"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("The hosts of all inventories should be greeted, as far as the limit goes: -want, +got:\n%s", diff)
+			}
+
+			cp.Delete(t, run)
+			cp.WaitGone(t, run)
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("The hosts should have been left before the object went: got %v", left)
+			}
+		})
+	}
 }
 
 // vaulted is a text that ansible-vault has encrypted.

@@ -9,6 +9,9 @@ import (
 )
 
 // An AnsibleRunSpec is the desired state of an AnsibleRun.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.forProvider.inventories) || self.forProvider.inventories.all(i, !(i.source in ['Environment', 'Filesystem']))",message="inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own"
 type AnsibleRunSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 

@@ -25,6 +25,7 @@ type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.all(c, !(c.source in ['Environment', 'Filesystem']))",message="credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem, which are the provider's own"
 	Spec   common.ProviderConfigSpec `json:"spec,omitempty"`
 	Status ProviderConfigStatus      `json:"status,omitempty"`
 }
@@ -61,6 +62,7 @@ type ClusterProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.all(c, !(c.source in ['Environment', 'Filesystem']))",message="credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem, which are the provider's own"
 	Spec   common.ProviderConfigSpec   `json:"spec,omitempty"`
 	Status ClusterProviderConfigStatus `json:"status,omitempty"`
 }
