@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -51,7 +50,8 @@ type Environment struct {
 	cel *cel.Env
 	// loose is the same without the schema of the XR; nil when there is none.
 	loose *cel.Env
-	guard interpreter.InterpretableDecorator
+	// meter of the functions.
+	meter interpreter.InterpretableDecorator
 	// roots that are objects, by name.
 	roots map[string]*apiservercel.DeclType
 	// shape of the XR.
@@ -68,9 +68,9 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 
 	e := &Environment{roots: d.roots()}
 
-	e.guard, err = guard(base)
+	e.meter, err = meter(base)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot guard the functions of expressions")
+		return nil, errors.Wrap(err, "cannot meter the functions of expressions")
 	}
 
 	e.cel, err = extend(base, e.roots)
@@ -169,7 +169,6 @@ func libraries() []cel.EnvOption {
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.OptionalTypes(),
-		cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
 		cel.ASTValidators(
 			cel.ValidateDurationLiterals(),
 			cel.ValidateTimestampLiterals(),

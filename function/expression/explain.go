@@ -18,6 +18,12 @@ const (
 	messageRange      = "cannot be range of a comprehension"
 )
 
+// Messages of evaluations that were ended.
+const (
+	messageWork = "this takes too much work"
+	messageTime = "there was no time left for this"
+)
+
 // isMistake is false for errors that only a schema brings about.
 func isMistake(err *common.Error) bool {
 	message := err.Message
@@ -69,7 +75,11 @@ func (e *Environment) explain(source string, err *common.Error) string {
 // unknown says what is not there, and what may be meant. It is selected from
 // what ends before the point.
 func (e *Environment) unknown(name, at string) string {
-	before, _, _ := strings.Cut(at, "▸")
+	before, after, _ := strings.Cut(at, "▸")
+	if strings.HasSuffix(before, "has") {
+		before, _, _ = strings.Cut(after, "."+name)
+	}
+
 	before = strings.TrimRight(before, ".? ")
 	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !isIdentifier(r) }) + 1
 	from := strings.ReplaceAll(before[start:], "?", "")

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -36,6 +37,12 @@ type orderedRange struct {
 func (o *orderedRange) Eval(a interpreter.Activation) ref.Val {
 	v := o.Interpretable.Eval(a)
 
+	if e, ok := a.ResolveName(nameEvaluation); ok {
+		if e, ok := e.(*evaluation); ok {
+			e.spend(length(v))
+		}
+	}
+
 	m, ok := v.(traits.Mapper)
 	if !ok {
 		return v
@@ -70,20 +77,30 @@ func (o ordered) Fold(f traits.Folder) {
 	fold(o, f)
 }
 
-// compareKeys of maps: those of different types that cannot be compared by the
-// names of their types.
+// compareKeys of maps: truth values, numbers, and then texts.
 func compareKeys(a, b ref.Val) int {
+	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+		return c
+	}
+
 	if c, ok := a.(traits.Comparer); ok {
 		if n, ok := c.Compare(b).(types.Int); ok {
 			return int(n)
 		}
 	}
 
-	if a.Type().TypeName() < b.Type().TypeName() {
-		return -1
+	return 0
+}
+
+func rank(key ref.Val) int {
+	switch key.(type) {
+	case types.Bool:
+		return 0
+	case types.Int, types.Uint, types.Double:
+		return 1
 	}
 
-	return 1
+	return 2 //nolint:mnd // The last of them.
 }
 
 func fold(m traits.Mapper, f traits.Folder) {

@@ -12,7 +12,6 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -49,13 +48,9 @@ func (e *Environment) compile(path *field.Path, source string) (*program, field.
 	}
 
 	p, err := e.cel.Program(compiled,
-		cel.CustomDecorator(e.guard),
+		cel.CustomDecorator(e.meter),
 		cel.CustomDecorator(inOrder(rangesOf(compiled.NativeRep()))),
-		cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
-		cel.CostLimit(maxWork),
-		cel.CostTracking(&costs{}),
-		cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false)),
-		cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+		cel.EvalOptions(cel.OptOptimize),
 	)
 	if err != nil {
 		return invalid(err.Error())
@@ -108,17 +103,44 @@ func rangesOf(a *ast.AST) map[int64]bool {
 	return ranges
 }
 
+// nameEvaluation is a name under which calls find their evaluation. It is none
+// that an expression could have.
+const nameEvaluation = "@evaluation"
+
 // An evaluation of an expression. It is the activation, which knows the values
 // of the roots.
 type evaluation struct {
 	lookups
 
+	ctx   context.Context //nolint:containedctx // It lives as long as the evaluation.
 	data  *Data
 	shape *shape
+	work  uint64
+}
+
+// spend work. There is no way to end an evaluation but by a panic that CEL
+// expects: errors may be what a comprehension goes on after.
+func (e *evaluation) spend(work uint64) {
+	const often = 1000
+
+	if e.work/often != (e.work+work)/often && e.ctx.Err() != nil {
+		panic(interpreter.EvalCancelledError{Message: messageTime, Cause: interpreter.ContextCancelled})
+	}
+
+	if work > maxWork-e.work {
+		e.work = maxWork
+		panic(interpreter.EvalCancelledError{Message: messageWork, Cause: interpreter.CostLimitExceeded})
+	}
+
+	e.work += work
 }
 
 // ResolveName returns the value of a root.
 func (e *evaluation) ResolveName(name string) (any, bool) {
+	if name == nameEvaluation {
+		return e, true
+	}
+
 	o := &object{view: view{place: place{name: name}, lookups: &e.lookups}}
 
 	switch name {
@@ -153,14 +175,10 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 		return nil, &Problem{Kind: Invalid, Message: "the expressions for this XR take too much work together: " + p.show()}
 	}
 
-	e := &evaluation{data: data, shape: p.shape}
+	e := &evaluation{ctx: ctx, data: data, shape: p.shape}
 
-	v, details, err := p.cel.ContextEval(ctx, e)
-	if details != nil {
-		if cost := details.ActualCost(); cost != nil {
-			data.Budget.spend(*cost)
-		}
-	}
+	v, _, err := p.cel.Eval(e)
+	data.Budget.spend(1 + e.work)
 
 	if err != nil {
 		return nil, p.problem(e, err)
@@ -180,12 +198,6 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	message := strings.TrimPrefix(err.Error(), "evaluation error: ")
-
-	var cancelled interpreter.EvalCancelledError
-	if errors.As(err, &cancelled) {
-		message = messageWork
-		e.data.Budget.spend(maxWork)
-	}
 
 	if strings.HasPrefix(message, messageNoOverload) {
 		message += "; its operands are of types that do not go together, string(…), int(…) and double(…) convert them"

@@ -19,7 +19,7 @@ import (
 func toJSON(val ref.Val, b *Budget) (v any, ok bool, err error) {
 	w := &writer{}
 	v, ok, err = w.value(val)
-	b.spend(uint64(max(w.size, 0)) / perByte)
+	b.spend(uint64(max(w.size, 0)) / perUnit)
 
 	return v, ok, err
 }
@@ -42,7 +42,8 @@ func (w *writer) write(bytes int) error {
 }
 
 func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
-	if err := w.write(1); err != nil {
+	// A number in a message.
+	if err := w.write(8); err != nil { //nolint:mnd // See above.
 		return nil, false, err
 	}
 

@@ -1,0 +1,221 @@
+package expression
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The authors of XRs choose values, as large as the API server takes them, of
+// about 1.5 MB. None of them keeps an evaluation busy, or fills the memory.
+func TestRunaway(t *testing.T) {
+	items := make([]any, 100_000)
+	for i := range items {
+		items[i] = float64(i)
+	}
+
+	x := strings.Repeat("x", 500_000)
+
+	data := func() Data {
+		return Data{XR: map[string]any{"spec": map[string]any{
+			"items": items, "x": x, "y": strings.Repeat("y", 500_000),
+			"billion": 1e9, "precision": "%.999999999f", "regex": strings.Repeat("(x?){500}", 500),
+		}}}
+	}
+
+	const (
+		work = "this takes too much work"
+		size = "the value is larger than 4 MiB"
+	)
+
+	cases := map[string]struct {
+		reason string
+		source string
+		want   string
+	}{
+		"Nested":        {reason: "Comprehensions in comprehensions end.", source: "xr.spec.items.map(a, xr.spec.items.filter(b, b > a))", want: work},
+		"Range":         {reason: "A long list is not even made.", source: "lists.range(xr.spec.billion).size()", want: work},
+		"Replace":       {reason: "A text that would be far longer is not even made.", source: "xr.spec.x.replace('x', xr.spec.y)", want: work},
+		"Join":          {reason: "Nor one that is joined.", source: "xr.spec.items.map(i, string(i)).join(xr.spec.x)", want: work},
+		"Precision":     {reason: "Nor one of many digits.", source: "xr.spec.precision.format([1.5])", want: work},
+		"Double":        {reason: "Texts cannot be doubled again and again.", source: "xr.spec.items.map(i, xr.spec.x + xr.spec.y)", want: work},
+		"Distinct":      {reason: "What compares all with all has its limit.", source: "xr.spec.items.distinct()", want: work},
+		"Sets":          {reason: "So have sets.", source: "sets.equivalent(xr.spec.items, xr.spec.items)", want: work},
+		"Flatten":       {reason: "So has a list that is made flat.", source: "lists.range(1000).map(i, xr.spec.items).flatten()", want: work},
+		"Regex":         {reason: "So have regular expressions.", source: "xr.spec.x.matches(xr.spec.regex)", want: work},
+		"Find":          {reason: "So have those that look for something.", source: "xr.spec.x.findAll(xr.spec.regex)", want: work},
+		"Size":          {reason: "The length of a text is not for free.", source: "xr.spec.items.filter(i, size(xr.spec.x) > i)", want: work},
+		"CharAt":        {reason: "Nor is a letter of it.", source: "xr.spec.items.map(i, xr.spec.x.charAt(i))", want: work},
+		"SharedTexts":   {reason: "A value must not become huge by having one text many times.", source: "xr.spec.items.map(i, xr.spec.x)", want: size},
+		"SharedLists":   {reason: "Nor by having one list many times.", source: "lists.range(1000).map(i, xr.spec.items)", want: size},
+		"SharedObjects": {reason: "Nor one object.", source: "lists.range(1000).map(i, xr.spec)", want: size},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(field.NewPath("vars", "x"), "${"+tc.source+"}")
+			if len(errs) > 0 {
+				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
+			}
+
+			start := time.Now()
+			_, _, problems := tmpl.Evaluate(context.Background(), data())
+			took := time.Since(start)
+
+			if len(problems) != 1 || problems[0].Kind != Invalid || !strings.HasPrefix(problems[0].Message, tc.want) || !strings.Contains(problems[0].Message, "xr.spec") {
+				t.Errorf("\n%s\nEvaluate(...): want %s, got %v", tc.reason, tc.want, problems)
+			}
+
+			// A second is enough on any machine, also with the race detector.
+			t.Log(took)
+			if took > 10*time.Second {
+				t.Errorf("\n%s\nEvaluate(...) took %s", tc.reason, took)
+			}
+		})
+	}
+}
+
+// Many expressions, each within its limit, have one together.
+func TestBudget(t *testing.T) {
+	e := environment(t)
+
+	tmpl, errs := e.Compile(field.NewPath("vars", "x"), "${lists.range(10000).map(i, i + xr.spec.n).size()}")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	data := Data{XR: map[string]any{"spec": map[string]any{"n": 1.0}}, Budget: NewBudget()}
+
+	for range 1000 {
+		v, _, problems := tmpl.Evaluate(context.Background(), data)
+		if len(problems) == 0 {
+			if v != 10000.0 {
+				t.Fatalf("want 10000, got %v", v)
+			}
+
+			continue
+		}
+
+		want := []Problem{{Path: "vars.x", Kind: Invalid, Message: "the expressions for this XR take too much work together: ${lists.range(10000).map(i, i + xr.spec.n).size()}"}}
+		if diff := cmp.Diff(want, problems); diff != "" {
+			t.Errorf("Evaluate(...): -want, +got:\n%s", diff)
+		}
+
+		return
+	}
+
+	t.Error("want the budget to be spent")
+}
+
+// Nobody waits for an evaluation that is not wanted any more.
+func TestCanceled(t *testing.T) {
+	e := environment(t)
+
+	tmpl, errs := e.Compile(field.NewPath("x"), "${lists.range(10000).map(i, i).size()}")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+
+	_, _, problems := tmpl.Evaluate(ctx, Data{})
+
+	want := []Problem{{Path: "x", Kind: Invalid, Message: "there was no time left for this: ${lists.range(10000).map(i, i).size()}"}}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Errorf("Evaluate(...): -want, +got:\n%s", diff)
+	}
+}
+
+// What is within limits is not refused, and is what it always was.
+func TestGuarded(t *testing.T) {
+	cases := map[string]struct {
+		source string
+		want   any
+	}{
+		"Range":       {source: "lists.range(3)", want: []any{0.0, 1.0, 2.0}},
+		"Distinct":    {source: "[1, 2, 1].distinct()", want: []any{1.0, 2.0}},
+		"Replace":     {source: "'abab'.replace('a', 'c')", want: "cbcb"},
+		"ReplaceN":    {source: "'abab'.replace('a', 'c', 1)", want: "cbab"},
+		"Join":        {source: "xr.spec.zones.join()", want: "ab"},
+		"JoinWith":    {source: "xr.spec.zones.join('-')", want: "a-b"},
+		"Flatten":     {source: "[[1], [[2]]].flatten()", want: []any{1.0, []any{2.0}}},
+		"FlattenDeep": {source: "[[1], [[2]]].flatten(2)", want: []any{1.0, 2.0}},
+		"Find":        {source: "'abc'.find('b.')", want: "bc"},
+		"FindAll":     {source: "'abcb'.findAll('b', 1)", want: []any{"b"}},
+		"Matches":     {source: "xr.spec.key.matches('^s')", want: true},
+		"MatchesDyn":  {source: "xr.spec.key.matches('^' + xr.spec.key)", want: true},
+		"MatchesFn":   {source: "matches(xr.spec.key, '^' + xr.spec.key)", want: true},
+		"Format":      {source: "'%s %.2f %d'.format([xr.spec.key, 1.234, 5])", want: "size 1.23 5"},
+		"SetsIn":      {source: "sets.contains([1, 2], [1])", want: true},
+		"SetsEqual":   {source: "sets.equivalent(xr.spec.zones, ['b', 'a', 'a'])", want: true},
+		"Concat":      {source: "xr.spec.zones + ['c'] + xr.spec.zones", want: []any{"a", "b", "c", "a", "b"}},
+		"In":          {source: "'a' in xr.spec.zones && !('c' in xr.spec.zones) && 'size' in xr.spec", want: true},
+		"Equal":       {source: "xr.spec.zones == ['a', 'b'] && ['a', 'b'] == xr.spec.zones && xr.metadata == {'name': 'app', 'labels': {'example.org/team': 'blue'}}", want: true},
+		"NotEqual":    {source: "xr.spec.zones != xr.spec.users && xr.spec.nested != xr.spec.zones && xr.spec.nested != {'empty': {}}", want: true},
+		"Types":       {source: "[type(xr.spec) == map, type(xr.spec.zones) == list, type(xr.spec.size) == int, type(xr.spec.ratio) == double, type(xr.spec.nested['null']) == null_type]", want: []any{true, true, true, true, true}},
+		"SumAndMin":   {source: "[xr.spec.zones.max(), xr.spec.zones.indexOf('b'), xr.spec.zones.isSorted()]", want: []any{"b", 1.0, true}},
+		"Slices":      {source: "[xr.spec.zones.slice(1, 2), xr.spec.zones.reverse(), xr.spec.users.sortBy(u, u.name).map(u, u.name)]", want: []any{[]any{"b"}, []any{"b", "a"}, []any{"eve", "{{ lookup('pipe', 'id') }}"}}},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
+			if len(errs) > 0 {
+				t.Fatalf("Compile(...): %v", errs)
+			}
+
+			got, _, problems := tmpl.Evaluate(context.Background(), data())
+			if len(problems) > 0 {
+				t.Fatalf("Evaluate(...): %v", problems)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Evaluate(...): -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Maps have no order, but what is made of them has.
+func TestOrder(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		source string
+		want   any
+	}{
+		"Data":    {reason: "Maps of the XR are gone through in order.", source: "xr.spec.m.map(k, k)", want: []any{"a", "b", "c", "d", "e", "f"}},
+		"Two":     {reason: "With keys and values, too.", source: "xr.spec.m.transformList(k, v, k + v)", want: []any{"a1", "b1", "c1", "d1", "e1", "f1"}},
+		"Literal": {reason: "So are maps that are written.", source: "{'d': 1, 'a': 1, 'c': 1, 'b': 1}.map(k, k)", want: []any{"a", "b", "c", "d"}},
+		"Made":    {reason: "And maps that are made.", source: "xr.spec.m.transformMap(k, v, v + '!').transformList(k, v, k)", want: []any{"a", "b", "c", "d", "e", "f"}},
+		"Ints":    {reason: "Numbers have the order of numbers.", source: "{10: 1, 9: 1, 1: 1}.map(k, k)", want: []any{1.0, 9.0, 10.0}},
+		"Mixed":   {reason: "Keys of any types have an order.", source: "{'a': 1, 2: 1, true: 1, 'b': 1, 3u: 1}.map(k, string(k))", want: []any{"true", "2", "3", "a", "b"}},
+	}
+
+	e := environment(t)
+	data := Data{XR: map[string]any{"spec": map[string]any{"m": map[string]any{"f": "1", "a": "1", "e": "1", "b": "1", "d": "1", "c": "1"}}}}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
+			if len(errs) > 0 {
+				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
+			}
+
+			for range 20 {
+				got, _, problems := tmpl.Evaluate(context.Background(), data)
+				if diff := cmp.Diff(tc.want, got); diff != "" || len(problems) > 0 {
+					t.Fatalf("\n%s\nEvaluate(...): %v, -want, +got:\n%s", tc.reason, problems, diff)
+				}
+			}
+		})
+	}
+}
