@@ -31,7 +31,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 1,
 				mistakes: []string{
-					`mistakes.yaml:54: runs[0].vars.title: Invalid value: "${xr.spek.title}": undefined field 'spek', here: xr▸.spek.title`,
+					`mistakes.yaml:54: runs[0].vars.title: Invalid value: "${xr.spek.title}": xr has no field "spek" (did you mean "spec"?), here: xr▸.spek.title`,
 					`mistakes.yaml:58: runs[0].vars.nested.my.key[1]: Invalid value: "${nobody}": undeclared reference to 'nobody', here: ▸nobody`,
 					"mistakes.yaml:60: runs[0].conection: Forbidden: there is no such field",
 					"mistakes.yaml:62: status.uri: Forbidden: the XRD does not declare this field",
