@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
@@ -31,10 +32,11 @@ type compiled struct {
 	errs        field.ErrorList
 }
 
-// A key of an input and the scope of the XRs that it is compiled for.
+// A key of an input, and of the scope and the schema of the XRs that it is
+// compiled for.
 type key struct {
-	digest     [sha256.Size]byte
-	namespaced bool
+	input, schema [sha256.Size]byte
+	namespaced    bool
 }
 
 func newCompositions() (*compositions, error) {
@@ -42,34 +44,43 @@ func newCompositions() (*compositions, error) {
 	return &compositions{reader: r, compiled: lru.New(maxCompositions)}, err
 }
 
-// Get the compiled input for XRs that are namespaced or cluster-scoped. The
-// field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, namespaced bool) (*render.Composition, field.ErrorList, error) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(in)
-	if err != nil {
+// Get the compiled input for XRs that are namespaced or cluster-scoped, and have
+// this schema, if it is known. The field errors are the mistakes of the input.
+func (c *compositions) Get(in *structpb.Struct, namespaced bool, schema *structpb.Struct) (*render.Composition, field.ErrorList, error) {
+	k := key{namespaced: namespaced}
+
+	var err error
+	if k.input, err = digest(in); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot marshal the input")
 	}
 
-	k := key{digest: sha256.Sum256(b), namespaced: namespaced}
+	if k.schema, err = digest(schema); err != nil {
+		return nil, nil, errors.Wrap(err, "cannot marshal the schema of the XR")
+	}
 
 	if v, ok := c.compiled.Get(k); ok {
 		got, _ := v.(compiled)
 		return got.composition, got.errs, nil
 	}
 
-	got := c.compile(in, namespaced)
+	got := c.compile(in, namespaced, schema)
 	c.compiled.Add(k, got)
 
 	return got.composition, got.errs, nil
 }
 
-func (c *compositions) compile(in *structpb.Struct, namespaced bool) compiled {
+func digest(s *structpb.Struct) ([sha256.Size]byte, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
+	return sha256.Sum256(b), err
+}
+
+func (c *compositions) compile(in *structpb.Struct, namespaced bool, schema *structpb.Struct) compiled {
 	object, errs := c.reader.Read(in)
 	if object == nil {
 		return compiled{errs: errs}
 	}
 
-	composition, cerrs := render.Compile(object, namespaced)
+	composition, cerrs := render.Compile(object, namespaced, expression.NewSchema(schema.AsMap()))
 	errs = append(errs, cerrs...)
 
 	return compiled{composition: composition, errs: errs}

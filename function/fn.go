@@ -31,7 +31,8 @@ func NewFunction(log logging.Logger) (*Function, error) {
 }
 
 // RunFunction returns the AnsibleRuns, the status and the readiness of an XR.
-// Mistakes of the Composition are a Fatal result, never an error.
+// Mistakes of the Composition are a Fatal result. There is an error only when
+// the request is not waited for any more.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
 	rsp = response.To(req, response.DefaultTTL)
 
@@ -47,7 +48,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	observed := observe(req)
 	namespace, _, _ := unstructured.NestedString(observed.XR, "metadata", "namespace")
 
-	composition, mistakes, err := f.compositions.Get(req.GetInput(), namespace != "")
+	composition, mistakes, err := f.compositions.Get(req.GetInput(), namespace != "", requireSchema(req, rsp))
 	if err != nil {
 		response.Fatal(rsp, err)
 		return rsp, nil
@@ -59,6 +60,12 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	}
 
 	result := composition.Render(ctx, observed)
+
+	// What could not be computed in time is not wrong.
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Wrap(err, "cannot render in time")
+	}
+
 	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
 
 	if err := report.Report(rsp, observed.XR, result); err != nil {

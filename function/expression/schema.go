@@ -13,8 +13,13 @@ type Schema struct {
 
 // NewSchema returns the Schema that an OpenAPI v3 schema is, as an XRD or the
 // API server has it. Fields that Crossplane adds to each XR are always there.
-// Whatever the schema does not tell may be anything.
+// Whatever the schema does not tell may be anything. An empty schema is none:
+// nil.
 func NewSchema(openAPI map[string]any) *Schema {
+	if len(openAPI) == 0 {
+		return nil
+	}
+
 	name := prefix + "XR"
 	root := apiservercel.NewObjectType(name, map[string]*apiservercel.DeclField{
 		"apiVersion": declare("apiVersion", apiservercel.StringType),

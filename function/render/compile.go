@@ -36,13 +36,13 @@ type run struct {
 }
 
 // Compile an input as read by package input, for XRs that are namespaced or
-// cluster-scoped. The errors are all mistakes that can be found without an XR.
+// cluster-scoped, and have this schema, unless it is nil. The errors are all mistakes that can be found without an XR.
 // It copes with inputs that violate the schema, but does not report what the
 // schema does.
-func Compile(in map[string]any, namespaced bool) (*Composition, field.ErrorList) {
+func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Composition, field.ErrorList) {
 	templates, errs := merge(in)
 
-	env, err := expression.NewEnvironment(expression.Declarations{Runs: names(templates)})
+	env, err := expression.NewEnvironment(expression.Declarations{Runs: names(templates), Schema: schema})
 	if err != nil {
 		return nil, append(errs, field.InternalError(nil, err))
 	}

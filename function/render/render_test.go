@@ -178,7 +178,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 	for seed := range uint64(500) {
 		w := chance(rand.New(rand.NewPCG(seed, 0)))
 
-		c, errs := Compile(w.in, true)
+		c, errs := Compile(w.in, true, nil)
 		if len(errs) > 0 {
 			t.Fatalf("seed %d: Compile(...): %v", seed, errs)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
@@ -180,7 +181,7 @@ func (c *checker) check(in map[string]any, v *version) field.ErrorList {
 	return namespaced
 }
 
-func (c *checker) compile(in map[string]any, namespaced bool, _ *version) field.ErrorList {
+func (c *checker) compile(in map[string]any, namespaced bool, v *version) field.ErrorList {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}
@@ -191,7 +192,12 @@ func (c *checker) compile(in map[string]any, namespaced bool, _ *version) field.
 		return errs
 	}
 
-	_, cerrs := render.Compile(object, namespaced)
+	var schema *expression.Schema
+	if v != nil {
+		schema = expression.NewSchema(v.schema)
+	}
+
+	_, cerrs := render.Compile(object, namespaced, schema)
 
 	return append(errs, cerrs...)
 }
