@@ -24,7 +24,8 @@ type Resolution struct {
 	// Resolved is when it was last known that the request resolves to the set,
 	// also when it was removed since; the zero time when that is not known.
 	Resolved time.Time
-	// Stale is true when the request is to be resolved again, see Refresh.
+	// Stale is true when the request is to be resolved again, see Refresh, and
+	// until that has ended.
 	Stale bool
 	// Due is when it will be; the zero time when never, or when it is being
 	// resolved.
@@ -51,8 +52,13 @@ func (s *Store) Resolution(req Request) (Resolution, error) {
 		r.Set, r.Found = e.set(), true
 	}
 
-	_, busy := s.refreshes[digest]
-	if s.ttl == 0 || busy || req.Requirements.Pinned() {
+	if s.ttl == 0 || req.Requirements.Pinned() {
+		return r, nil
+	}
+
+	if _, busy := s.refreshes[digest]; busy {
+		r.Stale = true
+
 		return r, nil
 	}
 

@@ -1,0 +1,154 @@
+package content
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// smallDisk mounts a disk of so many bytes on a directory. Where this user may
+// not, the test is run again as root of a user namespace, and smallDisk does not
+// return.
+func smallDisk(t *testing.T, bytes string) string {
+	t.Helper()
+
+	const again = "CONTENT_TEST_IN_NAMESPACE"
+
+	dir := t.TempDir()
+
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+bytes)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+				t.Errorf("cannot unmount: %v", err)
+			}
+		})
+
+		return dir
+	}
+
+	if os.Getenv(again) != "" {
+		t.Skipf("cannot mount a small disk, also as root of a user namespace: %v", err)
+	}
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), again+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+
+	out, err := cmd.CombinedOutput()
+
+	var failed *exec.ExitError
+
+	switch {
+	case errors.As(err, &failed):
+		t.Fatalf("in a user namespace:\n%s", out)
+	case err != nil:
+		t.Skipf("cannot make a user namespace to mount a small disk in: %v", err)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("in a user namespace:\n%s", out)
+	}
+
+	t.Skip("passed in a user namespace, where a small disk could be mounted")
+
+	return ""
+}
+
+// TestDiskFull fills a real disk with the real ansible-galaxy.
+func TestDiskFull(t *testing.T) {
+	disk := smallDisk(t, "4m")
+
+	src := t.TempDir()
+	write(t, filepath.Join(src, "large"), map[string]string{"data": strings.Repeat("x", 8<<20)})
+	write(t, filepath.Join(src, "medium"), map[string]string{"data": strings.Repeat("x", 1<<20)})
+	small := buildCollection(t, filepath.Join(src, "small"), "small", "1.0.0")
+	medium := buildCollection(t, filepath.Join(src, "medium"), "medium", "1.0.0")
+	large := buildCollection(t, filepath.Join(src, "large"), "large", "1.0.0")
+
+	req := func(archive string) Request {
+		return request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
+	}
+
+	r := &recorder{}
+	s := newStore(t, disk, WithObserver(r))
+
+	_, releaseSmall := ensure(t, s, req(small))
+	_, release := ensure(t, s, req(medium))
+	release()
+
+	_, _, err := s.Ensure(t.Context(), req(large))
+
+	var full *DiskFullError
+	if !errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("\nA full disk is told from other failures.\nEnsure(...): %v", err)
+	}
+
+	want := "cannot install content: no space left on the disk of the content store (" + disk + "): " +
+		"give the provider a bigger volume for its --state-dir, or keep less of it in use with a smaller --content-max-size"
+	if diff := cmp.Diff(want, message(err)); diff != "" {
+		t.Errorf("\nThe error says what is full, and what to do.\nEnsure(...): -want error, +got error:\n%s", diff)
+	}
+
+	wantNoLeftovers(t, s)
+
+	if !resolution(t, s, req(small)).Found || resolution(t, s, req(medium)).Found {
+		t.Errorf("\nSets that nobody uses make room, those in use stay.")
+	}
+
+	if n := len(r.installs); n != 3 || r.installs[2].Result != ResultFailed {
+		t.Errorf("\nIt is one installation that failed: got %+v", r.installs)
+	}
+
+	releaseSmall()
+
+	// Something else takes space, until there is room for one of the two.
+	filler := filepath.Join(disk, "filler")
+
+	if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	_, release = ensure(t, s, req(medium))
+	release()
+	wantNoLeftovers(t, s)
+}
+
+// TestDiskFullMakeRoom needs the space of a set that nobody uses.
+func TestDiskFullMakeRoom(t *testing.T) {
+	disk := smallDisk(t, "1m")
+
+	s := newStore(t, disk, WithCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+		err := install(argv, "x", 150) // Of 256 blocks that the disk has.
+		if err != nil {
+			_, _ = io.WriteString(out, "[ERROR]: [Errno 28] No space left on device\n")
+		}
+
+		return err
+	}))
+
+	for _, name := range []string{"a", "b"} {
+		set, release := ensure(t, s, request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"}))
+		release()
+
+		if !set.New {
+			t.Errorf("\nEach is installed, and the other one made room for it.\nEnsure(...): %+v", set)
+		}
+	}
+
+	wantNoLeftovers(t, s)
+}

@@ -1,0 +1,372 @@
+package content
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A clock that stands still until it is told the time.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock {
+	return &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.now = c.now.Add(d)
+}
+
+// refreshed waits until a request was resolved again, and returns what is known
+// then.
+func refreshed(t *testing.T, s *Store, req Request) Resolution {
+	t.Helper()
+
+	done := make(chan struct{})
+	if err := s.Refresh(req, "me", func() { close(done) }); err != nil {
+		t.Fatal(err)
+	}
+
+	<-done
+
+	return resolution(t, s, req)
+}
+
+func resolution(t *testing.T, s *Store, req Request) Resolution {
+	t.Helper()
+
+	r, err := s.Resolution(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return r
+}
+
+func ensure(t *testing.T, s *Store, req Request) (Set, func()) {
+	t.Helper()
+
+	set, release, err := s.Ensure(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return set, release
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+
+	return err == nil
+}
+
+// TestRefresh follows a branch of a real repository with the real
+// ansible-galaxy.
+func TestRefresh(t *testing.T) {
+	const ttl = time.Hour
+
+	root := t.TempDir()
+	repo := gitRepo(t, filepath.Join(root, "web"), collectionFiles("web", "0.1.0"))
+	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("collections: [{name: %q, type: git, version: HEAD}]", repoURL(repo))})
+	task := func(set Set) string {
+		text, err := os.ReadFile(filepath.Join(set.CollectionsPath(), "ansible_collections/acme/web/roles/hello/tasks/main.yml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(text)
+	}
+
+	dir, c := t.TempDir(), newClock()
+	s := newStore(t, dir, WithTTL(ttl), WithClock(c.Now))
+
+	first, releaseFirst := ensure(t, s, req)
+	want := Resolution{Set: first, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
+	want.Set.New = false
+
+	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
+		t.Errorf("\nWhat was installed serves for the TTL.\nResolution(...): -want, +got:\n%s", diff)
+	}
+
+	c.pass(ttl)
+
+	want.Stale = true
+	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
+		t.Errorf("\nAfter the TTL it is stale, and goes on serving.\nResolution(...): -want, +got:\n%s", diff)
+	}
+
+	want = Resolution{Set: want.Set, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
+	if diff := cmp.Diff(want, refreshed(t, s, req)); diff != "" {
+		t.Errorf("\nContent that has not changed is the same set, and serves for another TTL.\nRefresh(...): -want, +got:\n%s", diff)
+	}
+
+	// A new commit, with the same version.
+	write(t, repo, map[string]string{"roles/hello/tasks/main.yml": "- ansible.builtin.debug:\n    msg: goodbye\n"})
+	command(t, repo, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-am", "second")
+	c.pass(ttl)
+
+	r := refreshed(t, s, req)
+
+	was, is := first.Collections[0], r.Set.Collections[0]
+	if was.Version != is.Version || was.Revision == is.Revision || r.Set.Dir == first.Dir {
+		t.Errorf("\nNew content is a new set with a new revision.\nRefresh(...): %+v, was %+v", r.Set, first)
+	}
+
+	second, release := ensure(t, s, req)
+	release()
+
+	if !strings.Contains(task(first), "hello") || !strings.Contains(task(second), "goodbye") {
+		t.Errorf("\nA run in progress keeps the set that it has, a new one gets the new set: got %q, %q", task(first), task(second))
+	}
+
+	releaseFirst()
+
+	if exists(first.Dir) {
+		t.Errorf("\nA set that was followed by another goes when nobody uses it any more: %s is there", first.Dir)
+	}
+
+	// The source is down.
+	if err := os.Rename(repo, repo+".away"); err != nil {
+		t.Fatal(err)
+	}
+
+	c.pass(ttl)
+
+	want = resolution(t, s, req)
+	want.Stale = false
+
+	for _, after := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
+		r = refreshed(t, s, req)
+
+		var failed *InstallError
+		if !errors.As(r.Err, &failed) {
+			t.Errorf("\nWhy it could not be resolved again is known.\nRefresh(...): %v", r.Err)
+		}
+
+		want.Due, r.Err = c.Now().Add(after), nil
+		if diff := cmp.Diff(want, r); diff != "" {
+			t.Errorf("\nWhen the source is down the set goes on serving, and it is tried again, less and less often.\nRefresh(...): -want, +got:\n%s", diff)
+		}
+
+		c.pass(after)
+	}
+
+	_, release = ensure(t, s, req)
+	release()
+
+	// After a restart, which takes no time here.
+	s = newStore(t, dir, WithTTL(ttl), WithClock(c.Now))
+
+	want.Stale, want.Due = true, want.Resolved.Add(ttl)
+	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
+		t.Errorf("\nA store knows what it had, and how old it is.\nNewStore(...): -want, +got:\n%s", diff)
+	}
+
+	// The source is back.
+	if err := os.Rename(repo+".away", repo); err != nil {
+		t.Fatal(err)
+	}
+
+	want = Resolution{Set: want.Set, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
+	if diff := cmp.Diff(want, refreshed(t, s, req)); diff != "" {
+		t.Errorf("\nWhen the source is back the content is up to date.\nRefresh(...): -want, +got:\n%s", diff)
+	}
+
+	wantNoLeftovers(t, s)
+}
+
+// TestRefreshEmptyStore resolves content that an object used before a restart
+// with an empty store.
+func TestRefreshEmptyStore(t *testing.T) {
+	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
+	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
+	c := newClock()
+
+	before, release := ensure(t, newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now)), req)
+	release()
+
+	s := newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now))
+
+	if diff := cmp.Diff(Resolution{Stale: true}, resolution(t, s, req)); diff != "" {
+		t.Errorf("\nContent that is not there is stale.\nResolution(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(before.Roles, refreshed(t, s, req).Set.Roles); diff != "" {
+		t.Errorf("\nThe same content has the same revision, wherever and whenever it is installed.\nRefresh(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestResolutionNever(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		ttl          time.Duration
+		want         Resolution
+	}{
+		"Pinned":  {reason: "Pinned content is never stale.", text: "collections: [{name: a.b, version: 1.0.0}]", ttl: time.Hour},
+		"NoTTL":   {reason: "Without a TTL no content is.", text: "collections: [a.b]"},
+		"Nothing": {reason: "Nothing is there always.", ttl: time.Hour, want: Resolution{Found: true}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, t.TempDir(), WithTTL(tc.ttl), WithCommand(func(context.Context, []string, []string, string, io.Writer) error {
+				t.Error("nothing must run")
+
+				return errors.New("no")
+			}))
+			req := request(t, inputs.Inputs{Requirements: tc.text})
+
+			if diff := cmp.Diff(tc.want, resolution(t, s, req)); diff != "" {
+				t.Errorf("\n%s\nResolution(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if err := s.Refresh(req, "me", func() {}); err != nil {
+				t.Fatal(err)
+			}
+
+			s.Stop()
+		})
+	}
+}
+
+// TestRefreshBounded has a source that answers when it is told to.
+func TestRefreshBounded(t *testing.T) {
+	c := newClock()
+	started, answer := make(chan struct{}), make(chan struct{})
+
+	var running, most atomic.Int32
+
+	var slow atomic.Bool
+
+	s := newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now), WithCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		if !slow.Load() {
+			return install(argv, "x", 1)
+		}
+
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+
+		started <- struct{}{}
+
+		select {
+		case <-answer:
+			return install(argv, "x", 1)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}))
+
+	var reqs []Request
+
+	for i := range 5 {
+		reqs = append(reqs, request(t, inputs.Inputs{Requirements: fmt.Sprintf("collections: [a.b%d]", i)}))
+
+		_, release := ensure(t, s, reqs[i])
+		release()
+	}
+
+	c.pass(time.Hour)
+	slow.Store(true)
+
+	woken := make(chan string, 10)
+
+	for i, req := range reqs {
+		for _, who := range []string{"one", "other", "one"} {
+			if err := s.Refresh(req, who, func() { woken <- fmt.Sprint(who, i) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	// Two hang, three wait. Runs do not.
+	<-started
+	<-started
+
+	for _, req := range reqs {
+		_, release := ensure(t, s, req)
+		release()
+
+		if r := resolution(t, s, req); !r.Stale || !r.Due.IsZero() {
+			t.Errorf("\nContent is stale until it was resolved.\nResolution(...): %+v", r)
+		}
+	}
+
+	answer <- struct{}{}
+
+	got := map[string]bool{<-woken: true, <-woken: true}
+	if len(got) != 2 {
+		t.Errorf("\nEach who waits is woken once: got %v", got)
+	}
+
+	<-started
+	s.Stop()
+
+	if diff := cmp.Diff(int32(maxRefreshes), most.Load()); diff != "" {
+		t.Errorf("\nA bounded number is resolved at a time: -want, +got:\n%s", diff)
+	}
+
+	if n := running.Load(); n != 0 {
+		t.Errorf("\nNothing is left running when the store was stopped: got %d", n)
+	}
+
+	c.pass(24 * time.Hour)
+
+	if err := s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes nobody") }); err != nil {
+		t.Fatal(err)
+	}
+
+	s.Stop()
+	wantNoLeftovers(t, s)
+}
+
+func TestDue(t *testing.T) {
+	now := newClock().Now()
+
+	cases := map[string]struct {
+		reason string
+		h      history
+		ttl    time.Duration
+		want   time.Time
+	}{
+		"Unknown":  {reason: "What was never resolved here is due at once.", ttl: time.Hour},
+		"Resolved": {reason: "What was resolved is due after the TTL.", h: history{resolved: now}, ttl: time.Hour, want: now.Add(time.Hour)},
+		"First":    {reason: "A failure is made up for soon.", h: history{resolved: now.Add(-time.Hour)}.failedAt(now, nil), ttl: time.Hour, want: now.Add(30 * time.Second)},
+		"Second":   {reason: "The next one a little later.", h: history{failures: 1}.failedAt(now, nil), ttl: time.Hour, want: now.Add(time.Minute)},
+		"Many":     {reason: "But never much later.", h: history{failures: 100}.failedAt(now, nil), ttl: time.Hour, want: now.Add(10 * time.Minute)},
+		"ShortTTL": {reason: "Nor later than the TTL.", h: history{failures: 100}.failedAt(now, nil), ttl: 5 * time.Second, want: now.Add(5 * time.Second)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.h.due(tc.ttl)); diff != "" {
+				t.Errorf("\n%s\ndue(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,340 @@
+package content
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// TestRepair damages sets that were installed by the real ansible-galaxy.
+func TestRepair(t *testing.T) {
+	archive := buildCollection(t, filepath.Join(t.TempDir(), "tools"), "tools", "1.0.0")
+	req := request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
+	task := "collections/ansible_collections/acme/tools/roles/hello/tasks/main.yml"
+
+	replace := func(file, text string) error {
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return err
+		}
+
+		return os.Chtimes(file, info.ModTime(), info.ModTime())
+	}
+
+	cases := map[string]struct {
+		reason  string
+		damage  func(dir string) error
+		damaged bool
+	}{
+		"Nothing": {
+			reason: "A set that is as it was serves.",
+			damage: func(string) error { return nil },
+		},
+		"Cache": {
+			reason: "What Python makes of files is no damage.",
+			damage: func(dir string) error {
+				cache := filepath.Join(dir, "collections/ansible_collections/acme/tools/plugins", pythonCache)
+				if err := os.MkdirAll(cache, 0o700); err != nil {
+					return err
+				}
+
+				return os.WriteFile(filepath.Join(cache, "x.pyc"), nil, 0o600)
+			},
+		},
+		"Touched": {
+			reason: "Nor are other times of files, as on a volume that was copied.",
+			damage: func(dir string) error { return os.Chtimes(filepath.Join(dir, task), time.Unix(1, 0), time.Unix(1, 0)) },
+		},
+		"NoManifest": {
+			reason:  "A set without a manifest is replaced.",
+			damage:  func(dir string) error { return os.Remove(filepath.Join(dir, manifestFile)) },
+			damaged: true,
+		},
+		"ManifestUnreadable": {
+			reason:  "So is one whose manifest cannot be read.",
+			damage:  func(dir string) error { return os.WriteFile(filepath.Join(dir, manifestFile), []byte("{"), 0o600) },
+			damaged: true,
+		},
+		"FileMissing": {
+			reason:  "So is one with a file less.",
+			damage:  func(dir string) error { return os.Remove(filepath.Join(dir, task)) },
+			damaged: true,
+		},
+		"FileTruncated": {
+			reason:  "Or with half a file.",
+			damage:  func(dir string) error { return os.Truncate(filepath.Join(dir, task), 3) },
+			damaged: true,
+		},
+		"FileChanged": {
+			reason: "Or with another file that looks like the one that was there.",
+			damage: func(dir string) error {
+				return replace(filepath.Join(dir, task), "- ansible.builtin.debug:\n    msg: jello\n")
+			},
+			damaged: true,
+		},
+		"FileAdded": {
+			reason: "Or with a file more: it may take the place of another on the way to it.",
+			damage: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, filepath.Dir(task), "main.yaml"), nil, 0o600)
+			},
+			damaged: true,
+		},
+		"DirectoryMissing": {
+			reason:  "Or one that is not there at all.",
+			damage:  os.RemoveAll,
+			damaged: true,
+		},
+	}
+
+	for name, tc := range cases {
+		for _, restarted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/Restarted=%t", name, restarted), func(t *testing.T) {
+				var installs atomic.Int32
+
+				counted := WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+					installs.Add(1)
+
+					return Exec(ctx, argv, env, dir, out)
+				})
+
+				dir := t.TempDir()
+				s := newStore(t, dir, counted)
+
+				first, release := ensure(t, s, req)
+				defer release()
+
+				if restarted {
+					s = newStore(t, dir, counted)
+				}
+
+				if err := tc.damage(first.Dir); err != nil {
+					t.Fatal(err)
+				}
+
+				if restarted {
+					s = newStore(t, dir, counted)
+				}
+
+				second, release := ensure(t, s, req)
+				defer release()
+
+				if diff := cmp.Diff(tc.damaged, installs.Load() == 2); diff != "" {
+					t.Errorf("\n%s\nEnsure(...): -want installed again, +got:\n%s", tc.reason, diff)
+				}
+
+				text, err := os.ReadFile(filepath.Join(second.Dir, task))
+				if diff := cmp.Diff(collectionFiles("tools", "1.0.0")["roles/hello/tasks/main.yml"], string(text)); err != nil || diff != "" {
+					t.Errorf("\nWhat serves is intact.\nEnsure(...): %v, -want, +got:\n%s", err, diff)
+				}
+			})
+		}
+	}
+}
+
+// TestRepairInUse damages a set while a run uses it.
+func TestRepairInUse(t *testing.T) {
+	r := &recorder{}
+	s := newStore(t, t.TempDir(), WithObserver(r), WithCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		return install(argv, "x", 3)
+	}))
+	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
+
+	first, releaseFirst := ensure(t, s, req)
+
+	gone := filepath.Join(first.CollectionsPath(), "ansible_collections/acme/x/file0.yml")
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+
+	second, releaseSecond := ensure(t, s, req)
+	if second.Dir == first.Dir || !exists(filepath.Join(second.CollectionsPath(), "ansible_collections/acme/x/file0.yml")) {
+		t.Errorf("\nA new run gets a set that is intact.\nEnsure(...): %s, was %s", second.Dir, first.Dir)
+	}
+
+	if !exists(first.Dir) {
+		t.Errorf("\nA run that has begun keeps its directory.")
+	}
+
+	if r := resolution(t, s, req); r.Set.Dir != second.Dir {
+		t.Errorf("\nThe set that is intact is the one that serves.\nResolution(...): %s", r.Set.Dir)
+	}
+
+	releaseFirst()
+
+	if exists(first.Dir) {
+		t.Errorf("\nThe damaged set goes when nobody uses it any more.")
+	}
+
+	releaseSecond()
+
+	third, release := ensure(t, s, req)
+	release()
+
+	if diff := cmp.Diff(second, third, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "New" }, cmp.Ignore())); diff != "" {
+		t.Errorf("\nThe other one stays.\nEnsure(...): -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff([]Removal{RemovedDamaged}, r.removed); diff != "" {
+		t.Errorf("\nWhat goes is told: -want, +got:\n%s", diff)
+	}
+}
+
+// TestTreeSums tells what makes content another.
+func TestTreeSums(t *testing.T) {
+	base := map[string]string{
+		"collections/ansible_collections/a/b/MANIFEST.json": "{}", "collections/ansible_collections/a/b/FILES.json": "{}",
+		"collections/ansible_collections/a/b/plugins/x.py":          "x",
+		"collections/ansible_collections/a.b-1.0.0.info/GALAXY.yml": "download_url: x\n",
+		"roles/r/tasks/main.yml":                                    "[]",
+		"roles/r/meta/.galaxy_install_info":                         "install_date: today\n",
+	}
+
+	cases := map[string]struct {
+		reason string
+		change func(dir string) error
+		// set and content say whether their sums are the same.
+		set, content bool
+	}{
+		"InstallDate": {
+			reason: "When a role was installed is not what it is.",
+			change: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "roles/r/meta/.galaxy_install_info"), []byte("y"), 0o600)
+			},
+			content: true,
+		},
+		"Origin": {
+			reason: "Nor is where a collection came from.",
+			change: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a.b-1.0.0.info/GALAXY.yml"), []byte("y"), 0o600)
+			},
+			content: true,
+		},
+		"FilesInAnotherOrder": {
+			reason: "Nor is the order in which its files were found.",
+			change: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/FILES.json"), []byte("y"), 0o600)
+			},
+			content: true,
+		},
+		"Git": {
+			reason:  "Nor is what git keeps.",
+			change:  func(dir string) error { return os.Mkdir(filepath.Join(dir, "roles/r/.git"), 0o700) },
+			set:     true,
+			content: true,
+		},
+		"Content": {
+			reason: "What a file says is.",
+			change: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, "roles/r/tasks/main.yml"), []byte("[1]"), 0o600)
+			},
+		},
+		"Name": {
+			reason: "So is where it is.",
+			change: func(dir string) error {
+				return os.Rename(filepath.Join(dir, "roles/r/tasks/main.yml"), filepath.Join(dir, "roles/r/tasks/other.yml"))
+			},
+		},
+		"Executable": {
+			reason: "And whether it is a program.",
+			change: func(dir string) error {
+				return os.Chmod(filepath.Join(dir, "collections/ansible_collections/a/b/plugins/x.py"), 0o700)
+			},
+		},
+		"Link": {
+			reason: "And where a link leads.",
+			change: func(dir string) error { return os.Symlink("main.yml", filepath.Join(dir, "roles/r/tasks/link.yml")) },
+		},
+		"Pipe": {
+			reason: "A pipe is not read.",
+			change: func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "roles/r/pipe"), 0o600) },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, base)
+
+			a, err := readTree(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := tc.change(dir); err != nil {
+				t.Fatal(err)
+			}
+
+			b, err := readTree(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff([]bool{tc.set, tc.content}, []bool{a.Sum == b.Sum, cmp.Equal(a.Items, b.Items)}); diff != "" {
+				t.Errorf("\n%s\nreadTree(...): -want same set, content, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// BenchmarkIntact looks at a set of five thousand files of 4 KiB, as large as
+// the largest collections, as it is done before each run, and at the first use
+// after a start.
+func BenchmarkIntact(b *testing.B) {
+	dir := b.TempDir()
+
+	for i := range 5000 {
+		file := filepath.Join(dir, collectionsDir, "ansible_collections/acme/large", fmt.Sprintf("plugins/modules/%d", i%100), fmt.Sprintf("file%d.py", i))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			b.Fatal(err)
+		}
+
+		if err := os.WriteFile(file, fmt.Appendf(nil, "%4096d", i), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+
+	if err := os.Mkdir(filepath.Join(dir, rolesDir), 0o700); err != nil {
+		b.Fatal(err)
+	}
+
+	t, err := readTree(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	m := manifest{Digest: "a", Tree: t}
+	if err := writeManifest(dir, m); err != nil {
+		b.Fatal(err)
+	}
+
+	for name, forget := range map[string]bool{"EachUse": false, "FirstUse": true} {
+		b.Run(name, func(b *testing.B) {
+			e := &entry{manifest: m, dir: dir}
+			e.intact()
+
+			for b.Loop() {
+				if forget {
+					e.stamp = ""
+				}
+
+				if !e.intact() {
+					b.Fatal("the set should be intact")
+				}
+			}
+		})
+	}
+}

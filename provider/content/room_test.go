@@ -1,0 +1,230 @@
+package content
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// install what ansible-galaxy with these arguments would: a collection of a
+// number of files of one block each.
+func install(argv []string, name string, files int) error {
+	dir := filepath.Join(argv[slices.Index(argv, "-p")+1], "ansible_collections", "acme", name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	info := fmt.Sprintf(`{"collection_info": {"namespace": "acme", "name": %q, "version": "1.0.0"}}`, name)
+	if err := os.WriteFile(filepath.Join(dir, "MANIFEST.json"), []byte(info), 0o600); err != nil {
+		return err
+	}
+
+	for i := range files - 1 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.yml", i)), []byte(strings.Repeat("x", block)), 0o600); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// recorder of what a store does.
+type recorder struct {
+	mu       sync.Mutex
+	installs []Installation
+	found    int
+	removed  []Removal
+	sets     int
+	bytes    int64
+}
+
+func (r *recorder) Installed(i Installation) { r.do(func() { r.installs = append(r.installs, i) }) }
+func (r *recorder) Found()                   { r.do(func() { r.found++ }) }
+func (r *recorder) Removed(why Removal)      { r.do(func() { r.removed = append(r.removed, why) }) }
+func (r *recorder) Stored(n int, b int64)    { r.do(func() { r.sets, r.bytes = n, b }) }
+
+func (r *recorder) do(fn func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	fn()
+}
+
+func TestEvictions(t *testing.T) {
+	now := newClock().Now()
+	set := func(name string, bytes int64, used time.Duration, os ...func(*entry)) *entry {
+		digest, number, _ := parseEntryName(name)
+		e := &entry{manifest: manifest{Digest: digest, Tree: tree{Bytes: bytes}}, number: number, dir: name, used: now.Add(used)}
+
+		for _, o := range os {
+			o(e)
+		}
+
+		return e
+	}
+	inUse := func(e *entry) { e.uses = 1 }
+	damaged := func(e *entry) { e.damaged = true }
+
+	cases := map[string]struct {
+		reason string
+		sets   []*entry
+		most   int64
+		want   map[string]Removal
+	}{
+		"Room": {
+			reason: "Nothing goes as long as there is room.",
+			sets:   []*entry{set("a", 50, 0), set("b", 50, 1)},
+			most:   100,
+		},
+		"LeastRecentlyUsed": {
+			reason: "What was not used for longest goes, no more than need be.",
+			sets:   []*entry{set("a", 50, 2), set("b", 50, 1), set("c", 50, 3)},
+			most:   100,
+			want:   map[string]Removal{"b": RemovedForSpace},
+		},
+		"InUse": {
+			reason: "What is in use stays, and counts.",
+			sets:   []*entry{set("a", 90, 0, inUse), set("b", 50, 1), set("c", 50, 2)},
+			most:   100,
+			want:   map[string]Removal{"b": RemovedForSpace, "c": RemovedForSpace},
+		},
+		"OnlyInUse": {
+			reason: "Also when it is too much.",
+			sets:   []*entry{set("a", 90, 0, inUse), set("b", 50, 1, inUse)},
+			most:   100,
+		},
+		"NoLimit": {
+			reason: "Without a limit there is always room.",
+			sets:   []*entry{set("a", 1<<40, 0), set("b", 1<<40, 1)},
+		},
+		"Superseded": {
+			reason: "What was followed by another goes in any case, and makes room.",
+			sets:   []*entry{set("a", 50, 0), set("a-1", 50, 0), set("b", 50, 0)},
+			most:   100,
+			want:   map[string]Removal{"a": RemovedSuperseded},
+		},
+		"SupersededInUse": {
+			reason: "But not while it is in use.",
+			sets:   []*entry{set("a-1", 50, 0, inUse), set("a-2", 50, 0), set("a-10", 50, 0)},
+			want:   map[string]Removal{"a-2": RemovedSuperseded},
+		},
+		"Damaged": {
+			reason: "So does what is damaged; it takes no other's place.",
+			sets:   []*entry{set("a", 50, 0), set("a-1", 50, 0, damaged), set("b", 50, 0, damaged, inUse)},
+			want:   map[string]Removal{"a-1": RemovedDamaged},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got map[string]Removal
+
+			for _, v := range evictions(tc.sets, tc.most) {
+				if got == nil {
+					got = map[string]Removal{}
+				}
+
+				got[v.entry.dir] = v.why
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nevictions(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestMaxSize has sets of ten blocks and some directories.
+func TestMaxSize(t *testing.T) {
+	const room = 40 * block // For two of these sets.
+
+	dir, c, r := t.TempDir(), newClock(), &recorder{}
+	open := func() *Store {
+		return newStore(t, dir, WithMaxSize(room), WithClock(c.Now), WithObserver(r), WithCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+			return install(argv, "x", 10)
+		}))
+	}
+	req := func(name string) Request {
+		return request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"})
+	}
+	there := func(s *Store) string {
+		var names []string
+
+		for _, name := range []string{"a", "b", "c", "d"} {
+			if resolution(t, s, req(name)).Found {
+				names = append(names, name)
+			}
+		}
+
+		return strings.Join(names, " ")
+	}
+	use := func(s *Store, name string) {
+		c.pass(time.Second)
+
+		_, release := ensure(t, s, req(name))
+		release()
+	}
+
+	s := open()
+	use(s, "a")
+	use(s, "b")
+	use(s, "a")
+	use(s, "c")
+
+	if diff := cmp.Diff("a c", there(s)); diff != "" {
+		t.Errorf("\nThe set that was not used for longest makes room: -want sets, +got sets:\n%s", diff)
+	}
+
+	c.pass(time.Second)
+
+	a, releaseA := ensure(t, s, req("a"))
+	_, releaseC := ensure(t, s, req("c"))
+
+	use(s, "d")
+
+	if diff := cmp.Diff("a c", there(s)); diff != "" {
+		t.Errorf("\nSets in use stay; one for which there is no room serves its run and goes: -want sets, +got sets:\n%s", diff)
+	}
+
+	releaseC()
+	c.pass(time.Second)
+	releaseA()
+
+	// A restart with less room.
+	s = newStore(t, dir, WithMaxSize(room/2), WithClock(c.Now))
+
+	if diff := cmp.Diff("a", there(s)); diff != "" {
+		t.Errorf("\nWhen sets were last used is known after a restart: -want sets, +got sets:\n%s", diff)
+	}
+
+	if !exists(a.Dir) {
+		t.Errorf("\nThe set that stays is there.")
+	}
+
+	names, err := os.ReadDir(filepath.Dir(a.Dir))
+	if err != nil || len(names) != 1 {
+		t.Errorf("\nThe others are gone: got %v, %v", names, err)
+	}
+
+	wantNoLeftovers(t, s)
+
+	want := []Removal{RemovedForSpace, RemovedForSpace}
+	if diff := cmp.Diff(want, r.removed); diff != "" {
+		t.Errorf("\nWhat goes is told: -want, +got:\n%s", diff)
+	}
+
+	if r.sets != 2 || r.bytes <= 0 || r.bytes > room || len(r.installs) != 4 || r.found != 3 {
+		t.Errorf("\nSo are numbers and sizes: got %d sets, %d bytes, %d installs, %d found", r.sets, r.bytes, len(r.installs), r.found)
+	}
+}
