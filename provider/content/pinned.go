@@ -32,7 +32,7 @@ func (r Requirements) Pinned() bool {
 
 func (c Collection) pinned() bool {
 	switch c.kind() {
-	case "git":
+	case git:
 		return isCommit(c.gitVersion()) || isVersion(c.gitVersion())
 	case "url", "file":
 		return namesVersion(c.location())
@@ -53,8 +53,8 @@ func (c Collection) kind() string {
 		return c.Type
 	case collectionName.MatchString(name):
 		return "galaxy"
-	case strings.HasPrefix(name, "git+"), strings.HasPrefix(name, "git@"):
-		return "git"
+	case c.repository() != "":
+		return git
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return "url"
 	case isArchive(name):
