@@ -1,0 +1,3 @@
+// Package scaffold writes an XRD and a Composition for a role, from what the
+// role says of its variables.
+package scaffold

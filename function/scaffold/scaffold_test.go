@@ -1,0 +1,239 @@
+package scaffold
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
+)
+
+// update the golden files: go test ./function/scaffold -update.
+var update = flag.Bool("update", false, "write the golden files")
+
+const siteRole = "testdata/acme.web/roles/site"
+
+func TestWrite(t *testing.T) {
+	type args struct {
+		dir        string
+		name       string
+		entryPoint string
+		config     Config
+	}
+
+	cases := map[string]struct {
+		reason string
+		args   args
+	}{
+		"site": {
+			reason: "All that argument specifications can say.",
+			args: args{
+				dir: siteRole, entryPoint: EntryPointMain,
+				config: Config{Group: "platform.example.org", Names: CamelCase, Requirements: "collections:\n- name: acme.web\n  version: 1.0.0\n"},
+			},
+		},
+		"site-cluster": {
+			reason: "Names as they are, and a cluster-scoped XR with names of its own.",
+			args: args{
+				dir: siteRole, entryPoint: EntryPointMain,
+				config: Config{Group: "example.org", Kind: "WebSite", Plural: "sites", Cluster: true, Names: AsIs, Requirements: "collections: [acme.web]\n"},
+			},
+		},
+		"backup": {
+			reason: "Another entry point of the same role.",
+			args:   args{dir: siteRole, entryPoint: "backup", config: Config{Group: "platform.example.org", Kind: "Backup", Names: CamelCase}},
+		},
+		"plain": {
+			reason: "A role without argument specifications, from its defaults.",
+			args:   args{dir: "testdata/acme.plain", entryPoint: EntryPointMain, config: Config{Group: "platform.example.org", Names: CamelCase}},
+		},
+		"server": {
+			reason: "Argument specifications in meta/main.yml, and the name of a role from there.",
+			args:   args{dir: "testdata/server", entryPoint: EntryPointMain, config: Config{Group: "platform.example.org", Names: CamelCase}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			role, err := Load(tc.args.dir, tc.args.name, tc.args.entryPoint)
+			if err != nil {
+				t.Fatalf("\n%s\nLoad(...): %v", tc.reason, err)
+			}
+
+			documents, err := Write(role, tc.args.config)
+			if err != nil {
+				t.Fatalf("\n%s\nWrite(...): %v", tc.reason, err)
+			}
+
+			got := &bytes.Buffer{}
+			for _, d := range documents {
+				got.WriteString("--- # " + d.File + "\n")
+				got.Write(d.Content)
+			}
+
+			golden := filepath.Join("testdata", "golden", name+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("\n%s\nWrite(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			result, err := validate.Files(validate.File{Name: golden, Content: got.Bytes()})
+			if err != nil || result.Inputs != 1 || len(result.Mistakes) > 0 {
+				t.Errorf("\n%s\nvalidate.Files(...): %v: %v", tc.reason, err, result)
+			}
+
+			served(t, documents)
+		})
+	}
+}
+
+// served fails unless the API server would serve the XRD of a scaffold, and
+// store its XR.
+func served(t *testing.T, documents []Document) {
+	t.Helper()
+
+	xrd := struct {
+		Spec struct {
+			Versions []apiextensionsv1.CustomResourceDefinitionVersion
+		}
+	}{}
+	if err := yaml.Unmarshal(documents[0].Content, &xrd); err != nil {
+		t.Fatal(err)
+	}
+
+	props := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	structural, err := schema.NewStructural(props)
+	if err != nil {
+		t.Fatalf("the schema is not structural: %v", err)
+	}
+
+	errs := schema.ValidateStructural(field.NewPath("openAPIV3Schema"), structural)
+
+	derrs, err := defaulting.ValidateDefaults(context.Background(), field.NewPath("openAPIV3Schema"), structural, true, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if errs = append(errs, derrs...); len(errs) > 0 {
+		t.Errorf("the schema is not valid: %v", errs.ToAggregate())
+	}
+
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	xr := map[string]any{}
+	if err := yaml.Unmarshal(documents[len(documents)-1].Content, &xr); err != nil {
+		t.Fatal(err)
+	}
+
+	if errs := validation.ValidateCustomResource(nil, xr, validator); len(errs) > 0 {
+		t.Errorf("the example is not valid: %v", errs.ToAggregate())
+	}
+}
+
+func TestInstall(t *testing.T) {
+	collection, err := filepath.Abs("testdata/acme.web")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	requirements := filepath.Join(t.TempDir(), "requirements.yml")
+	if err := os.WriteFile(requirements, []byte("collections: [{name: "+collection+", type: dir}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	dir, err := Install(t.Context(), "acme.web.site", requirements, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := Load(dir, "", EntryPointMain)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want, err := Load(siteRole, "", EntryPointMain)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" || got.Name != "acme.web.site" {
+		t.Errorf("an installed role should be what it was: -want, +got:\n%s", diff)
+	}
+
+	if _, err := Install(t.Context(), "acme.web.other", requirements, t.TempDir()); err == nil || err.Error() != "the requirements bring no role acme.web.other" {
+		t.Errorf("want an error for a role that is not there, got %v", err)
+	}
+
+	t.Setenv("PATH", t.TempDir())
+
+	if _, err := Install(t.Context(), "acme.web.site", requirements, t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), "cannot find ansible-galaxy") {
+		t.Errorf("want an error without ansible-galaxy, got %v", err)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		dir        string
+		entryPoint string
+		want       string
+	}{
+		"NoName": {
+			reason:     "A role is only found by its full name.",
+			dir:        "testdata/golden",
+			entryPoint: EntryPointMain,
+			want:       "cannot tell the full name of the role golden; say it with --role",
+		},
+		"NoEntryPoint": {
+			reason:     "There is a list of what there is.",
+			dir:        siteRole,
+			entryPoint: "restore",
+			want:       `the role acme.web.site has no entry point "restore", but backup, main`,
+		},
+		"UndocumentedEntryPoint": {
+			reason:     "Defaults say nothing of entry points.",
+			dir:        "testdata/acme.plain",
+			entryPoint: "restore",
+			want:       `the role acme.plain has no argument specifications, so nothing is known of its entry point "restore"`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(tc.dir, "", tc.entryPoint)
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("\n%s\nLoad(...): want %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
