@@ -17,7 +17,7 @@ KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kube
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build generate requirements lint test-unit test-e2e test bench up down demo clean
+.PHONY: help build generate requirements lint test-unit test-e2e test bench bench-function up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,6 +55,9 @@ test: test-unit lint test-e2e ## Run all tests and checks
 bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner
 	go run ./test/bench
 
+bench-function: build ## Measure the function side by side with ready-made responses
+	go run ./test/benchfunction
+
 up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
 	@$(STACK) up
 	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
@@ -82,6 +85,9 @@ $(BIN)/controller-gen: test/tools/generate/go.mod test/tools/generate/go.sum
 
 $(BIN)/golangci-lint: test/tools/lint/go.mod test/tools/lint/go.sum
 	$(call tool,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+
+$(BIN)/crank: test/tools/cli/go.mod test/tools/cli/go.sum
+	$(call tool,cli,github.com/crossplane/crossplane/v2/cmd/crank)
 
 # Core installs its API from files of its module.
 $(CRDS)/.installed: $(BIN)/crossplane
