@@ -92,13 +92,22 @@ spec:
 			d.Names = append(d.Names, fmt.Sprintf("run-%d", i))
 		}
 		before := w.fetched.Load()
-		for _, o := range cp.Apply(t, manifests, d)[1:] {
+		runs := cp.Apply(t, manifests, d)[1:]
+		for _, o := range runs {
 			cp.WaitFor(t, o, Condition("Ready", "True"))
 		}
 		if got := strings.Count(readFile(t, filepath.Join(d.Directory, "ledger")), "first\n"); got != n {
 			t.Errorf("Each of %d objects should have run its content once, got %d runs", n, got)
 		}
-		return w.fetched.Load() - before
+		fetched := w.fetched.Load() - before
+		// All at once; cleaning up would be one after another.
+		for _, o := range runs {
+			cp.Delete(t, o)
+		}
+		for _, o := range runs {
+			cp.WaitGone(t, o)
+		}
+		return fetched
 	}
 
 	// Another URL is other content, which is installed again.
