@@ -46,8 +46,8 @@ lint: $(BIN)/golangci-lint $(BIN)/controller-gen ## Check style, and that what i
 test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/... ./test/docs/... ./test/sources/... ./test/sshd/...
 
-test-e2e: build $(CONTROL_PLANE) $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
-	go test ./test/e2e/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
+test-e2e: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
+	go test ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
 test: test-unit lint test-e2e ## Run all tests and checks
@@ -86,6 +86,7 @@ $(BIN)/controller-gen: test/tools/generate/go.mod test/tools/generate/go.sum
 $(BIN)/golangci-lint: test/tools/lint/go.mod test/tools/lint/go.sum
 	$(call tool,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
 
+# The command line of Crossplane, which renders Compositions offline.
 $(BIN)/crank: test/tools/cli/go.mod test/tools/cli/go.sum
 	$(call tool,cli,github.com/crossplane/crossplane/v2/cmd/crank)
 

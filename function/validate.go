@@ -12,7 +12,7 @@ import (
 
 // A validateCommand checks Compositions.
 type validateCommand struct {
-	Files []string `arg:"" help:"Files of Compositions, and of the XRDs that they are for; - is the standard input." type:"existingfile"`
+	Files []string `arg:"" help:"Files of Compositions, and of the XRDs that they are for; - is the standard input."`
 }
 
 // Help returns what the command checks.
@@ -24,6 +24,22 @@ the XRD, in the same or another file, expressions are also checked against its s
 Each mistake is a line: FILE:LINE: FIELD: MESSAGE. The exit status is 1 when there are mistakes or nothing that
 could be checked, and 2 when the command line is wrong.
 `
+}
+
+// Validate the command line. Files keep the names that they were given, for they
+// are part of the output.
+func (c validateCommand) Validate() error {
+	for _, name := range c.Files {
+		if name == "-" {
+			continue
+		}
+
+		if _, err := os.Stat(name); err != nil {
+			return errors.Wrap(err, "cannot find the file")
+		}
+	}
+
+	return nil
 }
 
 // Run prints the mistakes. The error says how many there are.

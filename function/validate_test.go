@@ -58,12 +58,13 @@ func TestValidate(t *testing.T) {
 
 // Examples are copied, so they have to be right.
 func TestExamples(t *testing.T) {
-	examples, err := filepath.Glob("../examples/*")
+	examples, err := filepath.Glob("../examples/*/*composition.yaml")
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("there are no examples: %v", err)
 	}
 
-	for _, dir := range examples {
+	for _, composition := range examples {
+		dir := filepath.Dir(composition)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 			if err != nil {

@@ -39,6 +39,24 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Typed": {
+			reason: "With the XRD, expressions are checked against its schema.",
+			files:  []string{"composition.yaml", "typed.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					`typed.yaml:15: runs[0].when: Invalid value: "${xr.spec.title}": must be true, false, or an expression that is one of them`,
+					`typed.yaml:17: runs[0].vars.title: Invalid value: "${xr.spec.titel}": xr.spec has no field "titel" (did you mean "title"?), here: xr.spec▸.titel`,
+					`typed.yaml:19: runs[0].vars.wrong: Invalid value: "${xr.spec.title + 1}": found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: xr.spec.title ▸+ 1`,
+					`typed.yaml:22: runs[0].vars.nested.list[0]: Invalid value: "${xr.spec.?sise}": xr.spec has no field "sise" (did you mean "size"?), here: xr.spec▸.?sise`,
+				},
+			},
+		},
+		"Untyped": {
+			reason: "Without the XRD, the XR may have any field.",
+			files:  []string{"typed.yaml"},
+			want:   want{inputs: 1},
+		},
 		"ScopeUnknown": {
 			reason: "Without the XRD, what is right for one of the scopes is right. A step of our group is meant for us, whatever its kind.",
 			files:  []string{"cluster.yaml"},

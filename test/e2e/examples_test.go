@@ -12,13 +12,14 @@ import (
 func TestExamples(t *testing.T) {
 	t.Parallel()
 
-	examples, err := filepath.Glob("../../examples/*")
+	examples, err := filepath.Glob("../../examples/*/*composition.yaml")
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("there are no examples: %v", err)
 	}
 	cp.Apply(t, "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: ClusterProviderConfig\nmetadata: {name: default}\n", nil)
 
-	for _, dir := range examples {
+	for _, composition := range examples {
+		dir := filepath.Dir(composition)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			for _, o := range cp.Apply(t, manifestsIn(t, dir), nil) {
 				if strings.HasPrefix(o.APIVersion, "example.org/") {

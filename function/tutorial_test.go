@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The tutorial shows what the commands really write and say.
+func TestTutorial(t *testing.T) {
+	b, err := os.ReadFile("../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var blocks, plain []string
+
+	for _, m := range regexp.MustCompile("(?ms)^```(yaml)?\n(.*?)^```$").FindAllStringSubmatch(string(b), -1) {
+		if m[1] == "yaml" {
+			blocks = append(blocks, m[2])
+		} else {
+			plain = append(plain, m[2])
+		}
+	}
+
+	if len(blocks) != 5 || len(plain) != 7 {
+		t.Fatalf("the tutorial has other blocks than this test knows: %d of YAML, %d others", len(blocks), len(plain))
+	}
+
+	t.Chdir(t.TempDir())
+
+	role := filepath.Join("ansible_collections", "acme", "web", "roles", "page")
+	write(t, filepath.Join(role, "meta", "argument_specs.yml"), blocks[0])
+	write(t, "requirements.yml", blocks[1])
+
+	if err := run(t, nil, &bytes.Buffer{}, "scaffold", role, "-f", "requirements.yml", "-o", "page"); err != nil {
+		t.Fatal(err)
+	}
+
+	xrd, composition := read(t, "page/xrd.yaml"), read(t, "page/composition.yaml")
+
+	for _, excerpt := range []struct{ file, text string }{{xrd, blocks[2]}, {composition, blocks[3]}} {
+		if !strings.Contains(excerpt.file, excerpt.text) {
+			t.Errorf("scaffold should write what the tutorial shows: -tutorial, +file\n%s", cmp.Diff(excerpt.text, excerpt.file))
+		}
+	}
+
+	// With the status that it adds.
+	write(t, "page/xrd.yaml", xrd+plain[2])
+	write(t, "page/composition.yaml", composition+plain[1])
+
+	out := &bytes.Buffer{}
+	if err := run(t, nil, out, "validate", "page/composition.yaml", "page/xrd.yaml"); err != nil {
+		t.Errorf("validate: %v\n%s", err, out)
+	}
+
+	write(t, "page/composition.yaml", strings.Replace(composition, "xr.spec.pageTitle", "xr.spec.pagetitle", 1))
+
+	out.Reset()
+	if err := run(t, nil, out, "validate", "page/composition.yaml", "page/xrd.yaml"); err == nil {
+		t.Error("the mistake of the tutorial should be found")
+	}
+
+	if diff := cmp.Diff(plain[4], out.String()); diff != "" {
+		t.Errorf("validate should say what the tutorial shows: -tutorial, +output\n%s", diff)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(b)
+}
