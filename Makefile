@@ -4,6 +4,8 @@ CRDS  := .cache/crds
 VENV  := .cache/venv
 STACK := go run ./test/stack
 
+FUZZTIME ?= 10s
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # It needs a C compiler.
@@ -17,7 +19,7 @@ KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kube
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build generate requirements lint test-unit test-e2e test bench bench-function up down demo clean
+.PHONY: help build generate requirements lint test-unit test-e2e fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -50,7 +52,11 @@ test-e2e: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Run the end to end t
 	go test ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
-test: test-unit lint test-e2e ## Run all tests and checks
+fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
+	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
+		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
+
+test: test-unit lint fuzz test-e2e ## Run all tests and checks
 
 bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner
 	go run ./test/bench

@@ -705,12 +705,12 @@ conditions:
 	}
 }
 
-func newFunction(t *testing.T) *Function {
-	t.Helper()
+func newFunction(tb testing.TB) *Function {
+	tb.Helper()
 
 	f, err := NewFunction(logging.NewNopLogger())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return f

@@ -3,7 +3,6 @@ package expression
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,14 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func environment(t *testing.T) *Environment {
-	t.Helper()
-
-	e, err := NewEnvironment(Declarations{
+func declarations() Declarations {
+	return Declarations{
 		Runs:     map[string]bool{"database": false, "cache": false, "replica": true},
 		Required: map[string]bool{"network": false, "subnets": true, "later": false},
 		Each:     true,
-	})
+	}
+}
+
+func environment(t *testing.T) *Environment {
+	t.Helper()
+
+	e, err := NewEnvironment(declarations())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,38 +361,4 @@ func TestNoEach(t *testing.T) {
 	if diff := cmp.Diff(want, fmt.Sprint(errs)); diff != "" {
 		t.Errorf("Compile(...): -want, +got:\n%s", diff)
 	}
-}
-
-func FuzzSplit(f *testing.F) {
-	for _, s := range []string{"", "a", "${x}", "$${x}", "a${'}'}b", "${", "${{}}", `${"""`, "$$${x}", "${// }\n}"} {
-		f.Add(s)
-	}
-
-	f.Fuzz(func(t *testing.T, s string) {
-		parts, err := split(s)
-		if err != nil {
-			return
-		}
-
-		// Written again, the parts are the same string.
-		var b strings.Builder
-
-		for _, p := range parts {
-			if p.expression {
-				b.WriteString("${" + p.text + "}")
-				continue
-			}
-
-			b.WriteString(strings.ReplaceAll(p.text, "${", "$${"))
-		}
-
-		again, err := split(b.String())
-		if err != nil {
-			t.Fatalf("split(%q): %v, after split(%q)", b.String(), err, s)
-		}
-
-		if diff := cmp.Diff(parts, again, cmp.AllowUnexported(part{})); diff != "" {
-			t.Errorf("split(%q): -once, +again:\n%s", s, diff)
-		}
-	})
 }

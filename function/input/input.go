@@ -30,7 +30,8 @@ func NewReader() (*Reader, error) {
 
 // Read the input: JSON values whose numbers are int64 where they are integral,
 // and float64 elsewhere. The errors are all violations of the schema, fields
-// that are not supported yet, and expressions in fields that are literal.
+// that are not supported yet, and expressions in fields that are literal, in the
+// order of their text.
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	in, _ := integers(s.AsMap()).(map[string]any)
 
@@ -53,6 +54,9 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 			errs = append(errs, err)
 		}
 	}
+
+	// The schema's own go through maps.
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	for _, t := range templates(in) {
 		for name := range t.object {
