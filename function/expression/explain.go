@@ -13,6 +13,7 @@ import (
 // Messages of CEL.
 const (
 	messageUndefined  = "undefined field '"
+	messageUndeclared = "undeclared reference to '"
 	messageNoOverload = "no such overload"
 	messageNoMatch    = "found no matching overload for '"
 	messageRange      = "cannot be range of a comprehension"
@@ -62,6 +63,15 @@ func (e *Environment) explain(source string, err *common.Error) string {
 
 	if name, ok := strings.CutPrefix(message, messageUndefined); ok {
 		message = e.unknown(strings.TrimSuffix(name, "'"), at)
+	}
+
+	if name, ok := strings.CutPrefix(message, messageUndeclared); ok {
+		message += counterpart(strings.TrimSuffix(name, "'"))
+	}
+
+	if strings.HasPrefix(message, messageSyntax) {
+		_, after, _ := strings.Cut(at, "▸")
+		message = syntax(message, after)
 	}
 
 	if call, ok := strings.CutPrefix(message, messageNoMatch); ok {

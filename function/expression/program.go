@@ -72,6 +72,11 @@ func (e *Environment) check(source string) (*cel.Ast, []string) {
 		return compiled, nil
 	}
 
+	// What the parser finds after its first error follows from that.
+	if first := issues.Errors()[0]; strings.HasPrefix(first.Message, messageSyntax) {
+		return nil, []string{e.explain(source, first)}
+	}
+
 	var messages []string
 
 	for _, err := range issues.Errors() {

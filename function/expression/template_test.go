@@ -198,7 +198,7 @@ func TestCompile(t *testing.T) {
 		"Syntax": {
 			reason: "So are errors of syntax.",
 			value:  "${1 +}",
-			want:   []string{`vars.x: Invalid value: "${1 +}": Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}, here: 1 +▸`},
+			want:   []string{`vars.x: Invalid value: "${1 +}": syntax error: it ends too early, here: 1 +▸`},
 		},
 		"NoSuchRun": {
 			reason: "A misspelt run is named.",
@@ -253,12 +253,17 @@ func TestCompile(t *testing.T) {
 		"NoEndOfString": {
 			reason: "A string in an expression needs an end.",
 			value:  `${"}`,
-			want:   []string{`vars.x: Invalid value: "${\"}": the expression "${\"}" has no closing }`},
+			want:   []string{`vars.x: Invalid value: "${\"}": a text in the expression "${\"}" has no closing quote`},
 		},
 		"Empty": {
 			reason: "An expression has to be there.",
 			value:  "${}",
-			want:   []string{`vars.x: Invalid value: "${}": Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}, here: ▸`},
+			want:   []string{`vars.x: Invalid value: "${}": syntax error: it ends too early, here: ▸`},
+		},
+		"NotQuoted": {
+			reason: "YAML splits what is not quoted at a colon.",
+			value:  []any{map[string]any{`${xr.spec.debug ? "a" `: `"b"}`}},
+			want:   []string{`vars.x[0]: Invalid value: "${xr.spec.debug ? \"a\" ": YAML has split an expression at its colon: an expression with a colon needs quotes around it, as in '${…}'`},
 		},
 		"ComputedName": {
 			reason: "Names are literal.",
@@ -360,5 +365,46 @@ func TestNoEach(t *testing.T) {
 	want := `[x: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key]`
 	if diff := cmp.Diff(want, fmt.Sprint(errs)); diff != "" {
 		t.Errorf("Compile(...): -want, +got:\n%s", diff)
+	}
+}
+
+// Those who write Ansible all day write Jinja2 first.
+func TestSyntax(t *testing.T) {
+	cases := map[string]struct {
+		source string
+		want   string
+	}{
+		"Early":    {source: "1 +", want: "syntax error: it ends too early, here: 1 +▸"},
+		"Ternary":  {source: "xr.spec.a ? 1", want: "syntax error: it ends too early, there is no ':', here: xr.spec.a ? 1▸"},
+		"Bracket":  {source: "(1", want: "syntax error: missing ')' at the end, here: (1▸"},
+		"Two":      {source: "xr.spec.a b", want: "syntax error: unexpected 'b', here: xr.spec.a ▸b"},
+		"Filter":   {source: "xr.spec.a | default('x')", want: "syntax error: token recognition error at: '| '; there are no filters: write functions, and xr.spec.?field.orValue(…) for a default, here: xr.spec.a ▸| default('x')"},
+		"And":      {source: "xr.spec.a and xr.spec.b", want: "syntax error: unexpected 'and'; write && for and, || for or, and ! for not, here: xr.spec.a ▸and xr.spec.b"},
+		"Defined":  {source: "xr.spec.a is defined", want: "syntax error: unexpected 'is'; write has(xr.spec.field) for is defined, here: xr.spec.a ▸is defined"},
+		"Assign":   {source: "xr.spec.a = 1", want: "syntax error: token recognition error at: '= '; write == to compare, here: xr.spec.a ▸= 1"},
+		"If":       {source: "1 if xr.spec.a else 2", want: "syntax error: unexpected 'if'; write condition ? value : other, here: 1 ▸if xr.spec.a else 2"},
+		"Elvis":    {source: "xr.spec.a ?? 'x'", want: "syntax error: extraneous input '?'; write xr.spec.?field.orValue(…) for a default, here: xr.spec.a ?▸? 'x'"},
+		"None":     {source: "xr.spec.a == None", want: "undeclared reference to 'None'; write null, here: xr.spec.a == ▸None"},
+		"True":     {source: "True", want: "undeclared reference to 'True'; write true, here: ▸True"},
+		"Len":      {source: "len(xr.spec.a)", want: "undeclared reference to 'len'; write size(…), here: len▸(xr.spec.a)"},
+		"Upper":    {source: "xr.spec.a.upper()", want: "undeclared reference to 'upper'; write upperAscii(), here: xr.spec.a.upper▸()"},
+		"Operands": {source: "'a' + 1", want: "found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: 'a' ▸+ 1"},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
+
+			got := make([]string, len(errs))
+			for i := range errs {
+				got[i] = errs[i].Detail
+			}
+
+			if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
+				t.Errorf("Compile(...): -want, +got:\n%s", diff)
+			}
+		})
 	}
 }

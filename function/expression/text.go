@@ -28,6 +28,10 @@ func split(s string) ([]part, error) {
 			s = s[len("$${"):]
 		case strings.HasPrefix(s, "${"):
 			n := end(s[len("${"):])
+			if n == noQuote {
+				return nil, errors.Errorf("a text in the expression %q has no closing quote", s)
+			}
+
 			if n < 0 {
 				return nil, errors.Errorf("the expression %q has no closing }", s)
 			}
@@ -53,8 +57,14 @@ func split(s string) ([]part, error) {
 	return parts, nil
 }
 
-// end returns the index of the } that ends an expression, or -1. Braces in
-// CEL's string literals and comments do not count.
+// noQuote and noBrace are what end returns of an expression that has no end.
+const (
+	noBrace = -1 - iota
+	noQuote
+)
+
+// end returns the index of the } that ends an expression, or what it lacks.
+// Braces in CEL's string literals and comments do not count.
 func end(s string) int {
 	depth := 0
 
@@ -71,7 +81,7 @@ func end(s string) int {
 		case '\'', '"':
 			n := quoted(s[i:], raw(s[:i]))
 			if n < 0 {
-				return -1
+				return noQuote
 			}
 
 			i += n - 1
@@ -79,7 +89,7 @@ func end(s string) int {
 			if strings.HasPrefix(s[i:], "//") {
 				n := strings.IndexByte(s[i:], '\n')
 				if n < 0 {
-					return -1
+					return noBrace
 				}
 
 				i += n
@@ -87,7 +97,7 @@ func end(s string) int {
 		}
 	}
 
-	return -1
+	return noBrace
 }
 
 // raw is true when a quote after this source starts a raw string, r"…" or

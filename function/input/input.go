@@ -4,6 +4,7 @@ package input
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -92,8 +93,9 @@ func integers(v any) any {
 			v[i] = integers(v[i])
 		}
 	case float64:
-		if i := int64(v); float64(i) == v {
-			return i
+		// Conversion is defined within the range of int64 only.
+		if v == math.Trunc(v) && math.Abs(v) <= expression.MaxExact {
+			return int64(v)
 		}
 	}
 
@@ -193,9 +195,9 @@ func inexact(path *field.Path, v any) field.ErrorList {
 		for i := range v {
 			errs = append(errs, inexact(path.Index(i), v[i])...)
 		}
-	case int64:
-		if v > expression.MaxExact || v < -expression.MaxExact {
-			errs = append(errs, field.Invalid(path, v, "integers are exact up to 2^53 only; write it as a string"))
+	case float64:
+		if math.Abs(v) > expression.MaxExact {
+			errs = append(errs, field.Invalid(path, number(v), "integers are exact up to 2^53 only; write it as a string"))
 		}
 	}
 
@@ -223,4 +225,13 @@ func templates(in map[string]any) []template {
 	}
 
 	return ts
+}
+
+// number returns an integral number such that messages show its digits.
+func number(v float64) any {
+	if math.Abs(v) < math.MaxInt64 {
+		return int64(v)
+	}
+
+	return v
 }

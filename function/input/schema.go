@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -64,6 +65,9 @@ func (s *schema) Validate(object map[string]any) field.ErrorList {
 			err.Detail = detail
 		}
 	}
+
+	// A fraction in a field of integers is reported twice, once without its path.
+	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return strings.HasPrefix(err.Detail, "Checked value must be of type") })
 
 	// Rules expect what the schema promises.
 	if len(errs) == 0 {

@@ -1,0 +1,84 @@
+package input
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+)
+
+func TestRead(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// vars and field of a run.
+		vars, field string
+		want        any
+		errs        []string
+	}{
+		"Integer":       {reason: "What is integral is an integer, however it is written.", vars: "x: 1.0", want: map[string]any{"x": int64(1)}},
+		"Negative":      {reason: "Integers may be negative.", vars: "x: -3", want: map[string]any{"x": int64(-3)}},
+		"Double":        {reason: "Other numbers are doubles.", vars: "x: 1.5", want: map[string]any{"x": 1.5}},
+		"Small":         {reason: "However small.", vars: "x: 5e-324", want: map[string]any{"x": 5e-324}},
+		"Largest":       {reason: "Integers are exact up to 2^53.", vars: "x: 9007199254740992", want: map[string]any{"x": int64(9007199254740992)}},
+		"TooLarge":      {reason: "What is larger may not be what was written.", vars: "x: [9007199254740994]", errs: []string{`runs[0].vars.x[0]: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string`}},
+		"FarTooLarge":   {reason: "Also beyond all integers of a machine.", vars: "x: 1e300", errs: []string{`runs[0].vars.x: Invalid value: 1e+300: integers are exact up to 2^53 only; write it as a string`}},
+		"TooNegative":   {reason: "In both directions.", vars: "x: -9223372036854775808", errs: []string{`runs[0].vars.x: Invalid value: -9.223372036854776e+18: integers are exact up to 2^53 only; write it as a string`}},
+		"Text":          {reason: "Texts are what was written.", vars: `x: "1.0 ü 漢 \u0000 $5"`, want: map[string]any{"x": "1.0 ü 漢 \x00 $5"}},
+		"LikeANumber":   {reason: "A text that looks like a number is a text.", vars: `x: "007"`, want: map[string]any{"x": "007"}},
+		"Expression":    {reason: "Expressions stay as they are until they are compiled.", vars: `x: "$${a}${xr.spec.x}"`, want: map[string]any{"x": "$${a}${xr.spec.x}"}},
+		"Escaped":       {reason: "In a literal field, $${ is ${.", field: `limit: "$${x}"`, want: "${x}"},
+		"Literal":       {reason: "A literal field holds no expression.", field: `limit: "a${xr.spec.x}"`, errs: []string{`runs[0].limit: Invalid value: "a${xr.spec.x}": this field is literal, it cannot hold an expression; write $${ for the text ${`}},
+		"NumberInField": {reason: "An integral field takes integers.", field: `forks: 2.5`, errs: []string{`runs[0].forks: Invalid value: "number": must be of type integer: "number"`}},
+	}
+
+	r, err := NewReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- name: a\n  role: a.b.c\n"
+			if tc.vars != "" {
+				text += "  vars: {" + tc.vars + "}\n"
+			}
+
+			in := map[string]any{}
+			if err := yaml.Unmarshal([]byte(text+"  "+tc.field), &in); err != nil {
+				t.Fatal(err)
+			}
+
+			s, err := structpb.NewStruct(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got, errs := r.Read(s)
+
+			var messages []string
+			for _, err := range errs {
+				messages = append(messages, err.Error())
+			}
+
+			if diff := cmp.Diff(tc.errs, messages); diff != "" {
+				t.Fatalf("\n%s\nRead(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if tc.errs != nil {
+				return
+			}
+
+			run, _ := got["runs"].([]any)[0].(map[string]any)
+
+			v := run["vars"]
+			if tc.vars == "" {
+				v = run["limit"]
+			}
+
+			if diff := cmp.Diff(tc.want, v); diff != "" {
+				t.Errorf("\n%s\nRead(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
