@@ -101,6 +101,8 @@ func TestEvaluate(t *testing.T) {
 		"IntIsInt":          {reason: "Integral values are integers.", value: "${xr.spec.size / 2}", want: value(2.0)},
 		"DoubleIsDouble":    {reason: "Others are doubles.", value: "${xr.spec.ratio * 3.0}", want: value(1.5)},
 		"Interpolated":      {reason: "Inside a string a value is put into it.", value: "db-${xr.metadata.name}-${xr.spec.size}-${xr.spec.ratio}-${xr.spec.debug}", want: value("db-app-5-0.5-true")},
+		"TextOfNumbers":     {reason: "Numbers are put into a string with all their digits, and no more.", value: "${xr.spec.size * 1000000000000} ${xr.spec.ratio / 3.0} ${1e21} ${-0.5}", want: value("5000000000000 0.16666666666666666 1000000000000000000000 -0.5")},
+		"Unicode":           {reason: "Texts are texts in any script.", value: "é€${'ü' + xr.metadata.name + '\\u00e9'}", want: value("é€üappé")},
 		"Braces":            {reason: "Braces belong to the expression.", value: `${{"a": {"b": 1}}.a.b}`, want: value(1.0)},
 		"BraceInString":     {reason: "Braces in strings do not count.", value: `${"}" + '}' + r"\}" + """}"}""" }`, want: value(`}}\}}"}`)},
 		"EscapedQuote":      {reason: "Escaped quotes do not end a string.", value: `${"\"}"}`, want: value(`"}`)},

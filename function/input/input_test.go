@@ -24,7 +24,7 @@ func TestRead(t *testing.T) {
 		"TooLarge":      {reason: "What is larger may not be what was written.", vars: "x: [9007199254740994]", errs: []string{`runs[0].vars.x[0]: Invalid value: 9007199254740994: integers are exact up to 2^53 only; write it as a string`}},
 		"FarTooLarge":   {reason: "Also beyond all integers of a machine.", vars: "x: 1e300", errs: []string{`runs[0].vars.x: Invalid value: 1e+300: integers are exact up to 2^53 only; write it as a string`}},
 		"TooNegative":   {reason: "In both directions.", vars: "x: -9223372036854775808", errs: []string{`runs[0].vars.x: Invalid value: -9.223372036854776e+18: integers are exact up to 2^53 only; write it as a string`}},
-		"Text":          {reason: "Texts are what was written.", vars: `x: "1.0 ü 漢 \u0000 $5"`, want: map[string]any{"x": "1.0 ü 漢 \x00 $5"}},
+		"Text":          {reason: "Texts are what was written.", vars: `x: "1.0 ü € \u0000 $5"`, want: map[string]any{"x": "1.0 ü € \x00 $5"}},
 		"LikeANumber":   {reason: "A text that looks like a number is a text.", vars: `x: "007"`, want: map[string]any{"x": "007"}},
 		"Expression":    {reason: "Expressions stay as they are until they are compiled.", vars: `x: "$${a}${xr.spec.x}"`, want: map[string]any{"x": "$${a}${xr.spec.x}"}},
 		"Escaped":       {reason: "In a literal field, $${ is ${.", field: `limit: "$${x}"`, want: "${x}"},
