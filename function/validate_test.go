@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
 func TestValidate(t *testing.T) {
@@ -76,6 +79,46 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// Inputs in the documentation are copied, too. A block that does not begin like a
+// manifest shows a part of one.
+func TestDocumentation(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	inputs := 0
+
+	for _, page := range append(pages, "../README.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, m := range regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$").FindAllStringSubmatch(string(b), -1) {
+			block := regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[2], "")
+			if !strings.HasPrefix(block, "apiVersion: ") {
+				continue
+			}
+
+			result, err := validate.Files(validate.File{Name: filepath.Base(page), Content: []byte(block)})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			inputs += result.Inputs
+
+			for _, mistake := range result.Mistakes {
+				t.Errorf("%s, in:\n%s", mistake, block)
+			}
+		}
+	}
+
+	if inputs == 0 {
+		t.Error("there should be inputs in the documentation")
 	}
 }
 

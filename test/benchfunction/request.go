@@ -37,6 +37,21 @@ status:
   - {type: AnsibleRunsReady, status: "True", reason: Available, lastTransitionTime: "2026-01-01T00:00:00Z"}
 `
 
+// schema of the XR, as core gives it.
+const schema = `
+type: object
+properties:
+  spec:
+    type: object
+    required: [size, title, enabled]
+    properties:
+      size: {type: integer}
+      title: {type: string}
+      owners: {type: array, items: {type: string}}
+      enabled: {type: boolean}
+  status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
 // An observed run is as the API server has it, ready.
 const observed = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
@@ -109,10 +124,16 @@ func requestOf(runs int) (*fnv1.RunFunctionRequest, error) {
 		return nil, err
 	}
 
+	openAPI, err := object(schema)
+	if err != nil {
+		return nil, err
+	}
+
 	b, err := json.Marshal(map[string]any{
-		"meta":     map[string]any{"tag": "bench"},
-		"input":    input,
-		"observed": map[string]any{"composite": map[string]any{"resource": composite}, "resources": resources},
+		"meta":            map[string]any{"tag": "bench", "capabilities": []string{"CAPABILITY_CAPABILITIES", "CAPABILITY_REQUIRED_SCHEMAS"}},
+		"input":           input,
+		"requiredSchemas": map[string]any{"xr": map[string]any{"openapiV3": openAPI}},
+		"observed":        map[string]any{"composite": map[string]any{"resource": composite}, "resources": resources},
 	})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot marshal the request")

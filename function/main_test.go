@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// Packages start the binary with flags alone, and whoever types a command wrong
+// is to know.
+func TestCommands(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   string
+		err    string
+	}{
+		"None": {
+			reason: "Crossplane starts the function without a command.",
+			want:   "serve",
+		},
+		"Flags": {
+			reason: "Nor does it need one with flags.",
+			args:   []string{"--insecure", "--address=localhost:9443"},
+			want:   "serve",
+		},
+		"Unknown": {
+			reason: "A command that there is not does not serve.",
+			args:   []string{"valdate"},
+			err:    "unexpected argument valdate",
+		},
+		"NoFiles": {
+			reason: "There has to be something to check.",
+			args:   []string{"validate"},
+			err:    `expected "<files> ..."`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			parser, err := newParser(nil, nil, os.Exit)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			ctx, err := parser.Parse(tc.args)
+			if message(err) != tc.err {
+				t.Fatalf("\n%s\nParse(...): want error %q, got %v", tc.reason, tc.err, err)
+			}
+
+			if err == nil && ctx.Command() != tc.want {
+				t.Errorf("\n%s\nParse(...): want %q, got %q", tc.reason, tc.want, ctx.Command())
+			}
+		})
+	}
+}
