@@ -278,3 +278,22 @@ func TestMistakes(t *testing.T) {
 		Message("Synced", "runs[0].vars.title"),
 		Message("Synced", "runs[0].vars.size"))
 }
+
+// TestMisspelt shows that the function gets the schema of the XR from core: it
+// knows which fields there are.
+func TestMisspelt(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "misspelt-sites", Title: "Hello", Directory: directory(t)}
+	objs := cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+compositionOf+`
+      runs:
+      - name: page
+        role: acme.site.page
+        vars:
+          title: "${xr.spec.titel}"
+          half: "${xr.spec.size / 2}"
+`+xrOf, d)
+
+	cp.WaitFor(t, objs[len(objs)-1], Condition("Synced", "False"),
+		Message("Synced", `runs[0].vars.title: Invalid value: "${xr.spec.titel}": xr.spec has no field "titel" (did you mean "title"?)`))
+}
