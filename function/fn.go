@@ -80,11 +80,20 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 	o := render.Observed{
 		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
 		Resources: map[string]map[string]any{},
+		Required:  map[string][]map[string]any{},
+		Context:   req.GetContext().AsMap(),
 	}
 	o.Reported = report.Reported(o.XR)
 
 	for name, r := range req.GetObserved().GetResources() {
 		o.Resources[name] = r.GetResource().AsMap()
+	}
+
+	for name, r := range req.GetRequiredResources() {
+		o.Required[name] = make([]map[string]any, 0, len(r.GetItems()))
+		for _, item := range r.GetItems() {
+			o.Required[name] = append(o.Required[name], item.GetResource().AsMap())
+		}
 	}
 
 	return o

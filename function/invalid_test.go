@@ -81,7 +81,6 @@ status:
 			want: []string{
 				`default: Forbidden: there is no such field`,
 				`defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
-				`requiredResources: Forbidden: this field is not supported yet`,
 				`runs[0]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults`,
 				`runs[0].forks: Invalid value: "string": must be of type integer: "string"`,
 				`runs[0].limit: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
@@ -93,7 +92,6 @@ status:
 				`runs[1]: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set, not role and playbook`,
 				`runs[1].annotations[ansible.crossplane.io/runPolicy]: Forbidden: this annotation follows from other fields of the run`,
 				`runs[1].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy; use managementPolicies`,
-				`runs[1].forEach: Forbidden: this field is not supported yet`,
 				`runs[1].namespace: Forbidden: the runs of a namespaced XR are in its own namespace`,
 				`runs[1].vars.ansible_provider_meta: Forbidden: this variable is the provider's own`,
 				`runs[1].vars.b: Invalid value: "${runs.databse.outputs.x}": there is no run "databse" (did you mean "database"?), here: runs▸.databse.outputs.x`,
@@ -129,8 +127,8 @@ runs:
 - {name: d, vars: {x: "${runs.d.outputs.x}"}}
 `,
 			want: []string{
-				`runs: Invalid value: "a → b → c → a": a run cannot refer to itself, directly or through others`,
-				`runs: Invalid value: "d → d": a run cannot refer to itself, directly or through others`,
+				`runs: Invalid value: "a → b → c → a": a run cannot depend on itself, directly or through others`,
+				`runs: Invalid value: "d → d": a run cannot depend on itself, directly or through others`,
 			},
 		},
 		"ClusterScoped": {
@@ -149,6 +147,85 @@ runs:
 				`runs[0].providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
 				`runs[1].namespace: Required value: a namespaced run of a cluster-scoped XR needs a namespace`,
 				`runs[2].namespace: Forbidden: only with scope: Namespaced`,
+			},
+		},
+		"Fields": {
+			reason: "Mistakes in what belongs together.",
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+defaults: {role: a.b.c}
+requiredResources:
+  a: {apiVersion: v1, kind: ConfigMap, matchName: "${required.b.metadata.name}"}
+  b: {apiVersion: v1, kind: ConfigMap, matchName: "${required.a.metadata.name}"}
+  both: {apiVersion: v1, kind: "${xr.kind}", matchName: a, matchLabels: {a: b}}
+  chosen: {apiVersion: v1, kind: Secret, matchName: "${xr.spec.a}", namespace: other}
+  not-a-name: {apiVersion: v1, kind: Secret, matchLabels: {a: "${runs.single.outputs.x}"}}
+runs:
+- {name: single, dependsOn: [single, nobody, list, list], forEachKey: x, vars: {a: "${each.key}"}}
+- {name: list, resourceName: "a[b]", forEach: 5, forEachKey: "${each.valu}"}
+- name: vars
+  templated: [b]
+  vars: {a: 1, ansible_connection: "${xr.spec.a}"}
+  varsFrom: [{value: text}, {value: "${xr.spec}", include: [a], exclude: [b], keys: CamelCase}]
+- name: inventory
+  inventoryInline: x
+  inventory: {all: {hosts: {a: {ansible_ssh_common_args: "${xr.spec.a}", b: "{{ x }}${xr.spec.a}"}}, host: {}}}
+- name: names
+  annotations: {"${xr.spec.a}": b}
+  providerConfigRef: {name: "${xr.spec.a}"}
+  writeConnectionSecretToRef: {name: a, namespace: other}
+  varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}}]
+`,
+			want: []string{
+				`requiredResources.a: Invalid value: "a": a required resource cannot depend on itself, directly or through others`,
+				`requiredResources.b: Invalid value: "b": a required resource cannot depend on itself, directly or through others`,
+				`requiredResources.both: Required value: exactly one of matchName and matchLabels must be set`,
+				`requiredResources.both.kind: Invalid value: "${xr.kind}": this field is literal, it cannot hold an expression`,
+				`requiredResources.chosen.namespace: Forbidden: what an expression selects is in the XR's own namespace, or cluster scoped`,
+				`requiredResources.not-a-name: Invalid value: "not-a-name": the name of a required resource must be letters and digits, as in required.network`,
+				`requiredResources.not-a-name.matchLabels: Forbidden: what is required cannot depend on runs`,
+				`runs: Invalid value: "single → single": a run cannot depend on itself, directly or through others`,
+				`runs[0].dependsOn[1]: Not found: "nobody"`,
+				`runs[0].dependsOn[3]: Duplicate value: "list"`,
+				`runs[0].forEachKey: Forbidden: only with forEach`,
+				`runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,
+				`runs[1].forEach: Invalid value: 5: must be a map, a list, or an expression that is one of them`,
+				`runs[1].forEachKey: Invalid value: "${each.valu}": each has no field "valu" (did you mean "value"?), here: each▸.valu`,
+				`runs[1].resourceName: Invalid value: "a[b]": should match '^[^\[\], ]+$'`,
+				`runs[2].templated[0]: Invalid value: "b": there is no such variable in vars`,
+				`runs[2].vars.ansible_connection: Forbidden: an expression cannot say how Ansible connects and what it executes; name it in templated if whoever supplies its value may run code in the provider`,
+				`runs[2].varsFrom[0].value: Invalid value: "text": must be an expression, as in ${xr.spec.parameters}`,
+				`runs[2].varsFrom[1]: Forbidden: only one of include and exclude can be set`,
+				`runs[2].varsFrom[1].keys: Unsupported value: "CamelCase": supported values: "AsIs", "SnakeCase"`,
+				`runs[3].inventory.all.host: Forbidden: a group has hosts, vars and children only`,
+				`runs[3].inventory.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes`,
+				`runs[3].inventory.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
+				`runs[3].inventoryInline: Forbidden: not together with inventory`,
+				`runs[4].annotations: Invalid value: "${xr.spec.a}": names are literal, they cannot hold an expression`,
+				`runs[4].providerConfigRef.name: Forbidden: only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig`,
+				`runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
+				`runs[4].writeConnectionSecretToRef.namespace: Forbidden: the Secret of a namespaced run is in its own namespace`,
+			},
+		},
+		"ClusterScopedNames": {
+			reason: "What is chosen by a cluster-scoped XR is in no namespace of its own.",
+			xr:     cluster,
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+defaults: {role: a.b.c}
+requiredResources:
+  a: {apiVersion: v1, kind: ConfigMap, matchLabels: {a: "${xr.spec.a}"}}
+runs:
+- {name: a, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.a}", namespace: a, key: b}}]}
+- {name: b, writeConnectionSecretToRef: {name: a}}
+`,
+			want: []string{
+				`requiredResources.a.matchLabels: Forbidden: a cluster-scoped XR cannot compute labels, which would select from all namespaces`,
+				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: only the runs of a namespaced XR may compute the name of another object, which is in the XR's own namespace then`,
+				`runs[1].writeConnectionSecretToRef.namespace: Required value: a cluster-scoped run needs the namespace of the Secret`,
 			},
 		},
 		"WrongShapes": {

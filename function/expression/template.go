@@ -155,6 +155,11 @@ func (e *Environment) compileString(t *Template, at *field.Path, s string) field
 	return errs
 }
 
+// Path of the value.
+func (t *Template) Path() string {
+	return t.path
+}
+
 // Computed is true when there is an expression in the value.
 func (t *Template) Computed() bool {
 	return t.computed

@@ -30,9 +30,8 @@ func NewReader() (*Reader, error) {
 }
 
 // Read the input: JSON values whose numbers are int64 where they are integral,
-// and float64 elsewhere. The errors are all violations of the schema, fields
-// that are not supported yet, and expressions in fields that are literal, in the
-// order of their text.
+// and float64 elsewhere. The errors are all violations of the schema, and
+// expressions in fields that are literal, in the order of their text.
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	in, _ := integers(s.AsMap()).(map[string]any)
 
@@ -40,8 +39,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), in["kind"], "the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns)}
 	}
 
-	errs := append(unsupported(in), literals(in)...)
-	errs = append(errs, inexact(nil, in)...)
+	errs := append(literals(in), inexact(nil, in)...)
 
 	// A string that should not be an expression is likely not of the field's
 	// type either. Saying so once is enough.
@@ -62,7 +60,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	for _, t := range templates(in) {
 		for name := range t.object {
 			if !computed(name) {
-				t.object[name] = unescape(t.object[name])
+				t.object[name] = unescape(name, t.object[name])
 			}
 		}
 	}
@@ -73,7 +71,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 // computed fields may hold expressions.
 func computed(name string) bool {
 	switch name {
-	case "vars", "when", "forEach", "forEachKey", "varsFrom", "inventory":
+	case "vars", "when", "forEach", "forEachKey", "varsFrom", "inventory", "labels", "annotations":
 		return true
 	}
 
@@ -102,31 +100,6 @@ func integers(v any) any {
 	return v
 }
 
-// unsupported returns the fields that the function does not honour yet.
-func unsupported(in map[string]any) field.ErrorList {
-	var errs field.ErrorList
-
-	report := func(path *field.Path, object map[string]any, names ...string) {
-		for _, name := range names {
-			if _, ok := object[name]; ok {
-				errs = append(errs, field.Forbidden(path.Child(name), "this field is not supported yet"))
-			}
-		}
-	}
-
-	for _, name := range []string{"requiredResources", "connectionDetails"} {
-		if _, ok := in[name]; ok {
-			errs = append(errs, field.Forbidden(field.NewPath(name), "this field is not supported yet"))
-		}
-	}
-
-	for _, t := range templates(in) {
-		report(t.path, t.object, "forEach", "forEachKey", "dependsOn", "varsFrom", "templated", "inventory", "writeConnectionSecretToRef")
-	}
-
-	return errs
-}
-
 // literals returns the literal fields that hold an expression.
 func literals(in map[string]any) field.ErrorList {
 	var errs field.ErrorList
@@ -134,7 +107,7 @@ func literals(in map[string]any) field.ErrorList {
 	for _, t := range templates(in) {
 		for _, name := range slices.Sorted(maps.Keys(t.object)) {
 			if !computed(name) {
-				errs = append(errs, literal(t.path.Child(name), t.object[name])...)
+				errs = append(errs, literal(t.path.Child(name), name, t.object[name])...)
 			}
 		}
 	}
@@ -142,17 +115,21 @@ func literals(in map[string]any) field.ErrorList {
 	return errs
 }
 
-func literal(path *field.Path, v any) field.ErrorList {
+// literal returns the expressions in a field of a name, other than those for the
+// names of other objects.
+func literal(path *field.Path, name string, v any) field.ErrorList {
 	var errs field.ErrorList
 
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			errs = append(errs, literal(path.Child(k), v[k])...)
+			if !isReference(name, k) {
+				errs = append(errs, literal(path.Child(k), k, v[k])...)
+			}
 		}
 	case []any:
 		for i := range v {
-			errs = append(errs, literal(path.Index(i), v[i])...)
+			errs = append(errs, literal(path.Index(i), "", v[i])...)
 		}
 	case string:
 		if strings.Contains(strings.ReplaceAll(v, "$${", ""), "${") {
@@ -163,16 +140,24 @@ func literal(path *field.Path, v any) field.ErrorList {
 	return errs
 }
 
+// isReference is true for a field that names another object, which may hold an
+// expression.
+func isReference(parent, name string) bool {
+	return name == "name" && strings.HasSuffix(parent, "Ref")
+}
+
 // unescape replaces $${ in all strings, as in those with expressions.
-func unescape(v any) any {
+func unescape(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
-			v[k] = unescape(v[k])
+			if !isReference(name, k) {
+				v[k] = unescape(k, v[k])
+			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = unescape(v[i])
+			v[i] = unescape("", v[i])
 		}
 	case string:
 		return strings.ReplaceAll(v, "$${", "${")

@@ -1,9 +1,7 @@
 package render
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -17,47 +15,66 @@ type Composition struct {
 	runs []*run
 	// Status of the XR, if there is any.
 	status *expression.Template
+	// Required resources, each after those that it refers to.
+	required []required
 }
 
 // A run of the input, compiled.
 type run struct {
 	name string
-	// resource is the composition resource name.
+	// resource is the composition resource name; of a set, what those of its
+	// members start with.
 	resource string
-	// object is the AnsibleRun without its variables.
+	// object is the AnsibleRun without what is computed.
 	object object
-	// when is nil for runs that are always wanted.
+	// when says whether the run is wanted; nothing does for runs that always
+	// are.
 	when *expression.Template
-	// vars is nil when there are none.
-	vars *expression.Template
+	// each is nil for a single run.
+	each *each
+	variables
+	// inventory is nil when there is none, or only literal text.
+	inventory *inventory
+	// templates are those of the AnsibleRun itself.
+	templates []*expression.Template
 	// needs are the runs that this one depends on: true when it cannot be there
 	// without the other one.
 	needs map[string]bool
+	// usages hold what this run depends on until this run is gone.
+	usages bool
 }
 
 // Compile an input as read by package input, for XRs that are namespaced or
-// cluster-scoped, and have this schema, unless it is nil. The errors are all mistakes that can be found without an XR.
-// It copes with inputs that violate the schema, but does not report what the
-// schema does.
+// cluster-scoped, and have this schema, unless it is nil. The errors are all
+// mistakes that can be found without an XR. It copes with inputs that violate
+// the schema, but does not report what the schema does.
 func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Composition, field.ErrorList) {
 	templates, errs := merge(in)
 
-	env, err := expression.NewEnvironment(expression.Declarations{Runs: names(templates), Schema: schema})
+	envs, err := environments(in, templates, schema)
 	if err != nil {
 		return nil, append(errs, field.InternalError(nil, err))
 	}
 
-	errs = append(errs, expressions(env, in)...)
+	errs = append(errs, expressions(envs, in)...)
 	c := &Composition{}
 
 	if status, ok := in[fieldStatus].(map[string]any); ok {
-		c.status, _ = env.Compile(field.NewPath(fieldStatus), status)
+		c.status, _ = envs.xr.Compile(field.NewPath(fieldStatus), status)
 	}
 
+	required, rerrs := compileRequired(envs.xr, in, namespaced)
+	errs = append(errs, rerrs...)
+	c.required = required
+
 	for _, t := range templates {
-		r, rerrs := compileRun(env, t, namespaced)
+		r, rerrs := compileRun(envs.of(t.object), t, namespaced, names(templates))
 		errs = append(errs, rerrs...)
 		c.runs = append(c.runs, r)
+	}
+
+	if _, ok := in["connectionDetails"]; ok {
+		errs = append(errs, field.Forbidden(field.NewPath("connectionDetails"), "this field is not supported yet"))
 	}
 
 	ordered, oerrs := order(c.runs)
@@ -66,35 +83,87 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 	return c, append(errs, oerrs...)
 }
 
+// scopes are what expressions see, by where they stand.
+type scopes struct {
+	// xr is all but each, which item has too.
+	xr, item *expression.Environment
+}
+
+func environments(in map[string]any, templates []template, schema *expression.Schema) (scopes, error) {
+	d := expression.Declarations{Runs: names(templates), Required: requiredNames(in), Schema: schema}
+
+	xr, err := expression.NewEnvironment(d)
+	if err != nil {
+		return scopes{}, err
+	}
+
+	d.Each = true
+	item, err := expression.NewEnvironment(d)
+
+	return scopes{xr: xr, item: item}, err
+}
+
+// of a run, or the defaults.
+func (s scopes) of(object map[string]any) *expression.Environment {
+	if _, ok := object["forEach"]; ok {
+		return s.item
+	}
+
+	return s.xr
+}
+
 // expressions returns the mistakes of all expressions, where they were written.
-func expressions(env *expression.Environment, in map[string]any) field.ErrorList {
+func expressions(envs scopes, in map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
-	compile := func(at *field.Path, object map[string]any, name string) {
-		if v, ok := object[name]; ok {
-			_, cerrs := env.Compile(at.Child(name), v)
+	compile := func(env *expression.Environment, at *field.Path, object map[string]any) {
+		for _, name := range computed {
+			v, ok := object[name]
+			if !ok {
+				continue
+			}
+
+			// Items do not see themselves.
+			e := env
+			if name == "forEach" {
+				e = envs.xr
+			}
+
+			_, cerrs := e.Compile(at.Child(name), v)
 			errs = append(errs, cerrs...)
+		}
+
+		for _, r := range references(at, object) {
+			_, rerrs := env.Compile(r.path, r.name)
+			errs = append(errs, rerrs...)
 		}
 	}
 
-	defaults, _ := in["defaults"].(map[string]any)
-	compile(field.NewPath("defaults"), defaults, "when")
-	compile(field.NewPath("defaults"), defaults, "vars")
+	// Whether there is an item follows from the runs that they lie under.
+	if defaults, ok := in["defaults"].(map[string]any); ok {
+		compile(envs.item, field.NewPath("defaults"), defaults)
+	}
 
+	defaults, _ := in["defaults"].(map[string]any)
 	runs, _ := in["runs"].([]any)
+
 	for i := range runs {
 		r, _ := runs[i].(map[string]any)
-		compile(field.NewPath("runs").Index(i), r, "when")
-		compile(field.NewPath("runs").Index(i), r, "vars")
+		compile(envs.of(Overlay(pick(defaults, "forEach"), r)), field.NewPath("runs").Index(i), r)
 	}
 
 	if status, ok := in[fieldStatus].(map[string]any); ok {
-		_, serrs := env.Compile(field.NewPath(fieldStatus), status)
+		_, serrs := envs.xr.Compile(field.NewPath(fieldStatus), status)
 		errs = append(errs, serrs...)
 		errs = append(errs, reserved(status)...)
 	}
 
 	return errs
+}
+
+// computed are the fields of runs that may hold expressions anywhere.
+var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"when", "forEach", "forEachKey", "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
 }
 
 // reserved returns the status fields that are Crossplane's own.
@@ -110,15 +179,18 @@ func reserved(status map[string]any) field.ErrorList {
 	return errs
 }
 
-func compileRun(env *expression.Environment, t template, namespaced bool) (*run, field.ErrorList) {
-	object, errs := objectOf(t, namespaced)
+func compileRun(env *expression.Environment, t template, namespaced bool, all map[string]bool) (*run, field.ErrorList) {
+	object, errs := objectOf(env, t, namespaced)
 
 	r := &run{
 		name:     text(t.object, "name"),
 		resource: t.resource(),
 		object:   object,
 		needs:    map[string]bool{},
+		usages:   t.object["usages"] != false,
 	}
+
+	r.when, _ = env.Compile(field.NewPath("when"), true)
 
 	if v, ok := t.object["when"]; ok {
 		r.when, _ = env.Compile(field.NewPath("when"), v)
@@ -129,61 +201,56 @@ func compileRun(env *expression.Environment, t template, namespaced bool) (*run,
 		r.need(r.when)
 	}
 
-	if v, ok := t.object["vars"].(map[string]any); ok && len(v) > 0 {
-		r.vars, _ = env.Compile(field.NewPath("vars"), v)
-		errs = append(errs, variables(t.path.Child("vars"), r.vars)...)
+	each, eerrs := compileEach(env, t)
+	errs = append(errs, eerrs...)
+	r.each = each
+	r.need(each.templates()...)
 
-		r.need(r.vars)
-	}
+	variables, verrs := compileVariables(env, t)
+	errs = append(errs, verrs...)
+	r.variables = variables
 
-	return r, errs
+	inventory, templates, ierrs := compileInventory(env, t)
+	errs = append(errs, ierrs...)
+	r.inventory = inventory
+	r.templates = slices.Concat(variables.templates(), templates, object.templates())
+	r.need(r.templates...)
+
+	return r, append(errs, r.dependsOn(t, all)...)
 }
 
-// variables by name.
-func (r *run) variables() map[string]*expression.Template {
-	if r.vars == nil {
-		return nil
-	}
-
-	return r.vars.Fields()
-}
-
-// whenNeeds are the runs that decide whether this one is wanted.
-func (r *run) whenNeeds() map[string]bool {
-	if r.when == nil {
-		return nil
-	}
-
-	return r.when.Runs()
-}
-
-func (r *run) need(t *expression.Template) {
-	for name, needed := range t.Runs() {
-		r.needs[name] = r.needs[name] || needed
-	}
-}
-
-// variables returns what is wrong with variables beyond their expressions.
-func variables(path *field.Path, vars *expression.Template) field.ErrorList {
-	const meta = "ansible_provider_meta"
-
+// dependsOn adds the runs that the run depends on without referring to them.
+func (r *run) dependsOn(t template, all map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, name := range slices.Sorted(maps.Keys(vars.Fields())) {
-		v := vars.Fields()[name]
+	seen := map[string]bool{}
+	names, _ := t.object["dependsOn"].([]any)
 
-		if name == meta {
-			errs = append(errs, field.Forbidden(path.Child(name), "this variable is the provider's own"))
+	for i := range names {
+		name, _ := names[i].(string)
+		path := t.path.Child("dependsOn").Index(i)
+
+		if _, ok := all[name]; !ok {
+			errs = append(errs, field.NotFound(path, name))
+			continue
 		}
 
-		if v.Computed() && slices.ContainsFunc(v.Text(), isJinja) {
-			errs = append(errs, field.Forbidden(path.Child(name), "Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables"))
+		if seen[name] {
+			errs = append(errs, field.Duplicate(path, name))
 		}
+
+		seen[name] = true
+		needed := r.needs[name]
+		r.needs[name] = needed
 	}
 
 	return errs
 }
 
-func isJinja(s string) bool {
-	return strings.Contains(s, "{{") || strings.Contains(s, "{%") || strings.Contains(s, "{#")
+func (r *run) need(templates ...*expression.Template) {
+	for _, t := range templates {
+		for name, needed := range t.Runs() {
+			r.needs[name] = r.needs[name] || needed
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
 // parameters are the fields that go into spec.forProvider as they are.
@@ -17,7 +18,7 @@ var parameters = [...]string{ //nolint:gochecknoglobals // Go has no constant ar
 	"limit", "tags", "skipTags", "forks", "verbosity", "timeout", "retryLimit", "stateVariable",
 }
 
-// An object is an AnsibleRun without its variables.
+// An object is an AnsibleRun without what is computed.
 type object struct {
 	apiVersion  string
 	namespace   string
@@ -25,20 +26,35 @@ type object struct {
 	annotations map[string]any
 	spec        map[string]any
 	parameters  map[string]any
+	// metadata are the labels and annotations that may hold expressions.
+	metadata map[string]*expression.Template
+	// names of other objects that hold expressions.
+	names map[string]*expression.Template
 }
 
-// with returns the AnsibleRun with variables, and an annotation of what it was
-// rendered after. The object itself stays as it is.
-func (o object) with(vars, unsafeVars map[string]any, dependsOn []string) map[string]any {
+// parts of an AnsibleRun that are computed.
+type parts struct {
+	vars, unsafe map[string]any
+	inventory    string
+	dependsOn    []string
+}
+
+// with returns the AnsibleRun with what is computed, and an annotation of what
+// it was rendered after. The object itself stays as it is.
+func (o object) with(p parts) map[string]any {
 	parameters, spec, metadata := maps.Clone(o.parameters), maps.Clone(o.spec), map[string]any{}
 	spec[fieldForProvider] = parameters
 
-	if len(vars) > 0 {
-		parameters["vars"] = vars
+	if len(p.vars) > 0 {
+		parameters["vars"] = p.vars
 	}
 
-	if len(unsafeVars) > 0 {
-		parameters["unsafeVars"] = unsafeVars
+	if len(p.unsafe) > 0 {
+		parameters["unsafeVars"] = p.unsafe
+	}
+
+	if p.inventory != "" {
+		parameters["inventoryInline"] = p.inventory
 	}
 
 	if o.namespace != "" {
@@ -50,8 +66,8 @@ func (o object) with(vars, unsafeVars map[string]any, dependsOn []string) map[st
 	}
 
 	annotations := maps.Clone(o.annotations)
-	if len(dependsOn) > 0 {
-		annotations[AnnotationDependsOn] = strings.Join(dependsOn, ",")
+	if len(p.dependsOn) > 0 {
+		annotations[AnnotationDependsOn] = strings.Join(p.dependsOn, ",")
 	}
 
 	if len(annotations) > 0 {
@@ -66,8 +82,8 @@ func (o object) with(vars, unsafeVars map[string]any, dependsOn []string) map[st
 	}
 }
 
-// objectOf returns the AnsibleRun of a run, without its variables.
-func objectOf(t template, namespaced bool) (object, field.ErrorList) {
+// objectOf returns the AnsibleRun of a run, without what is computed.
+func objectOf(env *expression.Environment, t template, namespaced bool) (object, field.ErrorList) {
 	scope, errs := scopeOf(t, namespaced)
 	errs = append(errs, oneContent(t)...)
 
@@ -83,10 +99,17 @@ func objectOf(t template, namespaced bool) (object, field.ErrorList) {
 		annotations: annotations,
 		spec:        map[string]any{"providerConfigRef": config},
 		parameters:  pick(t.object, parameters[:]...),
+		metadata:    map[string]*expression.Template{},
 	}
-	o.labels, _ = t.object[fieldLabels].(map[string]any)
 
-	maps.Copy(o.spec, pick(t.object, "managementPolicies", "deletionPolicy"))
+	for _, name := range []string{fieldLabels, fieldAnnotations} {
+		if m, ok := t.object[name].(map[string]any); ok {
+			o.metadata[name], _ = env.Compile(field.NewPath(name), m)
+		}
+	}
+
+	maps.Copy(o.spec, pick(t.object, "managementPolicies", "deletionPolicy", "writeConnectionSecretToRef"))
+	errs = append(errs, secretRef(t, scope)...)
 
 	if scope == v1alpha1.ScopeCluster {
 		o.apiVersion = apiVersionCluster
@@ -94,7 +117,26 @@ func objectOf(t template, namespaced bool) (object, field.ErrorList) {
 		errs = append(errs, field.Forbidden(t.path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
 	}
 
-	return o, errs
+	names, nerrs := namesOf(env, t, namespaced)
+	o.names = names
+
+	return o, append(errs, nerrs...)
+}
+
+// secretRef reports a Secret for connection details that is not where Secrets
+// of such runs are.
+func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
+	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
+	path := t.path.Child("writeConnectionSecretToRef", fieldNamespace)
+
+	switch namespace := text(ref, fieldNamespace); {
+	case ok && scope == v1alpha1.ScopeCluster && namespace == "":
+		return field.ErrorList{field.Required(path, "a cluster-scoped run needs the namespace of the Secret")}
+	case scope != v1alpha1.ScopeCluster && namespace != "":
+		return field.ErrorList{field.Forbidden(path, "the Secret of a namespaced run is in its own namespace")}
+	}
+
+	return nil
 }
 
 // pick those fields that an object has.

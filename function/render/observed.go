@@ -31,6 +31,10 @@ type Observed struct {
 	XR map[string]any
 	// Resources that the XR is composed of, by composition resource name.
 	Resources map[string]map[string]any
+	// Required resources by name, those that core has answered.
+	Required map[string][]map[string]any
+	// Context of the pipeline.
+	Context map[string]any
 	// Reported is what was said of the runs before: a line each, which starts
 	// with the name of the run and a colon.
 	Reported string

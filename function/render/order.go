@@ -1,7 +1,6 @@
 package render
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func order(runs []*run) ([]*run, field.ErrorList) {
 	visit = func(r *run) {
 		if i := slices.Index(trail, r.name); i >= 0 {
 			cycle := strings.Join(append(slices.Clone(trail[i:]), r.name), " → ")
-			errs = append(errs, field.Invalid(field.NewPath("runs"), cycle, "a run cannot refer to itself, directly or through others"))
+			errs = append(errs, field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
 
 			return
 		}
@@ -39,7 +38,7 @@ func order(runs []*run) ([]*run, field.ErrorList) {
 
 		trail = append(trail, r.name)
 
-		for _, name := range slices.Sorted(maps.Keys(r.needs)) {
+		for _, name := range sortedKeys(r.needs) {
 			visit(byName[name])
 		}
 

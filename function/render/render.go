@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +17,11 @@ type Result struct {
 	Runs []Run
 	// Status fields for the XR.
 	Status map[string]any
+	// Requirements are the resources that core is to fetch.
+	Requirements map[string]Requirement
+	// Usages of runs by those that depend on them, by composition resource
+	// name.
+	Usages map[string]map[string]any
 	// Problems of status fields, other than values that are still to come.
 	Problems []expression.Problem
 }
@@ -27,7 +31,21 @@ type rendering struct {
 	composition *Composition
 	observed    Observed
 	data        expression.Data
-	runs        map[string]Run
+	outcomes    map[string]outcome
+	// missing says why required resources are not there, by their names.
+	missing map[string][]expression.Problem
+}
+
+// An outcome is what became of a run of the input: one run, or those of a set.
+type outcome struct {
+	runs []Run
+	// skipped is true for what is not wanted.
+	skipped bool
+}
+
+// done is true when nothing is to be waited for.
+func (o outcome) done() bool {
+	return !slices.ContainsFunc(o.runs, func(r Run) bool { return !r.Done() })
 }
 
 // Render the Composition for an XR. A run that was observed is always in the
@@ -36,75 +54,156 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	r := &rendering{
 		composition: c,
 		observed:    observed,
-		data:        expression.Data{XR: viewXR(observed.XR), Runs: map[string]any{}, Budget: expression.NewBudget()},
-		runs:        map[string]Run{},
+		data: expression.Data{
+			XR:          viewXR(observed.XR),
+			Runs:        map[string]any{},
+			Required:    c.viewRequired(observed.Required),
+			Environment: observed.environment(),
+			Context:     observed.Context,
+			Budget:      expression.NewBudget(),
+		},
+		outcomes: map[string]outcome{},
 	}
 
 	result := Result{}
+	result.Requirements = r.requirements(ctx)
 
 	for _, run := range c.runs {
-		out := r.render(ctx, run)
-		r.runs[run.name] = out
+		out := r.outcome(ctx, run)
+		r.outcomes[run.name] = out
+		r.see(run, out)
 
-		// A run that is not wanted is not there for others.
-		if o, ok := observed.Resources[run.resource]; ok && out.Reason != Skipped {
-			r.data.Runs[run.name] = view(o)
-		}
-
-		result.Runs = append(result.Runs, out)
+		result.Runs = append(result.Runs, out.runs...)
 	}
 
 	result.Runs = r.stay(result.Runs)
+	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
 
 	return result
 }
 
-// render a run whose dependencies are rendered.
-func (r *rendering) render(ctx context.Context, run *run) Run {
+// see what was observed of a run, from now on. A run that is not wanted is not
+// there for others.
+func (r *rendering) see(run *run, out outcome) {
+	if out.skipped {
+		return
+	}
+
+	if run.each == nil {
+		if o, ok := r.observed.Resources[run.resource]; ok {
+			r.data.Runs[run.name] = view(o)
+		}
+
+		return
+	}
+
+	set := map[string]any{}
+
+	for _, m := range out.runs {
+		key, member := run.key(m.Resource)
+		if o, ok := r.observed.Resources[m.Resource]; ok && member && m.Reason != Skipped {
+			set[key] = view(o)
+		}
+	}
+
+	r.data.Runs[run.name] = set
+}
+
+// outcome of a run whose dependencies are rendered.
+func (r *rendering) outcome(ctx context.Context, run *run) outcome {
 	out := Run{Name: run.name, Resource: run.resource}
 
 	if name := r.unwanted(run); name != "" {
 		out.Reason = Skipped
 		out.Messages = []string{"not wanted, for it refers to " + name + ", which is not wanted"}
 
-		return out
+		return outcome{runs: []Run{out}, skipped: true}
 	}
 
-	if waiting := r.unready(run.whenNeeds()); len(waiting) > 0 {
-		return r.wait(out, waiting)
+	// Whether an item is wanted is a question to each of them.
+	if !run.asks() {
+		if decided, ok := r.decide(ctx, run, out, r.data); ok {
+			return outcome{runs: r.whole(run, decided), skipped: decided.Reason == Skipped}
+		}
 	}
 
-	wanted, problems := r.wanted(ctx, run)
+	if run.each == nil {
+		return outcome{runs: []Run{r.render(ctx, run, out, r.data)}}
+	}
+
+	return outcome{runs: r.set(ctx, run, out)}
+}
+
+// decide whether a run is wanted. It is decided (true) when it is not, or when
+// that cannot be known yet.
+func (r *rendering) decide(ctx context.Context, run *run, out Run, data expression.Data) (Run, bool) {
+	if waiting := r.unready(run.when.Runs()); len(waiting) > 0 {
+		return r.wait(out, waiting), true
+	}
+
+	if problems := r.lacks(run.when); len(problems) > 0 {
+		return r.hold(out, problems), true
+	}
+
+	wanted, problems := run.wanted(ctx, data)
 	if len(problems) > 0 {
-		return r.hold(out, problems)
+		return r.hold(out, problems), true
 	}
 
-	if !wanted {
-		out.Reason = Skipped
-		return out
-	}
+	out.Reason = Skipped
 
+	return out, !wanted
+}
+
+// render a run that is wanted.
+func (r *rendering) render(ctx context.Context, run *run, out Run, data expression.Data) Run {
 	if waiting := r.unready(run.needs); len(waiting) > 0 {
 		return r.wait(out, waiting)
 	}
 
-	object, problems := r.object(ctx, run)
+	if problems := r.lacks(run.templates...); len(problems) > 0 {
+		return r.hold(out, problems)
+	}
+
+	object, problems := r.object(ctx, run, data)
+	problems = append(problems, r.moved(out.Resource, object)...)
+
 	if len(problems) > 0 {
 		return r.hold(out, problems)
 	}
 
 	out.Desired = object
-	out.Reason, out.Messages = describe(r.observed.Resources[run.resource], object, r.observed.reported(run.name))
+	out.Reason, out.Messages = describe(r.observed.Resources[out.Resource], object, r.observed.reported(out.Name))
 
 	return out
+}
+
+// lacks says which required resources templates cannot be without, and are not
+// there.
+func (r *rendering) lacks(templates ...*expression.Template) []expression.Problem {
+	var problems []expression.Problem
+
+	said := map[string]bool{}
+
+	for _, t := range templates {
+		needs := t.Required()
+		for _, name := range sortedKeys(needs) {
+			if needs[name] && !said[name] {
+				problems = append(problems, r.missing[name]...)
+				said[name] = true
+			}
+		}
+	}
+
+	return problems
 }
 
 // unwanted returns a run that this one cannot be without, and that is not
 // wanted.
 func (r *rendering) unwanted(run *run) string {
-	for _, name := range slices.Sorted(maps.Keys(run.needs)) {
-		if run.needs[name] && r.runs[name].Reason == Skipped {
+	for _, name := range sortedKeys(run.needs) {
+		if run.needs[name] && r.outcomes[name].skipped {
 			return name
 		}
 	}
@@ -113,12 +212,8 @@ func (r *rendering) unwanted(run *run) string {
 }
 
 // wanted evaluates when.
-func (r *rendering) wanted(ctx context.Context, run *run) (bool, []expression.Problem) {
-	if run.when == nil {
-		return true, nil
-	}
-
-	v, ok, problems := run.when.Evaluate(ctx, r.data)
+func (run *run) wanted(ctx context.Context, data expression.Data) (bool, []expression.Problem) {
+	v, ok, problems := run.when.Evaluate(ctx, data)
 	if len(problems) > 0 {
 		return false, problems
 	}
@@ -135,8 +230,8 @@ func (r *rendering) wanted(ctx context.Context, run *run) (bool, []expression.Pr
 func (r *rendering) unready(needs map[string]bool) []string {
 	var names []string
 
-	for _, name := range slices.Sorted(maps.Keys(needs)) {
-		if !r.runs[name].Done() {
+	for _, name := range sortedKeys(needs) {
+		if !r.outcomes[name].done() {
 			names = append(names, name)
 		}
 	}
@@ -144,31 +239,23 @@ func (r *rendering) unready(needs map[string]bool) []string {
 	return names
 }
 
-// object renders the AnsibleRun. Variables that hold an expression must not be
-// templated by Ansible, for their values come from people without trust.
-func (r *rendering) object(ctx context.Context, run *run) (map[string]any, []expression.Problem) {
+// object renders the AnsibleRun.
+func (r *rendering) object(ctx context.Context, run *run, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	vars, unsafeVars := map[string]any{}, map[string]any{}
+	p := parts{dependsOn: r.dependsOn(run)}
+	p.vars, p.unsafe, problems = run.evaluate(ctx, data)
 
-	for _, name := range slices.Sorted(maps.Keys(run.variables())) {
-		t := run.variables()[name]
-
-		v, ok, ps := t.Evaluate(ctx, r.data)
+	if run.inventory != nil {
+		text, ps := run.inventory.evaluate(ctx, data)
 		problems = append(problems, ps...)
-
-		switch {
-		case !ok:
-		case t.Computed():
-			unsafeVars[name] = v
-		default:
-			vars[name] = v
-		}
+		p.inventory = text
 	}
 
-	object := run.object.with(vars, unsafeVars, r.dependsOn(run))
+	object, ps := run.object.evaluate(ctx, data)
+	problems = append(problems, ps...)
 
-	return object, append(problems, r.moved(run, object)...)
+	return object.with(p), problems
 }
 
 // dependsOn returns the composition resource names of the runs that this one is
@@ -176,10 +263,17 @@ func (r *rendering) object(ctx context.Context, run *run) (map[string]any, []exp
 func (r *rendering) dependsOn(run *run) []string {
 	var resources []string
 
-	for name := range run.needs {
-		if r.runs[name].Reason != Skipped {
-			resources = append(resources, r.runs[name].Resource)
+	for _, on := range r.composition.runs {
+		if _, ok := run.needs[on.name]; !ok || r.outcomes[on.name].skipped {
+			continue
 		}
+
+		resource := on.resource
+		if on.each != nil {
+			resource += allMembers
+		}
+
+		resources = append(resources, resource)
 	}
 
 	slices.Sort(resources)
@@ -189,8 +283,8 @@ func (r *rendering) dependsOn(run *run) []string {
 
 // moved reports a run that is to be somewhere else than it is: core would apply
 // it there, and forget the one that is.
-func (r *rendering) moved(run *run, object map[string]any) []expression.Problem {
-	observed, ok := r.observed.Resources[run.resource]
+func (r *rendering) moved(resource string, object map[string]any) []expression.Problem {
+	observed, ok := r.observed.Resources[resource]
 	if !ok {
 		return nil
 	}

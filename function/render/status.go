@@ -50,11 +50,11 @@ func (r *rendering) leaf(ctx context.Context, t *expression.Template, observed a
 
 	for name, needed := range t.Runs() {
 		// What a run said of itself goes with it.
-		if needed && r.runs[name].Reason == Skipped {
+		if needed && r.outcomes[name].skipped {
 			return nil, nil
 		}
 
-		waiting = waiting || !r.runs[name].Done()
+		waiting = waiting || !r.outcomes[name].done()
 	}
 
 	v, _, problems := t.Evaluate(ctx, r.data)

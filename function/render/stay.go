@@ -58,6 +58,10 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 		going++
 
 		by := r.dependents(resource)
+		if len(by) == 0 {
+			by = r.users(resource)
+		}
+
 		if len(by) > 0 {
 			blocked[resource] = by
 		}
@@ -86,8 +90,7 @@ func (r *rendering) dependents(resource string) []string {
 			continue
 		}
 
-		on, _, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
-		if slices.Contains(strings.Split(on, ","), resource) || r.needs(name, resource) {
+		if dependsOn(o, resource) || r.needs(name, resource) {
 			names = append(names, name)
 		}
 	}
@@ -97,16 +100,25 @@ func (r *rendering) dependents(resource string) []string {
 	return names
 }
 
+// dependsOn is true when an observed AnsibleRun was rendered after another one.
+func dependsOn(o map[string]any, resource string) bool {
+	list, _, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
+	on := strings.Split(list, ",")
+	set, _, member := member(resource)
+
+	return slices.Contains(on, resource) || member && slices.Contains(on, set+allMembers)
+}
+
 // needs is true when one run of the Composition, by resource name, cannot be
 // without another.
 func (r *rendering) needs(resource, on string) bool {
 	for _, run := range r.composition.runs {
-		if run.resource != resource {
+		if !run.makes(resource) {
 			continue
 		}
 
-		for name, needed := range run.needs {
-			if needed && r.runs[name].Resource == on {
+		for _, other := range r.composition.runs {
+			if run.needs[other.name] && other.makes(on) {
 				return true
 			}
 		}

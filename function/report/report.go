@@ -27,6 +27,12 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 		return err
 	}
 
+	if err := usages(rsp.GetDesired(), result.Usages); err != nil {
+		return err
+	}
+
+	requirements(rsp, result.Requirements)
+
 	c := summarize(result)
 	c.report(rsp, xr)
 
@@ -59,6 +65,50 @@ func resources(desired *fnv1.State, runs []render.Run) error {
 	}
 
 	return nil
+}
+
+// usages puts Usages into the desired state. Nothing waits for them: until they
+// are there nothing else is there to be deleted in the wrong order.
+func usages(desired *fnv1.State, usages map[string]map[string]any) error {
+	for name, u := range usages {
+		s, err := structpb.NewStruct(u)
+		if err != nil {
+			return errors.Wrapf(err, "cannot put usage %q into the response", name)
+		}
+
+		desired.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+	}
+
+	return nil
+}
+
+// requirements asks core for resources, beside what was asked for before.
+func requirements(rsp *fnv1.RunFunctionResponse, all map[string]render.Requirement) {
+	if len(all) == 0 {
+		return
+	}
+
+	if rsp.GetRequirements() == nil {
+		rsp.Requirements = &fnv1.Requirements{}
+	}
+
+	if rsp.GetRequirements().Resources == nil {
+		rsp.Requirements.Resources = map[string]*fnv1.ResourceSelector{}
+	}
+
+	for name, r := range all {
+		selector := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
+		if r.Namespace != "" {
+			selector.Namespace = &r.Namespace
+		}
+
+		selector.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.MatchLabels}}
+		if r.MatchName != "" {
+			selector.Match = &fnv1.ResourceSelector_MatchName{MatchName: r.MatchName}
+		}
+
+		rsp.Requirements.Resources[name] = selector
+	}
 }
 
 // composite puts status and readiness of the XR into the desired state. Core

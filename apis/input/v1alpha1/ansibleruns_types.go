@@ -15,10 +15,13 @@ import (
 // AnsibleRuns says which AnsibleRuns an XR becomes, and what of them comes back
 // on the XR.
 //
-// Strings in vars, when and status may hold CEL expressions, written ${…}. A
-// string that is one expression and nothing else takes the type of the
+// Strings in when, forEach, forEachKey, vars, varsFrom, inventory, labels,
+// annotations, requiredResources and status may hold CEL expressions, written
+// ${…}. A string that is one expression and nothing else takes the type of the
 // expression's value; elsewhere the value is put into the string. $${ is a
-// literal ${. All other fields are literal.
+// literal ${. The runs of a namespaced XR may also compute the names of Secrets,
+// ConfigMaps and ProviderConfigs, which are in the XR's own namespace. All other
+// fields are literal.
 //
 // Expressions see:
 //
@@ -27,7 +30,12 @@ import (
 //     outputs, lastRun, lastApply, drift and content as in the AnsibleRun's
 //     status.atProvider; ready, which is true when the run is Ready and Synced
 //     in its current generation; and the AnsibleRun's own metadata, spec and
-//     status.
+//     status. A run with forEach is a map of these by key.
+//   - required: requiredResources by name, those that are there.
+//   - environment: the data of the EnvironmentConfigs that an earlier step of the
+//     pipeline has selected and merged.
+//   - context: what earlier steps have put into the context of the pipeline.
+//   - each: in a run with forEach, its item, with key and value.
 //
 // A run whose expressions refer to another run depends on it: it is created
 // after the other one is ready, and changed only while the other one is. A
@@ -41,7 +49,8 @@ type AnsibleRuns struct {
 	// +optional
 	Defaults *RunTemplate `json:"defaults,omitempty"`
 
-	// RequiredResources are objects that expressions see as required.<name>.
+	// RequiredResources are objects that expressions see as required.<name>: one
+	// object where matchName selects it, and a list where matchLabels do.
 	// +optional
 	RequiredResources map[string]RequiredResource `json:"requiredResources,omitempty"`
 
@@ -72,9 +81,11 @@ type Run struct {
 	Name string `json:"name"`
 
 	// ResourceName is the name of the composed resource within the pipeline. It
-	// defaults to the name of the run.
+	// defaults to the name of the run. Those of a run with forEach are followed
+	// by the key in brackets, as in database[eu].
 	// +optional
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[^\[\], ]+$`
 	// +kubebuilder:validation:MaxLength=253
 	ResourceName string `json:"resourceName,omitempty"`
 }
@@ -105,11 +116,12 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Labels of the AnsibleRun.
+	// Labels of the AnsibleRun. Their values may hold expressions.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations of the AnsibleRun.
+	// Annotations of the AnsibleRun, for example crossplane.io/external-name.
+	// Their values may hold expressions.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
@@ -121,19 +133,29 @@ type RunTemplate struct {
 	When *apiextensionsv1.JSON `json:"when,omitempty"`
 
 	// ForEach makes a run of every item: a map, a list of unique strings, or a
-	// list of anything together with forEachKey.
+	// list of anything together with forEachKey; 1000 items at most. Expressions
+	// of the run see its item as each.key and each.value. An item that is gone
+	// takes its run with it.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ForEach *apiextensionsv1.JSON `json:"forEach,omitempty"`
 
-	// ForEachKey is an expression for the key of an item of forEach.
+	// ForEachKey is an expression for the key of an item of forEach, as in
+	// ${each.value.name}.
 	// +optional
 	ForEachKey string `json:"forEachKey,omitempty"`
 
-	// DependsOn names runs that have to be ready first.
+	// DependsOn names runs that have to be ready first, beside those that
+	// expressions refer to. One that is not wanted is not waited for.
 	// +optional
 	DependsOn []string `json:"dependsOn,omitempty"`
+
+	// Usages keep what this run depends on from being deleted before this run
+	// is gone, with Crossplane's own Usage or ClusterUsage. The default is true.
+	// There are none between runs of different scopes.
+	// +optional
+	Usages *bool `json:"usages,omitempty"`
 
 	// RunPolicy says when the content is run while the XR is there. The
 	// default is ObserveAndDelete.
@@ -207,7 +229,10 @@ type RunTemplate struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *runtime.RawExtension `json:"vars,omitempty"`
 
-	// VarsFrom are objects whose fields become variables, weaker than vars.
+	// VarsFrom are objects whose fields become variables, weaker than vars, the
+	// last one strongest. Ansible never templates them. Their names must be
+	// identifiers, and can neither start with ansible_ nor be one of Ansible's
+	// magic variables.
 	// +optional
 	VarsFrom []VarsSource `json:"varsFrom,omitempty"`
 
@@ -223,7 +248,10 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []common.VarFile `json:"varFiles,omitempty"`
 
-	// Inventory in its YAML form, which may hold expressions.
+	// Inventory in its YAML form, which may hold expressions: for values, for
+	// hosts, vars or children as a whole, and for hosts also as a list of names.
+	// Ansible never templates what is computed. Computed names must be names of
+	// hosts, or identifiers; those of variables cannot start with ansible_.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Inventory *runtime.RawExtension `json:"inventory,omitempty"`
@@ -323,7 +351,8 @@ const (
 
 // A VarsSource is an object whose fields become variables.
 type VarsSource struct {
-	// Value is an expression for the object.
+	// Value is an expression for the object, as in ${xr.spec.parameters}. Of the
+	// XR's spec, the fields that are Crossplane's own are left out.
 	Value string `json:"value"`
 
 	// Keys says how the names of fields become names of variables. The default
@@ -348,15 +377,19 @@ type RequiredResource struct {
 	// Kind of the objects.
 	Kind string `json:"kind"`
 
-	// Namespace of the objects.
+	// Namespace of the objects. Without it they are cluster scoped or, selected
+	// by labels, in any namespace.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// MatchName selects one object by its name.
+	// MatchName selects one object by its name. It may hold an expression; then
+	// the object is in the XR's own namespace, or cluster scoped.
 	// +optional
 	MatchName string `json:"matchName,omitempty"`
 
-	// MatchLabels selects objects by their labels.
+	// MatchLabels selects objects by their labels. Their values may hold
+	// expressions if the XR is namespaced; then the objects are in its own
+	// namespace.
 	// +optional
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 }

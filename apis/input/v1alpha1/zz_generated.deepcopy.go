@@ -165,6 +165,11 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Usages != nil {
+		in, out := &in.Usages, &out.Usages
+		*out = new(bool)
+		**out = **in
+	}
 	if in.ProviderConfigRef != nil {
 		in, out := &in.ProviderConfigRef, &out.ProviderConfigRef
 		*out = new(ProviderConfigReference)

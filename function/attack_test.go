@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whoever writes XRs chooses values, and nothing else.
+func TestAttacks(t *testing.T) {
+	const (
+		from = `
+runs:
+- {name: app, role: acme.app.server, varsFrom: [{value: "${xr.spec.parameters}", keys: SnakeCase}]}
+`
+		vars = `
+runs:
+- {name: app, role: acme.app.server, vars: {ansible_host: "${xr.spec.host}", ansible_user: "${xr.spec.?user.orValue(\"root\")}", ansible_port: "${xr.spec.?port.orValue(22)}"}}
+`
+		hosts = `
+runs:
+- {name: app, role: acme.app.server, inventory: {all: {hosts: "${xr.spec.hosts}"}}}
+`
+		children = `
+runs:
+- {name: app, role: acme.app.server, inventory: {all: {children: "${xr.spec.groups}"}}}
+`
+		secret = `
+runs:
+- {name: app, role: acme.app.server, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: vars}}]}
+`
+	)
+
+	cases := map[string]struct {
+		reason string
+		input  string
+		spec   string
+		want   string
+	}{
+		"Connection":       {reason: "It runs commands in the provider.", input: from, spec: `parameters: {ansible_connection: local}`, want: `varsFrom[0]: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"SSHArguments":     {reason: "So do these.", input: from, spec: `parameters: {ansible_ssh_common_args: -oProxyCommand=id}`, want: `varsFrom[0]: "ansible_ssh_common_args" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"ByConversion":     {reason: "A name may become one only when it is converted.", input: from, spec: `parameters: {ansibleConnection: local}`, want: `varsFrom[0]: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"ProviderMeta":     {reason: "It tells content whether to remove what it made.", input: from, spec: `parameters: {ansible_provider_meta: {managed_resource: {state: absent}}}`, want: `varsFrom[0]: "ansible_provider_meta" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"Magic":            {reason: "Ansible's own knowledge of hosts cannot be replaced.", input: from, spec: `parameters: {hostvars: {}}`, want: `varsFrom[0]: "hostvars" cannot be the name of a variable: it has a meaning to Ansible`},
+		"Function":         {reason: "Nor can functions that content relies on.", input: from, spec: `parameters: {lookup: x}`, want: `varsFrom[0]: "lookup" cannot be the name of a variable: it has a meaning to Ansible`},
+		"NoIdentifier":     {reason: "A name is a name, not a template, nor a line of the condition.", input: from, spec: `parameters: {"{{ x }}\nother: is fine": 1}`, want: `varsFrom[0]: "{{_x_}}\nother:_is_fine" cannot be the name of a variable: it must be an identifier`},
+		"Collision":        {reason: "Which of two values counts is not left to chance.", input: from, spec: `parameters: {maxSize: 1, max_size: 2}`, want: `varsFrom[0]: "maxSize" and "max_size" both become "max_size"`},
+		"NoObject":         {reason: "Only objects have fields.", input: from, spec: `parameters: [a]`, want: `varsFrom[0]: must be an object, each field of which is a variable`},
+		"HostIsOption":     {reason: "An address is an argument of ssh.", input: vars, spec: `host: "-oProxyCommand=id"`, want: `vars.ansible_host: "-oProxyCommand=id" is not the address of a host`},
+		"UserIsOption":     {reason: "So is a user.", input: vars, spec: `host: a, user: "x\" ProxyCommand=\"id"`, want: `vars.ansible_user: "x\" ProxyCommand=\"id" is not the name of a user`},
+		"PortIsText":       {reason: "A port is a number.", input: vars, spec: `host: a, port: "22 -oProxyCommand=id"`, want: `vars.ansible_port: 22 -oProxyCommand=id is not the number of a port`},
+		"InventoryOption":  {reason: "The name of a host is an argument of ssh, too.", input: hosts, spec: `hosts: ["-oProxyCommand=id"]`, want: `inventory.all.hosts: "-oProxyCommand=id" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
+		"InventoryRange":   {reason: "A range of hosts makes the provider run out of memory.", input: hosts, spec: `hosts: {"a[1:99999999]": {}}`, want: `inventory.all.hosts: "a[1:99999999]" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'`},
+		"InventoryOwn":     {reason: "The provider is not a target.", input: hosts, spec: `hosts: [localhost]`, want: `inventory.all.hosts: "localhost" cannot be the name of a host: it is the provider itself`},
+		"InventoryVars":    {reason: "Computed variables of hosts have the same rules.", input: hosts, spec: `hosts: {a: {ansible_connection: local}}`, want: `inventory.all.hosts.a: "ansible_connection" cannot be the name of a variable: those that start with ansible_ are Ansible's own`},
+		"InventoryGroup":   {reason: "The name of a group is an identifier.", input: children, spec: `groups: {"!all": {}}`, want: `inventory.all.children: "!all" cannot be the name of a group: it must be an identifier`},
+		"InventoryPlugin":  {reason: "An inventory must not become the configuration of a plugin.", input: children, spec: `groups: {plugin: {}}`, want: `inventory.all.children: "plugin" cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin`},
+		"InventoryUnknown": {reason: "A group has known parts only.", input: children, spec: `groups: {a: {plugin: x}}`, want: `inventory.all.children.a: a group has hosts, vars and children only, not "plugin"`},
+		"InventoryShape":   {reason: "An inventory has a shape.", input: children, spec: `groups: {a: {hosts: [1], vars: x}}`, want: "inventory.all.children.a.hosts[0]: must be the name of a host\napp: inventory.all.children.a.hosts: \"\" cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'\napp: inventory.all.children.a.vars: must be an object"},
+		"OtherNamespace":   {reason: "A name cannot lead out of the namespace.", input: secret, spec: `secret: ../other/secret`, want: `varFiles[0].secretKeyRef.name: "../other/secret" cannot be the name of an object`},
+		"NotAName":         {reason: "A name is a string.", input: secret, spec: `secret: {name: x}`, want: `varFiles[0].secretKeyRef.name: map["name":"x"] cannot be the name of an object`},
+		"Label":            {reason: "What the API server would refuse stops the whole XR.", input: "\nruns:\n- {name: app, role: acme.app.server, labels: {a: \"${xr.spec.a}\"}}\n", spec: `a: "x y"`, want: `labels.a: "x y" cannot be the value of a label`},
+		"RequiredName":     {reason: "Nor can a name of what is required.", input: strings.Replace(inputRequired, "other: '${context[\"example.org/other\"].a}'", "", 1), spec: `network: "*"`, want: `requiredResources.network.matchName: "*" cannot be the name of an object`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := held("InvalidValue", "app: "+tc.want)
+			if name == "RequiredName" {
+				want += "\nrequirements: {resources: {settings: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}}}\n"
+			}
+
+			rendering{input: tc.input, spec: tc.spec, want: want}.check(t, tc.reason)
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// A rendering is a request, short: runs and more of an input, the XR's spec, and
+// what else was observed. Without a condition, one run, app, is being created.
+type rendering struct {
+	input string
+	spec  string
+	// observed resources, and what else a request has.
+	observed string
+	want     string
+}
+
+func (r rendering) check(t *testing.T, reason string) {
+	t.Helper()
+
+	req := request(t, "{observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}}}")
+
+	more := request(t, "meta: {}\n"+r.observed)
+	req.Observed.Resources = more.GetObserved().GetResources()
+	req.RequiredResources = more.GetRequiredResources()
+	req.Context = more.GetContext()
+	req.Desired = more.GetDesired()
+
+	xr := request(t, "observed: {composite: {resource: {spec: {"+r.spec+"}}}}")
+	req.Observed.Composite.Resource.Fields["spec"] = xr.GetObserved().GetComposite().GetResource().GetFields()["spec"]
+
+	in := request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n"+indent(r.input, "  "))
+	req.Input = in.GetInput()
+
+	want := &fnv1.RunFunctionResponse{}
+	fromYAML(t, r.want, want)
+	withDefaults(want)
+
+	got, err := newFunction(t).RunFunction(context.Background(), req)
+	if err != nil {
+		t.Fatalf("\n%s\nf.RunFunction(...): %v", reason, err)
+	}
+
+	withDefaults(got)
+
+	// The schema of the XR may be asked for, too.
+	if len(got.GetRequirements().GetResources()) == 0 {
+		got.Requirements = nil
+	}
+
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", reason, diff)
+	}
+}
+
+func indent(s, by string) string {
+	return by + strings.ReplaceAll(strings.Trim(s, "\n"), "\n", "\n"+by)
+}
+
+// one run that is being created, with what is in its spec and its metadata.
+func one(parameters string, more ...string) string {
+	metadata, spec := "{}", ""
+	if len(more) > 0 {
+		metadata = more[0]
+	}
+
+	if len(more) > 1 {
+		spec = more[1]
+	}
+
+	return `
+desired:
+  resources:
+    app:
+      ready: READY_FALSE
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: ` + metadata + `
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.app.server, ` + parameters + `}
+` + indent(spec, "          ") + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "app: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+`
+}
+
+// held is the response when one run is not created.
+func held(reason, message string) string {
+	return `
+desired: {composite: {ready: READY_FALSE}}
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: ` + reason + `, message: ` + quoted(message) + `, target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: ` + reason + `, message: ` + quoted(message) + `, target: TARGET_COMPOSITE_AND_CLAIM}
+`
+}
+
+func TestFields(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		rendering
+	}{
+		"VarsFrom": {
+			reason: "The fields of objects become variables that are never templated, the last object strongest, vars stronger.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  vars: {size: 1, gone: "${xr.spec.?unset}", computed: "${xr.spec.a.b}"}
+  varsFrom:
+  - {value: "${xr.spec}", exclude: [more]}
+  - {value: "${xr.spec.more}", keys: SnakeCase, include: [maxSize, a]}
+  - {value: "${xr.spec.?none}"}
+`,
+				spec: `size: 9, gone: x, computed: y, a: {b: 2}, text: "{{ x }}", more: {maxSize: {minSize: [{oneTwo: 3}]}, a: 5, left: out}, crossplane: {compositionRef: {name: x}}, resourceRefs: []`,
+				want: one(`vars: {size: 1}, unsafeVars: {a: 5, computed: 2, text: "{{ x }}", max_size: {min_size: [{one_two: 3}]}}`),
+			},
+		},
+		"Templated": {
+			reason: "A platform team may let Ansible template what an XR says.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  templated: [a, ansible_connection]
+  vars: {a: "{{ x }} ${xr.spec.a}", b: "${xr.spec.a}", ansible_connection: "${xr.spec.a}"}
+`,
+				spec: `a: "{{ y }}"`,
+				want: one(`vars: {a: "{{ x }} {{ y }}", ansible_connection: "{{ y }}"}, unsafeVars: {b: "{{ y }}"}`),
+			},
+		},
+		"Metadata": {
+			reason: "Labels, annotations and names of objects in the XR's namespace can be computed.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  labels: {team: "${xr.spec.team}", fixed: a, none: "${xr.spec.?none}"}
+  annotations: {crossplane.io/external-name: "app-${xr.metadata.name}", literal: "$${x}"}
+  managementPolicies: [Observe, Create]
+  writeConnectionSecretToRef: {name: "${xr.metadata.name}-details"}
+  varFiles:
+  - {source: SecretKey, secretKeyRef: {name: "${xr.spec.secret}", key: "$${key}"}}
+`,
+				spec: `team: blue, secret: mine`,
+				want: one(`varFiles: [{source: SecretKey, secretKeyRef: {name: mine, key: "${key}"}}]`,
+					`{labels: {team: blue, fixed: a}, annotations: {crossplane.io/external-name: app-app, literal: "${x}"}}`,
+					"managementPolicies: [Observe, Create]\nwriteConnectionSecretToRef: {name: app-details}"),
+			},
+		},
+		"ProviderConfig": {
+			reason: "An XR may choose among the ProviderConfigs of its namespace.",
+			rendering: rendering{
+				input: `
+runs:
+- {name: app, role: acme.app.server, providerConfigRef: {kind: ProviderConfig, name: "${xr.spec.config}"}}
+`,
+				spec: `config: mine`,
+				want: strings.Replace(one(""), "kind: ClusterProviderConfig, name: default", "kind: ProviderConfig, name: mine", 1),
+			},
+		},
+		"Inventory": {
+			reason: "What is literal in an inventory is templated; what is computed is not.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  inventory:
+    all:
+      vars: {ansible_user: "${xr.spec.user}", literal: "{{ x }}", text: "${xr.spec.text}"}
+      hosts:
+        web1: {ansible_host: "${xr.spec.address}", ansible_port: "${xr.spec.port}", tree: {a: ["${xr.spec.text}", 1.5], b: "${xr.spec.text}"}}
+        web2:
+      children:
+        listed: {hosts: "${xr.spec.names}"}
+        mapped: "${xr.spec.group}"
+`,
+				spec: `user: root, address: "fe80::1", port: 2222, text: "{{ é😀\u007f }}", names: [a.example.org, b-1], group: {hosts: {c: {size: 1, "sure": "yes"}}, children: {inner: null}, vars: {v: true}}`,
+				want: one(`inventoryInline: "` + strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n").Replace(`---
+"all":
+  "children":
+    "listed":
+      "hosts":
+        "a.example.org": {}
+        "b-1": {}
+    "mapped":
+      "children":
+        "inner": {}
+      "hosts":
+        "c":
+          "size": 1
+          "sure": "yes"
+      "vars":
+        "v": true
+  "hosts":
+    "web1":
+      "ansible_host": "fe80::1"
+      "ansible_port": 2222
+      "tree": {? "a" : [!unsafe "{{ \u00e9\U0001f600\u007f }}", 1.5], ? "b" : !unsafe "{{ \u00e9\U0001f600\u007f }}"}
+    "web2": {}
+  "vars":
+    "ansible_user": "root"
+    "literal": "{{ x }}"
+    "text": !unsafe "{{ \u00e9\U0001f600\u007f }}"
+`) + `"`),
+			},
+		},
+		"DependsOn": {
+			reason: "A run waits for those that it names, and not for one that is not wanted.",
+			rendering: rendering{
+				input: `
+defaults: {role: acme.app.server}
+runs:
+- {name: app, dependsOn: [later, database]}
+- {name: later, when: "${xr.spec.later}"}
+- {name: database, runPolicy: RunOnChange, role: acme.postgres.server, vars: {size: "${xr.spec.size}"}}
+`,
+				spec:     `size: 5, later: false`,
+				observed: "\nobserved:\n  resources:\n    database:" + observedRun + "\n",
+				want: `
+desired:
+  composite: {ready: READY_FALSE}
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: "database: is running\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.check(t, tc.reason)
+		})
+	}
+}
+
+// quoted is a string in JSON, which is YAML.
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+
+	return string(b)
+}

@@ -1,0 +1,117 @@
+package render
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// Names that may come from people without trust.
+var (
+	identifier   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	requiredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	hostName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	// An address is a host name, or of IPv4 or IPv6. It must not be an option
+	// of ssh.
+	address = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$`)
+	account = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
+)
+
+// maxName is the length of the longest name from data, in bytes.
+const maxName = 253
+
+// prefixAnsible starts the names of variables that tell Ansible how to connect
+// and what to execute. Some of them run commands on the controller.
+const prefixAnsible = "ansible_"
+
+// special names mean something to Ansible or Jinja2 that no value should
+// replace: magic variables, functions that content relies on, and words of the
+// language.
+// https://docs.ansible.com/ansible/latest/reference_appendices/special_variables.html
+var special = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"environment", "group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname",
+	"inventory_hostname_short", "omit", "play_hosts", "playbook_dir", "role_name", "role_names", "role_path",
+	"role_uuid", "vars",
+	"lookup", "query", "undef",
+	"and", "else", "false", "False", "if", "in", "is", "none", "None", "not", "or", "true", "True",
+}
+
+// variable says what is wrong with a name from data as the name of a variable.
+func variable(name string) error {
+	switch {
+	case !identifier.MatchString(name) || len(name) > maxName:
+		return errors.Errorf("%.80q cannot be the name of a variable: it must be an identifier", name)
+	case strings.HasPrefix(name, prefixAnsible):
+		return errors.Errorf("%.80q cannot be the name of a variable: those that start with %s are Ansible's own", name, prefixAnsible)
+	case slices.Contains(special[:], name):
+		return errors.Errorf("%q cannot be the name of a variable: it has a meaning to Ansible", name)
+	}
+
+	return nil
+}
+
+// host says what is wrong with a name from data as the name of a host.
+func host(name string) error {
+	switch {
+	case !hostName.MatchString(name) || len(name) > maxName:
+		return errors.Errorf("%.80q cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'", name)
+	case name == "localhost" || strings.HasPrefix(name, "127."):
+		return errors.Errorf("%q cannot be the name of a host: it is the provider itself", name)
+	}
+
+	return nil
+}
+
+// group says what is wrong with a name from data as the name of a group.
+func group(name string) error {
+	switch {
+	case !identifier.MatchString(name) || len(name) > maxName:
+		return errors.Errorf("%.80q cannot be the name of a group: it must be an identifier", name)
+	case name == "plugin":
+		return errors.Errorf("%q cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin", name)
+	}
+
+	return nil
+}
+
+// computable is true when the value of a variable of this literal name may come
+// from people without trust. How Ansible connects and what it executes may not.
+func computable(name string) bool {
+	if !strings.HasPrefix(name, prefixAnsible) {
+		return true
+	}
+
+	switch name {
+	case "ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_become_password":
+		return true
+	}
+
+	return false
+}
+
+// connection says what is wrong with a computed value of a variable that tells
+// Ansible where to connect to: most end up as arguments of ssh.
+func connection(name string, v any) error {
+	s, _ := v.(string)
+
+	switch name {
+	case "ansible_host":
+		if !address.MatchString(s) || len(s) > maxName {
+			return errors.Errorf("%.80q is not the address of a host", v)
+		}
+	case "ansible_user":
+		if !account.MatchString(s) || len(s) > maxName {
+			return errors.Errorf("%.80q is not the name of a user", v)
+		}
+	case "ansible_port":
+		if n, ok := v.(float64); !ok || n != float64(int(n)) || len(validation.IsValidPortNum(int(n))) > 0 {
+			return errors.Errorf("%v is not the number of a port", v)
+		}
+	}
+
+	return nil
+}

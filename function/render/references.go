@@ -1,0 +1,195 @@
+package render
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// A reference is the name of another object.
+type reference struct {
+	path *field.Path
+	name string
+	// kind of the object, where it is written.
+	kind string
+}
+
+// referring fields of runs name other objects.
+var referring = [...]string{"providerConfigRef", "writeConnectionSecretToRef", "varFiles", "inventories"} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// references returns those names of other objects that hold an expression.
+func references(at *field.Path, object map[string]any) []reference {
+	var refs []reference
+
+	for _, f := range referring {
+		if v, ok := object[f]; ok {
+			refs = append(refs, referencesIn(at.Child(f), f, v)...)
+		}
+	}
+
+	return refs
+}
+
+func referencesIn(path *field.Path, name string, v any) []reference {
+	var refs []reference
+
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			refs = append(refs, referencesIn(path.Index(i), "", v[i])...)
+		}
+	case map[string]any:
+		for _, k := range sortedKeys(v) {
+			refs = append(refs, referencesIn(path.Child(k), k, v[k])...)
+		}
+
+		if n := text(v, "name"); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
+			refs = append(refs, reference{path: path.Child("name"), name: n, kind: text(v, fieldKind)})
+		}
+	}
+
+	return refs
+}
+
+// namesOf other objects that a run computes. It may choose among the objects of
+// its XR's own namespace, and of no other.
+func namesOf(env *expression.Environment, t template, namespaced bool) (map[string]*expression.Template, field.ErrorList) {
+	names := map[string]*expression.Template{}
+
+	var errs field.ErrorList
+
+	for _, r := range references(t.path, t.object) {
+		at := field.NewPath(strings.TrimPrefix(strings.TrimPrefix(r.path.String(), t.path.String()), "."))
+		names[r.name], _ = env.Compile(at, r.name)
+
+		switch {
+		case !namespaced:
+			errs = append(errs, field.Forbidden(r.path, "only the runs of a namespaced XR may compute the name of another object, which is in the XR's own namespace then"))
+		case strings.Contains(r.path.String(), "providerConfigRef") && r.kind != "ProviderConfig":
+			errs = append(errs, field.Forbidden(r.path, "only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig"))
+		}
+	}
+
+	return names, errs
+}
+
+// templates of all that is computed.
+func (o object) templates() []*expression.Template {
+	var all []*expression.Template
+	for _, name := range sortedKeys(o.names) {
+		all = append(all, o.names[name])
+	}
+
+	for _, name := range sortedKeys(o.metadata) {
+		all = append(all, o.metadata[name])
+	}
+
+	return all
+}
+
+// evaluate labels, annotations and names of other objects.
+func (o object) evaluate(ctx context.Context, data expression.Data) (object, []expression.Problem) {
+	var problems []expression.Problem
+
+	for _, name := range sortedKeys(o.metadata) {
+		v, ps := metadataOf(ctx, data, name, o.metadata[name])
+		problems = append(problems, ps...)
+
+		if name == fieldLabels {
+			o.labels = v
+			continue
+		}
+
+		annotations := maps.Clone(o.annotations)
+		for k := range o.metadata[name].Fields() {
+			delete(annotations, k)
+		}
+
+		maps.Copy(annotations, v)
+		o.annotations = annotations
+	}
+
+	if len(o.names) == 0 {
+		return o, problems
+	}
+
+	names := make(map[string]string, len(o.names))
+
+	for _, name := range sortedKeys(o.names) {
+		t := o.names[name]
+
+		v, _, ps := t.Evaluate(ctx, data)
+		problems = append(problems, ps...)
+
+		s, ok := v.(string)
+		if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(s)) > 0) {
+			problems = append(problems, invalid(t.Path(), errors.Errorf("%.80q cannot be the name of an object", v)))
+		}
+
+		names[name] = s
+	}
+
+	o.spec, _ = named(o.spec, names).(map[string]any)
+	o.parameters, _ = named(o.parameters, names).(map[string]any)
+
+	return o, problems
+}
+
+// named returns a copy of a JSON value with other names in its references.
+func named(v any, names map[string]string) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = named(v[i], names)
+		}
+
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = named(v[k], names)
+
+			m, ok := v[k].(map[string]any)
+			if name, computed := names[text(m, "name")]; ok && computed && strings.HasSuffix(k, "Ref") {
+				m, _ = out[k].(map[string]any)
+				m["name"] = name
+			}
+		}
+
+		return out
+	}
+
+	return v
+}
+
+// metadataOf an AnsibleRun: labels or annotations. Those whose value is
+// optional.none() are left out.
+func metadataOf(ctx context.Context, data expression.Data, name string, t *expression.Template) (map[string]any, []expression.Problem) {
+	v, _, problems := t.Evaluate(ctx, data)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+
+	m, _ := v.(map[string]any)
+
+	for _, k := range sortedKeys(m) {
+		s, ok := m[k].(string)
+
+		switch {
+		case !ok:
+			problems = append(problems, invalid(name+"."+k, errors.New("must be a string")))
+		case name == fieldLabels && len(validation.IsValidLabelValue(s)) > 0:
+			problems = append(problems, invalid(name+"."+k, errors.Errorf("%.80q cannot be the value of a label", s)))
+		}
+	}
+
+	return m, problems
+}

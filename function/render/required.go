@@ -1,0 +1,337 @@
+package render
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// contextEnvironment is where the EnvironmentConfigs of earlier steps are in the
+// context.
+const contextEnvironment = "apiextensions.crossplane.io/environment"
+
+// A Requirement selects resources that core is to fetch.
+type Requirement struct {
+	APIVersion, Kind string
+	// Namespace of the resources; "" for all that there are.
+	Namespace string
+	// MatchName selects one resource. If it is empty, MatchLabels select any
+	// number.
+	MatchName   string
+	MatchLabels map[string]string
+}
+
+// String says which resource a requirement selects.
+func (r Requirement) String() string {
+	s := r.Kind + " " + r.MatchName
+	if r.Namespace != "" {
+		s += " in namespace " + r.Namespace
+	}
+
+	return s
+}
+
+// A required resource, compiled.
+type required struct {
+	Requirement
+
+	name string
+	// one of these is set.
+	matchName, matchLabels *expression.Template
+	// pinned resources are in the XR's own namespace, since it chooses them.
+	pinned bool
+}
+
+// requiredNames returns the names of the required resources: true for those that
+// are lists.
+func requiredNames(in map[string]any) map[string]bool {
+	names := map[string]bool{}
+	all, _ := in["requiredResources"].(map[string]any)
+
+	for name, v := range all {
+		r, _ := v.(map[string]any)
+		_, names[name] = r["matchLabels"]
+	}
+
+	return names
+}
+
+// compileRequired resources, each after those that it refers to.
+func compileRequired(env *expression.Environment, in map[string]any, namespaced bool) ([]required, field.ErrorList) {
+	var (
+		out  []required
+		errs field.ErrorList
+	)
+
+	all, _ := in["requiredResources"].(map[string]any)
+	root := field.NewPath("requiredResources")
+
+	for _, name := range sortedKeys(all) {
+		v, _ := all[name].(map[string]any)
+		r, rerrs := compileOne(env, root.Child(name), v, namespaced)
+		r.name = name
+		errs = append(errs, rerrs...)
+		out = append(out, r)
+
+		if !requiredName.MatchString(name) || name == "in" || name == "true" || name == "false" || name == "null" {
+			errs = append(errs, field.Invalid(root.Child(name), name, "the name of a required resource must be letters and digits, as in required.network"))
+		}
+	}
+
+	ordered, oerrs := orderRequired(out)
+
+	return ordered, append(errs, oerrs...)
+}
+
+func compileOne(env *expression.Environment, path *field.Path, v map[string]any, namespaced bool) (required, field.ErrorList) {
+	r := required{Requirement: Requirement{
+		APIVersion: text(v, fieldAPIVersion),
+		Kind:       text(v, fieldKind),
+		Namespace:  text(v, fieldNamespace),
+	}}
+
+	var errs field.ErrorList
+
+	for _, literal := range []string{fieldAPIVersion, fieldKind, fieldNamespace} {
+		if strings.Contains(text(v, literal), "${") {
+			errs = append(errs, field.Invalid(path.Child(literal), v[literal], "this field is literal, it cannot hold an expression"))
+		}
+	}
+
+	_, byName := v["matchName"]
+	_, byLabels := v["matchLabels"]
+
+	if byName == byLabels {
+		return r, append(errs, field.Required(path, "exactly one of matchName and matchLabels must be set"))
+	}
+
+	name := "matchName"
+	if byLabels {
+		name = "matchLabels"
+	}
+
+	t, terrs := env.Compile(path.Child(name), v[name])
+	errs = append(errs, terrs...)
+
+	if byLabels {
+		r.matchLabels = t
+	} else {
+		r.matchName = t
+	}
+
+	if len(t.Runs()) > 0 {
+		errs = append(errs, field.Forbidden(path.Child(name), "what is required cannot depend on runs"))
+	}
+
+	if !t.Computed() {
+		return r, errs
+	}
+
+	r.pinned = namespaced
+
+	switch {
+	case r.Namespace != "":
+		errs = append(errs, field.Forbidden(path.Child(fieldNamespace), "what an expression selects is in the XR's own namespace, or cluster scoped"))
+	case !namespaced && byLabels:
+		errs = append(errs, field.Forbidden(path.Child(name), "a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
+	}
+
+	return r, errs
+}
+
+// orderRequired sorts required resources such that each comes after those that
+// it refers to.
+func orderRequired(all []required) ([]required, field.ErrorList) {
+	// Core asks again five times at most.
+	const maxDepth = 5
+
+	var out []required
+
+	depth := map[string]int{}
+
+	for len(out) < len(all) {
+		before := len(out)
+
+		for _, r := range all {
+			if depth[r.name] > 0 {
+				continue
+			}
+
+			d := 1
+			for on := range r.template().Required() {
+				if depth[on] == 0 {
+					d = 0
+					break
+				}
+
+				d = max(d, depth[on]+1)
+			}
+
+			if d > 0 {
+				depth[r.name] = d
+				out = append(out, r)
+			}
+		}
+
+		if len(out) == before {
+			break
+		}
+	}
+
+	var errs field.ErrorList
+
+	for _, r := range all {
+		path := field.NewPath("requiredResources").Child(r.name)
+
+		switch d := depth[r.name]; {
+		case d == 0:
+			errs = append(errs, field.Invalid(path, r.name, "a required resource cannot depend on itself, directly or through others"))
+		case d > maxDepth:
+			errs = append(errs, field.Invalid(path, r.name, "required resources can depend on each other four times in a row at most"))
+		}
+	}
+
+	return out, errs
+}
+
+func (r required) template() *expression.Template {
+	if r.matchLabels != nil {
+		return r.matchLabels
+	}
+
+	if r.matchName != nil {
+		return r.matchName
+	}
+
+	return &expression.Template{}
+}
+
+// requirements evaluates what core is to fetch, and says of that which is not
+// there why.
+func (r *rendering) requirements(ctx context.Context) map[string]Requirement {
+	all := map[string]Requirement{}
+	r.missing = map[string][]expression.Problem{}
+
+	for _, req := range r.composition.required {
+		if problems := r.lacks(req.template()); len(problems) > 0 {
+			r.missing[req.name] = problems
+			continue
+		}
+
+		out, ok, problems := req.evaluate(ctx, r.data)
+		if len(problems) > 0 {
+			r.missing[req.name] = problems
+		}
+
+		if !ok || len(problems) > 0 {
+			continue
+		}
+
+		if req.pinned {
+			out.Namespace, _, _ = unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace)
+		}
+
+		all[req.name] = out
+
+		if found, answered := r.observed.Required[req.name]; answered && len(found) == 0 && out.MatchName != "" {
+			r.missing[req.name] = []expression.Problem{{Path: "required." + req.name, Kind: expression.Pending, Message: "there is no " + out.String()}}
+		}
+	}
+
+	return all
+}
+
+// evaluate a requirement. There is none (false) when its value is
+// optional.none().
+func (r required) evaluate(ctx context.Context, data expression.Data) (Requirement, bool, []expression.Problem) {
+	out := r.Requirement
+
+	v, ok, problems := r.template().Evaluate(ctx, data)
+	if !ok || len(problems) > 0 {
+		return out, false, problems
+	}
+
+	path := "requiredResources." + r.name
+
+	if r.matchLabels == nil {
+		name, ok := v.(string)
+		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
+			return out, false, []expression.Problem{invalid(path+".matchName", errors.Errorf("%.80q cannot be the name of an object", v))}
+		}
+
+		out.MatchName = name
+
+		return out, true, nil
+	}
+
+	out.MatchLabels = map[string]string{}
+	labels, _ := v.(map[string]any)
+
+	for _, k := range sortedKeys(labels) {
+		s, ok := labels[k].(string)
+		if !ok || len(validation.IsValidLabelValue(s)) > 0 {
+			problems = append(problems, invalid(path+".matchLabels."+k, errors.Errorf("%.80q cannot be the value of a label", labels[k])))
+		}
+
+		out.MatchLabels[k] = s
+	}
+
+	return out, len(problems) == 0, problems
+}
+
+// viewRequired returns what expressions see of required resources: those that
+// core has found. Lists are in the order of their names.
+func (c *Composition) viewRequired(answers map[string][]map[string]any) map[string]any {
+	v := map[string]any{}
+
+	for _, r := range c.required {
+		found, ok := answers[r.name]
+
+		switch {
+		case !ok:
+		case r.matchLabels == nil && len(found) > 0:
+			v[r.name] = viewObject(found[0])
+		case r.matchLabels != nil:
+			found = slices.SortedFunc(slices.Values(found), func(a, b map[string]any) int { return strings.Compare(id(a), id(b)) })
+
+			list := make([]any, len(found))
+			for i := range found {
+				list[i] = viewObject(found[i])
+			}
+
+			v[r.name] = list
+		}
+	}
+
+	return v
+}
+
+func id(o map[string]any) string {
+	namespace, _, _ := unstructured.NestedString(o, fieldMetadata, fieldNamespace)
+	name, _, _ := unstructured.NestedString(o, fieldMetadata, "name")
+
+	return namespace + "/" + name
+}
+
+// viewObject returns what expressions see of an object.
+func viewObject(o map[string]any) any {
+	o = maps.Clone(o)
+	o[fieldMetadata] = withoutManagedFields(o)
+
+	return o
+}
+
+// environment returns the merged EnvironmentConfigs of earlier steps.
+func (o Observed) environment() map[string]any {
+	e, _ := o.Context[contextEnvironment].(map[string]any)
+	return e
+}

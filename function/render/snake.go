@@ -1,0 +1,151 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// digits between letters, of which the second has digits of its own, are a word.
+var digits = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
+
+// acronyms are words wherever they are in a name, unless it is all upper case.
+var acronyms = [...]string{"HTTP", "URL", "IP"} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// snakeCase converts a name as Ansible operators do, so that roles of theirs
+// can be used as they are: maxSize becomes max_size, Kind becomes _kind.
+// https://github.com/operator-framework/ansible-operator-plugins, package
+// paramconv.
+func snakeCase(name string) string {
+	s := strings.Trim(digits.ReplaceAllString(name, "$1 $2 $3"), " ")
+	if s == "" {
+		return s
+	}
+
+	leading := ""
+	if s[0] >= 'A' && s[0] <= 'Z' {
+		leading = "_"
+	}
+
+	if strings.ToUpper(s) != s {
+		for _, a := range acronyms {
+			s = apart(s, a)
+		}
+	}
+
+	all := words(s)
+
+	switch all[0] {
+	case "http", "url", "ip":
+		leading = ""
+	}
+
+	return leading + strings.Join(all, "_")
+}
+
+// apart sets the first of an acronym, or its plural, apart from its neighbours.
+func apart(s, acronym string) string {
+	before, after, ok := strings.Cut(s, acronym)
+	if !ok {
+		return s
+	}
+
+	if rest, ok := strings.CutPrefix(after, "s"); ok {
+		acronym, after = acronym+"S", rest
+	}
+
+	switch {
+	case before != "" && after != "":
+		return before + "_" + acronym + "_" + after
+	case after != "":
+		return acronym + "_" + after
+	case before != "":
+		return before + "_" + acronym
+	}
+
+	return acronym
+}
+
+// words of a name in lower case, divided by separators and where the case
+// changes. An acronym in capitals is one word.
+func words(s string) []string {
+	var (
+		all  []string
+		word strings.Builder
+	)
+
+	flush := func() {
+		all = append(all, strings.ToLower(word.String()))
+		word.Reset()
+	}
+
+	runes := []rune(s)
+	for i, c := range runes {
+		next := ' '
+		if i+1 < len(runes) {
+			next = runes[i+1]
+		}
+
+		switch {
+		case c == ' ' || c == '_' || c == '-':
+			flush()
+		case word.Len() > 0 && isUpper(c) && isLower(next):
+			flush()
+			word.WriteRune(c)
+		case word.Len() > 0 && isLower(c) && isUpper(next):
+			word.WriteRune(c)
+			flush()
+		default:
+			word.WriteRune(c)
+		}
+	}
+
+	flush()
+
+	return all
+}
+
+func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
+
+func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
+
+// snakeKeys converts all names in a JSON value. The error names two of one
+// object that become the same.
+func snakeKeys(v any) (any, error) {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+
+		for i := range v {
+			item, err := snakeKeys(v[i])
+			if err != nil {
+				return nil, err
+			}
+
+			out[i] = item
+		}
+
+		return out, nil
+	case map[string]any:
+		out, from := make(map[string]any, len(v)), make(map[string]string, len(v))
+
+		for _, k := range sortedKeys(v) {
+			snake := snakeCase(k)
+			if other, ok := from[snake]; ok {
+				return nil, errors.Errorf("%.80q and %.80q both become %.80q", other, k, snake)
+			}
+
+			value, err := snakeKeys(v[k])
+			if err != nil {
+				return nil, err
+			}
+
+			out[snake], from[snake] = value, k
+		}
+
+		return out, nil
+	}
+
+	return v, nil
+}

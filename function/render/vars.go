@@ -1,0 +1,256 @@
+package render
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// variables of a run, compiled.
+type variables struct {
+	// vars by name.
+	vars map[string]*expression.Template
+	// from are objects whose fields are variables, the weakest first.
+	from []varsSource
+	// templated variables hold expressions, and are templated nevertheless.
+	templated map[string]bool
+}
+
+// A varsSource is an object whose fields are variables.
+type varsSource struct {
+	value            *expression.Template
+	path             string
+	snake            bool
+	include, exclude map[string]bool
+}
+
+// compileVariables of a run. The errors are mistakes beyond those in single
+// expressions.
+func compileVariables(env *expression.Environment, t template) (variables, field.ErrorList) {
+	v := variables{templated: map[string]bool{}}
+
+	var errs field.ErrorList
+
+	if set, ok := t.object["vars"].(map[string]any); ok {
+		all, _ := env.Compile(field.NewPath("vars"), set)
+		v.vars = all.Fields()
+	}
+
+	templated, _ := t.object["templated"].([]any)
+	for i := range templated {
+		name, _ := templated[i].(string)
+		v.templated[name] = true
+
+		if _, ok := v.vars[name]; !ok {
+			errs = append(errs, field.Invalid(t.path.Child("templated").Index(i), name, "there is no such variable in vars"))
+		}
+	}
+
+	for _, name := range sortedKeys(v.vars) {
+		errs = append(errs, v.mistakes(t.path.Child("vars", name), name)...)
+	}
+
+	sources, _ := t.object["varsFrom"].([]any)
+	for i := range sources {
+		s, _ := sources[i].(map[string]any)
+		path := field.NewPath("varsFrom").Index(i)
+		value, _ := env.Compile(path.Child("value"), s["value"])
+
+		if !value.Computed() {
+			errs = append(errs, field.Invalid(t.path.Child("varsFrom").Index(i).Child("value"), s["value"], "must be an expression, as in ${xr.spec.parameters}"))
+		}
+
+		if s["include"] != nil && s["exclude"] != nil {
+			errs = append(errs, field.Forbidden(t.path.Child("varsFrom").Index(i), "only one of include and exclude can be set"))
+		}
+
+		v.from = append(v.from, varsSource{
+			value:   value,
+			path:    path.String(),
+			snake:   text(s, "keys") == string(v1alpha1.KeysSnakeCase),
+			include: setOf(s["include"]),
+			exclude: setOf(s["exclude"]),
+		})
+	}
+
+	return v, errs
+}
+
+// mistakes in a variable of a literal name.
+func (v variables) mistakes(path *field.Path, name string) field.ErrorList {
+	if name == "ansible_provider_meta" {
+		return field.ErrorList{field.Forbidden(path, "this variable is the provider's own")}
+	}
+
+	if v.templated[name] {
+		return nil
+	}
+
+	return mistakes(path, name, v.vars[name], "; name it in templated if whoever supplies its value may run code in the provider")
+}
+
+// mistakes in a variable of a literal name, whose value Ansible does not template
+// when it is computed.
+func mistakes(path *field.Path, name string, t *expression.Template, hint string) field.ErrorList {
+	switch {
+	case !t.Computed():
+		return nil
+	case !computable(name):
+		return field.ErrorList{field.Forbidden(path, "an expression cannot say how Ansible connects and what it executes"+hint)}
+	case slices.ContainsFunc(t.Text(), isJinja):
+		return field.ErrorList{field.Forbidden(path, "Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables")}
+	}
+
+	return nil
+}
+
+func isJinja(s string) bool {
+	return strings.Contains(s, "{{") || strings.Contains(s, "{%") || strings.Contains(s, "{#")
+}
+
+// templates of all values.
+func (v variables) templates() []*expression.Template {
+	all := slices.Collect(maps.Values(v.vars))
+	for _, s := range v.from {
+		all = append(all, s.value)
+	}
+
+	return all
+}
+
+// evaluate the variables. Those that hold an expression, and those that are
+// named by data, must not be templated by Ansible, for they come from people
+// without trust.
+func (v variables) evaluate(ctx context.Context, data expression.Data) (vars, unsafe map[string]any, problems []expression.Problem) {
+	vars, unsafe = map[string]any{}, map[string]any{}
+
+	for _, s := range v.from {
+		fields, ps := s.evaluate(ctx, data)
+		problems = append(problems, ps...)
+		maps.Copy(unsafe, fields)
+	}
+
+	for _, name := range sortedKeys(v.vars) {
+		t := v.vars[name]
+
+		// A variable that is left out is left out, wherever else it comes from.
+		delete(unsafe, name)
+
+		value, ok, ps := t.Evaluate(ctx, data)
+		problems = append(problems, ps...)
+
+		switch {
+		case !ok:
+		case !t.Computed() || v.templated[name]:
+			vars[name] = value
+		default:
+			unsafe[name] = value
+
+			if err := connection(name, value); err != nil {
+				problems = append(problems, invalid("vars."+name, err))
+			}
+		}
+	}
+
+	return vars, unsafe, problems
+}
+
+// evaluate the variables of an object.
+func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
+	data.XR = withoutCrossplane(data.XR)
+
+	v, ok, problems := s.value.Evaluate(ctx, data)
+	if !ok || len(problems) > 0 {
+		return nil, problems
+	}
+
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, []expression.Problem{invalid(s.path, errors.New("must be an object, each field of which is a variable"))}
+	}
+
+	chosen := make(map[string]any, len(object))
+
+	for name, value := range object {
+		if s.exclude[name] || s.include != nil && !s.include[name] {
+			continue
+		}
+
+		chosen[name] = value
+	}
+
+	if s.snake {
+		converted, err := snakeKeys(chosen)
+		if err != nil {
+			return nil, []expression.Problem{invalid(s.path, err)}
+		}
+
+		chosen, _ = converted.(map[string]any)
+	}
+
+	for _, name := range sortedKeys(chosen) {
+		if err := variable(name); err != nil {
+			problems = append(problems, invalid(s.path, err))
+		}
+	}
+
+	return chosen, problems
+}
+
+// withoutCrossplane returns an XR without those fields of its spec that are
+// Crossplane's own.
+func withoutCrossplane(xr map[string]any) map[string]any {
+	spec, _ := xr[fieldSpec].(map[string]any)
+	spec = maps.Clone(spec)
+
+	for _, name := range []string{
+		"crossplane",
+		// Of legacy XRs.
+		"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
+		"compositionSelector", "compositionUpdatePolicy", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
+		"writeConnectionSecretToRef",
+	} {
+		delete(spec, name)
+	}
+
+	xr = maps.Clone(xr)
+	if spec != nil {
+		xr[fieldSpec] = spec
+	}
+
+	return xr
+}
+
+// invalid returns the problem that an error is.
+func invalid(path string, err error) expression.Problem {
+	return expression.Problem{Path: path, Kind: expression.Invalid, Message: err.Error()}
+}
+
+// setOf strings in a JSON list; nil when there is none.
+func setOf(v any) map[string]bool {
+	list, ok := v.([]any)
+	if !ok {
+		return nil
+	}
+
+	set := make(map[string]bool, len(list))
+
+	for i := range list {
+		s, _ := list[i].(string)
+		set[s] = true
+	}
+
+	return set
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,139 @@
+package render
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// unsafeTag keeps Ansible from templating the string that follows.
+// https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
+const unsafeTag = "!unsafe "
+
+// harmless strings cannot be templates. All strings that YAML would take for
+// something else than a string are among them, and must not be tagged:
+// ansible-core 2.19 forgets the quotes of a tagged string, and makes a boolean
+// of "yes" and a number of "1".
+var harmless = regexp.MustCompile(`^[A-Za-z0-9 \t.:+_~<=-]*$`)
+
+// inventoryText writes an inventory as YAML: objects as blocks, the rest in the
+// flow style, which Ansible would take for JSON if it were all of the text.
+func inventoryText(groups map[string]any) string {
+	var b strings.Builder
+
+	b.WriteString("---\n")
+	writeBlock(&b, groups, "")
+
+	return b.String()
+}
+
+// writeBlock writes the members of an object, a line or a block each.
+func writeBlock(b *strings.Builder, m map[string]any, indent string) {
+	for _, k := range sortedKeys(m) {
+		b.WriteString(indent)
+		b.WriteString(quote(k))
+		b.WriteByte(':')
+
+		switch v := m[k].(type) {
+		case map[string]any:
+			if len(v) == 0 {
+				b.WriteString(" {}\n")
+				continue
+			}
+
+			b.WriteByte('\n')
+			writeBlock(b, v, indent+"  ")
+		default:
+			b.WriteByte(' ')
+			writeFlow(b, v, false)
+			b.WriteByte('\n')
+		}
+	}
+}
+
+// writeFlow writes a JSON value in one line.
+func writeFlow(b *strings.Builder, v any, unsafe bool) {
+	switch v := v.(type) {
+	case untrusted:
+		writeFlow(b, v.value, true)
+	case nil:
+		b.WriteString("null")
+	case bool:
+		b.WriteString(strconv.FormatBool(v))
+	case float64:
+		b.WriteString(number(v))
+	case string:
+		if unsafe && !harmless.MatchString(v) {
+			b.WriteString(unsafeTag)
+		}
+
+		b.WriteString(quote(v))
+	case []any:
+		b.WriteByte('[')
+
+		for i, item := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+
+			writeFlow(b, item, unsafe)
+		}
+
+		b.WriteByte(']')
+	case map[string]any:
+		b.WriteByte('{')
+
+		for i, k := range sortedKeys(v) {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+
+			// PyYAML gives up on a key that is not followed by a colon within
+			// 1024 characters, unless it is announced. Ansible templates no
+			// keys, but their strings would be trusted.
+			b.WriteString("? ")
+			writeFlow(b, k, unsafe)
+			b.WriteString(" : ")
+			writeFlow(b, v[k], unsafe)
+		}
+
+		b.WriteByte('}')
+	}
+}
+
+// number as YAML reads it: an integer, or a float with a point.
+func number(v float64) string {
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	if v != float64(int64(v)) && !strings.Contains(s, ".") {
+		s += ".0"
+	}
+
+	return s
+}
+
+// quote a string for YAML with printable ASCII only: PyYAML takes no surrogate
+// pairs, and no characters that do not print.
+func quote(s string) string {
+	var b strings.Builder
+
+	b.WriteByte('"')
+
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c >= ' ' && c <= '~':
+			b.WriteRune(c)
+		case c > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, c)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+
+	b.WriteByte('"')
+
+	return b.String()
+}
