@@ -82,11 +82,13 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 		Resources: map[string]map[string]any{},
 		Required:  map[string][]map[string]any{},
 		Context:   req.GetContext().AsMap(),
+		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
 	}
 	o.Reported = report.Reported(o.XR)
 
 	for name, r := range req.GetObserved().GetResources() {
 		o.Resources[name] = r.GetResource().AsMap()
+		o.Details[name] = r.GetConnectionDetails()
 	}
 
 	for name, r := range req.GetRequiredResources() {

@@ -36,6 +36,8 @@ type Declarations struct {
 	Required map[string]bool
 	// Each is true where each.key and each.value are there.
 	Each bool
+	// Details is true where runs have their connection details.
+	Details bool
 	// Schema of the XR, if it is known.
 	Schema *Schema
 }
@@ -116,6 +118,10 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 
 	run := objectType("Run", apiservercel.DynType, "outputs", "lastRun", "lastApply", "drift", "content", "metadata", "spec", "status")
 	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
+
+	if d.Details {
+		run.Fields["connectionDetails"] = declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
+	}
 
 	roots := map[string]*apiservercel.DeclType{
 		rootXR:       xr,

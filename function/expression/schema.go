@@ -9,6 +9,16 @@ import (
 type Schema struct {
 	declared *apiservercel.DeclType
 	shape    *shape
+	openAPI  map[string]any
+}
+
+// OpenAPI returns the schema that this one was made of; nil if there is none.
+func (s *Schema) OpenAPI() map[string]any {
+	if s == nil {
+		return nil
+	}
+
+	return s.openAPI
 }
 
 // NewSchema returns the Schema that an OpenAPI v3 schema is, as an XRD or the
@@ -46,7 +56,7 @@ func NewSchema(openAPI map[string]any) *Schema {
 		root.Fields[field] = declare(field, t)
 	}
 
-	return &Schema{declared: root, shape: shapeOf(openAPI)}
+	return &Schema{declared: root, shape: shapeOf(openAPI), openAPI: openAPI}
 }
 
 // metadata of any object.

@@ -15,6 +15,10 @@ type Composition struct {
 	runs []*run
 	// Status of the XR, if there is any.
 	status *expression.Template
+	// fits are the schemas of the status, if they are known.
+	fits fits
+	// details are the connection details of the XR.
+	details details
 	// Required resources, each after those that it refers to.
 	required []required
 }
@@ -63,6 +67,12 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 		c.status, _ = envs.xr.Compile(field.NewPath(fieldStatus), status)
 	}
 
+	c.fits = fitsOf(c.status, schema.OpenAPI())
+
+	details, derrs := compileDetails(envs.details, in, namespaced)
+	errs = append(errs, derrs...)
+	c.details = details
+
 	required, rerrs := compileRequired(envs.xr, in, namespaced)
 	errs = append(errs, rerrs...)
 	c.required = required
@@ -71,10 +81,6 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 		r, rerrs := compileRun(envs.of(t.object), t, namespaced, names(templates))
 		errs = append(errs, rerrs...)
 		c.runs = append(c.runs, r)
-	}
-
-	if _, ok := in["connectionDetails"]; ok {
-		errs = append(errs, field.Forbidden(field.NewPath("connectionDetails"), "this field is not supported yet"))
 	}
 
 	ordered, oerrs := order(c.runs)
@@ -87,6 +93,8 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 type scopes struct {
 	// xr is all but each, which item has too.
 	xr, item *expression.Environment
+	// details is where runs have their connection details.
+	details *expression.Environment
 }
 
 func environments(in map[string]any, templates []template, schema *expression.Schema) (scopes, error) {
@@ -98,9 +106,16 @@ func environments(in map[string]any, templates []template, schema *expression.Sc
 	}
 
 	d.Each = true
-	item, err := expression.NewEnvironment(d)
 
-	return scopes{xr: xr, item: item}, err
+	item, err := expression.NewEnvironment(d)
+	if err != nil {
+		return scopes{}, err
+	}
+
+	d.Each, d.Details = false, true
+	details, err := expression.NewEnvironment(d)
+
+	return scopes{xr: xr, item: item, details: details}, err
 }
 
 // of a run, or the defaults.
@@ -183,7 +198,7 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	object, errs := objectOf(env, t, namespaced)
 
 	r := &run{
-		name:     text(t.object, "name"),
+		name:     text(t.object, fieldName),
 		resource: t.resource(),
 		object:   object,
 		needs:    map[string]bool{},

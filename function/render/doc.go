@@ -36,6 +36,7 @@ const (
 	fieldAPIVersion  = "apiVersion"
 	fieldKind        = "kind"
 	fieldMetadata    = "metadata"
+	fieldName        = "name"
 	fieldLabels      = "labels"
 	fieldAnnotations = "annotations"
 	fieldNamespace   = "namespace"

@@ -21,7 +21,7 @@ func (t template) resource() string {
 		return n
 	}
 
-	return text(t.object, "name")
+	return text(t.object, fieldName)
 }
 
 // merge the defaults into the runs. The errors are names that are not unique.
@@ -43,7 +43,7 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 		}
 
 		t := template{path: field.NewPath("runs").Index(i), object: Overlay(under(defaults, r), r)}
-		name := text(r, "name")
+		name := text(r, fieldName)
 
 		switch name {
 		case "in", "true", "false", "null":

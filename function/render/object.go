@@ -202,7 +202,7 @@ func oneContent(t template) field.ErrorList {
 // it.
 func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
 	ref, _ := t.object["providerConfigRef"].(map[string]any)
-	kind, name := text(ref, fieldKind), text(ref, "name")
+	kind, name := text(ref, fieldKind), text(ref, fieldName)
 
 	if name == "" {
 		name = "default"
@@ -213,14 +213,14 @@ func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorLis
 			return nil, field.ErrorList{field.Invalid(t.path.Child("providerConfigRef", fieldKind), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
 		}
 
-		return map[string]any{"name": name}, nil
+		return map[string]any{fieldName: name}, nil
 	}
 
 	if kind == "" {
 		kind = "ClusterProviderConfig"
 	}
 
-	return map[string]any{fieldKind: kind, "name": name}, nil
+	return map[string]any{fieldKind: kind, fieldName: name}, nil
 }
 
 // annotationsOf an AnsibleRun.

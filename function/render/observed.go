@@ -33,6 +33,9 @@ type Observed struct {
 	Resources map[string]map[string]any
 	// Required resources by name, those that core has answered.
 	Required map[string][]map[string]any
+	// Details are the connection details of Resources, by the same names, and of
+	// the XR, under "".
+	Details map[string]map[string][]byte
 	// Context of the pipeline.
 	Context map[string]any
 	// Reported is what was said of the runs before: a line each, which starts

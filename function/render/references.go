@@ -50,7 +50,7 @@ func referencesIn(path *field.Path, name string, v any) []reference {
 			refs = append(refs, referencesIn(path.Child(k), k, v[k])...)
 		}
 
-		if n := text(v, "name"); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
+		if n := text(v, fieldName); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
 			refs = append(refs, reference{path: path.Child("name"), name: n, kind: text(v, fieldKind)})
 		}
 	}
@@ -158,7 +158,7 @@ func named(v any, names map[string]string) any {
 			out[k] = named(v[k], names)
 
 			m, ok := v[k].(map[string]any)
-			if name, computed := names[text(m, "name")]; ok && computed && strings.HasSuffix(k, "Ref") {
+			if name, computed := names[text(m, fieldName)]; ok && computed && strings.HasSuffix(k, "Ref") {
 				m, _ = out[k].(map[string]any)
 				m["name"] = name
 			}

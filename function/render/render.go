@@ -22,7 +22,12 @@ type Result struct {
 	// Usages of runs by those that depend on them, by composition resource
 	// name.
 	Usages map[string]map[string]any
-	// Problems of status fields, other than values that are still to come.
+	// Details are the connection details of a legacy XR.
+	Details map[string][]byte
+	// Secret with the connection details of any other XR; nil for none.
+	Secret map[string]any
+	// Problems of status fields and connection details, other than values that
+	// are still to come.
 	Problems []expression.Problem
 }
 
@@ -79,6 +84,10 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	result.Runs = r.stay(result.Runs)
 	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
+
+	details, secret, problems := r.details(ctx)
+	result.Details, result.Secret = details, secret
+	result.Problems = append(result.Problems, problems...)
 
 	return result
 }

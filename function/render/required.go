@@ -317,7 +317,7 @@ func (c *Composition) viewRequired(answers map[string][]map[string]any) map[stri
 
 func id(o map[string]any) string {
 	namespace, _, _ := unstructured.NestedString(o, fieldMetadata, fieldNamespace)
-	name, _, _ := unstructured.NestedString(o, fieldMetadata, "name")
+	name, _, _ := unstructured.NestedString(o, fieldMetadata, fieldName)
 
 	return namespace + "/" + name
 }

@@ -57,9 +57,23 @@ func (r *rendering) leaf(ctx context.Context, t *expression.Template, observed a
 		waiting = waiting || !r.outcomes[name].done()
 	}
 
-	v, _, problems := t.Evaluate(ctx, r.data)
+	v, ok, problems := t.Evaluate(ctx, r.data)
+	if len(problems) == 0 && ok {
+		fitting, err := r.composition.fits[t].of(v)
+		if err == nil {
+			return fitting, nil
+		}
+
+		// What is not declared cannot be kept either.
+		if r.composition.fits[t].unknown {
+			observed = nil
+		}
+
+		return observed, []expression.Problem{invalid(t.Path(), err)}
+	}
+
 	if len(problems) == 0 {
-		return v, nil
+		return nil, nil
 	}
 
 	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool {

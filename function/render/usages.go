@@ -62,15 +62,15 @@ func usage(of, by map[string]any) map[string]any {
 	namespace, _, _ := unstructured.NestedString(by, fieldMetadata, fieldNamespace)
 	used, _, _ := unstructured.NestedString(of, fieldMetadata, fieldNamespace)
 
-	ofName, _, _ := unstructured.NestedString(of, fieldMetadata, "name")
-	byName, _, _ := unstructured.NestedString(by, fieldMetadata, "name")
+	ofName, _, _ := unstructured.NestedString(of, fieldMetadata, fieldName)
+	byName, _, _ := unstructured.NestedString(by, fieldMetadata, fieldName)
 
 	if (namespace == "") != (used == "") || ofName == "" || byName == "" {
 		return nil
 	}
 
 	kind, metadata := kindClusterUsage, map[string]any{}
-	ref := map[string]any{"name": ofName}
+	ref := map[string]any{fieldName: ofName}
 
 	if namespace != "" {
 		kind = kindUsage
@@ -87,7 +87,7 @@ func usage(of, by map[string]any) map[string]any {
 		fieldMetadata:   metadata,
 		fieldSpec: map[string]any{
 			"of":             map[string]any{fieldAPIVersion: of[fieldAPIVersion], fieldKind: of[fieldKind], "resourceRef": ref},
-			"by":             map[string]any{fieldAPIVersion: by[fieldAPIVersion], fieldKind: by[fieldKind], "resourceRef": map[string]any{"name": byName}},
+			"by":             map[string]any{fieldAPIVersion: by[fieldAPIVersion], fieldKind: by[fieldKind], "resourceRef": map[string]any{fieldName: byName}},
 			"replayDeletion": true,
 		},
 	}
@@ -103,7 +103,7 @@ func isUsage(o map[string]any) bool {
 func (r *rendering) users(resource string) []string {
 	var users []string
 
-	name, _, _ := unstructured.NestedString(r.observed.Resources[resource], fieldMetadata, "name")
+	name, _, _ := unstructured.NestedString(r.observed.Resources[resource], fieldMetadata, fieldName)
 
 	for _, u := range sortedKeys(r.observed.Resources) {
 		o := r.observed.Resources[u]
@@ -111,7 +111,7 @@ func (r *rendering) users(resource string) []string {
 			continue
 		}
 
-		if of, _, _ := unstructured.NestedString(o, fieldSpec, "of", "resourceRef", "name"); of == name {
+		if of, _, _ := unstructured.NestedString(o, fieldSpec, "of", "resourceRef", fieldName); of == name {
 			users = append(users, u)
 		}
 	}

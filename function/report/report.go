@@ -4,6 +4,8 @@
 package report
 
 import (
+	"maps"
+
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -28,6 +30,10 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 	}
 
 	if err := usages(rsp.GetDesired(), result.Usages); err != nil {
+		return err
+	}
+
+	if err := details(rsp.GetDesired(), result); err != nil {
 		return err
 	}
 
@@ -78,6 +84,34 @@ func usages(desired *fnv1.State, usages map[string]map[string]any) error {
 
 		desired.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
+
+	return nil
+}
+
+// details puts connection details into the desired state.
+func details(desired *fnv1.State, result render.Result) error {
+	if result.Secret != nil {
+		s, err := structpb.NewStruct(result.Secret)
+		if err != nil {
+			return errors.New("cannot put the connection details into the response")
+		}
+
+		desired.Resources[render.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+	}
+
+	if len(result.Details) == 0 {
+		return nil
+	}
+
+	if desired.GetComposite() == nil {
+		desired.Composite = &fnv1.Resource{}
+	}
+
+	if desired.GetComposite().ConnectionDetails == nil {
+		desired.Composite.ConnectionDetails = map[string][]byte{}
+	}
+
+	maps.Copy(desired.GetComposite().GetConnectionDetails(), result.Details)
 
 	return nil
 }

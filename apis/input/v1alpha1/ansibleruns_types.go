@@ -16,12 +16,12 @@ import (
 // on the XR.
 //
 // Strings in when, forEach, forEachKey, vars, varsFrom, inventory, labels,
-// annotations, requiredResources and status may hold CEL expressions, written
-// ${…}. A string that is one expression and nothing else takes the type of the
-// expression's value; elsewhere the value is put into the string. $${ is a
-// literal ${. The runs of a namespaced XR may also compute the names of Secrets,
-// ConfigMaps and ProviderConfigs, which are in the XR's own namespace. All other
-// fields are literal.
+// annotations, requiredResources, connectionDetails and status may hold CEL
+// expressions, written ${…}. A string that is one expression and nothing else
+// takes the type of the expression's value; elsewhere the value is put into the
+// string. $${ is a literal ${. The runs of a namespaced XR may also compute the
+// names of Secrets, ConfigMaps and ProviderConfigs, which are in the XR's own
+// namespace. All other fields are literal.
 //
 // Expressions see:
 //
@@ -60,15 +60,33 @@ type AnsibleRuns struct {
 	Runs []Run `json:"runs"`
 
 	// Status fields of the XR: literals and expressions. A field whose value is
-	// not there yet keeps the value that it has. A field whose value is
-	// optional.none() is left out.
+	// not there yet keeps the value that it has, and so does one whose value does
+	// not fit the XRD. A field whose value is optional.none() is left out.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status *runtime.RawExtension `json:"status,omitempty"`
 
-	// ConnectionDetails of the XR.
+	// ConnectionDetails of the XR. Their expressions see the connection details
+	// of runs, as in ${runs.database.connectionDetails.password}, if these are
+	// text and the run has writeConnectionSecretToRef. A legacy XR publishes them
+	// itself. For any other XR they are in a Secret that is composed beside its
+	// runs; its name is that of the XR, followed by -connection.
 	// +optional
 	ConnectionDetails []ConnectionDetail `json:"connectionDetails,omitempty"`
+
+	// ConnectionSecret says where the Secret with connectionDetails is. A
+	// namespaced XR has it in its own namespace.
+	// +optional
+	ConnectionSecret *ConnectionSecret `json:"connectionSecret,omitempty"`
+}
+
+// A ConnectionSecret is where the connection details of XRs are.
+type ConnectionSecret struct {
+	// Namespace of the Secret: required for a cluster-scoped XR that is not a
+	// legacy one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // A Run becomes an AnsibleRun.
@@ -397,8 +415,10 @@ type RequiredResource struct {
 // A ConnectionDetail is a key of the XR's connection Secret.
 type ConnectionDetail struct {
 	// Name of the key.
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Value is an expression for the value.
+	// Value of the key: text that may hold expressions.
 	Value string `json:"value"`
 }

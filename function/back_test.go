@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// What comes back on the XR, whole requests and responses.
+func TestBackOnXR(t *testing.T) {
+	const (
+		input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs:
+  - name: database
+    runPolicy: RunOnChange
+    role: acme.postgres.server
+    vars: {size: "${xr.spec.size}"}
+  connectionDetails:
+  - {name: password, value: "${runs.database.connectionDetails.password}"}
+  - {name: url, value: "postgres://${runs.database.connectionDetails.user}@${runs.database.outputs.endpoint}"}
+  - {name: gone, value: "${xr.spec.?none}"}
+`
+		// The values are s3cret and admin.
+		details   = "\n      connection_details: {password: czNjcmV0, user: YWRtaW4=}\n"
+		ready     = "\nconditions:\n- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: \"\", target: TARGET_COMPOSITE_AND_CLAIM}\nresults:\n- {severity: SEVERITY_NORMAL, reason: Available, message: all AnsibleRuns are ready, target: TARGET_COMPOSITE_AND_CLAIM}\n"
+		modern    = "resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5}}"
+		secret    = "\n    connection-details: {ready: READY_TRUE, resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
+		composed  = "\n    connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
+		isRunning = "\nconditions:\n- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: \"database: is running\", target: TARGET_COMPOSITE_AND_CLAIM}\n"
+	)
+
+	cluster := strings.NewReplacer("ansible.m.crossplane.io", "ansible.crossplane.io", "f:kind: {}, ", "", "kind: ClusterProviderConfig, ", "")
+	clustered := func(xr string) string {
+		return strings.NewReplacer(", namespace: default", "", "spec: {", "spec: {"+xr).Replace(modern)
+	}
+
+	cases := map[string]struct {
+		reason string
+		req    string
+		want   string
+	}{
+		"Namespaced": {
+			reason: "A namespaced XR has its connection details in a Secret beside it.",
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + observedRun + readyStatus + details,
+			want:   "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + ready,
+		},
+		"NothingYet": {
+			reason: "There is no Secret before there is something to be in it.",
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + observedRun,
+			want:   "desired:\n  resources:\n    database:\n      ready: READY_FALSE" + renderedDatabase + isRunning,
+		},
+		"Kept": {
+			reason: "What is not to be had at the moment stays in the Secret.",
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + observedRun,
+			want:   "desired:\n  resources:" + secret + "    database:\n      ready: READY_FALSE" + renderedDatabase + isRunning,
+		},
+		"Legacy": {
+			reason: "A legacy XR publishes them itself, and keeps those that are not to be had.",
+			req: input + "  - {name: kept, value: \"${runs.database.connectionDetails.later}\"}\nobserved:\n  composite:\n    connection_details: {kept: a2VwdA==}\n    " + clustered("compositionRef: {name: x}, ") +
+				"\n  resources:\n    database:" + cluster.Replace(observedRun) + readyStatus + details,
+			want: "desired:\n  composite: {connection_details: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy, kept: a2VwdA==}}\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails[3].value: runs.database.connectionDetails.later is not there yet", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "connectionDetails[3].value: runs.database.connectionDetails.later is not there yet", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"ClusterScoped": {
+			reason: "A modern cluster-scoped XR has them where the Composition says.",
+			req: input + "  connectionSecret: {namespace: secrets}\nobserved:\n  composite: {" + clustered("crossplane: {}, ") + "}\n  resources:\n    database:" +
+				cluster.Replace(observedRun) + readyStatus + details,
+			want: "desired:\n  resources:" + strings.Replace(secret, "name: app-connection", "name: app-connection, namespace: secrets", 1) +
+				"    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + ready,
+		},
+		"Nowhere": {
+			reason: "Without a namespace it cannot have a Secret.",
+			req: input + "observed:\n  composite: {" + clustered("crossplane: {}, ") + "}\n  resources:\n    database:" +
+				cluster.Replace(observedRun) + readyStatus + details,
+			want: "desired:\n  resources:\n    database:\n      ready: READY_TRUE" + cluster.Replace(renderedDatabase) + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"NotTold": {
+			reason: "No condition and no event holds a connection detail.",
+			req: strings.Replace(input, "${runs.database.connectionDetails.password}", "${string(int(runs.database.connectionDetails.password))}", 1) +
+				"observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + observedRun + readyStatus + details,
+			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails[0].value: cannot be computed", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "connectionDetails[0].value: cannot be computed", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"StatusFits": {
+			reason: "Status fields become what the XRD says where nothing is lost; one that does not fit stays as it is.",
+			req: `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: database, runPolicy: RunOnChange, role: acme.postgres.server, vars: {size: "${xr.spec.size}"}}]
+  status:
+    text: "${runs.database.outputs.port}"
+    number: "${string(runs.database.outputs.port)}"
+    list: ["${runs.database.outputs.port}"]
+    wrong: "${runs.database.outputs.endpoint}"
+    choice: "${runs.database.outputs.endpoint}"
+    object: "${{'a': 1}}"
+    unknown: "${runs.database.outputs.port}"
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5}, status: {wrong: 7, choice: a}}
+  resources:
+    database:` + observedRun + readyStatus + `
+meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
+required_schemas:
+  xr:
+    openapi_v3:
+      type: object
+      properties:
+        spec: {type: object, properties: {size: {type: integer}}}
+        status:
+          type: object
+          properties:
+            text: {type: string}
+            number: {type: integer}
+            list: {type: array, items: {type: string}}
+            wrong: {type: integer}
+            choice: {type: string, enum: [a, b]}
+            object: {type: object, properties: {b: {type: string}}}
+`,
+			want: `
+desired:
+  composite:
+    resource: {status: {text: "5432", number: 5432, list: ["5432"], wrong: 7, choice: a}}
+  resources:
+    database:
+      ready: READY_TRUE` + renderedDatabase + `
+requirements: {schemas: {xr: {api_version: example.org/v1, kind: App}}}
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "status.choice: does not fit the XRD: Unsupported value: \"db:5432\": supported values: \"a\", \"b\"\nstatus.object: the XRD does not declare its field \"a\"\nstatus.unknown: the XRD does not declare this field\nstatus.wrong: is not of type integer, as the XRD says", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "status.choice: does not fit the XRD: Unsupported value: \"db:5432\": supported values: \"a\", \"b\"\nstatus.object: the XRD does not declare its field \"a\"\nstatus.unknown: the XRD does not declare this field\nstatus.wrong: is not of type integer, as the XRD says", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := &fnv1.RunFunctionResponse{}
+			fromYAML(t, tc.want, want)
+			withDefaults(want)
+
+			got, err := newFunction(t).RunFunction(context.Background(), request(t, tc.req))
+			if err != nil {
+				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
+			}
+
+			withDefaults(got)
+
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

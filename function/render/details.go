@@ -1,0 +1,257 @@
+package render
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// The Secret that holds connection details of XRs that have none of their own.
+const (
+	// ResourceConnection is its composition resource name.
+	ResourceConnection = "connection-details"
+
+	typeConnection   = "connection.crossplane.io/v1alpha1"
+	suffixConnection = "-connection"
+	fieldDetails     = "connectionDetails"
+)
+
+// details are the connection details of XRs, compiled.
+type details struct {
+	names     []string
+	values    []*expression.Template
+	namespace string
+}
+
+// compileDetails of the XR. Only here do expressions see connection details of
+// runs.
+func compileDetails(env *expression.Environment, in map[string]any, namespaced bool) (details, field.ErrorList) {
+	var (
+		d    details
+		errs field.ErrorList
+	)
+
+	root := field.NewPath(fieldDetails)
+	list, _ := in[fieldDetails].([]any)
+
+	for i := range list {
+		m, _ := list[i].(map[string]any)
+		name := text(m, fieldName)
+
+		if slices.Contains(d.names, name) {
+			errs = append(errs, field.Duplicate(root.Index(i).Child("name"), name))
+		}
+
+		t, terrs := env.Compile(root.Index(i).Child("value"), m["value"])
+		errs = append(errs, terrs...)
+		d.names = append(d.names, name)
+		d.values = append(d.values, t)
+	}
+
+	secret, _ := in["connectionSecret"].(map[string]any)
+	d.namespace = text(secret, fieldNamespace)
+
+	if namespaced && d.namespace != "" {
+		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", fieldNamespace), "the Secret of a namespaced XR is in its own namespace"))
+	}
+
+	return d, errs
+}
+
+// isLegacy is true for XRs that publish connection details themselves: their
+// spec has the fields that modern ones have below spec.crossplane.
+func isLegacy(xr map[string]any) bool {
+	spec, _ := xr[fieldSpec].(map[string]any)
+	namespace, _, _ := unstructured.NestedString(xr, fieldMetadata, fieldNamespace)
+
+	if _, modern := spec["crossplane"]; modern || namespace != "" {
+		return false
+	}
+
+	for _, name := range []string{"claimRef", "compositionRef", "compositionRevisionRef", "compositionSelector", "compositionUpdatePolicy", "resourceRefs", "writeConnectionSecretToRef"} {
+		if _, ok := spec[name]; ok {
+			return true
+		}
+	}
+
+	return false
+}
+
+// details evaluates the connection details of the XR: those of a legacy XR, or
+// the Secret for another. What is not to be had keeps its value. The problems
+// hold nothing of any value.
+func (r *rendering) details(ctx context.Context) (native map[string][]byte, secret map[string]any, problems []expression.Problem) {
+	d := r.composition.details
+	if len(d.names) == 0 {
+		return nil, nil, nil
+	}
+
+	legacy := isLegacy(r.observed.XR)
+	was := r.observed.Details[""]
+
+	if !legacy {
+		was = secretData(r.observed.Resources[ResourceConnection])
+	}
+
+	values := map[string][]byte{}
+	data := r.withDetails()
+
+	for i, name := range d.names {
+		v, keep, ps := r.detail(ctx, d.values[i], data)
+		problems = append(problems, ps...)
+
+		if old, ok := was[name]; ok && keep {
+			values[name] = old
+		}
+
+		if v != nil {
+			values[name] = v
+		}
+	}
+
+	if legacy {
+		return values, nil, problems
+	}
+
+	secret, err := r.secret(values)
+	if err != nil {
+		problems = append(problems, invalid(fieldDetails, err))
+	}
+
+	return nil, secret, problems
+}
+
+// detail evaluates one connection detail. It keeps its value (true) while there
+// is no other.
+func (r *rendering) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool, []expression.Problem) {
+	waiting := false
+
+	for name, needed := range t.Runs() {
+		if needed && r.outcomes[name].skipped {
+			return nil, false, nil
+		}
+
+		waiting = waiting || !r.outcomes[name].done()
+	}
+
+	v, ok, problems := t.Evaluate(ctx, data)
+
+	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool { return p.Kind == expression.Pending && waiting })
+	for i := range problems {
+		if problems[i].Kind == expression.Invalid {
+			problems[i].Message = "cannot be computed"
+		}
+	}
+
+	s, isText := v.(string)
+
+	switch {
+	case !ok:
+		return nil, true, problems
+	case v == nil:
+		return nil, false, problems
+	case !isText:
+		return nil, true, append(problems, invalid(t.Path(), errors.New("must be a string")))
+	}
+
+	return []byte(s), true, problems
+}
+
+// withDetails returns data in which runs have their connection details, as far
+// as these are text.
+func (r *rendering) withDetails() expression.Data {
+	data := r.data
+	data.Runs = maps.Clone(data.Runs)
+
+	with := func(v any, resource string) any {
+		view, _ := v.(map[string]any)
+		view = maps.Clone(view)
+		all := map[string]any{}
+
+		for k, b := range r.observed.Details[resource] {
+			if utf8.Valid(b) {
+				all[k] = string(b)
+			}
+		}
+
+		view[fieldDetails] = all
+
+		return view
+	}
+
+	for _, run := range r.composition.runs {
+		v, ok := data.Runs[run.name].(map[string]any)
+		if !ok {
+			continue
+		}
+
+		if run.each == nil {
+			data.Runs[run.name] = with(v, run.resource)
+			continue
+		}
+
+		set := map[string]any{}
+		for key := range v {
+			set[key] = with(v[key], memberOf(run.resource, key))
+		}
+
+		data.Runs[run.name] = set
+	}
+
+	return data
+}
+
+// secret returns the Secret with connection details; nil when there is nothing
+// to be in it yet.
+func (r *rendering) secret(values map[string][]byte) (map[string]any, error) {
+	if _, ok := r.observed.Resources[ResourceConnection]; !ok && len(values) == 0 {
+		return nil, nil
+	}
+
+	name, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldName)
+	namespace, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace)
+	metadata := map[string]any{fieldName: name + suffixConnection}
+
+	if namespace == "" {
+		if r.composition.details.namespace == "" {
+			return nil, errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")
+		}
+
+		metadata[fieldNamespace] = r.composition.details.namespace
+	}
+
+	data := map[string]any{}
+	for k, v := range values {
+		data[k] = base64.StdEncoding.EncodeToString(v)
+	}
+
+	return map[string]any{
+		fieldAPIVersion: "v1",
+		fieldKind:       "Secret",
+		fieldMetadata:   metadata,
+		"type":          typeConnection,
+		"data":          data,
+	}, nil
+}
+
+func secretData(o map[string]any) map[string][]byte {
+	data, _ := o["data"].(map[string]any)
+	out := map[string][]byte{}
+
+	for k := range data {
+		if b, err := base64.StdEncoding.DecodeString(text(data, k)); err == nil {
+			out[k] = b
+		}
+	}
+
+	return out
+}

@@ -1,0 +1,211 @@
+package render
+
+import (
+	"math"
+	"strconv"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// fits are the schemas of the fields of a status, by their templates.
+type fits map[*expression.Template]*fit
+
+// A fit is the schema of a field. The API server takes all of a status or
+// nothing, so that a field that does not fit is better left as it is.
+type fit struct {
+	schema    map[string]any
+	validator validation.SchemaValidator
+	// unknown is true for fields that the schema does not have.
+	unknown bool
+}
+
+// fitsOf a status, by the OpenAPI v3 schema of an XR; none without a schema.
+func fitsOf(status *expression.Template, schema map[string]any) fits {
+	all := fits{}
+	if status == nil || len(schema) == 0 {
+		return all
+	}
+
+	below, known := property(schema, fieldStatus)
+	all.add(status, below, known)
+
+	return all
+}
+
+func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
+	if t.Fields() == nil || !known {
+		all[t] = newFit(schema, known)
+		return
+	}
+
+	for name, f := range t.Fields() {
+		below, known := property(schema, name)
+		all.add(f, below, known)
+	}
+}
+
+// newFit returns the fit of a schema. One that cannot be used does not check
+// anything.
+func newFit(schema map[string]any, known bool) *fit {
+	f := &fit{schema: schema, unknown: !known}
+
+	v1, internal := &apiextensionsv1.JSONSchemaProps{}, &apiextensions.JSONSchemaProps{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(schema, v1); err != nil {
+		return f
+	}
+
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, internal, nil); err != nil {
+		return f
+	}
+
+	if v, _, err := validation.NewSchemaValidator(internal); err == nil {
+		f.validator = v
+	}
+
+	return f
+}
+
+// property returns the schema of a field of an object; nil when it may be
+// anything. It is false when there is no such field.
+func property(schema map[string]any, name string) (map[string]any, bool) {
+	properties, _ := schema["properties"].(map[string]any)
+	if p, ok := properties[name].(map[string]any); ok {
+		return p, true
+	}
+
+	switch additional := schema["additionalProperties"].(type) {
+	case map[string]any:
+		return additional, true
+	case bool:
+		return nil, additional
+	}
+
+	return nil, len(schema) == 0 || schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+// of returns a value such that it fits, without losing anything of it. The error
+// says why that cannot be.
+func (f *fit) of(v any) (any, error) {
+	if f == nil {
+		return v, nil
+	}
+
+	if f.unknown {
+		return nil, errors.New("the XRD does not declare this field")
+	}
+
+	v, err := coerce(f.schema, v)
+	if err != nil || f.validator == nil || v == nil {
+		return v, err
+	}
+
+	if errs := validation.ValidateCustomResource(nil, v, f.validator); len(errs) > 0 {
+		return nil, errors.Errorf("does not fit the XRD: %s", errs[0].ErrorBody())
+	}
+
+	return v, nil
+}
+
+// coerce a JSON value to what a schema says.
+func coerce(schema map[string]any, v any) (any, error) {
+	if schema["x-kubernetes-int-or-string"] == true {
+		return v, nil
+	}
+
+	typ := text(schema, "type")
+
+	switch v := v.(type) {
+	case map[string]any:
+		if typ == "object" || typ == "" {
+			return coerceObject(schema, v)
+		}
+	case []any:
+		if typ == "array" || typ == "" {
+			return coerceList(schema, v)
+		}
+	case string:
+		return coerceText(typ, v)
+	case bool:
+		switch typ {
+		case "boolean", "":
+			return v, nil
+		case "string":
+			return strconv.FormatBool(v), nil
+		}
+	case float64:
+		switch {
+		case typ == "number" || typ == "" || typ == "integer" && v == math.Trunc(v):
+			return v, nil
+		case typ == "string":
+			return strconv.FormatFloat(v, 'f', -1, 64), nil
+		}
+	case nil:
+		return nil, nil
+	}
+
+	return nil, errors.Errorf("is not of type %s, as the XRD says", typ)
+}
+
+func coerceText(typ, s string) (any, error) {
+	switch typ {
+	case "integer", "number":
+		n, err := strconv.ParseFloat(s, 64)
+		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= expression.MaxExact && (typ == "number" || n == math.Trunc(n)) {
+			return n, nil
+		}
+	case "boolean":
+		switch s {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+	case "string", "":
+		return s, nil
+	}
+
+	return nil, errors.Errorf("is not of type %s, as the XRD says", typ)
+}
+
+func coerceObject(schema, v map[string]any) (any, error) {
+	out := make(map[string]any, len(v))
+
+	for _, k := range sortedKeys(v) {
+		below, known := property(schema, k)
+		if !known {
+			return nil, errors.Errorf("the XRD does not declare its field %.80q", k)
+		}
+
+		value, err := coerce(below, v[k])
+		if err != nil {
+			return nil, errors.Wrapf(err, "%.80s", k)
+		}
+
+		out[k] = value
+	}
+
+	return out, nil
+}
+
+func coerceList(schema map[string]any, v []any) (any, error) {
+	items, _ := schema["items"].(map[string]any)
+	out := make([]any, len(v))
+
+	for i := range v {
+		value, err := coerce(items, v[i])
+		if err != nil {
+			return nil, errors.Wrapf(err, "[%d]", i)
+		}
+
+		out[i] = value
+	}
+
+	return out, nil
+}
