@@ -174,3 +174,31 @@ results:
 		})
 	}
 }
+
+// Core would show an error of gRPC that says nothing.
+func TestTooLarge(t *testing.T) {
+	req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: app, role: acme.app.server, forEach: "${lists.range(1000).map(i, string(i))}", vars: {text: "${xr.spec.text}"}}]
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {text: `+strings.Repeat("x", 5000)+`}}}}
+`)
+
+	got, err := newFunction(t).RunFunction(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := &fnv1.RunFunctionResponse{}
+	fromYAML(t, `
+conditions: [{type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: TooLarge, message: "the desired state is 5.0 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR", target: TARGET_COMPOSITE_AND_CLAIM}]
+results: [{severity: SEVERITY_FATAL, message: "the desired state is 5.0 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR", target: TARGET_COMPOSITE}]
+`, want)
+	withDefaults(want)
+	withDefaults(got)
+
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("f.RunFunction(...): -want rsp, +got rsp:\n%s", diff)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 
+	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -14,6 +15,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 	"github.com/crossplane-ansible/crossplane-ansible/function/report"
 )
+
+// maxResponse is what core receives, in bytes: the default of gRPC, which it does
+// not change.
+const maxResponse = 4 << 20
 
 // A Function turns XRs into AnsibleRuns.
 type Function struct {
@@ -70,6 +75,11 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 
 	if err := report.Report(rsp, observed.XR, result); err != nil {
 		response.Fatal(rsp, err)
+	}
+
+	if size := proto.Size(rsp); size > maxResponse {
+		rsp = &fnv1.RunFunctionResponse{Meta: rsp.GetMeta()}
+		report.TooLarge(rsp, size, maxResponse)
 	}
 
 	return rsp, nil

@@ -59,7 +59,9 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 
 		by := r.dependents(resource)
 		if len(by) == 0 {
+			// A Usage that is left goes by itself.
 			by = r.users(resource)
+			stuck = stuck && len(by) == 0
 		}
 
 		if len(by) > 0 {

@@ -26,7 +26,8 @@ func (r *rendering) usages() map[string]map[string]any {
 
 		for _, of := range sortedKeys(r.observed.Resources) {
 			used := r.observed.Resources[of]
-			if of == by || !isAnsibleRun(used) || !dependsOn(user, of) {
+			// Two that use each other could never be deleted.
+			if of == by || !isAnsibleRun(used) || !dependsOn(user, of) || dependsOn(used, by) {
 				continue
 			}
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -24,6 +25,8 @@ const (
 	ReasonAvailable = "Available"
 	// ReasonInvalidInput XRs have a Composition with mistakes.
 	ReasonInvalidInput = "InvalidInput"
+	// ReasonTooLarge XRs become more than core can receive.
+	ReasonTooLarge = "TooLarge"
 	// ReasonInvalidStatus XRs have all their runs, but not all of the status
 	// that follows from them.
 	ReasonInvalidStatus = "InvalidStatus"
@@ -59,14 +62,27 @@ func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 	}
 
 	message := strings.Join(lines, "\n")
+	fatal(rsp, ReasonInvalidInput, "the input of function-ansible in the Composition is invalid:\n"+message, "invalid input:\n"+message)
+}
 
-	response.ConditionFalse(rsp, TypeAnsibleRunsReady, ReasonInvalidInput).
-		WithMessage(truncate("the input of function-ansible in the Composition is invalid:\n"+message, maxMessage)).
+// TooLarge reports a response, by its size in bytes, that core would not receive.
+// The response must be an empty one.
+func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
+	const mebi = 1 << 20
+
+	message := fmt.Sprintf("the desired state is %.1f MiB large, and Crossplane receives %d MiB at most: compose fewer or smaller AnsibleRuns in one XR", float64(size)/mebi, limit/mebi)
+	fatal(rsp, ReasonTooLarge, message, message)
+}
+
+// fatal reports that nothing can be applied, as a condition and a result.
+func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
+	response.ConditionFalse(rsp, TypeAnsibleRunsReady, reason).
+		WithMessage(truncate(condition, maxMessage)).
 		TargetCompositeAndClaim()
 
 	rsp.Results = append(rsp.Results, &fnv1.Result{
 		Severity: fnv1.Severity_SEVERITY_FATAL,
-		Message:  "invalid input:\n" + message,
+		Message:  result,
 		Target:   fnv1.Target_TARGET_COMPOSITE.Enum(),
 	})
 }
