@@ -440,16 +440,20 @@ kind: AnsibleRun
 metadata:
   namespace: [[$.Namespace]]
   name: [[.]]
-  annotations: {crossplane.io/poll-interval: 10s}
+  annotations:
+    crossplane.io/poll-interval: 10s
+    ansible.crossplane.io/runPolicy: [[if or (eq . "run-3") (eq . "run-7")]]RunOnChange[[else]]ObserveAndDelete[[end]]
 spec:
   managementPolicies: [[if eq . "run-3"]]["*"][[else]][Observe, Create, Update, LateInitialize][[end]]
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
-    vars: {ledger: "[[$.Directory]]/ledger", marker: "[[if eq . "run-7"]][[$.Marker]][[end]]"}
+    vars: {ledger: "[[$.Directory]]/ledger", hold: "[[$.Directory]]/hold", marker: "[[if eq . "run-7"]][[$.Marker]][[end]]"}
     playbookInline: |
       - hosts: localhost
         gather_facts: false
         tasks:
+        - ansible.builtin.wait_for: {path: "{{ hold }}", state: absent}
+          when: ansible_provider_meta.run.trigger == 'Drift'
         - ansible.builtin.shell: echo [[.]] {{ ansible_provider_meta.run.trigger }} {{ marker }} >> {{ ledger | quote }}
 [[- end]]
 `
@@ -457,16 +461,21 @@ spec:
 	for _, o := range objs[1:] {
 		cp.WaitFor(t, o, Condition("Ready", "True"))
 	}
-	eventually(t, "a queue of periodic runs", func() bool {
-		u := cp.Get(t, objs[8])
-		return metric(t, "provider_ansible_queue_length", `queue="patient"`) >= 4 &&
-			field(u, "status.atProvider.lastRun.phase") == "Queued"
-	})
+	// A periodic run keeps the only worker until it is let go.
+	hold := filepath.Join(d.Directory, "hold")
+	touch(t, hold)
+	eventually(t, "a queue of periodic runs", func() bool { return metric(t, "provider_ansible_queue_length", `queue="patient"`) >= 4 })
 
 	d.Marker = "two"
 	cp.Apply(t, manifests, d)
 	cp.Delete(t, objs[4])
+	cp.WaitFor(t, objs[4], Field("status.atProvider.lastRun.state", "absent"))
+	cp.WaitFor(t, objs[8], Field("status.atProvider.lastRun.trigger", "Changed"))
+
 	from := strings.Count(readFile(t, filepath.Join(d.Directory, "ledger")), "\n")
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
+	}
 	cp.WaitGone(t, objs[4])
 	eventually(t, "the run with the changed spec", func() bool {
 		return strings.Contains(readFile(t, filepath.Join(d.Directory, "ledger")), "run-7 Changed two\n")
