@@ -297,7 +297,6 @@ func TestKeptOutput(t *testing.T) {
 
 			// It goes with the object, too.
 			cp.Delete(t, foreign)
-			cp.WaitGone(t, foreign)
 			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "crossplane.io/reconcile-requested-at=fourth", "--overwrite")
 			cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "fourth"), Field("status.atProvider.keptOutput.configMap", kept.Name))
 			cp.Delete(t, run)
