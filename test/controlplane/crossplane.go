@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ const (
 	secretClient = "crossplane-tls-client"
 
 	dirCore     = "crossplane"
+	dirWebhooks = "webhooks"
 	dirFunction = "function"
 	dirTLS      = "tls"
 )
@@ -77,22 +79,79 @@ func (s *Stack) initCore(ctx context.Context) (outcome, error) {
 	return outcomeStarted, writeFiles(s.path(dirCore, dirTLS), secret.Data)
 }
 
-// core of Crossplane. Its metrics and its health are the only things in the
-// stack that do not listen on loopback: there is no option for that.
-func (s *Stack) core(context.Context) (*Piece, error) {
+// core of Crossplane. Its metrics, its health and its webhooks are the only
+// things in the stack that do not listen on loopback: there is no option for
+// that.
+func (s *Stack) core(ctx context.Context) (*Piece, error) {
+	c, err := s.Client()
+	if err != nil {
+		return nil, err
+	}
+	ca, err := coreAuthority(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	webhooks := s.path(dirCore, dirWebhooks)
+	if !ca.issued(webhooks) {
+		if err := ca.issue(webhooks, nameCore); err != nil {
+			return nil, err
+		}
+	}
 	ready := serves("http://" + loopback(s.ports[portCoreHealth]) + "/readyz")
 	env := []string{"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig), "POD_NAMESPACE=" + Namespace}
 	return s.piece(nameCore, ready, env,
 		"core", "start",
-		"--enable-webhooks=false",
 		"--enable-operations",
 		"--package-runtime=External",
 		"--tls-client-certs-dir="+s.path(dirCore, dirTLS),
+		"--tls-server-certs-dir="+webhooks,
+		fmt.Sprintf("--webhook-port=%d", s.ports[portCoreWebhooks]),
 		"--xpkg-cache-dir="+s.path(dirCore, "xpkg"),
 		"--xfn-cache-dir="+s.path(dirCore, "xfn"),
 		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
 		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
 	), nil
+}
+
+// installWebhooks has the API server ask core before it deletes what is in use.
+// It is what core init would do, had it a Service to be reached at.
+func (s *Stack) installWebhooks(ctx context.Context) (outcome, error) {
+	c, err := s.Client()
+	if err != nil {
+		return "", err
+	}
+	ca, err := coreAuthority(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	w := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "crossplane-no-usages"}}
+	_, err = controllerutil.CreateOrUpdate(ctx, c, w, func() error {
+		w.Webhooks = []admissionv1.ValidatingWebhook{{
+			Name:                    "nousages.protection.crossplane.io",
+			AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionv1.WebhookClientConfig{
+				URL:      new("https://" + loopback(s.ports[portCoreWebhooks]) + "/validate-no-usages"),
+				CABundle: ca.pem,
+			},
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"crossplane.io/in-use": "true"}},
+			Rules: []admissionv1.RuleWithOperations{{
+				Operations: []admissionv1.OperationType{admissionv1.Delete},
+				Rule:       admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}},
+			}},
+			SideEffects: new(admissionv1.SideEffectClassNone),
+		}}
+		return nil
+	})
+	return outcomeRunning, errors.Wrap(err, "cannot install the webhooks of Crossplane")
+}
+
+// coreAuthority is what signs the certificates of core, and of functions.
+func coreAuthority(ctx context.Context, c client.Client) (*authority, error) {
+	secret := &corev1.Secret{}
+	if err := c.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: secretCA}, secret); err != nil {
+		return nil, errors.Wrap(err, "cannot get the certificate authority of Crossplane")
+	}
+	return parseAuthority(secret.Data[fileCert], secret.Data[fileKey])
 }
 
 // function-ansible, served over mTLS and registered with core under its name.
@@ -101,11 +160,7 @@ func (s *Stack) function(ctx context.Context) (*Piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret := &corev1.Secret{}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: secretCA}, secret); err != nil {
-		return nil, errors.Wrap(err, "cannot get the certificate authority of Crossplane")
-	}
-	ca, err := parseAuthority(secret.Data[fileCert], secret.Data[fileKey])
+	ca, err := coreAuthority(ctx, c)
 	if err != nil {
 		return nil, err
 	}

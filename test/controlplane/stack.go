@@ -28,6 +28,7 @@ const (
 
 	portEtcdPeer        = "etcd-peer"
 	portCoreHealth      = "crossplane-health"
+	portCoreWebhooks    = "crossplane-webhooks"
 	portFunctionMetrics = "function-ansible-metrics"
 	portProviderMetrics = "provider-ansible-metrics"
 )
@@ -139,6 +140,7 @@ func (s *Stack) Up(ctx context.Context) error {
 		{nameControllerManager, s.ensure(s.controllerManager)},
 		{"crossplane init", s.initCore},
 		{nameCore, s.ensure(s.core)},
+		{"webhooks of crossplane", s.installWebhooks},
 		{"API of the provider", s.installProvider},
 		{nameFunction, s.ensure(s.function)},
 		{nameProvider, s.ensure(s.provider)},
@@ -171,7 +173,7 @@ func (s *Stack) prepare(ctx context.Context) error {
 		return errors.Wrap(err, "cannot make directory")
 	}
 	p, err := loadPorts(ctx, s.path("ports.json"), nameEtcd, portEtcdPeer, nameAPIServer,
-		nameCore, portCoreHealth, nameFunction, portFunctionMetrics, nameProvider, portProviderMetrics)
+		nameCore, portCoreHealth, portCoreWebhooks, nameFunction, portFunctionMetrics, nameProvider, portProviderMetrics)
 	if err != nil {
 		return err
 	}
