@@ -1,0 +1,279 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// looseXR is the definition of a kind of XR with anything in its spec.
+const looseXR = `
+apiVersion: apiextensions.crossplane.io/[[if .Claim]]v1[[else]]v2[[end]]
+kind: CompositeResourceDefinition
+metadata:
+  name: [[.Plural]].e2e.example.org
+spec:
+  [[- if .Scope]]
+  scope: [[.Scope]]
+  [[- end]]
+  group: e2e.example.org
+  names: {kind: [[.Kind]], plural: [[.Plural]]}
+  [[- if .Claim]]
+  claimNames: {kind: [[.Claim]], plural: [[.ClaimPlural]]}
+  connectionSecretKeys: [password]
+  [[- end]]
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status:
+            type: object
+            properties:
+              name: {type: string}
+              names: {type: object, additionalProperties: {type: string}}
+              labelled: {type: array, items: {type: string}}
+---` + compositionOf
+
+// noted is a playbook that notes when it begins and ends.
+const noted = `|
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - ansible.builtin.shell: |
+                echo {{ name }} {{ ansible_provider_meta.managed_resource.state }} begins >> {{ directory | quote }}/ledger
+                sleep 1
+                echo {{ name }} {{ ansible_provider_meta.managed_resource.state }} ends >> {{ directory | quote }}/ledger
+            - ansible.builtin.set_stats:
+                data:
+                  name: "{{ name }}"
+                  connection_details: {password: "secret-of-{{ name }}"}
+`
+
+type composeData struct {
+	Plural, Kind, Scope, Claim, ClaimPlural string
+
+	Composition, Namespace, Directory string
+}
+
+// lines of the ledger in a directory.
+func lines(t *testing.T, dir string) []string {
+	t.Helper()
+
+	if path := filepath.Join(dir, "ledger"); exists(path) {
+		return strings.Fields(strings.NewReplacer(" ", "-").Replace(readFile(t, path)))
+	}
+
+	return nil
+}
+
+// TestOrder shows that runs are created after those that they depend on, and gone
+// before them when their XR is deleted.
+func TestOrder(t *testing.T) {
+	cases := map[string]composeData{
+		"Namespaced": {Plural: "orders", Kind: "Order", Scope: "Namespaced", Composition: "orders"},
+		"Cluster":    {Plural: "clusterorders", Kind: "ClusterOrder", Scope: "Cluster", Composition: "clusterorders"},
+	}
+
+	for name, d := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			d.Directory = directory(t)
+			config, api := "ProviderConfig", apiCluster
+
+			if d.Scope == "Namespaced" {
+				d.Namespace, api = cp.Namespace(t), apiNamespaced
+			}
+
+			objs := cp.Apply(t, looseXR+`
+      defaults:
+        providerConfigRef: {kind: `+config+`, name: `+d.Composition+`}
+        vars: {directory: "${xr.spec.directory}"}
+        playbookInline: `+noted+`
+      runs:
+      - {name: app, dependsOn: [database], vars: {name: app}}
+      - {name: database, vars: {name: database}}
+---
+apiVersion: `+api+`
+kind: ProviderConfig
+metadata: {name: `+d.Composition+`, namespace: "[[.Namespace]]"}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: [[.Kind]]
+metadata: {name: shop, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: [[.Composition]]}}
+  directory: [[.Directory]]
+`, d)
+			xr := objs[len(objs)-1]
+
+			u := cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
+				That("a usage", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 3 }))
+			composed := composedOf(u)
+
+			for _, o := range composed {
+				cp.WaitFor(t, o, Condition("Ready", "True"))
+			}
+
+			cp.Delete(t, xr)
+
+			for _, o := range composed {
+				cp.WaitGone(t, o)
+			}
+
+			want := []string{
+				"database-present-begins", "database-present-ends", "app-present-begins", "app-present-ends",
+				"app-absent-begins", "app-absent-ends", "database-absent-begins", "database-absent-ends",
+			}
+			if got := slices.Compact(lines(t, d.Directory)); !slices.Equal(want, got) {
+				t.Errorf("The ledger should be in order: want %q, got %q", want, got)
+			}
+		})
+	}
+}
+
+// TestForEach fans out over a list of an XR, with objects that it requires, and
+// publishes the connection details of one of them.
+func TestForEach(t *testing.T) {
+	t.Parallel()
+
+	d := composeData{Plural: "fleets", Kind: "Fleet", Scope: "Namespaced", Composition: "fleets", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	fleet := `
+apiVersion: e2e.example.org/v1
+kind: Fleet
+metadata: {name: fleet, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: fleets}}
+  directory: [[.Directory]]
+  settings: settings
+  zones: %s
+`
+	objs := cp.Apply(t, looseXR+`
+      requiredResources:
+        settings: {apiVersion: v1, kind: ConfigMap, matchName: "${xr.spec.settings}"}
+        labelled: {apiVersion: v1, kind: ConfigMap, matchLabels: {fleet: "${required.settings.data.label}"}}
+      runs:
+      - name: zone
+        forEach: "${xr.spec.zones}"
+        providerConfigRef: {kind: ProviderConfig, name: fleets}
+        writeConnectionSecretToRef: {name: "zone-${each.key}"}
+        vars:
+          directory: "${xr.spec.directory}"
+          name: "${each.key}-${required.settings.data.color}"
+        playbookInline: `+noted+`
+      connectionDetails:
+      - {name: a, value: "${runs.zone.a.connectionDetails.password}"}
+      status:
+        names: "${runs.zone.transformMap(k, z, z.outputs.name)}"
+        labelled: "${required.labelled.map(o, o.metadata.name)}"
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: fleets, namespace: "[[.Namespace]]"}
+spec: {}
+---`+fmt.Sprintf(fleet, "[a, b]"), d)
+	xr := objs[len(objs)-1]
+
+	cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "ValuePending"), Message("AnsibleRunsReady", "there is no ConfigMap settings in namespace "+d.Namespace))
+
+	cp.Apply(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: "[[.Namespace]]", labels: {fleet: blue}}
+data: {color: red, label: blue}
+`, d)
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
+		Field("status.names", "map[a:a-red b:b-red]"), Field("status.labelled", "[settings]"))
+	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "fleet-connection"},
+		Field("data.a", base64.StdEncoding.EncodeToString([]byte("secret-of-a-red"))))
+
+	// What is in the middle goes, and something else comes.
+	cp.Apply(t, fmt.Sprintf(fleet, "[c, a]"), d)
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.names", "map[a:a-red c:c-red]"))
+	eventually(t, "the absent run of what is gone", func() bool { return slices.Contains(lines(t, d.Directory), "b-red-absent-ends") })
+
+	if got := lines(t, d.Directory); slices.Contains(got, "a-red-absent-begins") {
+		t.Errorf("What is still in the list should not have gone: %q", got)
+	}
+}
+
+// TestClaim shows claims and legacy XRs: conditions, status and connection
+// details come back on both.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+
+	d := composeData{Plural: "xclaimeds", Kind: "XClaimed", Claim: "Claimed", ClaimPlural: "claimeds", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	// A legacy XR has a Secret only if the Composition says where.
+	legacy := strings.Replace(looseXR, "  mode: Pipeline", "  writeConnectionSecretsToNamespace: [[.Namespace]]\n  mode: Pipeline", 1)
+
+	objs := cp.Apply(t, legacy+`
+      runs:
+      - name: page
+        providerConfigRef: {name: claimeds}
+        writeConnectionSecretToRef: {namespace: [[.Namespace]], name: page}
+        vars:
+          name: page
+        varsFrom:
+        - {value: "${xr.spec}"}
+        playbookInline: `+noted+`
+      connectionDetails:
+      - {name: password, value: "${runs.page.connectionDetails.password}"}
+      status:
+        name: "${runs.page.outputs.name}"
+---
+apiVersion: ansible.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: claimeds}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: Claimed
+metadata: {name: claim, namespace: [[.Namespace]]}
+spec:
+  compositionRef: {name: claimeds}
+  writeConnectionSecretToRef: {name: claimed}
+  directory: [[.Directory]]
+`, d)
+	claim := objs[len(objs)-1]
+
+	u := cp.WaitFor(t, claim, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.name", "page"))
+	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "claimed"},
+		Field("data.password", base64.StdEncoding.EncodeToString([]byte("secret-of-page"))))
+
+	xr := cp.Get(t, Object{APIVersion: apiXR, Kind: "XClaimed", Name: fmt.Sprint(field(u, "spec.resourceRef.name"))})
+
+	ref := fmt.Sprint(field(xr, "spec.resourceRefs"))
+	if !strings.Contains(ref, "apiVersion:"+apiCluster+" kind:AnsibleRun") {
+		t.Errorf("A legacy XR should be composed of cluster scoped AnsibleRuns, got %s", ref)
+	}
+
+	run := cp.List(t, apiCluster, "AnsibleRun", "")
+	for i := range run {
+		if run[i].GetLabels()["crossplane.io/composite"] != xr.GetName() {
+			continue
+		}
+
+		unsafe, _ := field(&run[i], "spec.forProvider.unsafeVars").(map[string]any)
+		if len(unsafe) != 1 {
+			t.Errorf("Crossplane's own fields should be no variables, got %v", unsafe)
+		}
+	}
+
+	cp.Delete(t, claim)
+	cp.WaitGone(t, claim)
+	eventually(t, "the absent run", func() bool { return slices.Contains(lines(t, d.Directory), "page-absent-ends") })
+}
