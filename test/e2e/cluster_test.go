@@ -149,6 +149,11 @@ func (c *cluster) Delete(t *testing.T, o Object) {
 	}
 }
 
+// inUse is whether core's webhook has denied a deletion because of a Usage.
+func inUse(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "This resource is in-use by")
+}
+
 // cleanUp what a test has left, with what it was composed of.
 func (c *cluster) cleanUp(t *testing.T, o Object) {
 	t.Helper()
@@ -160,7 +165,8 @@ func (c *cluster) cleanUp(t *testing.T, o Object) {
 	// The garbage collector would do that too, but up to half a minute later.
 	composed := composedOf(u)
 	for _, o := range append([]Object{o}, composed...) {
-		if err := client.IgnoreNotFound(c.kube.Delete(ctx, o.unstructured())); err != nil {
+		// What another needs is denied until that is gone, and is deleted then.
+		if err := c.kube.Delete(ctx, o.unstructured()); client.IgnoreNotFound(err) != nil && !inUse(err) {
 			t.Errorf("cannot delete %s: %s", o, err)
 		}
 	}
