@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -145,6 +146,51 @@ func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	}
 
 	return d
+}
+
+// TestDigestStays has digests that earlier versions have written into the status
+// of objects. A digest that changes with the provider would run every object
+// again on an upgrade: a new field must not matter where it is not set, and what
+// has to change the digest changes Schema, too.
+func TestDigestStays(t *testing.T) {
+	collections := []common.ContentItem{{Name: "acme.web", Version: "1.0.0"}}
+	full := Inputs{
+		Parameters: common.AnsibleRunParameters{
+			Role:  "acme.web.page",
+			Hosts: "web",
+			Vars:  &runtime.RawExtension{Raw: []byte(`{"port":8080,"names":["a","b"]}`)},
+			VarFiles: []common.VarFile{{
+				Source:          common.VarFileSourceConfigMapKey,
+				ConfigMapKeyRef: &common.KeySelector{Name: "vars", Key: "vars.yaml"},
+			}},
+			InventoryInline: "web ansible_host=web.example.org\n",
+			Tags:            []string{"deploy"},
+			Forks:           ptr.To[int32](5),
+			StateVariable:   &common.StateVariable{Name: "state", Present: "started", Absent: "absent"},
+		},
+		Roles:        []common.Role{{Name: "acme.web.page"}},
+		VarFiles:     []File{{Name: "vars", Data: []byte("title: Hello\n")}},
+		Inventories:  []File{{Data: []byte("web ansible_host=web.example.org\n")}},
+		Credentials:  []File{{Name: ".git-credentials", Data: []byte("line"), Secret: true}},
+		Requirements: "collections: [{name: acme.web, version: 1.0.0}]\n",
+		Env:          map[string]string{"ANSIBLE_TIMEOUT": "5"},
+	}
+
+	cases := map[string]struct {
+		in   Inputs
+		want string
+	}{
+		"Empty": {in: Inputs{}, want: "v1.a69cdde7.3f84646a67f08c986225fc3dbd72e947c46f6e0a3e80af9e8c11712403b171ba"},
+		"Full":  {in: full, want: "v1.a69cdde7.44d878e815687870807ccd3ccb49a25a229dd7ac41908936735de305fd4ab7db"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, digest(t, tc.in, collections)); diff != "" {
+				t.Errorf("\nAn upgrade runs nothing again.\nDigest(...): -want, +got:\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestComparable(t *testing.T) {
