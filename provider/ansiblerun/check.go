@@ -47,7 +47,7 @@ func afterCheck(s situation) decision {
 
 	switch {
 	case r.Phase == common.PhaseInterrupted, r.Phase == common.PhaseCanceled:
-		if next := completion(r).Add(firstBackoff); s.Now.Before(next) {
+		if next := completion(r).Add(firstBackoff); ahead(next, s.Now, firstBackoff) {
 			return decision{Until: next}
 		}
 
@@ -88,7 +88,7 @@ func triggerOfApply(s situation) common.RunTrigger {
 // the failure, if any, is reported.
 func checkWhenDue(s situation, failure error) decision {
 	r := s.Recorded.LastRun
-	if due := completion(r).Add(s.Poll); s.Now.Before(due) {
+	if due := completion(r).Add(s.Poll); ahead(due, s.Now, s.Poll) {
 		return decision{Until: due, Failure: failure}
 	}
 

@@ -104,6 +104,16 @@ func TestDecideChecked(t *testing.T) {
 			s:      given(applied(digestA), lastAppliedRun),
 			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
 		},
+		"CheckedByClockAhead": {
+			reason: "What was checked at a time to come should not be left alone until then: the clock was wrong.",
+			s:      given(applied(digestA), lastAppliedRun, later(-365*24*time.Hour)),
+			want:   decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"InterruptedByClockAhead": {
+			reason: "A check that was interrupted at a time to come should not be waited for: the clock was wrong.",
+			s:      given(lastChecked(digestA, common.PhaseInterrupted, 0), later(-365*24*time.Hour)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
 		"AppliedDue": {
 			reason: "What was applied should be checked when it is due.",
 			s:      given(applied(digestA), lastAppliedRun, later(10*time.Minute)),

@@ -85,6 +85,17 @@ type start struct {
 	Attempt int64
 }
 
+// skew of clocks: what two of them may differ by, or one may be set back by,
+// without anything being wrong.
+const skew = time.Minute
+
+// ahead is true for a time that is still to come. One that is further away than
+// anybody can have meant was noted with a clock that was ahead, and counts as
+// past: what waits for it would wait for as long as the clock was wrong.
+func ahead(t, now time.Time, most time.Duration) bool {
+	return now.Before(t) && t.Sub(now) <= most+skew
+}
+
 // soon is how long to wait for what is about to happen anyway.
 const soon = time.Second
 
@@ -129,7 +140,7 @@ func decidePresent(s situation) decision {
 		return decision{}
 	}
 
-	if due := completed(last).Add(s.Poll); s.Now.Before(due) {
+	if due := completed(last).Add(s.Poll); ahead(due, s.Now, s.Poll) {
 		return decision{Until: due}
 	}
 
@@ -271,7 +282,7 @@ func retry(s situation, t common.RunTrigger) decision {
 		return decision{Failure: failure(s), Exhausted: true}
 	}
 
-	if next := last.NextRetryTime; next != nil && s.Now.Before(next.Time) {
+	if next := last.NextRetryTime; next != nil && ahead(next.Time, s.Now, lastBackoff) {
 		return decision{Failure: failure(s), Until: next.Time}
 	}
 

@@ -220,6 +220,16 @@ func TestDecide(t *testing.T) {
 			s:      given(applied(digestA), later(10*time.Minute)),
 			want:   decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
 		},
+		"AppliedByClockAhead": {
+			reason: "What was applied at a time to come should not be left alone until then: the clock was wrong.",
+			s:      given(applied(digestA), later(-365*24*time.Hour)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+		},
+		"AppliedByClockSlightlyAhead": {
+			reason: "Clocks that differ by seconds should change nothing.",
+			s:      given(applied(digestA), later(-30*time.Second)),
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute)},
+		},
 		"AppliedDueNoUpdate": {
 			reason: "When Update is not allowed nothing should be applied again.",
 			s:      given(applied(digestA), later(time.Hour), allow(true, false)),
@@ -264,6 +274,11 @@ func TestDecide(t *testing.T) {
 			reason: "An early retry should be refused, and the failure reported.",
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed)),
 			want:   decision{Exists: true, Failure: errors.New(retryMessage), Until: t0.Add(2 * time.Minute)},
+		},
+		"FailedByClockAhead": {
+			reason: "A retry that is further away than any back-off should not be waited for: the clock was wrong.",
+			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), later(-365*24*time.Hour)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
 		},
 		"FailedDue": {
 			reason: "A failed run should be retried when its back-off is over.",
