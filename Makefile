@@ -19,7 +19,7 @@ KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kube
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build generate requirements lint test-unit test-e2e fuzz test bench bench-function up down demo clean
+.PHONY: help build generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -46,17 +46,21 @@ lint: $(BIN)/golangci-lint $(BIN)/controller-gen ## Check style, and that what i
 	$(BIN)/golangci-lint run ./...
 
 test-unit: $(ANSIBLE) ## Run the unit tests
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/... ./test/docs/... ./test/sources/... ./test/sshd/...
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/sources/... ./test/sshd/...
 
 test-e2e: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	go test ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
+test-faults: build $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns come and go, and see that nothing is lost
+	go run ./test/faults $(FAULTS)
+
 fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
 	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
-test: test-unit lint fuzz test-e2e ## Run all tests and checks
+test: FAULTS = --short --seed=1
+test: test-unit lint fuzz test-faults test-e2e ## Run all tests and checks
 
 bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner
 	go run ./test/bench

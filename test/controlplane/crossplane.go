@@ -38,6 +38,20 @@ const (
 	dirTLS      = "tls"
 )
 
+// initNamespace makes the namespace that Crossplane and the provider expect to
+// be there.
+func (s *Stack) initNamespace(ctx context.Context) (outcome, error) {
+	c, err := s.Client()
+	if err != nil {
+		return "", err
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+	if err := c.Create(ctx, ns); err != nil {
+		return outcomeRunning, errors.Wrap(client.IgnoreAlreadyExists(err), "cannot create namespace")
+	}
+	return outcomeStarted, nil
+}
+
 // initCore installs the API and the certificates of Crossplane. It can be done
 // again and again.
 func (s *Stack) initCore(ctx context.Context) (outcome, error) {
@@ -49,10 +63,8 @@ func (s *Stack) initCore(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return "", err
 	}
-	// Crossplane expects its namespace to be there.
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
-	if err := client.IgnoreAlreadyExists(c.Create(ctx, ns)); err != nil {
-		return "", errors.Wrap(err, "cannot create namespace")
+	if _, err := s.initNamespace(ctx); err != nil {
+		return "", err
 	}
 	// crossplane core init installs them too, but then it does not wait until
 	// the API that it goes on to use is served.

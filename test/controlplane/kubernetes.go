@@ -78,6 +78,12 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 	), nil
 }
 
+// Etcd is the piece that keeps the objects. The stack must be up.
+func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
+
+// APIServer is the piece kube-apiserver. The stack must be up.
+func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiServer(ctx) }
+
 // controllerManager with the two controllers without which nothing that is
 // deleted ever goes away.
 func (s *Stack) controllerManager(context.Context) (*Piece, error) {

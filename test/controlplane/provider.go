@@ -117,16 +117,45 @@ func (s *Stack) provider(context.Context) (*Piece, error) {
 // on top of those that it needs here, or instead of them. The stack must be up;
 // its API is what the package manager would have installed.
 func (s *Stack) Provider(flags ...string) *Piece {
-	health := loopback(s.ports[nameProvider])
+	return s.Replica(Replica{
+		Name:       nameProvider,
+		StateDir:   s.StateDir(),
+		Health:     loopback(s.ports[nameProvider]),
+		Metrics:    loopback(s.ports[portProviderMetrics]),
+		Kubeconfig: s.ProviderKubeconfig(),
+	}, flags...)
+}
+
+// A Replica of provider-ansible: what no two may share.
+type Replica struct {
+	// Name of the piece, and of its log.
+	Name string
+	// StateDir is where it keeps content and runs in progress.
+	StateDir string
+	// Health and Metrics are the addresses that it serves these on.
+	Health, Metrics string
+	// Kubeconfig of the provider.
+	Kubeconfig string
+	// Tools is a list of directories, as in PATH, in which tools are looked for
+	// before all others; it may be empty.
+	Tools string
+	// Env is added to its environment.
+	Env []string
+	// Ready overrides the path below Health that says that it is ready.
+	Ready string
+}
+
+// Replica of provider-ansible, with flags as for Provider.
+func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 	args := []string{
 		"start",
 		"--debug",
 		"--namespace=" + Namespace,
 		"--shutdown-grace-period=10s",
 		"--min-poll-interval=1s",
-		"--state-dir=" + s.StateDir(),
-		"--health-probe-bind-address=" + health,
-		"--metrics-bind-address=" + loopback(s.ports[portProviderMetrics]),
+		"--state-dir=" + r.StateDir,
+		"--health-probe-bind-address=" + r.Health,
+		"--metrics-bind-address=" + r.Metrics,
 	}
 	name := func(flag string) string {
 		n, _, _ := strings.Cut(flag, "=")
@@ -135,11 +164,20 @@ func (s *Stack) Provider(flags ...string) *Piece {
 	args = slices.DeleteFunc(args, func(a string) bool {
 		return slices.ContainsFunc(flags, func(f string) bool { return name(f) == name(a) })
 	})
-	return s.piece(nameProvider, serves("http://"+health+"/readyz"), []string{
-		"KUBECONFIG=" + s.path(dirProvider, fileKubeconfig),
+	path := s.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH")
+	if r.Tools != "" {
+		path = r.Tools + string(os.PathListSeparator) + path
+	}
+	if r.Ready == "" {
+		r.Ready = "/readyz"
+	}
+	p := s.piece(r.Name, serves("http://"+r.Health+r.Ready), append([]string{
+		"KUBECONFIG=" + r.Kubeconfig,
 		"HOME=" + s.path(dirProvider, "home"),
-		"PATH=" + s.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
-	}, append(args, flags...)...)
+		"PATH=" + path,
+	}, r.Env...), append(args, flags...)...)
+	p.path = s.bin(nameProvider)
+	return p
 }
 
 // installCRDs from the files in a directory, and wait until what they define is
@@ -204,6 +242,11 @@ func loadCRDs(dir string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 // StateDir is where the provider keeps content and runs in progress.
 func (s *Stack) StateDir() string {
 	return s.path(dirProvider, "state")
+}
+
+// ProviderKubeconfig is the kubeconfig of the provider's account.
+func (s *Stack) ProviderKubeconfig() string {
+	return s.path(dirProvider, fileKubeconfig)
 }
 
 // ProviderMetrics is where the provider serves its metrics.

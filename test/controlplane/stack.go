@@ -59,6 +59,10 @@ type Options struct {
 	// top of those that it needs here, or instead of them.
 	ProviderFlags []string
 
+	// Bare leaves out Crossplane, the function, and the process of the provider:
+	// only etcd, kube-apiserver and the provider's API are there.
+	Bare bool
+
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
 }
@@ -145,6 +149,14 @@ func (s *Stack) Up(ctx context.Context) error {
 		{nameFunction, s.ensure(s.function)},
 		{nameProvider, s.ensure(s.provider)},
 	}
+	if s.opts.Bare {
+		steps = []step{
+			{nameEtcd, s.ensure(s.etcd)},
+			{nameAPIServer, s.ensure(s.apiServer)},
+			{"namespace", s.initNamespace},
+			{"API of the provider", s.installProvider},
+		}
+	}
 	for _, st := range steps {
 		t := time.Now()
 		o, err := st.run(ctx)
@@ -195,7 +207,10 @@ func (s *Stack) ensure(piece func(context.Context) (*Piece, error)) func(context
 // Down stops all processes of the stack, last started first, waits for their
 // end, and removes the data. The stack should be locked.
 func (s *Stack) Down(ctx context.Context) error {
-	names := order()
+	names, err := s.pieces()
+	if err != nil {
+		return err
+	}
 	slices.Reverse(names)
 	stopped := 0
 	for _, n := range names {
@@ -221,6 +236,22 @@ func (s *Stack) Down(ctx context.Context) error {
 		return errors.Wrap(err, "cannot remove data")
 	}
 	return errors.Wrap(ignoreNotExist(os.Remove(s.opts.Kubeconfig)), "cannot remove kubeconfig")
+}
+
+// pieces in the order in which they start, those included that run and are not
+// part of every stack.
+func (s *Stack) pieces() ([]string, error) {
+	ps, err := processes(s.opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	names := order()
+	for _, p := range ps {
+		if !slices.Contains(names, p.piece) {
+			names = append(names, p.piece)
+		}
+	}
+	return names, nil
 }
 
 // Config of a client that may do everything.

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// settling is how long everything may take to come right after the faults.
+const settling = 4 * time.Minute
+
+// calm waits until everything has come right after the faults, removes all
+// objects, and looks for what is left over.
+func (d *drive) calm(ctx context.Context) {
+	d.heal()
+
+	asked := map[types.UID]string{}
+	wrong := d.settle(ctx, asked, d.unlikeWanted)
+
+	if ctx.Err() != nil {
+		return
+	}
+
+	for o, why := range wrong {
+		d.book.Breach(string(o.uid), "after the faults stop everything converges", o.String()+": "+why)
+	}
+
+	for _, o := range d.population.live() {
+		_ = d.population.delete(ctx, o)
+	}
+
+	wrong = d.settle(ctx, asked, func(_ *object, run common.AnsibleRun) string {
+		return fmt.Sprintf("is still there: %s", summary(run))
+	})
+
+	for o, why := range wrong {
+		d.book.Breach(string(o.uid), "after the faults stop everything converges", o.String()+": "+why)
+	}
+
+	var left []string
+
+	d.eventually(ctx, 15*time.Second, func() bool {
+		left = d.left()
+
+		return len(left) == 0
+	})
+
+	for _, l := range left {
+		d.book.Breach("", "nothing is left over", l)
+	}
+}
+
+// settle until each object was right once, and return those that were not with what
+// is wrong with them. Periodic runs go on meanwhile. The provider says when it tries
+// again; it is not waited for that for long.
+func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func(*object, common.AnsibleRun) string) map[*object]string {
+	wrong, right := map[*object]string{}, map[*object]bool{}
+
+	d.eventually(ctx, settling, func() bool {
+		if d.population.look(ctx) != nil {
+			return false
+		}
+
+		runs, err := d.population.list(ctx)
+		if err != nil {
+			return false
+		}
+
+		clear(wrong)
+
+		for _, o := range d.population.there() {
+			run, ok := runs[o.uid]
+			if !ok || right[o] {
+				continue
+			}
+
+			w := why(o, run)
+			if right[o] = w == ""; !right[o] {
+				wrong[o] = w
+				d.hurry(ctx, o, run, asked)
+			}
+		}
+
+		return len(wrong) == 0
+	})
+
+	return wrong
+}
+
+// hurry an object whose next attempt is planned, but not soon: once per attempt.
+func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
+	a := run.Observation().LastApply
+	if o.way.hopeless && !o.deleted { // It gives up by itself.
+		return
+	}
+
+	if a == nil || a.NextRetryTime == nil || time.Until(a.NextRetryTime.Time) < 5*time.Second || time.Until(a.NextRetryTime.Time) > time.Hour || asked[o.uid] == a.ID {
+		return
+	}
+
+	asked[o.uid] = a.ID
+	_ = d.population.request(ctx, o)
+}
+
+// unlikeWanted says what an object is not yet that it is to be; empty when there
+// is nothing.
+func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
+	ready, synced := run.GetCondition(xpv2.TypeReady), run.GetCondition(xpv2.TypeSynced)
+	last, apply := run.Observation().LastRun, run.Observation().LastApply
+	ours := d.book.LastApply(string(o.uid))
+	token, _ := meta.GetReconcileRequest(run)
+
+	switch {
+	case o.deleted:
+		return "is still there: " + summary(run)
+	case last == nil || !last.Phase.Finished():
+		return "its run is in progress: " + summary(run)
+	case ready.ObservedGeneration != run.GetGeneration():
+		return "its conditions are of an earlier generation: " + summary(run)
+	case ours != nil && (apply == nil || apply.ID != ours.ID):
+		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
+	case o.way.hopeless:
+		if ready.Status == corev1.ConditionTrue || apply == nil || apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
+			return "it can only fail, but does not say that it gave up: " + summary(run)
+		}
+
+		return ""
+	case ready.Status != corev1.ConditionTrue || synced.Status != corev1.ConditionTrue:
+		return "is not ready: " + summary(run)
+	case token != "" && run.Observation().HandledRequest != token:
+		return fmt.Sprintf("request %s was not answered: %s", token, summary(run))
+	case d.book.Target(string(o.uid)) == "drifted" && o.policy == common.RunOnChange:
+		return ""
+	case d.book.Target(string(o.uid)) != o.value:
+		return fmt.Sprintf("its target is %q, not %q: %s", d.book.Target(string(o.uid)), o.value, summary(run))
+	}
+
+	return ""
+}
+
+// summary of an object.
+func summary(run common.AnsibleRun) string {
+	b := &strings.Builder{}
+	o := run.Observation()
+
+	if r := o.LastRun; r != nil {
+		_, _ = fmt.Fprintf(b, "lastRun %s %s %s %s %s %q; ", r.ID, r.Mode, r.State, r.Trigger, r.Phase, r.Message)
+	}
+
+	if a := o.LastApply; a != nil {
+		_, _ = fmt.Fprintf(b, "lastApply %s %s %s attempt %d, next %v; ", a.ID, a.State, a.Result, a.Attempts, a.NextRetryTime)
+	}
+
+	for _, c := range *run.Conditions() {
+		_, _ = fmt.Fprintf(b, "%s=%s %s %q; ", c.Type, c.Status, c.Reason, c.Message)
+	}
+
+	return b.String()
+}
+
+// left is what no run needs any more: processes, private data directories,
+// temporary files, and locks.
+func (d *drive) left() []string {
+	var out []string
+
+	for _, r := range d.replicas {
+		for _, p := range d.processesOf(r) {
+			out = append(out, "process "+p)
+		}
+
+		for _, dir := range []string{filepath.Join(r.state, "runs"), filepath.Join(r.state, "content", "tmp"), r.temp} {
+			names, _ := os.ReadDir(dir)
+			for _, n := range names {
+				out = append(out, "file "+filepath.Join(dir, n.Name()))
+			}
+		}
+	}
+
+	return out
+}
+
+// Gauges of what a process has that must not grow.
+var gaugeNames = map[string]float64{ //nolint:gochecknoglobals // It is a table.
+	"go_goroutines":                 30,
+	"process_open_fds":              20,
+	"process_resident_memory_bytes": 64 << 20,
+}
+
+// gauges of a replica.
+func (r *replica) gauges(ctx context.Context) (map[string]float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.metrics, nil)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot ask for metrics")
+	}
+
+	rsp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot ask for metrics")
+	}
+
+	defer rsp.Body.Close() //nolint:errcheck // It was only read.
+
+	out := map[string]float64{}
+
+	for lines := bufio.NewScanner(rsp.Body); lines.Scan(); {
+		name, value, ok := strings.Cut(lines.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+
+		name, _, _ = strings.Cut(name, "{")
+		if f, err := strconv.ParseFloat(value, 64); err == nil {
+			out[name] = max(out[name], f)
+		}
+	}
+
+	return out, nil
+}
+
+// growth compares what a replica has with what it had when nothing ran, too.
+func (d *drive) growth(ctx context.Context, r *replica, was map[string]float64) string {
+	var now map[string]float64
+
+	grown := func() (out []string) {
+		for _, name := range sorted(gaugeNames) {
+			if now[name] > was[name]+gaugeNames[name] {
+				out = append(out, fmt.Sprintf("%s was %.0f, is %.0f", name, was[name], now[name]))
+			}
+		}
+
+		return out
+	}
+
+	// Idle connections go after a while, and so does what was allocated.
+	d.eventually(ctx, 2*time.Minute, func() bool {
+		var err error
+		now, err = r.gauges(ctx)
+
+		return err == nil && len(grown()) == 0
+	})
+
+	return strings.Join(grown(), ", ")
+}

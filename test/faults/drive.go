@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+)
+
+// A drive of the population through faults.
+type drive struct {
+	*stage
+
+	population *population
+	tally      *tally
+	deaths     atomic.Int64
+
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+// A round of faults, after which everything has to come right again.
+type round struct {
+	// replicas of the provider.
+	replicas int
+	// strikes and weather that are to be injected.
+	strikes, weather int
+}
+
+func (d *drive) roll(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return d.rng.IntN(n)
+}
+
+// start replicas of the provider; those that run stay.
+func (d *drive) start(ctx context.Context, n int) error {
+	for i, r := range d.replicas {
+		switch {
+		case i >= n && r.piece != nil:
+			if err := r.piece.Stop(ctx); err != nil {
+				return err
+			}
+
+			r.piece = nil
+		case i < n && n > 1 != r.elects && r.piece != nil:
+			if err := r.piece.Stop(ctx); err != nil {
+				return err
+			}
+
+			r.piece = nil
+		}
+	}
+
+	for i, r := range d.replicas {
+		if i >= n || r.piece != nil {
+			continue
+		}
+
+		r.elects = n > 1
+		r.piece = r.make(fmt.Sprintf("--leader-election=%t", r.elects))
+
+		if err := r.piece.Start(ctx); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// round of faults.
+func (d *drive) round(ctx context.Context, r round, strikes, weather *bag) error {
+	if err := d.start(ctx, r.replicas); err != nil {
+		return err
+	}
+
+	d.director.calmDown(false)
+
+	for len(d.population.live()) < 6 {
+		if err := d.population.create(ctx); err != nil {
+			return err
+		}
+	}
+
+	work, done := context.WithCancel(ctx)
+	defer done()
+
+	var (
+		injecting, around sync.WaitGroup
+		failed            = make(chan error, 4)
+	)
+
+	fail := func(err error) {
+		if err != nil {
+			failed <- err
+			done()
+		}
+	}
+
+	around.Go(func() {
+		for work.Err() == nil {
+			if err := d.population.change(work); err != nil && work.Err() == nil {
+				fail(err)
+			}
+
+			pause(work, time.Duration(300+d.roll(900))*time.Millisecond)
+		}
+	})
+
+	injecting.Go(func() { fail(d.inject(work, r.strikes, strikes)) })
+	injecting.Go(func() { fail(d.inject(work, r.weather, weather)) })
+	injecting.Wait()
+	done()
+	around.Wait()
+
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// inject a number of faults, one after another.
+func (d *drive) inject(ctx context.Context, n int, b *bag) error {
+	for i := 0; i < n && ctx.Err() == nil; {
+		f := b.next()
+		began := time.Now()
+		word, err := f.inject(ctx)
+		missed := errors.Is(err, errMissed)
+
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // It has been told why to end.
+		}
+
+		if err != nil && !missed {
+			return errors.Wrapf(err, "cannot inject %q", f.name)
+		}
+
+		d.tally.add(f.name, missed)
+		d.printf("  %7.1fs  %4.1fs  %s  %s\n", time.Since(d.began).Seconds(), time.Since(began).Seconds(), f.name, word+map[bool]string{true: "(missed)"}[missed])
+
+		i++
+
+		pause(ctx, time.Duration(d.roll(1500))*time.Millisecond)
+	}
+
+	return nil
+}
+
+// heal what faults have left, as far as it does not heal by itself.
+func (d *drive) heal() {
+	d.director.calmDown(true)
+	d.source.Set(sources.Well)
+
+	for _, r := range d.replicas {
+		r.proxy.Set(nil)
+		r.proxy.Stall(false)
+	}
+}
+
+func (s *stage) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.out, format, args...)
+}

@@ -1,0 +1,283 @@
+// Package ledger is the witness of what plays do. Each play tells it, over a
+// connection that one of its own processes holds for as long as it works: so the
+// kernel tells the end of a play also when nobody else can.
+package ledger
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An Outcome of the work of a play.
+type Outcome string
+
+// Outcomes.
+const (
+	// Working is a play in progress.
+	Working Outcome = ""
+	// Done is a play that did all its work.
+	Done Outcome = "done"
+	// Failed is a play that said that it failed.
+	Failed Outcome = "failed"
+	// Lost is a play that ended without saying anything.
+	Lost Outcome = "lost"
+)
+
+// Modes and states as plays are told them.
+const (
+	ModeApply    = "Apply"
+	ModeCheck    = "Check"
+	StatePresent = "present"
+	StateAbsent  = "absent"
+)
+
+// Half is what the target of an object is while a play works on it, and after
+// one that was lost.
+const Half = "half done"
+
+// A Run is the work of one play.
+type Run struct {
+	UID, ID, Mode, State, Value string
+	Generation                  string
+	PID                         int
+	Began, Ended                time.Time
+	Outcome                     Outcome
+}
+
+func (r *Run) applies() bool { return r.Mode == ModeApply }
+
+// A Breach of what must always hold.
+type Breach struct {
+	UID, Invariant, Text string
+}
+
+// A Book has what all plays said, and the targets they work on: one for each
+// object. Use NewBook.
+type Book struct {
+	out   io.Writer
+	start time.Time
+
+	mu       sync.Mutex
+	runs     []*Run
+	targets  map[string]string
+	gone     map[string]bool
+	notes    map[string][]string
+	breaches []Breach
+}
+
+// NewBook returns an empty book, which also writes a line for each thing that
+// happens.
+func NewBook(out io.Writer) *Book {
+	return &Book{out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, notes: map[string][]string{}}
+}
+
+// Begin the work of a run. It returns whether the target is to be changed.
+func (b *Book) Begin(r Run) (differs bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	r.Began = time.Now()
+
+	for _, o := range b.runs {
+		if o.UID == r.UID && o.Outcome == Working {
+			b.breach(r.UID, "runs of one object never overlap", fmt.Sprintf("run %s began while run %s was in progress", r.ID, o.ID))
+		}
+	}
+
+	if b.gone[r.UID] {
+		b.breach(r.UID, "nothing is run for an object that is gone", fmt.Sprintf("run %s began", r.ID))
+	}
+
+	b.runs = append(b.runs, &r)
+	b.note(r.UID, "begin", r.ID, r.Mode, r.State, "generation", r.Generation, "value", r.Value, "pid", r.PID)
+
+	want := r.Value
+	if r.State == StateAbsent {
+		want = ""
+	}
+
+	differs = b.targets[r.UID] != want
+	if r.applies() {
+		b.targets[r.UID] = Half
+	}
+
+	return differs
+}
+
+// End the work of a run, once.
+func (b *Book) End(id string, how Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	i := slices.IndexFunc(b.runs, func(r *Run) bool { return r.ID == id && r.Outcome == Working })
+	if i < 0 {
+		return
+	}
+
+	r := b.runs[i]
+	r.Outcome, r.Ended = how, time.Now()
+	b.note(r.UID, "end", r.ID, string(how))
+
+	switch {
+	case !r.applies() || how != Done:
+	case r.State == StateAbsent:
+		delete(b.targets, r.UID)
+	default:
+		b.targets[r.UID] = r.Value
+	}
+}
+
+// Drift changes a target behind everybody's back, if nobody works on it.
+func (b *Book) Drift(uid string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.targets[uid] == "" || b.targets[uid] == Half {
+		return false
+	}
+
+	b.targets[uid] = "drifted"
+	b.note(uid, "drift")
+
+	return true
+}
+
+// Gone says that an object is gone. It may only go after a successful absent
+// run, unless nothing was ever applied for it.
+func (b *Book) Gone(uid string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if b.gone[uid] {
+		return
+	}
+
+	b.gone[uid] = true
+	b.note(uid, "gone")
+
+	if last := b.last(uid, (*Run).applies); last != nil && (last.State != StateAbsent || last.Outcome != Done) {
+		b.breach(uid, "a delete is done only after a successful absent run",
+			fmt.Sprintf("the last run before the object was gone is %s, state %s, outcome %q", last.ID, last.State, last.Outcome))
+	}
+}
+
+// Target of an object: the value that was applied, empty when there is none.
+func (b *Book) Target(uid string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.targets[uid]
+}
+
+// Run with an id; nil when it never began to work.
+func (b *Book) Run(id string) *Run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	for _, r := range b.runs {
+		if r.ID == id {
+			return new(*r)
+		}
+	}
+
+	return nil
+}
+
+// LastApply that began to work for an object; nil when there was none.
+func (b *Book) LastApply(uid string) *Run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.last(uid, (*Run).applies)
+}
+
+// Others are the ids of the runs of the object that a run belongs to, without
+// that run.
+func (b *Book) Others(uid, id string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	var out []string
+
+	for _, r := range b.runs {
+		if r.UID == uid && r.ID != id {
+			out = append(out, r.ID)
+		}
+	}
+
+	return out
+}
+
+// Count of the runs that began.
+func (b *Book) Count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return len(b.runs)
+}
+
+// Note something about an object.
+func (b *Book) Note(uid string, words ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.note(uid, words...)
+}
+
+// Breach notes that an invariant does not hold.
+func (b *Book) Breach(uid, invariant, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.breach(uid, invariant, text)
+}
+
+// Breaches so far.
+func (b *Book) Breaches() []Breach {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return slices.Clone(b.breaches)
+}
+
+// Timeline of an object, a line for each thing that happened to it.
+func (b *Book) Timeline(uid string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return strings.Join(b.notes[uid], "")
+}
+
+// UIDs of all objects that something was noted about.
+func (b *Book) UIDs() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return slices.Sorted(maps.Keys(b.notes))
+}
+
+func (b *Book) last(uid string, is func(*Run) bool) *Run {
+	for _, r := range slices.Backward(b.runs) {
+		if r.UID == uid && is(r) {
+			return new(*r)
+		}
+	}
+
+	return nil
+}
+
+func (b *Book) breach(uid, invariant, text string) {
+	b.breaches = append(b.breaches, Breach{UID: uid, Invariant: invariant, Text: text})
+	b.note(uid, "BREACH", invariant+":", text)
+}
+
+func (b *Book) note(uid string, words ...any) {
+	line := fmt.Sprintf("%9.3f %s %s", time.Since(b.start).Seconds(), uid, fmt.Sprintln(words...))
+	b.notes[uid] = append(b.notes[uid], line)
+	_, _ = io.WriteString(b.out, line)
+}

@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestBook is about what a book finds wrong: a witness that believes everything
+// is none.
+func TestBook(t *testing.T) {
+	apply := func(id, state string) Run { return Run{UID: "a", ID: id, Mode: ModeApply, State: state, Value: "v"} }
+
+	cases := map[string]struct {
+		reason string
+		do     func(b *Book)
+		want   []string
+		target string
+	}{
+		"Applied": {
+			reason: "A run that did its work has changed the target.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.End("1", Done)
+			},
+			target: "v",
+		},
+		"Lost": {
+			reason: "A run that was lost has left the target half done, whatever was there.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.End("1", Done)
+				b.Begin(apply("2", StatePresent))
+				b.End("2", Lost)
+			},
+			target: Half,
+		},
+		"Checked": {
+			reason: "A check changes nothing.",
+			do: func(b *Book) {
+				b.Begin(Run{UID: "a", ID: "1", Mode: ModeCheck, State: StatePresent, Value: "v"})
+				b.End("1", Done)
+			},
+		},
+		"Overlap": {
+			reason: "No run may begin before the one before it has ended.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.Begin(Run{UID: "a", ID: "2", Mode: ModeCheck, State: StatePresent})
+			},
+			want:   []string{"run 2 began while run 1 was in progress"},
+			target: Half,
+		},
+		"OthersOverlap": {
+			reason: "Runs of other objects may.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.Begin(Run{UID: "b", ID: "2", Mode: ModeApply, State: StatePresent})
+			},
+			target: Half,
+		},
+		"Removed": {
+			reason: "An object goes after a successful absent run.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.End("1", Done)
+				b.Begin(apply("2", StateAbsent))
+				b.End("2", Done)
+				b.Gone("a")
+			},
+		},
+		"NeverApplied": {
+			reason: "An object for which nothing was applied may go at once.",
+			do:     func(b *Book) { b.Gone("a") },
+		},
+		"NotRemoved": {
+			reason: "An object may not go without an absent run.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.End("1", Failed)
+				b.Gone("a")
+			},
+			want:   []string{`the last run before the object was gone is 1, state present, outcome "failed"`},
+			target: Half,
+		},
+		"RemovalFailed": {
+			reason: "An object may not go after an absent run that failed.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StateAbsent))
+				b.End("1", Failed)
+				b.Gone("a")
+			},
+			want:   []string{`the last run before the object was gone is 1, state absent, outcome "failed"`},
+			target: Half,
+		},
+		"AfterTheEnd": {
+			reason: "Nothing may begin for an object that is gone.",
+			do: func(b *Book) {
+				b.Gone("a")
+				b.Begin(apply("1", StateAbsent))
+			},
+			want:   []string{"run 1 began"},
+			target: Half,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := NewBook(io.Discard)
+			tc.do(b)
+
+			var got []string
+			for _, br := range b.Breaches() {
+				got = append(got, br.Text)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nBreaches(): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.target, b.Target("a")); diff != "" {
+				t.Errorf("\n%s\nTarget(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

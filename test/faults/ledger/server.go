@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Director says how plays and the tool that runs them are to behave.
+type Director interface {
+	// Tool is what the tool is to do with a run, see the script that asks.
+	Tool(ctx context.Context, runID string) string
+	// Play returns when a play is to end its work, and whether it is to fail.
+	Play(ctx context.Context, r Run) (fail bool)
+	// Left are the processes that there are of runs, by their ids.
+	Left(runIDs ...string) []string
+}
+
+// A Server that plays and their tools talk to, on loopback.
+type Server struct {
+	book     *Book
+	director Director
+	listener net.Listener
+	wg       sync.WaitGroup
+	ctx      context.Context //nolint:containedctx // It ends the server.
+	stop     context.CancelFunc
+}
+
+// Serve a book.
+func Serve(ctx context.Context, b *Book, d Director) (*Server, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot listen")
+	}
+
+	s := &Server{book: b, director: d, listener: l}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	s.wg.Go(s.accept)
+
+	return s, nil
+}
+
+// Port that the server listens on.
+func (s *Server) Port() string {
+	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
+
+	return port
+}
+
+// Stop the server and end its connections.
+func (s *Server) Stop() {
+	s.stop()
+
+	_ = s.listener.Close()
+	s.wg.Wait()
+}
+
+func (s *Server) accept() {
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+
+		s.wg.Go(func() { s.serve(c) })
+	}
+}
+
+func (s *Server) serve(c net.Conn) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+
+	context.AfterFunc(ctx, func() { _ = c.Close() })
+
+	lines := bufio.NewScanner(c)
+	if !lines.Scan() {
+		return
+	}
+
+	words := strings.Fields(lines.Text())
+
+	switch {
+	case len(words) == 2 && words[0] == "tool":
+		_, _ = fmt.Fprintln(c, s.director.Tool(ctx, filepath.Base(words[1])))
+	case len(words) == 8 && words[0] == "begin":
+		pid, _ := strconv.Atoi(words[7])
+		s.play(ctx, cancel, c, lines, Run{UID: words[1], ID: words[2], Mode: words[3], State: words[4], Generation: words[5], Value: words[6], PID: pid})
+	default:
+		s.book.Breach("", "plays say what they do", lines.Text())
+	}
+}
+
+// play the part of the target of a run: it says whether it is to be changed when
+// the work may end, and hears how it ended.
+func (s *Server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn, lines *bufio.Scanner, r Run) {
+	differs := s.book.Begin(r)
+
+	if left := s.director.Left(s.book.Others(r.UID, r.ID)...); len(left) > 0 {
+		s.book.Breach(r.UID, "runs of one object never overlap", fmt.Sprintf("run %s began while there were processes of earlier ones: %s", r.ID, strings.Join(slices.Compact(left), ", ")))
+	}
+
+	// A connection that ends is a play that is lost, also while it waits.
+	said := make(chan string)
+
+	go func() {
+		defer cancel()
+
+		for lines.Scan() {
+			select {
+			case said <- lines.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+
+	fail := s.director.Play(ctx, r)
+	_, _ = fmt.Fprintf(c, "%s %s\n", word(fail, "fail", "go"), word(differs, "differs", "same"))
+
+	select {
+	case how := <-said:
+		s.book.End(r.ID, outcome(how))
+	case <-ctx.Done():
+		s.book.End(r.ID, Lost)
+
+		return
+	}
+
+	_, _ = fmt.Fprintln(c, "noted")
+}
+
+func outcome(said string) Outcome {
+	if said == string(Done) {
+		return Done
+	}
+
+	return Failed
+}
+
+func word(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+
+	return no
+}

@@ -1,0 +1,158 @@
+// Command faults drives a population of AnsibleRuns of all policies and both
+// groups on a real control plane, while it breaks things: the provider, the API
+// server, the disk, the source of content, ansible-runner. The plays tell a ledger
+// what they do; from that it judges whether what must always hold did hold.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// cli is the command line.
+type cli struct {
+	Seed   uint64 `help:"Seed of all that is random here; 0 means a new one each time."`
+	Faults int    `default:"210" help:"Faults to inject, at least."`
+	Short  bool   `help:"Inject a few faults only, in less than four minutes."`
+}
+
+// Run the faults.
+func (c *cli) Run(ctx context.Context) (err error) {
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64() //nolint:gosec // Not a secret.
+	}
+
+	out := os.Stdout
+	_, _ = fmt.Fprintf(out, "Faults with --seed=%d\n", c.Seed)
+
+	// What one stream draws must not depend on the pace of another.
+	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(c.Seed, n)) } //nolint:gosec // Not a secret.
+
+	s, err := newStage(ctx, out, stream(1))
+	if err != nil {
+		return err
+	}
+
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	d := &drive{stage: s, population: newPopulation(s, stream(2)), tally: newTally(), rng: stream(3)}
+	if err := d.population.configure(ctx); err != nil {
+		return err
+	}
+
+	watching, stop := context.WithCancel(ctx)
+
+	var wg sync.WaitGroup
+
+	wg.Go(func() { d.population.watch(watching) })
+
+	err = d.rounds(ctx, c, &bag{rng: stream(4), all: d.strikes()}, &bag{rng: stream(5), all: d.weather()})
+
+	stop()
+	wg.Wait()
+
+	if err != nil {
+		s.printf("\nThe log of the provider ends with\n%s\n", s.stack.Tail(replicaNames()[0], 4<<10))
+	}
+
+	return errors.Join(err, d.report(out))
+}
+
+// rounds of faults until there were enough of them.
+func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error {
+	var was map[string]float64
+
+	for n := 1; ; n++ {
+		r := round{replicas: 1, strikes: 22, weather: 22}
+
+		switch {
+		case c.Short:
+			r = round{replicas: 1, strikes: 7, weather: 9}
+		case n%3 == 0:
+			r.replicas = 2
+		}
+
+		// In the last round the provider stays the same process, so that what it
+		// has now can be compared with what it had before.
+		last := c.Short && n > 1 || !c.Short && d.tally.total() >= c.Faults-len(weather.all)
+		if last {
+			r = round{replicas: 1, weather: len(weather.all)}
+			if c.Short {
+				r.weather = 5
+			}
+		}
+
+		d.printf("Round %d, %d replica(s)\n", n, r.replicas)
+
+		if err := d.round(ctx, r, strikes, weather); err != nil {
+			return err
+		}
+
+		d.printf("  %7.1fs  calm\n", time.Since(d.began).Seconds())
+		d.calm(ctx)
+
+		if last {
+			if grown := d.growth(ctx, d.replicas[0], was); grown != "" {
+				d.book.Breach("", "memory and goroutines come back to where they were", grown)
+			}
+		}
+
+		if last || ctx.Err() != nil || len(d.book.Breaches()) > 0 {
+			return ctx.Err()
+		}
+
+		var err error
+		if was, err = d.replicas[0].gauges(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// report the faults, and what they broke.
+func (d *drive) report(out io.Writer) error {
+	_, _ = fmt.Fprintf(out, "\nInjected %d faults while %d plays began, in %s:\n", d.tally.total(), d.book.Count(), time.Since(d.began).Round(time.Second))
+
+	for _, l := range d.tally.lines() {
+		_, _ = fmt.Fprintln(out, l)
+	}
+
+	breaches := d.book.Breaches()
+	if len(breaches) == 0 {
+		_, _ = fmt.Fprintln(out, "Nothing broke.")
+
+		return nil
+	}
+
+	shown := map[string]bool{}
+
+	for _, b := range breaches {
+		_, _ = fmt.Fprintf(out, "\nBROKEN: %s\n%s\n", b.Invariant, b.Text)
+
+		if b.UID != "" && !shown[b.UID] {
+			shown[b.UID] = true
+			_, _ = fmt.Fprintf(out, "What the ledger has of the object:\n%s", d.book.Timeline(b.UID))
+		}
+	}
+
+	return errors.Errorf("%d times something did not hold that always must", len(breaches))
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+
+	k := kong.Parse(&cli{}, kong.Description("Inject faults into the provider and what it depends on."))
+	k.BindTo(ctx, (*context.Context)(nil))
+	k.FatalIfErrorf(k.Run())
+}

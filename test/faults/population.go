@@ -1,0 +1,396 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+// Names of the configurations: one without requirements, one with.
+const (
+	configPlain   = "plain"
+	configContent = "content"
+)
+
+// An object is an AnsibleRun as it is wanted.
+type object struct {
+	uid        types.UID
+	name       string
+	namespaced bool
+	policy     common.RunPolicy
+	config     string
+	value      string
+	former     string
+	way        way
+	deleted    bool
+	gone       bool
+}
+
+// String as in messages.
+func (o *object) String() string {
+	group := "cluster"
+	if o.namespaced {
+		group = "namespaced"
+	}
+
+	return fmt.Sprintf("%s AnsibleRun %s (%s, %s content, uid %s)", group, o.name, o.policy, o.config, o.uid)
+}
+
+// A population of AnsibleRuns, as users want it to be.
+type population struct {
+	*stage
+
+	mu      sync.Mutex
+	rng     *rand.Rand
+	objects map[types.UID]*object
+	number  int
+	version int
+	tokens  int
+}
+
+func newPopulation(s *stage, rng *rand.Rand) *population {
+	return &population{stage: s, rng: rng, objects: map[types.UID]*object{}}
+}
+
+// configure makes the configurations of both groups.
+func (p *population) configure(ctx context.Context) error {
+	for _, name := range []string{configPlain, configContent} {
+		c := &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		n := &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
+
+		if name == configContent {
+			c.Spec.Requirements = requirements(p.source.URL, 0)
+			n.Spec.Requirements = requirements(p.source.URL, 0)
+		}
+
+		if err := errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)); err != nil {
+			return errors.Wrap(err, "cannot make configurations")
+		}
+	}
+
+	return nil
+}
+
+// blank of an object, as it is read.
+func (o *object) blank() common.AnsibleRun {
+	if o.namespaced {
+		return &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: o.name}}
+	}
+
+	return &clusterv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: o.name}}
+}
+
+func (p *population) manifest(o *object) common.AnsibleRun {
+	run := o.blank()
+
+	switch r := run.(type) {
+	case *namespacedv1alpha1.AnsibleRun:
+		r.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: o.config}
+	case *clusterv1alpha1.AnsibleRun:
+		r.Spec.ProviderConfigReference = &xpv2.Reference{Name: o.config}
+	}
+
+	run.SetAnnotations(map[string]string{common.AnnotationRunPolicy: string(o.policy), meta.AnnotationKeyPollInterval: "25s"})
+
+	f := run.Parameters()
+	f.Vars = p.vars(o)
+	f.Timeout = &metav1.Duration{Duration: runTimeout}
+
+	if o.way.hopeless {
+		f.RetryLimit = new(int32(2))
+	}
+
+	if o.config == configContent {
+		f.Role = role
+		f.Hosts = "localhost"
+	} else {
+		f.PlaybookInline = playbook()
+	}
+
+	return run
+}
+
+func (p *population) vars(o *object) *runtime.RawExtension {
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"port":%q}`, o.value, p.ledger.Port())}
+}
+
+// change the population at random.
+func (p *population) change(ctx context.Context) error {
+	live := p.live()
+
+	switch n := p.roll(100); {
+	case len(live) < 6 || n < 25 && len(live) < 12:
+		return p.create(ctx)
+	case n < 60:
+		return p.edit(ctx, p.pick(live))
+	case n < 72:
+		return p.delete(ctx, p.pick(live))
+	case n < 84:
+		return p.request(ctx, p.pick(live))
+	case n < 94:
+		p.book.Drift(string(p.pick(live).uid))
+
+		return nil
+	default:
+		return p.bump(ctx)
+	}
+}
+
+func (p *population) roll(n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return p.rng.IntN(n)
+}
+
+func (p *population) pick(of []*object) *object { return of[p.roll(len(of))] }
+
+// live objects, in the order of their names.
+func (p *population) live() []*object {
+	return p.those(func(o *object) bool { return !o.deleted })
+}
+
+// there are all objects that are not gone.
+func (p *population) there() []*object {
+	return p.those(func(o *object) bool { return !o.gone })
+}
+
+func (p *population) those(is func(*object) bool) []*object {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	all := slices.Collect(maps.Values(p.objects))
+	slices.SortFunc(all, func(a, b *object) int { return cmpNames(a.name, b.name) })
+
+	return slices.DeleteFunc(all, func(o *object) bool { return !is(o) })
+}
+
+func cmpNames(a, b string) int {
+	n := func(s string) int {
+		i, _ := strconv.Atoi(s[len("run-"):])
+
+		return i
+	}
+
+	return n(a) - n(b)
+}
+
+func (p *population) create(ctx context.Context) error {
+	p.mu.Lock()
+	p.number++
+	o := &object{
+		name:       fmt.Sprintf("run-%d", p.number),
+		namespaced: p.rng.IntN(2) == 0,
+		policy:     []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange}[p.number%3],
+		config:     []string{configPlain, configPlain, configContent}[p.rng.IntN(3)],
+		value:      "v0",
+		way:        way{most: 600 * time.Millisecond},
+	}
+
+	switch n := p.rng.IntN(10); {
+	case n < 2:
+		o.way = way{least: 2 * time.Second, most: 6 * time.Second}
+	case n < 4:
+		o.way.fails = 0.4
+	case n < 5:
+		o.way.hopeless = true
+	}
+	p.mu.Unlock()
+
+	run := p.manifest(o)
+
+	if err := p.try(ctx, func() error {
+		err := p.kube.Create(ctx, run)
+		if kerrors.IsAlreadyExists(err) {
+			err = p.kube.Get(ctx, client.ObjectKeyFromObject(run), run)
+		}
+
+		return err
+	}); err != nil {
+		return errors.Wrapf(err, "cannot create %s", o.name)
+	}
+
+	o.uid = run.GetUID()
+	p.director.behave(string(o.uid), o.way)
+	p.book.Note(string(o.uid), "created", o)
+
+	p.mu.Lock()
+	p.objects[o.uid] = o
+	p.mu.Unlock()
+
+	return nil
+}
+
+// edit an object: it gets a new value, or the one before.
+func (p *population) edit(ctx context.Context, o *object) error {
+	p.mu.Lock()
+	p.tokens++
+
+	if p.rng.IntN(3) == 0 && o.former != "" {
+		o.value, o.former = o.former, o.value
+	} else {
+		o.value, o.former = fmt.Sprintf("v%d", p.tokens), o.value
+	}
+
+	value := o.value
+	vars := p.vars(o)
+	p.mu.Unlock()
+
+	p.book.Note(string(o.uid), "edited", value)
+
+	return p.update(ctx, o, func(run common.AnsibleRun) { run.Parameters().Vars = vars })
+}
+
+// request a run of an object.
+func (p *population) request(ctx context.Context, o *object) error {
+	p.mu.Lock()
+	p.tokens++
+	token := fmt.Sprintf("t%d", p.tokens)
+	p.mu.Unlock()
+
+	p.book.Note(string(o.uid), "requested", token)
+
+	return p.update(ctx, o, func(run common.AnsibleRun) {
+		meta.AddAnnotations(run, map[string]string{meta.AnnotationKeyReconcileRequestedAt: token})
+	})
+}
+
+func (p *population) update(ctx context.Context, o *object, do func(common.AnsibleRun)) error {
+	err := p.try(ctx, func() error {
+		run := o.blank()
+		if err := p.kube.Get(ctx, client.ObjectKeyFromObject(run), run); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+
+		was := run.DeepCopyObject().(client.Object) //nolint:forcetypeassert // A copy is of the same type.
+		do(run)
+
+		return client.IgnoreNotFound(p.kube.Patch(ctx, run, client.MergeFrom(was)))
+	})
+
+	return errors.Wrapf(err, "cannot change %s", o.name)
+}
+
+// delete an object, without waiting for its end.
+func (p *population) delete(ctx context.Context, o *object) error {
+	p.mu.Lock()
+	o.deleted = true
+	p.mu.Unlock()
+
+	p.book.Note(string(o.uid), "deleted")
+
+	err := p.try(ctx, func() error { return client.IgnoreNotFound(p.kube.Delete(ctx, o.blank())) })
+
+	return errors.Wrapf(err, "cannot delete %s", o.name)
+}
+
+// bump the requirements, so that content has to be installed again.
+func (p *population) bump(ctx context.Context) error {
+	p.mu.Lock()
+	p.version++
+	text := requirements(p.source.URL, p.version)
+	p.mu.Unlock()
+
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"requirements":%q}}`, text))
+
+	return p.try(ctx, func() error {
+		return errors.Join(
+			p.kube.Patch(ctx, &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: configContent}}, patch),
+			p.kube.Patch(ctx, &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: configContent, Namespace: namespace}}, patch),
+		)
+	})
+}
+
+// try again while the API server is down.
+func (p *population) try(ctx context.Context, do func() error) error {
+	deadline := time.Now().Add(time.Minute)
+
+	for {
+		err := do()
+		if err == nil || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// list all AnsibleRuns that there are, by their uids.
+func (p *population) list(ctx context.Context) (map[types.UID]common.AnsibleRun, error) {
+	n, c := &namespacedv1alpha1.AnsibleRunList{}, &clusterv1alpha1.AnsibleRunList{}
+	if err := errors.Join(p.kube.List(ctx, n), p.kube.List(ctx, c)); err != nil {
+		return nil, errors.Wrap(err, "cannot list AnsibleRuns")
+	}
+
+	out := map[types.UID]common.AnsibleRun{}
+	for i := range n.Items {
+		out[n.Items[i].UID] = &n.Items[i]
+	}
+
+	for i := range c.Items {
+		out[c.Items[i].UID] = &c.Items[i]
+	}
+
+	return out, nil
+}
+
+// watch what becomes of the objects until the context is done.
+func (p *population) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = p.look(ctx)
+
+		select {
+		case <-ctx.Done():
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// look at all objects once: what is gone has to have been removed, and what the
+// status says of runs has to be true.
+func (p *population) look(ctx context.Context) error {
+	known := p.there()
+
+	found, err := p.list(ctx)
+	if err != nil {
+		return err
+	}
+
+	for _, o := range known {
+		run, ok := found[o.uid]
+		if !ok {
+			p.mu.Lock()
+			o.gone = true
+			p.mu.Unlock()
+			p.book.Gone(string(o.uid))
+
+			continue
+		}
+
+		p.truth(run)
+	}
+
+	return nil
+}

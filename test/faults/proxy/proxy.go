@@ -1,0 +1,337 @@
+// Package proxy stands between the provider and kube-apiserver, and misbehaves
+// when it is told to.
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
+)
+
+// An Effect on one request. The zero value lets it pass.
+type Effect struct {
+	// Delay before anything else.
+	Delay time.Duration
+	// Status is an answer in place of that of the API server; 0 is none.
+	Status int
+	// Lose the answer: the request takes effect, but the client is not told so.
+	Lose bool
+	// Cut the connection: the request does not get anywhere.
+	Cut bool
+}
+
+// Weather decides on the effect on a request.
+type Weather func(r *http.Request) Effect
+
+// A Proxy on loopback. Use Start.
+type Proxy struct {
+	traps  *trap.Set
+	server *httptest.Server
+	pass   *httputil.ReverseProxy
+
+	mu      sync.Mutex
+	weather Weather
+	hit     int
+	watches map[int]context.CancelFunc
+	next    int
+	stalled chan struct{}
+}
+
+// Start a proxy for the API server that a configuration is for. What its clients
+// write passes the traps.
+func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
+	to, err := url.Parse(cfg.Host)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot parse the URL of the API server")
+	}
+
+	// The clients say who they are; the proxy itself is nobody.
+	transport, err := rest.TransportFor(&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData}})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot connect to the API server")
+	}
+
+	p := &Proxy{traps: traps, watches: map[int]context.CancelFunc{}}
+	p.pass = &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Transport:      transport,
+		FlushInterval:  -1,
+		ModifyResponse: p.slow,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		ErrorLog:       log.New(io.Discard, "", 0),
+	}
+	p.server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
+	p.server.EnableHTTP2 = true
+	p.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.server.StartTLS()
+
+	return p, nil
+}
+
+// Stop the proxy.
+func (p *Proxy) Stop() {
+	p.Stall(false)
+	p.CutWatches()
+	p.server.CloseClientConnections()
+	p.server.Close()
+}
+
+// URL of the proxy.
+func (p *Proxy) URL() string { return p.server.URL }
+
+// CA of the proxy's certificate, as PEM.
+func (p *Proxy) CA() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+}
+
+// Set the weather; nil is fine weather. It returns how many requests the one
+// before had an effect on.
+func (p *Proxy) Set(w Weather) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	hit := p.hit
+	p.weather, p.hit = w, 0
+
+	return hit
+}
+
+// CutWatches that are in progress, and return how many there were.
+func (p *Proxy) CutWatches() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	for _, cut := range p.watches {
+		cut()
+	}
+
+	return len(p.watches)
+}
+
+// Stall watches, so that caches get old, or let them go on.
+func (p *Proxy) Stall(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	switch {
+	case on && p.stalled == nil:
+		p.stalled = make(chan struct{})
+	case !on && p.stalled != nil:
+		close(p.stalled)
+		p.stalled = nil
+	}
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	if isWatch(r) {
+		ctx, done := p.watch(r.Context())
+		defer done()
+
+		r = r.WithContext(ctx)
+	}
+
+	e := p.effect(r)
+
+	if e.Delay > 0 {
+		select {
+		case <-time.After(e.Delay):
+		case <-r.Context().Done():
+		}
+	}
+
+	if e.Cut {
+		panic(http.ErrAbortHandler)
+	}
+
+	if e.Status != 0 {
+		refuse(w, e.Status)
+
+		return
+	}
+
+	if ev, ok := p.event(r); ok {
+		p.traps.Pass(r.Context(), ev)
+	}
+
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler)
+	}
+
+	if e.Lose {
+		p.pass.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}
+
+	p.pass.ServeHTTP(w, r)
+}
+
+func (p *Proxy) effect(r *http.Request) Effect {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.weather == nil {
+		return Effect{}
+	}
+
+	e := p.weather(r)
+	if e != (Effect{}) {
+		p.hit++
+	}
+
+	return e
+}
+
+// watch keeps note of a watch in progress, until it is done.
+func (p *Proxy) watch(ctx context.Context) (context.Context, func()) {
+	ctx, cut := context.WithCancel(ctx)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	id := p.next
+	p.next++
+	p.watches[id] = cut
+
+	return ctx, func() {
+		cut()
+
+		p.mu.Lock()
+		defer p.mu.Unlock()
+
+		delete(p.watches, id)
+	}
+}
+
+// slow makes the answer to a watch one that can be stalled.
+func (p *Proxy) slow(r *http.Response) error {
+	if isWatch(r.Request) {
+		r.Body = &stalling{ReadCloser: r.Body, proxy: p, ctx: r.Request.Context()}
+	}
+
+	return nil
+}
+
+type stalling struct {
+	io.ReadCloser
+
+	proxy *Proxy
+	ctx   context.Context //nolint:containedctx // It is that of the request that is read.
+}
+
+func (s *stalling) Read(b []byte) (int, error) {
+	n, err := s.ReadCloser.Read(b)
+
+	s.proxy.mu.Lock()
+	stalled := s.proxy.stalled
+	s.proxy.mu.Unlock()
+
+	if stalled == nil {
+		return n, err
+	}
+
+	select {
+	case <-stalled:
+	case <-s.ctx.Done():
+	}
+
+	return n, err
+}
+
+// IsWatch is true for requests that watch.
+func isWatch(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Query().Get("watch") != ""
+}
+
+// Writes is true for requests that change an AnsibleRun or its status.
+func Writes(r *http.Request) bool {
+	return strings.Contains(r.URL.Path, "/ansibleruns/") && (r.Method == http.MethodPut || r.Method == http.MethodPatch)
+}
+
+// event that a request is about.
+func (p *Proxy) event(r *http.Request) (trap.Event, bool) {
+	if r.Method != http.MethodPut || !Writes(r) {
+		return trap.Event{}, false
+	}
+
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+
+	r.Body = io.NopCloser(bytes.NewReader(body))
+
+	o := struct {
+		metav1.ObjectMeta `json:"metadata"`
+
+		Status struct {
+			AtProvider struct {
+				LastRun struct {
+					ID    string `json:"id"`
+					Mode  string `json:"mode"`
+					State string `json:"state"`
+					Phase string `json:"phase"`
+				} `json:"lastRun"`
+			} `json:"atProvider"`
+		} `json:"status"`
+	}{}
+	if err := json.Unmarshal(body, &o); err != nil {
+		return trap.Event{}, false
+	}
+
+	run := o.Status.AtProvider.LastRun
+	e := trap.Event{UID: string(o.UID), RunID: run.ID, Mode: run.Mode, State: run.State, Phase: run.Phase}
+
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/status"):
+		e.Kind = trap.StatusWritten
+	case o.DeletionTimestamp != nil && len(o.Finalizers) == 0:
+		e.Kind = trap.FinalizerRemoved
+	default:
+		return trap.Event{}, false
+	}
+
+	return e, true
+}
+
+// refuse a request as an API server does.
+func refuse(w http.ResponseWriter, code int) {
+	reasons := map[int]metav1.StatusReason{
+		http.StatusConflict:            metav1.StatusReasonConflict,
+		http.StatusInternalServerError: metav1.StatusReasonInternalError,
+		http.StatusServiceUnavailable:  metav1.StatusReasonServiceUnavailable,
+		http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
+		http.StatusGatewayTimeout:      metav1.StatusReasonTimeout,
+	}
+
+	if code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+
+	text, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reasons[code], Message: "injected by the test", //nolint:gosec // It has three digits.
+	})
+	if err == nil {
+		_, _ = w.Write(text)
+	}
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+)
+
+const (
+	// namespace of what is namespaced.
+	namespace = "faults"
+	// disk is the size of the disk that the provider keeps its state on.
+	disk = 96 << 20
+)
+
+// A stage is all that faults are injected into: a control plane, a source of
+// content, replicas of the provider, and the ledger that plays write.
+type stage struct {
+	out   io.Writer
+	dir   string
+	stack *controlplane.Stack
+	kube  client.Client
+	cfg   *rest.Config
+
+	traps    *trap.Set
+	director *director
+	book     *ledger.Book
+	ledger   *ledger.Server
+	source   *sources.Server
+	replicas []*replica
+
+	began   time.Time
+	cleanup []func() error
+}
+
+// A replica of the provider, with an API server and a disk of its own.
+type replica struct {
+	name    string
+	make    func(flags ...string) *controlplane.Piece
+	piece   *controlplane.Piece // Nil while it is not to run.
+	proxy   *proxy.Proxy
+	state   string
+	temp    string
+	elects  bool
+	metrics string
+	// small is true for a disk that can be filled.
+	small bool
+}
+
+// Names of the replicas.
+func replicaNames() []string { return []string{"provider-one", "provider-two"} }
+
+func newStage(ctx context.Context, out io.Writer, rng *rand.Rand) (*stage, error) {
+	s := &stage{out: out, traps: &trap.Set{}, began: time.Now()}
+
+	if err := s.open(ctx, rng); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+
+	return s, nil
+}
+
+func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
+	var err error
+
+	s.stack, err = controlplane.New(controlplane.Options{
+		Root: ".", Dir: ".cache/faults", Logs: ".cache/logs/faults", Kubeconfig: ".cache/faults.kubeconfig", Bare: true, Out: io.Discard,
+	})
+	if err != nil {
+		return err
+	}
+
+	unlock, err := s.stack.Lock(ctx)
+	if err != nil {
+		return err
+	}
+
+	s.later(unlock)
+
+	if s.dir, err = filepath.Abs(".cache/faults-data"); err != nil {
+		return errors.Wrap(err, "cannot find a directory")
+	}
+
+	unmount(s.dir)
+
+	if err := errors.Join(s.stack.Down(ctx), os.RemoveAll(s.dir), os.MkdirAll(s.dir, 0o700)); err != nil {
+		return errors.Wrap(err, "cannot remove what was left")
+	}
+
+	s.later(func() error { return s.stack.Down(context.Background()) })
+
+	if err := s.stack.Up(ctx); err != nil {
+		return err
+	}
+
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+
+	return s.perform(ctx, rng)
+}
+
+// connect to the API server, past the proxies.
+func (s *stage) connect(ctx context.Context) error {
+	var err error
+	if s.cfg, err = s.stack.Config(); err != nil {
+		return err
+	}
+
+	s.cfg.Timeout = 10 * time.Second
+
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1alpha1.AddToScheme(scheme), namespacedv1alpha1.AddToScheme(scheme)); err != nil {
+		return errors.Wrap(err, "cannot build a scheme")
+	}
+
+	if s.kube, err = client.New(s.cfg, client.Options{Scheme: scheme}); err != nil {
+		return errors.Wrap(err, "cannot make a client")
+	}
+
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+
+	return errors.Wrap(s.kube.Create(ctx, ns), "cannot make a namespace")
+}
+
+// perform starts the ledger, the source of content, and what replicas need.
+func (s *stage) perform(ctx context.Context, rng *rand.Rand) error {
+	file, err := os.Create(filepath.Join(filepath.Dir(s.dir), "logs", "faults", "ledger.log"))
+	if err != nil {
+		return errors.Wrap(err, "cannot write the ledger")
+	}
+
+	s.later(file.Close)
+
+	s.book = ledger.NewBook(file)
+	s.director = newDirector(s.traps, rng)
+
+	if s.ledger, err = ledger.Serve(ctx, s.book, s.director); err != nil {
+		return err
+	}
+
+	s.later(func() error { s.ledger.Stop(); return nil })
+
+	if err := writeTool(s.tools(), s.ledger.Port(), filepath.Join(s.stack.VirtualEnv(), "ansible-runner")); err != nil {
+		return err
+	}
+
+	if s.source, err = serveContent(ctx, s.dir, s.stack.VirtualEnv(), s.traps); err != nil {
+		return err
+	}
+
+	s.later(func() error { s.source.Stop(); return nil })
+
+	for _, name := range replicaNames() {
+		if err := s.replica(ctx, name); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (s *stage) tools() string { return filepath.Join(s.dir, "tools") }
+
+// replica makes what a replica needs, without starting it.
+func (s *stage) replica(ctx context.Context, name string) error {
+	p, err := proxy.Start(s.cfg, s.traps)
+	if err != nil {
+		return err
+	}
+
+	s.later(func() error { p.Stop(); return nil })
+
+	dir := filepath.Join(s.dir, name)
+	r := &replica{name: name, proxy: p, state: filepath.Join(dir, "disk", "state"), temp: filepath.Join(dir, "temp")}
+
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "disk"), 0o700), os.MkdirAll(r.temp, 0o700)); err != nil {
+		return errors.Wrap(err, "cannot make directories")
+	}
+
+	if err := unix.Mount("tmpfs", filepath.Join(dir, "disk"), "tmpfs", 0, fmt.Sprintf("size=%d", disk)); err == nil {
+		r.small = true
+
+		s.later(func() error { return unix.Unmount(filepath.Join(dir, "disk"), unix.MNT_DETACH) })
+	}
+
+	config, err := clientcmd.LoadFromFile(s.stack.ProviderKubeconfig())
+	if err != nil {
+		return errors.Wrap(err, "cannot load the kubeconfig of the provider")
+	}
+
+	for _, c := range config.Clusters {
+		c.Server, c.CertificateAuthorityData = p.URL(), p.CA()
+	}
+
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		return errors.Wrap(err, "cannot write a kubeconfig")
+	}
+
+	health, err := address(ctx)
+	if err != nil {
+		return err
+	}
+
+	metrics, err := address(ctx)
+	if err != nil {
+		return err
+	}
+
+	r.metrics = "http://" + metrics + "/metrics"
+	r.make = func(flags ...string) *controlplane.Piece {
+		return s.stack.Replica(controlplane.Replica{
+			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(), Ready: "/healthz",
+			Env: []string{"TMPDIR=" + r.temp},
+		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s")...)
+	}
+	s.replicas = append(s.replicas, r)
+
+	return nil
+}
+
+// later closes what was opened, last first.
+func (s *stage) later(fn func() error) { s.cleanup = append(s.cleanup, fn) }
+
+// close all that was started, and remove what was made but for the logs.
+func (s *stage) close() error {
+	var err error
+
+	for len(s.cleanup) > 0 {
+		last := len(s.cleanup) - 1
+		err = errors.Join(err, s.cleanup[last]())
+		s.cleanup = s.cleanup[:last]
+	}
+
+	if s.dir != "" {
+		err = errors.Join(err, os.RemoveAll(s.dir))
+	}
+
+	return err
+}
+
+// unmount what a killed process has left mounted.
+func unmount(dir string) {
+	mounts, _ := filepath.Glob(filepath.Join(dir, "*", "disk"))
+	for _, m := range mounts {
+		_ = unix.Unmount(m, unix.MNT_DETACH)
+	}
+}
+
+// address on loopback that is free, below the ports that Linux takes for outgoing
+// connections: it must stay free while the replica is down.
+func address(ctx context.Context) (string, error) {
+	for range 1000 {
+		a := net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))) //nolint:gosec // Not a secret.
+
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a)
+		if err == nil {
+			return a, errors.Wrap(l.Close(), "cannot free a port")
+		}
+	}
+
+	return "", errors.New("cannot find a free port")
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
+)
+
+// A phase of a run in which the provider can be struck.
+type phase struct {
+	name string
+	// provoke the phase.
+	provoke func(context.Context) error
+	// match the event that the phase is known by.
+	match func(trap.Event) bool
+}
+
+// phases of runs, in their order.
+func (d *drive) phases() []phase {
+	ask := func(ctx context.Context) error {
+		return d.population.request(ctx, d.population.pick(d.population.live()))
+	}
+	play := func(mode, state string) func(trap.Event) bool {
+		return func(e trap.Event) bool { return e.Kind == trap.PlayBegan && e.Mode == mode && e.State == state }
+	}
+	ends := func(state string) func(trap.Event) bool {
+		return func(e trap.Event) bool {
+			return e.Kind == trap.StatusWritten && e.Mode == ledger.ModeApply && common.RunPhase(e.Phase) == common.PhaseSucceeded && e.State == state && !d.wrote(e)
+		}
+	}
+
+	return []phase{
+		{"before the start is noted", ask, func(e trap.Event) bool {
+			return e.Kind == trap.StatusWritten && common.RunPhase(e.Phase) == common.PhaseQueued
+		}},
+		{"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched }},
+		{"starting", ask, func(e trap.Event) bool { return e.Kind == trap.ToolStarted }},
+		{"running", ask, play(ledger.ModeApply, ledger.StatePresent)},
+		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent)},
+		{"between end and status", ask, ends(ledger.StatePresent)},
+		{"deleting", d.remove, play(ledger.ModeApply, ledger.StateAbsent)},
+		{"between absent run and status", d.remove, ends(ledger.StateAbsent)},
+		{"letting go", d.remove, func(e trap.Event) bool { return e.Kind == trap.FinalizerRemoved }},
+	}
+}
+
+// wrote is true when the status has the result of a run already.
+func (d *drive) wrote(e trap.Event) bool {
+	for _, o := range d.population.there() {
+		if string(o.uid) != e.UID {
+			continue
+		}
+
+		run := o.blank()
+		if err := d.kube.Get(context.Background(), client.ObjectKeyFromObject(run), run); err != nil {
+			return true
+		}
+
+		last := run.Observation().LastRun
+
+		return last != nil && last.ID == e.RunID && last.Phase.Finished()
+	}
+
+	return true
+}
+
+// remove an object.
+func (d *drive) remove(ctx context.Context) error {
+	return d.population.delete(ctx, d.population.pick(d.population.live()))
+}
+
+// drift makes objects that are checked change, so that one is.
+func (d *drive) drift(ctx context.Context) error {
+	for _, o := range d.population.live() {
+		if o.policy == common.CheckWhenObserve {
+			return d.population.edit(ctx, o)
+		}
+	}
+
+	return nil
+}
+
+// strikes are faults that end processes, and fill disks.
+func (d *drive) strikes() []fault {
+	var out []fault
+
+	for _, p := range d.phases() {
+		out = append(out,
+			fault{"SIGKILL " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.kill) }},
+			fault{"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) }})
+	}
+
+	out = append(out, fault{"SIGKILL at any time", func(ctx context.Context) (string, error) { return "", d.kill(ctx, nil) }})
+
+	for _, s := range []struct {
+		name  string
+		piece func(context.Context) (*controlplane.Piece, error)
+	}{
+		{"kube-apiserver", d.stack.APIServer},
+		{"etcd", d.stack.Etcd},
+	} {
+		out = append(out, fault{s.name + " killed and started again", func(ctx context.Context) (string, error) {
+			p, err := s.piece(ctx)
+			if err != nil {
+				return "", err
+			}
+
+			if err := p.Kill(ctx); err != nil {
+				return "", err
+			}
+
+			pause(ctx, time.Duration(d.roll(2000))*time.Millisecond)
+
+			return "", p.Start(ctx)
+		}})
+	}
+
+	if d.replicas[0].small {
+		out = append(out, fault{"full disk", d.fill})
+	}
+
+	return out
+}
+
+// strike the provider in a phase: what the phase is known by is held while it is
+// struck.
+func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *trap.Trap) error) (string, error) {
+	t := d.traps.Arm(p.match)
+	defer d.traps.Disarm(t)
+
+	deadline := time.After(patience)
+
+	for {
+		if err := p.provoke(ctx); err != nil {
+			return "", err
+		}
+
+		select {
+		case e := <-t.Caught():
+			d.book.Note(e.UID, "STRIKE", p.name, e.RunID)
+
+			return e.RunID, how(ctx, t)
+		case <-time.After(patience / 4):
+		case <-deadline:
+			return "", errMissed
+		case <-ctx.Done():
+			return "", errMissed
+		}
+	}
+}
+
+// kill the provider that leads, and start it again.
+func (d *drive) kill(ctx context.Context, t *trap.Trap) error {
+	r := d.leader(ctx)
+	d.deaths.Add(1)
+
+	if err := r.piece.Kill(ctx); err != nil {
+		return err
+	}
+
+	if t != nil {
+		t.Open()
+	}
+
+	if len(d.running()) > 1 && d.roll(4) > 0 {
+		if err := d.yield(ctx, r); err != nil {
+			return err
+		}
+	}
+
+	pause(ctx, time.Duration(d.roll(1500))*time.Millisecond)
+
+	return r.piece.Start(ctx)
+}
+
+// yield the lease of a replica that was killed, once nothing is left of what it
+// ran: nobody else would lead before the lease has run out.
+func (d *drive) yield(ctx context.Context, r *replica) error {
+	ended := d.eventually(ctx, 30*time.Second, func() bool { return len(d.processesOf(r)) == 0 })
+	if !ended {
+		d.book.Breach("", "no process is left over", fmt.Sprintf("30 s after %s was killed: %v", r.name, d.processesOf(r)))
+	}
+
+	return d.population.try(ctx, func() error {
+		return client.IgnoreNotFound(d.kube.Delete(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+			Namespace: controlplane.Namespace, Name: "crossplane-leader-election-provider-ansible",
+		}}))
+	})
+}
+
+// terminate the provider that leads as Kubernetes does, and start it again. What
+// was held goes on meanwhile, now and then too late.
+func (d *drive) terminate(ctx context.Context, t *trap.Trap) error {
+	r := d.leader(ctx)
+	d.deaths.Add(1)
+
+	time.AfterFunc(time.Duration(d.roll(6000))*time.Millisecond, t.Open)
+
+	began := time.Now()
+	if err := r.piece.Stop(ctx); err != nil {
+		return err
+	}
+
+	// The grace period of the runs, that of their processes, and the time to
+	// write the results; the rest is for a busy machine.
+	if took := time.Since(began); took > 25*time.Second {
+		d.book.Breach("", "the provider stops when it is told to", fmt.Sprintf("%s took %s", r.name, took))
+	}
+
+	if left := d.processesOf(r); len(left) > 0 {
+		d.book.Breach("", "no process is left over", fmt.Sprintf("after %s was stopped: %v", r.name, left))
+	}
+
+	return r.piece.Start(ctx)
+}
+
+// leader of the replicas: the only one, or the one that says so.
+func (d *drive) leader(ctx context.Context) *replica {
+	var found *replica
+
+	running := d.running()
+	if len(running) == 1 {
+		return running[0]
+	}
+
+	d.eventually(ctx, 90*time.Second, func() bool {
+		for _, r := range running {
+			if m, err := r.gauges(ctx); err == nil && m["leader_election_master_status"] == 1 {
+				found = r
+			}
+		}
+
+		return found != nil
+	})
+
+	if found == nil {
+		d.book.Breach("", "there is a leader", "no replica leads after 90 s")
+		return running[0]
+	}
+
+	return found
+}
+
+func (d *drive) running() []*replica {
+	var out []*replica
+
+	for _, r := range d.replicas {
+		if r.piece != nil {
+			out = append(out, r)
+		}
+	}
+
+	return out
+}
+
+// fill the disk of the leader for a while.
+func (d *drive) fill(ctx context.Context) (string, error) {
+	r := d.leader(ctx)
+	name := filepath.Join(filepath.Dir(r.state), "filler")
+
+	f, err := os.Create(name)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot fill a disk")
+	}
+
+	defer os.Remove(name) //nolint:errcheck // There is room again when the disk is unmounted.
+	defer f.Close()       //nolint:errcheck // It is about to be removed.
+
+	n := 0
+	block := make([]byte, 4096)
+
+	// Whatever is freed meanwhile is filled, too.
+	for until := time.Now().Add(time.Duration(3+d.roll(4)) * time.Second); time.Now().Before(until) && ctx.Err() == nil; {
+		written, err := f.Write(block)
+		n += written
+
+		if err != nil {
+			if d.roll(4) == 0 {
+				_ = d.population.bump(ctx)
+			}
+
+			pause(ctx, 20*time.Millisecond)
+		}
+	}
+
+	return fmt.Sprintf("%d MiB", n>>20), nil
+}
+
+// processesOf a replica: of its runs and installations.
+func (d *drive) processesOf(r *replica) []string {
+	var out []string
+
+	for _, p := range processes(func(env []byte) bool { return strings.Contains(string(env), r.state+"/") }) {
+		out = append(out, p.String())
+	}
+
+	return out
+}
+
+// eventually waits for something, at most for some time.
+func (d *drive) eventually(ctx context.Context, atMost time.Duration, is func() bool) bool {
+	for deadline := time.Now().Add(atMost); time.Now().Before(deadline) && ctx.Err() == nil; {
+		if is() {
+			return true
+		}
+
+		pause(ctx, 200*time.Millisecond)
+	}
+
+	return is()
+}

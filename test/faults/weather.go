@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+)
+
+// weather are faults around the provider, which goes on running.
+func (d *drive) weather() []fault {
+	var out []fault
+
+	share := func(share float64, is func(*http.Request) bool, e proxy.Effect) proxy.Weather {
+		return func(r *http.Request) proxy.Effect {
+			if (is == nil || is(r)) && rand.Float64() < share { //nolint:gosec // Not a secret.
+				return e
+			}
+
+			return proxy.Effect{}
+		}
+	}
+
+	for _, w := range []struct {
+		name    string
+		weather proxy.Weather
+	}{
+		{"API errors", share(0.4, nil, proxy.Effect{Status: http.StatusInternalServerError})},
+		{"API unavailable", share(0.6, nil, proxy.Effect{Status: http.StatusServiceUnavailable})},
+		{"API throttled", share(0.3, nil, proxy.Effect{Status: http.StatusTooManyRequests})},
+		{"API timeouts", share(0.3, nil, proxy.Effect{Delay: time.Second, Status: http.StatusGatewayTimeout})},
+		{"API conflicts", share(0.6, proxy.Writes, proxy.Effect{Status: http.StatusConflict})},
+		{"API no status is written", share(1, proxy.Writes, proxy.Effect{Status: http.StatusInternalServerError})},
+		{"API slow", share(0.5, nil, proxy.Effect{Delay: 1500 * time.Millisecond})},
+		{"API answers lost", share(0.4, proxy.Writes, proxy.Effect{Lose: true})},
+		{"API not reached", share(1, nil, proxy.Effect{Cut: true})},
+	} {
+		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.blow(ctx, w.weather) }})
+	}
+
+	out = append(out,
+		fault{"watches cut", d.cut},
+		fault{"watches stalled", d.stall},
+		fault{"clock was ahead", d.clock})
+
+	for _, m := range []struct {
+		name string
+		mood sources.Mood
+	}{{"content source down", sources.Down}, {"content source sends garbage", sources.Garbled}, {"content source slow", sources.Hanging}} {
+		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) }})
+	}
+
+	for _, m := range []struct{ name, mood string }{
+		{"ansible-runner hangs", moodHang},
+		{"ansible-runner ignores signals", moodDeaf},
+		{"ansible-runner forks a daemon", moodDaemon},
+		{"ansible-runner prints 100 MiB", moodFlood},
+		{"ansible-runner writes broken events", moodBroken},
+		{"ansible-runner killed as for memory", moodKillRunner},
+		{"ansible-playbook killed as for memory", moodKillPlay},
+		{"supervisor killed as for memory", moodKillSupervisor},
+	} {
+		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) }})
+	}
+
+	return out
+}
+
+// blow a weather at the API of all replicas for some seconds.
+func (d *drive) blow(ctx context.Context, w proxy.Weather) (string, error) {
+	for _, r := range d.replicas {
+		r.proxy.Set(w)
+	}
+
+	pause(ctx, time.Duration(2000+d.roll(5000))*time.Millisecond)
+
+	hit := 0
+	for _, r := range d.replicas {
+		hit += r.proxy.Set(nil)
+	}
+
+	if hit == 0 {
+		return "", errMissed
+	}
+
+	return fmt.Sprintf("%d requests", hit), nil
+}
+
+func (d *drive) cut(context.Context) (string, error) {
+	n := 0
+	for _, r := range d.replicas {
+		n += r.proxy.CutWatches()
+	}
+
+	if n == 0 {
+		return "", errMissed
+	}
+
+	return fmt.Sprintf("%d watches", n), nil
+}
+
+// stall watches, so that the provider knows old objects only.
+func (d *drive) stall(ctx context.Context) (string, error) {
+	for _, r := range d.replicas {
+		r.proxy.Stall(true)
+	}
+
+	pause(ctx, time.Duration(3000+d.roll(5000))*time.Millisecond)
+
+	for _, r := range d.replicas {
+		r.proxy.Stall(false)
+	}
+
+	return "", nil
+}
+
+// spoil the source of content, and make sure that something is to be installed.
+func (d *drive) spoil(ctx context.Context, m sources.Mood) (string, error) {
+	before := len(d.source.Requests())
+	d.source.Set(m)
+
+	if err := d.population.bump(ctx); err != nil {
+		return "", err
+	}
+
+	d.eventually(ctx, 10*time.Second, func() bool { return len(d.source.Requests()) > before })
+	pause(ctx, time.Duration(1000+d.roll(3000))*time.Millisecond)
+	d.source.Set(sources.Well)
+
+	n := len(d.source.Requests()) - before
+	if n == 0 {
+		return "", errMissed
+	}
+
+	return fmt.Sprintf("%d requests", n), nil
+}
+
+// misbehave is what the ansible-runner of the next run does.
+func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
+	taken := d.director.next(mood)
+	defer d.director.forget(mood)
+
+	if err := d.population.request(ctx, d.population.pick(d.population.live())); err != nil {
+		return "", err
+	}
+
+	select {
+	case id := <-taken:
+		return "run " + id, nil
+	case <-time.After(patience):
+		return "", errMissed
+	case <-ctx.Done():
+		return "", errMissed
+	}
+}
+
+// clock writes times into a status as a provider does whose clock is a year
+// ahead. That it is put right must not take a year.
+func (d *drive) clock(ctx context.Context) (string, error) {
+	for _, o := range d.population.live() {
+		run := o.blank()
+		if err := d.kube.Get(ctx, client.ObjectKeyFromObject(run), run); err != nil {
+			continue
+		}
+
+		a := run.Observation().LastApply
+		if a == nil || a.CompletionTime == nil || !run.Observation().LastRun.Phase.Finished() {
+			continue
+		}
+
+		ahead := metav1.NewTime(time.Now().AddDate(1, 0, 0).Truncate(time.Second))
+		a.CompletionTime, run.Observation().LastRun.CompletionTime = &ahead, &ahead
+
+		if a.NextRetryTime != nil {
+			a.NextRetryTime = &ahead
+		}
+
+		if err := d.kube.Status().Update(ctx, run); err != nil {
+			continue
+		}
+
+		d.book.Note(string(o.uid), "CLOCK ahead")
+		d.book.Drift(string(o.uid))
+
+		return o.name, nil
+	}
+
+	return "", errMissed
+}
