@@ -172,10 +172,13 @@ runs:
   inventoryInline: x
   inventory: {all: {hosts: {a: {ansible_ssh_common_args: "${xr.spec.a}", b: "{{ x }}${xr.spec.a}"}}, host: {}}}
 - name: names
-  annotations: {"${xr.spec.a}": b}
+  annotations: {"${xr.spec.a}": b, crossplane.io/composition-resource-name: x}
+  labels: {crossplane.io/composite: x, no label: x, a: "not a value"}
   providerConfigRef: {name: "${xr.spec.a}"}
   writeConnectionSecretToRef: {name: a, namespace: other}
   varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}}]
+- {name: details, resourceName: connection-details}
+connectionDetails: [{name: a, value: b}]
 `,
 			want: []string{
 				`requiredResources.a: Invalid value: "a": a required resource cannot depend on itself, directly or through others`,
@@ -203,10 +206,15 @@ runs:
 				`runs[3].inventory.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
 				`runs[3].inventoryInline: Forbidden: not together with inventory`,
 				`runs[4].annotations: Invalid value: "${xr.spec.a}": names are literal, they cannot hold an expression`,
+				`runs[4].annotations[crossplane.io/composition-resource-name]: Forbidden: Crossplane sets this itself`,
+				`runs[4].labels[a]: Invalid value: "not a value": cannot be the value of a label`,
+				`runs[4].labels[crossplane.io/composite]: Forbidden: Crossplane sets this itself`,
+				`runs[4].labels[no label]: Invalid value: "no label": cannot be the name of a label or an annotation`,
 				`runs[4].providerConfigRef.name: Forbidden: only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig`,
 				`runs[4].varFiles[0].secretKeyRef.key: Invalid value: "${xr.spec.a}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
 				`runs[4].writeConnectionSecretToRef.namespace: Forbidden: the Secret of a namespaced run is in its own namespace`,
+				`runs[5].resourceName: Invalid value: "connection-details": this is the name of the Secret with the connectionDetails`,
 			},
 		},
 		"ClusterScopedNames": {

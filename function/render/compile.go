@@ -73,6 +73,12 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 	errs = append(errs, derrs...)
 	c.details = details
 
+	for _, t := range templates {
+		if len(details.names) > 0 && t.resource() == ResourceConnection {
+			errs = append(errs, field.Invalid(t.path.Child("resourceName"), ResourceConnection, "this is the name of the Secret with the connectionDetails"))
+		}
+	}
+
 	required, rerrs := compileRequired(envs.xr, in, namespaced)
 	errs = append(errs, rerrs...)
 	c.required = required

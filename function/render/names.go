@@ -1,6 +1,7 @@
 package render
 
 import (
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,11 +60,22 @@ func host(name string) error {
 	switch {
 	case !hostName.MatchString(name) || len(name) > maxName:
 		return errors.Errorf("%.80q cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'", name)
-	case name == "localhost" || strings.HasPrefix(name, "127."):
+	case isProvider(name):
 		return errors.Errorf("%q cannot be the name of a host: it is the provider itself", name)
 	}
 
 	return nil
+}
+
+// isProvider is true for names and addresses of the machine that Ansible runs on.
+// Ansible does without a connection there, and some actions even where only the
+// address of a host says so.
+func isProvider(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	ip := net.ParseIP(host)
+
+	return host == "localhost" || strings.HasPrefix(host, "localhost.") || strings.HasSuffix(host, ".localhost") ||
+		strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified()
 }
 
 // group says what is wrong with a name from data as the name of a group.
@@ -102,6 +114,10 @@ func connection(name string, v any) error {
 	case "ansible_host":
 		if !address.MatchString(s) || len(s) > maxName {
 			return errors.Errorf("%.80q is not the address of a host", v)
+		}
+
+		if isProvider(s) {
+			return errors.Errorf("%q is the address of the provider itself", s)
 		}
 	case "ansible_user":
 		if !account.MatchString(s) || len(s) > maxName {

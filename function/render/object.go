@@ -2,8 +2,10 @@ package render
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -92,6 +94,7 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 
 	annotations, aerrs := annotationsOf(t)
 	errs = append(errs, aerrs...)
+	errs = append(errs, metadataMistakes(t)...)
 
 	o := object{
 		apiVersion:  apiVersionNamespaced,
@@ -231,9 +234,11 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 		maps.Copy(annotations, set)
 	}
 
+	var errs field.ErrorList
+
 	for _, own := range []string{common.AnnotationRunPolicy, AnnotationDependsOn} {
 		if _, ok := annotations[own]; ok {
-			return nil, field.ErrorList{field.Forbidden(t.path.Child(fieldAnnotations).Key(own), "this annotation follows from other fields of the run")}
+			errs = append(errs, field.Forbidden(t.path.Child(fieldAnnotations).Key(own), "this annotation follows from other fields of the run"))
 		}
 	}
 
@@ -241,5 +246,33 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 		annotations[common.AnnotationRunPolicy] = policy
 	}
 
-	return annotations, nil
+	return annotations, errs
+}
+
+// metadataMistakes are labels and annotations of literal names and values that the
+// API server refuses, which would stop the whole XR, and those that are core's own.
+func metadataMistakes(t template) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range []string{fieldLabels, fieldAnnotations} {
+		m, _ := t.object[name].(map[string]any)
+
+		for _, k := range sortedKeys(m) {
+			path := t.path.Child(name).Key(k)
+			v, _ := m[k].(string)
+
+			switch {
+			case strings.Contains(k, "${"):
+				// Compiling says it.
+			case slices.Contains(coreMetadata[:], k):
+				errs = append(errs, field.Forbidden(path, "Crossplane sets this itself"))
+			case len(validation.IsQualifiedName(k)) > 0:
+				errs = append(errs, field.Invalid(path, k, "cannot be the name of a label or an annotation"))
+			case name == fieldLabels && !strings.Contains(v, "${") && len(validation.IsValidLabelValue(v)) > 0:
+				errs = append(errs, field.Invalid(path, v, "cannot be the value of a label"))
+			}
+		}
+	}
+
+	return errs
 }

@@ -285,6 +285,11 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 		out.MatchLabels[k] = s
 	}
 
+	// No labels select everything.
+	if len(labels) == 0 {
+		problems = append(problems, invalid(path+".matchLabels", errors.New("no label is left to select by")))
+	}
+
 	return out, len(problems) == 0, problems
 }
 

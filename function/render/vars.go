@@ -215,7 +215,7 @@ func withoutCrossplane(xr map[string]any) map[string]any {
 		"crossplane",
 		// Of legacy XRs.
 		"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
-		"compositionSelector", "compositionUpdatePolicy", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
+		"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
 		"writeConnectionSecretToRef",
 	} {
 		delete(spec, name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -127,7 +128,7 @@ func summarize(result render.Result) condition {
 	}
 
 	for _, p := range result.Problems {
-		lines = append(lines, p.String())
+		lines = append(lines, line(p.String()))
 	}
 
 	switch render.Reason(c.reason) {
@@ -145,10 +146,22 @@ func describe(r render.Run) []string {
 	lines := make([]string, 0, len(r.Messages))
 
 	for _, m := range r.Messages {
-		lines = append(lines, r.Name+": "+m)
+		lines = append(lines, line(r.Name+": "+m))
 	}
 
 	return lines
+}
+
+// line makes one line of a message, which may quote what strangers have written:
+// nobody can add a line about another run.
+func line(message string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
+			return ' '
+		}
+
+		return c
+	}, message)
 }
 
 // report the condition, and an event when it is news.
