@@ -6,7 +6,9 @@ STACK := go run ./test/stack
 
 FUZZTIME ?= 10s
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+PROGRAMS := function-ansible provider-ansible
+ARCHES   ?= $(shell go env GOARCH)# What to build binaries, images and packages for.
 PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # It needs a C compiler.
 
@@ -19,7 +21,7 @@ KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kube
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
+.PHONY: help build binaries images packages push FORCE generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -27,6 +29,19 @@ help: ## Show this help
 build: ## Build bin/function-ansible and bin/provider-ansible
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/function-ansible ./function
 	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/provider-ansible ./provider
+
+binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) ## Build what goes into the images, for each of ARCHES
+
+images: $(foreach a,$(ARCHES),$(PROGRAMS:%=.cache/images/%-$a.tar)) ## Build the images, with docker, podman or buildah
+
+packages: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)) ## Build dist/function-ansible.xpkg and dist/provider-ansible.xpkg
+	@test -z '$(filter $(shell go env GOARCH),$(ARCHES))' || ln -f dist/linux_$(shell go env GOARCH)/*.xpkg dist/
+
+push: packages ## Push the packages to XPKG_REGISTRY, such as registry.example.org/team
+	@test -n '$(XPKG_REGISTRY)' || { echo 'XPKG_REGISTRY must say where to push.' >&2; exit 1; }
+	@set -e; for p in $(PROGRAMS); do \
+		files=$$(printf "dist/linux_%s/$$p.xpkg," $(ARCHES)); set -x; \
+		$(BIN)/crank xpkg push --package-files="$${files%,}" "$(XPKG_REGISTRY)/$$p:$(VERSION)"; done
 
 generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and the schema of the function's input
 	$(BIN)/controller-gen object paths=./apis/...
@@ -80,6 +95,23 @@ demo: up ## Show an XR becoming a finished Ansible run, and what to try next
 
 clean: down ## Remove all that was built
 	rm -rf bin .cache
+
+bin/linux_%: FORCE
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./$(patsubst %-ansible,%,$(@F))
+
+# The name of an image says its program and its architecture.
+program = $(firstword $(filter $(PROGRAMS),$(1:-$(lastword $(subst -, ,$1))=)))
+arch    = $(lastword $(subst -, ,$1))
+
+.SECONDEXPANSION:
+.cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt
+	package/image.sh $(call program,$*) $(call arch,$*) $(VERSION)
+
+# The examples of the provider are those that need no function.
+dist/linux_%.xpkg: .cache/images/$$(*F)-$$(*D).tar $(BIN)/crank package-$$(firstword $$(subst -, ,$$(*F)))/crossplane.yaml
+	mkdir -p $(@D)
+	$(BIN)/crank xpkg build --package-root=package-$(patsubst %-ansible,%,$(*F)) \
+		--examples-root=examples$(if $(filter provider-%,$(*F)),/run) --embed-runtime-image-tarball=$< --package-file=$@
 
 $(KUBERNETES): $(BIN)/%: test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
 	$(call tool,kubernetes,k8s.io/kubernetes/cmd/$*,-X k8s.io/component-base/version.gitVersion=$(call pinned,kubernetes,k8s.io/kubernetes))
