@@ -4,15 +4,10 @@ package redact
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -24,11 +19,9 @@ const (
 	// shorter is no secret to speak of, and would turn every 1, true and yes of
 	// a report into a mask.
 	minSecret = 4
-	// minPart is the length of the shortest word that is a secret as a part of
-	// other words, too.
-	minPart = 8
-	// minBase64 is the length of the shortest base64 form.
-	minBase64 = 8
+	// minLong is the length of the shortest secret that is found as a part of
+	// other words, too, and in disguise: in other cases, spacings and encodings.
+	minLong = 8
 )
 
 // words are values that variable files have in clear and that say nothing.
@@ -37,56 +30,64 @@ var words = []string{"true", "false", "null", "none", "present", "absent", "loca
 
 // A Redactor replaces secrets in text. The zero value knows none.
 type Redactor struct {
-	// forms of all secrets by how they start, the longest first.
-	forms map[prefix][]string
+	// exact forms are found in a text, and those in disguise in a view of it.
+	exact, disguised index
 }
-
-// A prefix is how the shortest form of a secret starts.
-type prefix [minSecret]byte
 
 // New returns a redactor of secret files: of each as a whole, each of its
 // lines, and, where a file is YAML or JSON, each scalar in it. Each is also
-// found in base64, escaped as in JSON and in URLs, and quoted for a shell.
-// What is shorter than 4 bytes is left alone, and so is a word of less than 8
-// inside of another word.
+// found escaped as in JSON, Python, HTML and URLs, and quoted for a shell.
+//
+// One of 8 bytes or more is found in upper and lower case, broken into lines,
+// escaped more than once, in base64 and in hexadecimal, too. One of less is left
+// alone inside of another word, and one of less than 4 altogether.
 func New(files ...[]byte) Redactor { return Redactor{}.With(files...) }
 
 // With returns a redactor of these files, too.
 func (r Redactor) With(files ...[]byte) Redactor {
-	all := make(map[prefix][]string, len(r.forms))
-	for p, f := range r.forms {
-		all[p] = slices.Clone(f)
-	}
-
-	r.forms = all
+	r.exact, r.disguised = r.exact.clone(), r.disguised.clone()
 	seen := map[string]bool{}
 
 	for _, f := range files {
 		for _, s := range secrets(f) {
-			if seen[s] || len(s) < minSecret || slices.Contains(words, strings.ToLower(s)) {
+			if seen[s] || len(strings.TrimSpace(s)) < minSecret || slices.Contains(words, strings.ToLower(s)) {
 				continue
 			}
 
 			seen[s] = true
 
-			for _, form := range forms(s) {
-				p := prefix([]byte(form[:minSecret]))
-				r.forms[p] = append(r.forms[p], form)
-			}
+			r.learn(s)
 		}
 	}
 
-	for _, f := range r.forms {
-		slices.SortFunc(f, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	}
+	r.exact.sort()
+	r.disguised.sort()
 
 	return r
 }
 
-// String returns the text with every secret replaced. Where secrets overlap,
-// the longest that starts first is what is replaced.
+func (r Redactor) learn(s string) {
+	if len(newView(s).text) < minLong {
+		for _, form := range escaped(s) {
+			r.exact.add(form)
+		}
+
+		return
+	}
+
+	// What precedes it in a text may change what is seen of it in a view.
+	r.exact.add(s)
+
+	for _, form := range slices.Concat(escaped(s), encoded(s)) {
+		r.disguised.add(newView(form).text)
+	}
+}
+
+// String returns the text with every secret replaced. Where secrets overlap, one
+// mask stands for them.
 func (r Redactor) String(text string) string {
-	if len(r.forms) == 0 {
+	spans := r.spans(text)
+	if len(spans) == 0 {
 		return text
 	}
 
@@ -94,23 +95,11 @@ func (r Redactor) String(text string) string {
 
 	from := 0
 
-	for i := 0; i < len(text); {
-		n := r.match(text, i)
-		if n == 0 {
-			i++
-
-			continue
-		}
-
-		b.WriteString(text[from:i])
+	for _, s := range spans {
+		b.WriteString(text[from:s.from])
 		b.WriteString(Mask)
 
-		i += n
-		from = i
-	}
-
-	if from == 0 {
-		return text
+		from = s.to
 	}
 
 	b.WriteString(text[from:])
@@ -121,7 +110,7 @@ func (r Redactor) String(text string) string {
 // JSON returns a JSON value with every secret in its strings, keys and numbers
 // replaced. What is not JSON is redacted as text and becomes a string.
 func (r Redactor) JSON(raw json.RawMessage) json.RawMessage {
-	if len(r.forms) == 0 || len(raw) == 0 {
+	if len(r.exact) == 0 || len(raw) == 0 {
 		return raw
 	}
 
@@ -170,26 +159,64 @@ func (r Redactor) value(v any) any {
 	}
 }
 
-// match returns the length of the longest form that the text has at an index.
-func (r Redactor) match(text string, i int) int {
-	rest := text[i:]
-	if len(rest) < minSecret {
-		return 0
+// A span of bytes in a text.
+type span struct{ from, to int }
+
+// spans of the text that are secret, in order and apart.
+func (r Redactor) spans(text string) []span {
+	var found []span
+
+	for i := 0; i < len(text); {
+		n := r.exact.match(text[i:])
+		for n > 0 && partOfWord(text[i:i+n], text[:i], text[i+n:]) {
+			n = r.exact.match(text[i : i+n-1])
+		}
+
+		if n > 0 {
+			found = append(found, span{i, i + n})
+		}
+
+		i += max(n, 1)
 	}
 
-	for _, form := range r.forms[prefix([]byte(rest[:minSecret]))] {
-		if strings.HasPrefix(rest, form) && !partOfWord(form, text[:i], rest[len(form):]) {
-			return len(form)
+	if len(r.disguised) == 0 {
+		return found
+	}
+
+	v := newView(text)
+
+	for i := range len(v.text) {
+		if n := r.disguised.match(v.text[i:]); n > 0 {
+			found = append(found, span{int(v.from[i]), int(v.to[i+n-1])})
 		}
 	}
 
-	return 0
+	return merged(found)
 }
 
-// partOfWord is true for a short word in the middle of a longer one: local is
-// not what makes localhost a secret.
+// merged spans where they overlap.
+func merged(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+
+	var apart []span
+
+	for _, s := range spans {
+		if last := len(apart) - 1; last >= 0 && s.from < apart[last].to {
+			apart[last].to = max(apart[last].to, s.to)
+
+			continue
+		}
+
+		apart = append(apart, s)
+	}
+
+	return apart
+}
+
+// partOfWord is true for a short word in the middle of a longer one: local is not what
+// makes localhost a secret.
 func partOfWord(form, before, after string) bool {
-	if len(form) >= minPart || !isWord(form) {
+	if len(form) >= minLong || !isWord(form) {
 		return false
 	}
 
@@ -266,78 +293,4 @@ func multiline(s string) []string {
 	}
 
 	return lines
-}
-
-// forms in which a secret is met.
-func forms(s string) []string {
-	found := []string{s, url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(s, "'", `'"'"'`), strings.ReplaceAll(s, "'", `'\''`)}
-	found = append(found, escaped(s)...)
-
-	if len(s) >= minBase64 {
-		found = append(found, encoded(s)...)
-	}
-
-	slices.SortFunc(found, cmp.Compare[string])
-
-	return slices.DeleteFunc(slices.Compact(found), func(f string) bool { return len(f) < minSecret })
-}
-
-// escaped returns a secret as JSON has it between the quotes: in UTF-8, and as
-// Python writes it, in ASCII.
-func escaped(s string) []string {
-	if !utf8.ValidString(s) {
-		return nil
-	}
-
-	var b bytes.Buffer
-
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-
-	if err := e.Encode(s); err != nil {
-		return nil
-	}
-
-	plain := strings.TrimSuffix(b.String(), "\n")
-	plain = plain[1 : len(plain)-1]
-
-	return []string{plain, ascii(plain)}
-}
-
-// ascii escapes what is not ASCII as JSON does: in UTF-16.
-func ascii(s string) string {
-	var b strings.Builder
-
-	for _, c := range s {
-		if c < utf8.RuneSelf {
-			b.WriteRune(c)
-
-			continue
-		}
-
-		for _, u := range utf16.Encode([]rune{c}) {
-			fmt.Fprintf(&b, `\u%04x`, u)
-		}
-	}
-
-	return b.String()
-}
-
-// encoded returns a secret in base64 at each of the three offsets it may have
-// in a longer text, without the characters that its neighbours decide about.
-func encoded(s string) []string {
-	found := make([]string, 0, 6)
-
-	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for offset := range 3 {
-			padded := append(make([]byte, offset), s...)
-			text := enc.EncodeToString(padded)
-
-			from := (offset*8 + 5) / 6 //nolint:mnd // Six bits a character.
-			to := len(padded) * 8 / 6  //nolint:mnd // Six bits a character.
-			found = append(found, text[from:to])
-		}
-	}
-
-	return found
 }

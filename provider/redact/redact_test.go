@@ -2,11 +2,13 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -101,6 +103,78 @@ func TestString(t *testing.T) {
 			text:    `echo 'it'"'"'s me' 'it'\''s me'`,
 			want:    `echo '********' '********'`,
 		},
+		"Case": {
+			reason:  "Changing the case of a long secret does not hide it; a short one in another case is another word.",
+			secrets: []string{"Correct-Horse-42", "Blue1"},
+			text:    "CORRECT-HORSE-42 correct-horse-42 Correct-horse-42 blue1 Blue1",
+			want:    "******** ******** ******** blue1 ********",
+		},
+		"Wrapped": {
+			reason:  "A long secret is found when it is broken into lines, with or without the space that was there.",
+			secrets: []string{"correct horse battery staple"},
+			text:    "a correct horse\nbattery sta\n    ple b\r\n\"correct\\nhorse battery staple\" correcthorsebatterystaple",
+			want:    "a ******** b\r\n\"********\" ********",
+		},
+		"Escaped twice": {
+			reason:  "JSON in JSON, as results of results are, escapes a secret as often.",
+			secrets: []string{`pa"ss\wo\rd`},
+			text:    `{"a": "{\"b\": \"pa\\\"ss\\\\wo\\\\rd\"}"} 'pa"ss\\wo\\rd'`,
+			want:    `{"a": "{\"b\": \"********\"}"} '********'`,
+		},
+		"Python": {
+			reason:  "Python and YAML escape what is not ASCII in their own ways.",
+			secrets: []string{"pässwörd→x"},
+			text:    `p\xe4ssw\xf6rd\u2192x "p\u00e4ssw\u00f6rd\u2192x"`,
+			want:    `******** "********"`,
+		},
+		"HTML": {
+			reason:  "Web servers quote what they were asked for.",
+			secrets: []string{`a<b>&"c"'d`},
+			text:    "a&lt;b&gt;&amp;&#34;c&#34;&#39;d",
+			want:    "********",
+		},
+		"Every byte": {
+			reason:  "Any byte may be encoded in a URL, and Ansible's urlencode leaves slashes alone.",
+			secrets: []string{"hunter/2 hunter"},
+			text:    "%68%75%6e%74%65%72%2F%32%20%68%75%6e%74%65%72 hunter/2%20hunter hunter/2+hunter",
+			want:    "******** ******** ********",
+		},
+		"Hexadecimal": {
+			reason:  "So may the whole.",
+			secrets: []string{"hunter2hunter2"},
+			text:    hex.EncodeToString([]byte("a hunter2hunter2 b")),
+			want:    "6120********2062",
+		},
+		"Wrapped base64": {
+			reason:  "The base64 of Unix breaks lines.",
+			secrets: []string{"correct horse battery staple, and so on, until it is longer than a line of base64"},
+			text:    "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZSwgYW5kIHNvIG9uLCB1bnRpbCBpdCBpcyBsb25n\nZXIgdGhhbiBhIGxpbmUgb2YgYmFzZTY0Cg==",
+			want:    "********Cg==",
+		},
+		"Indented": {
+			reason:  "A key is found as a block of YAML.",
+			secrets: []string{"-----BEGIN-----\nMIIE\nabc\n-----END-----\n"},
+			text:    "key: |\n  -----BEGIN-----\n  MIIE\n  abc\n  -----END-----\n",
+			want:    "key: |\n  ********\n",
+		},
+		"Overlapping": {
+			reason:  "Secrets that overlap leave nothing between them.",
+			secrets: []string{"abcdefgh", "efghijkl"},
+			text:    "abcdefghijkl",
+			want:    "********",
+		},
+		"Behind a backslash": {
+			reason:  "A backslash before a secret is not an escape of its first letter.",
+			secrets: []string{"robert-tables"},
+			text:    `DOMAIN\robert-tables`,
+			want:    `DOMAIN\********`,
+		},
+		"Blank": {
+			reason:  "White space is no secret.",
+			secrets: []string{"        "},
+			text:    "a        b",
+			want:    "a        b",
+		},
 	}
 
 	for name, tc := range cases {
@@ -174,6 +248,36 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// FuzzString hides a secret in a text.
+func FuzzString(f *testing.F) {
+	f.Add("hunter2hunter2", "before ", " after")
+	f.Add("a: 1\nb: [tw o\\n, 'three']\n", "%4", "1\\")
+	f.Add("pä\"ss\x00\n\twörd", "\\", "n")
+
+	f.Fuzz(func(t *testing.T, secret, before, after string) {
+		r := New([]byte(secret))
+		text := before + secret + after
+		got := r.String(text)
+
+		if len(newView(secret).text) >= minLong && !strings.Contains(secret, "*") && strings.Contains(got, secret) {
+			t.Errorf("String(%q): got %q, with the secret %q", text, got, secret)
+		}
+
+		if utf8.ValidString(secret) && utf8.ValidString(text) && !utf8.ValidString(got) {
+			t.Errorf("String(%q): got %q, which is not UTF-8", text, got)
+		}
+
+		if got := (Redactor{}).String(text); got != text {
+			t.Errorf("String(%q): got %q without any secret", text, got)
+		}
+
+		raw := r.JSON(json.RawMessage(text))
+		if len(raw) > 0 && len(r.exact) > 0 && !json.Valid(raw) {
+			t.Errorf("JSON(%q): got %q, which is not JSON", text, raw)
+		}
+	})
+}
+
 func BenchmarkString(b *testing.B) {
 	var files [][]byte
 	for i := range 1000 {
@@ -182,6 +286,22 @@ func BenchmarkString(b *testing.B) {
 
 	r := New(files...)
 	text := strings.Repeat("a long line without anything in it that matters ", 2000)
+
+	for b.Loop() {
+		r.String(text)
+	}
+}
+
+// BenchmarkManySecrets is what a tenant can do to others with Secrets and a play
+// that displays how all of them start.
+func BenchmarkManySecrets(b *testing.B) {
+	var file strings.Builder
+	for i := range 60000 {
+		fmt.Fprintf(&file, "- secret-secret-%d\n", i)
+	}
+
+	r := New([]byte(file.String()))
+	text := strings.Repeat("secret-", 40000)
 
 	for b.Loop() {
 		r.String(text)
