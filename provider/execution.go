@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,6 +23,8 @@ const killGrace = 3 * time.Second
 
 // execution is how runs are carried out, with a cluster or without one.
 type execution struct {
+	confinement
+
 	StateDir       string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
 	Timeout        time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means none."`
 	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
@@ -55,9 +56,15 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
 	}
 
+	policy, err := x.policy(ctx, x.StateDir, log)
+	if err != nil {
+		return nil, nil, err
+	}
+
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
-	r, err := runner.New(filepath.Join(x.StateDir, "runs"), runner.WithGrace(killGrace), runner.WithShipped(shipped))
+	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
+		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(policy))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +86,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	o = append(o, content.WithCommand(run), content.WithKey(key), content.WithTools(tools),
+	o = append(o, content.WithCommand(run), content.WithPolicy(policy), content.WithKey(key), content.WithTools(tools),
 		content.WithTTL(x.ContentTTL), content.WithMaxSize(int64(x.ContentMaxSize)))
 
 	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), o...)
@@ -111,15 +118,15 @@ func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, erro
 
 // supervised runs commands under a supervisor.
 func supervised(lock *os.File) content.Command {
-	return func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+	return func(ctx context.Context, p content.Program) error {
 		self, err := os.Executable()
 		if err != nil {
 			return errors.Wrap(err, "cannot find this binary")
 		}
 
 		code, err := supervisor.Command{
-			Self: []string{self, "supervise"}, Argv: argv, Env: env, Dir: dir, Grace: killGrace, Lock: lock,
-			Stdout: out, Stderr: out,
+			Self: []string{self, "supervise"}, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: killGrace, Lock: lock,
+			Stdout: p.Out, Stderr: p.Out,
 		}.Run(ctx)
 
 		switch {
@@ -128,7 +135,7 @@ func supervised(lock *os.File) content.Command {
 		case err != nil:
 			return err
 		case code != 0:
-			return errors.Errorf("%s failed with exit status %d", filepath.Base(argv[0]), code)
+			return errors.Errorf("%s failed with exit status %d", filepath.Base(p.Argv[0]), code)
 		}
 
 		return nil

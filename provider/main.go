@@ -2,10 +2,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 // version is stamped by the build.
@@ -21,6 +24,11 @@ type cli struct {
 }
 
 func main() {
+	if err := confine.Self(); err != nil {
+		fmt.Fprintln(os.Stderr, "provider-ansible: "+err.Error())
+		os.Exit(1)
+	}
+
 	ctx := kong.Parse(&cli{},
 		kong.Name("provider-ansible"),
 		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),

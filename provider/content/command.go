@@ -12,24 +12,38 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
-// A Command runs a program to its end, with nothing on its standard input and
-// both of its outputs going to out. It returns an error when the program fails
-// or cannot be started, and ends all that the program started when the context
-// is done.
-type Command func(ctx context.Context, argv, env []string, dir string, out io.Writer) error
+// A Program to run.
+type Program struct {
+	// Argv of the program. The first is its name, or the path of its executable.
+	Argv []string
+	// Env of the program, and all of it.
+	Env []string
+	// Dir is its working directory.
+	Dir string
+	// Out takes its standard output and its standard error.
+	Out io.Writer
+	// Domain that it is confined to.
+	Domain confine.Domain
+}
+
+// A Command runs a program to its end, with nothing on its standard input. It
+// returns an error when the program fails or cannot be started, and ends all
+// that the program started when the context is done.
+type Command func(ctx context.Context, p Program) error
 
 // Exec is a Command that runs the program in a session of its own, so that it
 // has no terminal to ask questions on, and kills its process group when the
-// context is done.
-func Exec(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = env
-	cmd.Dir = dir
-	cmd.Stdout = out
-	cmd.Stderr = out
+// context is done. It does not confine it.
+func Exec(ctx context.Context, p Program) error {
+	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
+	cmd.Env = p.Env
+	cmd.Dir = p.Dir
+	cmd.Stdout = p.Out
+	cmd.Stderr = p.Out
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -39,14 +53,17 @@ func Exec(ctx context.Context, argv, env []string, dir string, out io.Writer) er
 		return context.Cause(ctx)
 	}
 
-	return errors.Wrapf(err, "%s failed", argv[0])
+	return errors.Wrapf(err, "%s failed", p.Argv[0])
 }
 
 // Version of the tools, such as "core 2.19.14", as ansible-galaxy says.
 func Version(ctx context.Context, run Command, own []string) (string, error) {
 	out := &tail{max: 4096}
 
-	if err := run(ctx, []string{"ansible-galaxy", "--version"}, environ.List(environ.Passed(own)), ".", out); err != nil {
+	err := run(ctx, Program{
+		Argv: []string{"ansible-galaxy", "--version"}, Env: environ.List(environ.Passed(own)), Dir: ".", Out: out,
+	})
+	if err != nil {
 		return "", errors.Wrap(err, "cannot ask ansible-galaxy for its version")
 	}
 

@@ -132,7 +132,7 @@ func TestDiskFull(t *testing.T) {
 func TestDiskFullMakeRoom(t *testing.T) {
 	disk := smallDisk(t, "1m")
 
-	s := newStore(t, disk, WithCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+	s := newStore(t, disk, withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
 		err := install(argv, "x", 150) // Of 256 blocks that the disk has.
 		if err != nil {
 			_, _ = io.WriteString(out, "[ERROR]: [Errno 28] No space left on device\n")

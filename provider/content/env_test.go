@@ -29,7 +29,7 @@ func TestEnvironment(t *testing.T) {
 
 	s := newStore(t, t.TempDir(),
 		WithEnviron([]string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"}),
-		WithCommand(func(_ context.Context, a, env []string, dir string, _ io.Writer) error {
+		withCommand(func(_ context.Context, a, env []string, dir string, _ io.Writer) error {
 			got, home, argv = env, dir, a
 			file, _ = os.ReadFile(filepath.Join(dir, ".git-credentials"))
 
@@ -114,7 +114,7 @@ func TestGitCredentials(t *testing.T) {
 	env := append(environ.List(credentialHelper(file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
 	out := &bytes.Buffer{}
 
-	if err := Exec(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {
+	if err := execute(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {
 		t.Fatal(err, out)
 	}
 

@@ -109,9 +109,15 @@ func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, fil
 	}
 
 	out := &tail{max: maxOutput}
-	env := environment(s.environ, req.Env, req.Credentials, w)
 
-	err := s.run(ctx, argv, env, w.home, out)
+	domain, err := s.policy.Domain(nil, []string{w.dir}, req.Grant)
+	if err != nil {
+		return err
+	}
+
+	err = s.run(ctx, Program{
+		Argv: argv, Env: environment(s.environ, req.Env, req.Credentials, w), Dir: w.home, Out: out, Domain: domain,
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -235,7 +235,7 @@ func TestResolutionNever(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newStore(t, t.TempDir(), WithTTL(tc.ttl), WithCommand(func(context.Context, []string, []string, string, io.Writer) error {
+			s := newStore(t, t.TempDir(), WithTTL(tc.ttl), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
 				t.Error("nothing must run")
 
 				return errors.New("no")
@@ -264,7 +264,7 @@ func TestRefreshBounded(t *testing.T) {
 
 	var slow atomic.Bool
 
-	s := newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now), WithCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		if !slow.Load() {
 			return install(argv, "x", 1)
 		}

@@ -105,10 +105,10 @@ func TestRepair(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/Restarted=%t", name, restarted), func(t *testing.T) {
 				var installs atomic.Int32
 
-				counted := WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+				counted := withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 					installs.Add(1)
 
-					return Exec(ctx, argv, env, dir, out)
+					return execute(ctx, argv, env, dir, out)
 				})
 
 				dir := t.TempDir()
@@ -148,7 +148,7 @@ func TestRepair(t *testing.T) {
 // TestRepairInUse damages a set while a run uses it.
 func TestRepairInUse(t *testing.T) {
 	r := &recorder{}
-	s := newStore(t, t.TempDir(), WithObserver(r), WithCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), WithObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		return install(argv, "x", 3)
 	}))
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -32,6 +33,8 @@ type Request struct {
 	Credentials []inputs.File
 	// Env that the configuration sets.
 	Env map[string]string
+	// Grant is what the configuration allows beyond the workspace.
+	Grant confine.Grant
 	// Redact takes secrets out of what is reported. Nil leaves all as it is.
 	Redact func(string) string
 }
@@ -59,6 +62,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		Requirements: clean,
 		Credentials:  withPasswords(relevant(in, clean), passwords),
 		Env:          in.Env,
+		Grant:        in.Grant,
 	}, nil
 }
 
@@ -188,6 +192,9 @@ type identity struct {
 	Requirements Requirements      `json:"requirements"`
 	Settings     map[string]string `json:"settings"`
 	Credentials  map[string][]byte `json:"credentials"`
+	// Paths are those that the configuration grants: who may not read them may
+	// not get what was installed from them either.
+	Paths []string `json:"paths,omitempty"`
 }
 
 // digest of the request, an HMAC-SHA256 cut to 128 bits in hexadecimal; empty
@@ -204,6 +211,7 @@ func (r Request) digest(key []byte, tools string) (string, error) {
 		Requirements: r.Requirements,
 		Settings:     map[string]string{},
 		Credentials:  map[string][]byte{},
+		Paths:        slices.Concat(r.Grant.Read, r.Grant.Write),
 	}
 
 	for k, v := range r.Env {

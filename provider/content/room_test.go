@@ -151,7 +151,7 @@ func TestMaxSize(t *testing.T) {
 
 	dir, c, r := t.TempDir(), newClock(), &recorder{}
 	open := func() *Store {
-		return newStore(t, dir, WithMaxSize(room), WithClock(c.Now), WithObserver(r), WithCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		return newStore(t, dir, WithMaxSize(room), WithClock(c.Now), WithObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 			return install(argv, "x", 10)
 		}))
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 // A Store has content sets, each in a directory of its own. A set is installed
@@ -20,6 +22,7 @@ type Store struct {
 	tools   string
 	environ []string
 	run     Command
+	policy  confine.Policy
 	ttl     time.Duration
 	most    int64
 
@@ -45,6 +48,12 @@ type StoreOption func(*Store)
 // WithCommand runs ansible-galaxy with c instead of Exec.
 func WithCommand(c Command) StoreOption {
 	return func(s *Store) { s.run = c }
+}
+
+// WithPolicy confines ansible-galaxy, and what it starts, to the workspace of
+// its installation.
+func WithPolicy(p confine.Policy) StoreOption {
+	return func(s *Store) { s.policy = p }
 }
 
 // WithKey makes digests with a key, so that they do not let the credentials

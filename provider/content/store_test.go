@@ -122,7 +122,7 @@ func TestEnsure(t *testing.T) {
 }
 
 func TestEnsureNothing(t *testing.T) {
-	s := newStore(t, t.TempDir(), WithCommand(func(context.Context, []string, []string, string, io.Writer) error {
+	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
 		return errors.New("must not run")
 	}))
 
@@ -145,10 +145,10 @@ func TestEnsureOnce(t *testing.T) {
 
 	var runs, fresh atomic.Int32
 
-	counted := WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+	counted := withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 		runs.Add(1)
 
-		return Exec(ctx, argv, env, dir, out)
+		return execute(ctx, argv, env, dir, out)
 	})
 
 	s := newStore(t, dir, counted)
@@ -241,7 +241,7 @@ func TestEnsureRoleFailure(t *testing.T) {
 // TestEnsureCanceled has callers that give up while others go on waiting.
 func TestEnsureCanceled(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan struct{}, 1)
-	s := newStore(t, t.TempDir(), WithCommand(func(ctx context.Context, _, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, _, _ []string, _ string, _ io.Writer) error {
 		started <- struct{}{}
 		<-ctx.Done()
 		ended <- struct{}{}

@@ -183,7 +183,7 @@ func newSpy(t *testing.T) *spy {
 func (s *spy) options() []StoreOption {
 	return []StoreOption{
 		WithEnviron(append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"))),
-		WithCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+		withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 			f, err := os.OpenFile(s.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err != nil {
 				return err
@@ -192,7 +192,7 @@ func (s *spy) options() []StoreOption {
 			_, _ = fmt.Fprintln(f, strings.Join(argv, " ")+"\n"+strings.Join(env, "\n"))
 			_ = f.Close()
 
-			return Exec(ctx, argv, env, dir, io.MultiWriter(out, &s.out))
+			return execute(ctx, argv, env, dir, io.MultiWriter(out, &s.out))
 		}),
 	}
 }
@@ -205,4 +205,14 @@ func (s *spy) seen(t *testing.T) string {
 	must(t, err)
 
 	return string(b)
+}
+
+// withCommand runs a function instead of programs.
+func withCommand(fn func(ctx context.Context, argv, env []string, dir string, out io.Writer) error) StoreOption {
+	return WithCommand(func(ctx context.Context, p Program) error { return fn(ctx, p.Argv, p.Env, p.Dir, p.Out) })
+}
+
+// execute a program.
+func execute(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
+	return Exec(ctx, Program{Argv: argv, Env: env, Dir: dir, Out: out})
 }

@@ -4,6 +4,7 @@ package environ
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,22 @@ func Passed(environ []string) map[string]string {
 	}
 
 	return env
+}
+
+// Authorities are the files and directories of trusted authorities that an
+// environment names.
+func Authorities(env map[string]string) []string {
+	var paths []string
+
+	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"} {
+		for _, p := range filepath.SplitList(env[name]) {
+			if filepath.IsAbs(p) {
+				paths = append(paths, filepath.Clean(p))
+			}
+		}
+	}
+
+	return paths
 }
 
 // Validate returns an error if a variable is not a configuration's to set:

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 // A File that a reference resolved to.
@@ -39,6 +40,8 @@ type Inputs struct {
 	Requirements string
 	// Env is the environment that the configuration sets.
 	Env map[string]string
+	// Grant is what the configuration allows beyond what every run may do.
+	Grant confine.Grant
 }
 
 // Secrets are the data of all files that must never be reported.

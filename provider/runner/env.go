@@ -37,6 +37,12 @@ func (r *Runner) environment(run Run, dir string) []string {
 		"ANSIBLE_HOST_KEY_CHECKING": hostKeyChecking(run, cfg),
 	}
 
+	// Without a variable Ansible asks the list of users where home is, also on
+	// this machine. The shell on the host puts it in.
+	if cfg.get("defaults", "remote_tmp") == "" {
+		env["ANSIBLE_REMOTE_TMP"] = "$HOME/.ansible/tmp"
+	}
+
 	// Of several inventories, the hosts of one must not go missing.
 	if len(run.Inputs.Inventories) > 0 && cfg.get("inventory", "any_unparsed_is_failed") == "" {
 		env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = yes

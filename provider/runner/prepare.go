@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
@@ -55,6 +58,8 @@ type Plan struct {
 	Argv []string
 	// Env of ansible-runner and of the play, and all of it.
 	Env []string
+	// Domain that the run is confined to.
+	Domain confine.Domain
 }
 
 // Prepare a run. The error says what is wrong with the inputs.
@@ -91,13 +96,35 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 	files = append(files, inv...)
 	files = append(files, vars...)
 
+	domain, err := r.domain(run, dir)
+	if err != nil {
+		return Plan{}, errors.Wrap(err, in.Config)
+	}
+
 	return Plan{
-		Dir:   dir,
-		Dirs:  []string{homeDir, tempDir, controlDir},
-		Files: files,
-		Argv:  []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident", ident},
-		Env:   r.environment(run, dir),
+		Dir:    dir,
+		Dirs:   []string{homeDir, tempDir, controlDir},
+		Files:  files,
+		Argv:   []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident", ident},
+		Env:    r.environment(run, dir),
+		Domain: domain,
 	}, nil
+}
+
+// domain of a run: its own directory, its content, what the provider ships, and
+// the provider's binary, which the play is started with.
+func (r *Runner) domain(run Run, dir string) (confine.Domain, error) {
+	read := []string{r.self[0]}
+
+	if run.Content.Dir != "" {
+		read = append(read, run.Content.Dir)
+	}
+
+	if r.shipped != nil {
+		read = append(read, r.shipped.Path())
+	}
+
+	return r.policy.Domain(read, []string{dir}, run.Inputs.Grant)
 }
 
 // playArgv is the argv of ansible-playbook. Values that users give are joined

@@ -299,6 +299,7 @@ func TestPrepareEnv(t *testing.T) {
 		"ANSIBLE_LOCALHOST_WARNING":          "False",
 		"ANSIBLE_LOCAL_TEMP":                 "/runs/r1/tmp",
 		"ANSIBLE_NOCOLOR":                    "1",
+		"ANSIBLE_REMOTE_TMP":                 "$HOME/.ansible/tmp",
 		"ANSIBLE_ROLES_PATH":                 "/runs/r1/home/.ansible/roles",
 		"ANSIBLE_SSH_COMMON_ARGS":            `-o UserKnownHostsFile="/dev/null"`,
 		"ANSIBLE_SSH_CONTROL_PATH":           "../cp/%%C",

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -32,6 +33,7 @@ type Runner struct {
 	environ []string
 	grace   time.Duration
 	shipped Shipped
+	policy  confine.Policy
 
 	ansibleRunner, ansiblePlaybook string
 }
@@ -69,6 +71,11 @@ type Shipped interface {
 // always, and none can take their place.
 func WithShipped(s Shipped) Option {
 	return func(r *Runner) { r.shipped = s }
+}
+
+// WithPolicy confines runs.
+func WithPolicy(p confine.Policy) Option {
+	return func(r *Runner) { r.policy = p }
 }
 
 // New returns a runner that makes private data directories in a directory,
@@ -183,7 +190,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	}
 
 	code, err := supervisor.Command{
-		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Grace: r.grace, Lock: lock,
+		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}.Run(ctx)
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 // Exit statuses of a supervisor that could not do its work, as env and similar
@@ -34,6 +36,8 @@ type Command struct {
 	// Grace is what the descendants of the command get to end on their own
 	// after SIGTERM, before they are killed.
 	Grace time.Duration
+	// Domain that the command is confined to, and all that it starts.
+	Domain confine.Domain
 	// Lock that the supervisor holds until the last descendant is gone; may be
 	// nil.
 	Lock *os.File
@@ -53,7 +57,11 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	defer w.Close() //nolint:errcheck // Nothing was written to it.
 
-	cmd := c.build(ctx, r)
+	cmd, err := c.build(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+
 	err = cmd.Start()
 
 	_ = r.Close()
@@ -74,11 +82,16 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	}
 }
 
-func (c Command) build(ctx context.Context, lifeline *os.File) *exec.Cmd {
+func (c Command) build(ctx context.Context, lifeline *os.File) (*exec.Cmd, error) {
+	argv, err := confined(c.Self, c.Domain, c.Argv...)
+	if err != nil {
+		return nil, err
+	}
+
 	args := append([]string{}, c.Self[1:]...)
 	args = append(args, "--grace="+c.Grace.String(), "--")
 
-	cmd := exec.CommandContext(ctx, c.Self[0], append(args, c.Argv...)...)
+	cmd := exec.CommandContext(ctx, c.Self[0], append(args, argv...)...)
 	cmd.Env = c.Env
 	cmd.Dir = c.Dir
 	cmd.Stdout = c.Stdout
@@ -94,5 +107,5 @@ func (c Command) build(ctx context.Context, lifeline *os.File) *exec.Cmd {
 	// that owns the command, and nothing can prompt.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 
-	return cmd
+	return cmd, nil
 }

@@ -6,4 +6,7 @@
 // leave their process group, their session and their parent, remain its
 // descendants. When the command ends, when the supervisor is told to stop, or
 // when the process that started it is gone, it ends every descendant.
+//
+// The command enters the domain that it is confined to (see package confine)
+// on its way, of which the supervisor is no part.
 package supervisor

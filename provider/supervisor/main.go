@@ -15,15 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 const (
 	// fdLifeline is where a supervisor finds its end of the pipe. The lock
 	// follows it, and needs nothing but to stay open.
 	fdLifeline = 3
-	// umask of the command, which is what files on this machine get their mode
-	// from. It must not depend on how the provider was started.
-	umask = 0o022
 	// endPoll is how often descendants that are being ended are looked for.
 	endPoll = 10 * time.Millisecond
 )
@@ -35,6 +34,7 @@ func Main(args []string) int {
 	fs := flag.NewFlagSet("supervise", flag.ContinueOnError)
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
 	away := fs.Bool("detach", false, "only leave the terminal and become the command")
+	domain := fs.String("enter", "", "only enter this domain and become the command")
 
 	if err := fs.Parse(args); err != nil {
 		return exitFailure
@@ -48,6 +48,10 @@ func Main(args []string) int {
 		return detach(fs.Args())
 	}
 
+	if *domain != "" {
+		return enter(*domain, fs.Args())
+	}
+
 	return supervise(fs.Args(), *grace)
 }
 
@@ -55,7 +59,7 @@ func supervise(argv []string, grace time.Duration) int {
 	// The death signal of the command is bound to the thread that starts it.
 	runtime.LockOSThread()
 
-	if err := confine(); err != nil {
+	if err := prepare(); err != nil {
 		return fail(exitFailure, err)
 	}
 
@@ -90,17 +94,15 @@ func supervise(argv []string, grace time.Duration) int {
 	return r.code
 }
 
-// confine this process and what it starts.
-func confine() error {
+// prepare this process, and what it is going to start.
+func prepare() error {
 	// close_range(2): from the first after the standard streams to the last.
 	if err := unix.CloseRange(fdLifeline, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return errors.Wrap(err, "cannot keep descriptors from the command")
 	}
 
-	unix.Umask(umask)
-
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return errors.Wrap(err, "cannot turn core dumps off")
+	if err := confine.Self(); err != nil {
+		return err
 	}
 
 	// prctl(2): orphans among the descendants become children of this process.

@@ -158,9 +158,9 @@ func TestRun(t *testing.T) {
 			stdout: "0\n1\n2\n3\n",
 		},
 		"Limits": {
-			reason: "No core is dumped, and files get the modes that they usually have.",
+			reason: "No core is dumped, and files are their owner's.",
 			argv:   []string{"/bin/sh", "-c", "ulimit -c; umask"},
-			stdout: "0\n0022\n",
+			stdout: "0\n0077\n",
 		},
 		"Environment": {
 			reason: "The environment is what was given, and nothing else.",

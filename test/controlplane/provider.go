@@ -154,6 +154,7 @@ func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 		"--shutdown-grace-period=10s",
 		"--min-poll-interval=1s",
 		"--state-dir=" + r.StateDir,
+		"--confinement=Off",
 		"--health-probe-bind-address=" + r.Health,
 		"--metrics-bind-address=" + r.Metrics,
 	}

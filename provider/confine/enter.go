@@ -1,0 +1,149 @@
+package confine
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Umask of the provider and of all that it starts: files are their owner's from
+// the moment they exist.
+const Umask = 0o077
+
+// killMeFirst is how much rather the kernel ends a process of a run than the
+// provider, when it runs out of memory. The most is 1000.
+// https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html
+const killMeFirst = 500
+
+// Rights of a directory that all runs share for what they keep in memory: each
+// may use files whose names it knows, and none can list names. Semaphores of
+// Python's multiprocessing have names that cannot be guessed.
+const sharedMemory landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
+	ll.AccessFSMakeReg | ll.AccessFSRemoveFile
+
+// Kernel returns the version of Landlock that the kernel has and lets this
+// process use; 0 for none.
+func Kernel() int {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+
+	return abi
+}
+
+// Self keeps what this process has in its memory and its environment from
+// others of the same user, and the files that it makes from other users.
+func Self() error {
+	unix.Umask(Umask)
+
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return errors.Wrap(err, "cannot turn core dumps off")
+	}
+
+	// PR_SET_DUMPABLE(2const): /proc/self is root's then, and nobody can trace
+	// the process. It ends when the process becomes another program.
+	return errors.Wrap(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), "cannot keep this process to itself")
+}
+
+// Enter the domain with this process, for good. It must become another program
+// then from the same goroutine, which stays on its thread.
+func (d Domain) Enter() error {
+	runtime.LockOSThread()
+
+	// It is not there in every container, and nothing depends on it.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(killMeFirst)), 0)
+
+	if err := d.Limits.set(); err != nil {
+		return err
+	}
+
+	if !d.Landlock {
+		return nil
+	}
+
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return errors.Wrap(err, "cannot give up new privileges")
+	}
+
+	// What newer kernels can confine is confined there. The network is not:
+	// reaching hosts is what content is for.
+	c := landlock.V11.BestEffort()
+	c.HandledAccessNet = 0
+
+	return errors.Wrap(c.Restrict(d.rules(Kernel())...), "cannot confine this process")
+}
+
+// rules of the domain for a version of Landlock. The first version lets nobody
+// move files from one directory to another, and asking it to would make it
+// confine nothing at all.
+func (d Domain) rules(abi int) []landlock.Rule {
+	write := landlock.RWDirs(d.Write...)
+	if abi > 1 {
+		write = write.WithRefer()
+	}
+
+	return []landlock.Rule{
+		landlock.RODirs(dirs(d.Read)...).IgnoreIfMissing(),
+		landlock.ROFiles(files(d.Read)...).IgnoreIfMissing(),
+		write.WithIoctlDev().WithResolveUnix(),
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").
+			WithIoctlDev().IgnoreIfMissing(),
+		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSIoctlDev, "/dev/pts").IgnoreIfMissing(),
+		landlock.PathAccess(sharedMemory, "/dev/shm").IgnoreIfMissing(),
+	}
+}
+
+// set the limits of this process, below those that it has.
+func (l Limits) set() error {
+	for _, r := range []struct {
+		what     string
+		resource int
+		most     int64
+	}{
+		{what: "memory", resource: unix.RLIMIT_DATA, most: l.Memory},
+		{what: "processes", resource: unix.RLIMIT_NPROC, most: l.Processes},
+		{what: "the size of files", resource: unix.RLIMIT_FSIZE, most: l.FileSize},
+	} {
+		if r.most <= 0 {
+			continue
+		}
+
+		var now unix.Rlimit
+		if err := unix.Getrlimit(r.resource, &now); err != nil {
+			return errors.Wrapf(err, "cannot tell the limit of %s", r.what)
+		}
+
+		most := min(uint64(r.most), now.Max)
+		if err := unix.Setrlimit(r.resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+			return errors.Wrapf(err, "cannot limit %s", r.what)
+		}
+	}
+
+	return nil
+}
+
+// dirs among paths.
+func dirs(paths []string) []string { return filter(paths, true) }
+
+// files among paths, and what is not there.
+func files(paths []string) []string { return filter(paths, false) }
+
+func filter(paths []string, dir bool) []string {
+	var out []string
+
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err == nil && info.IsDir() == dir {
+			out = append(out, p)
+		}
+	}
+
+	return out
+}

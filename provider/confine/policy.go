@@ -1,0 +1,111 @@
+package confine
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Floor is the least version of Landlock that counts: the first with which a
+// process can neither read, nor change, nor truncate a file that it may not.
+// https://docs.kernel.org/userspace-api/landlock.html#previous-limitations
+const Floor = 3
+
+// A Mode says what confinement is worth.
+type Mode string
+
+const (
+	// Required starts nothing on a machine that cannot confine it.
+	Required Mode = "Required"
+	// BestEffort confines as far as the machine can.
+	BestEffort Mode = "BestEffort"
+	// Off confines nothing. Limits still count.
+	Off Mode = "Off"
+)
+
+// Check that a kernel with a version of Landlock, 0 for none, is good enough for
+// a mode. The warning says what is missing where it is started all the same.
+func (m Mode) Check(abi int) (warning string, err error) {
+	missing := "the kernel has no Landlock, or does not let the provider use it"
+	if abi > 0 {
+		missing = "the kernel's Landlock is too old to keep runs apart (Linux 6.2 is the first that is not)"
+	}
+
+	switch {
+	case m == Off:
+		return "Runs are NOT confined, as --confinement=Off asks for: content can read what the provider can, its service account's token included", nil
+	case abi >= Floor:
+		return "", nil
+	case m == BestEffort:
+		return "Runs are NOT fully confined: " + missing, nil
+	}
+
+	return "", errors.New("cannot confine runs: " + missing + "; --confinement=BestEffort starts them all the same")
+}
+
+// A Grant is what a configuration allows beyond what every run may do.
+type Grant struct {
+	// Read and Write are more paths.
+	Read, Write []string
+	// ServiceAccount allows the provider's own.
+	ServiceAccount bool
+}
+
+// A Policy is what the provider allows to all that it starts.
+type Policy struct {
+	Mode Mode
+	// System is what everybody may read of this machine, see Survey.
+	System []string
+	// Read and Write are paths that the provider's flags add.
+	Read, Write []string
+	// State is the provider's state directory, which no path may lead to that
+	// somebody names.
+	State string
+	// ServiceAccount is the directory with the service account of the provider.
+	ServiceAccount string
+	Limits         Limits
+}
+
+// Domain of a process that needs some paths to read and others to write. The
+// error is about what the configuration grants.
+func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
+	for _, path := range slices.Concat(g.Read, g.Write) {
+		if err := p.Validate(path); err != nil {
+			return Domain{}, err
+		}
+	}
+
+	d := Domain{Landlock: p.Mode == Required || p.Mode == BestEffort, Limits: p.Limits}
+	if !d.Landlock {
+		return d, nil
+	}
+
+	d.Read = slices.Concat(p.System, p.Read, g.Read, read)
+	d.Write = slices.Concat(p.Write, g.Write, write)
+
+	if g.ServiceAccount {
+		d.Read = append(d.Read, p.ServiceAccount)
+	}
+
+	return d, nil
+}
+
+// Validate a path that is to be allowed: it is absolute, and neither above the
+// state directory nor in it, where other runs are.
+func (p Policy) Validate(path string) error {
+	switch {
+	case !filepath.IsAbs(path) || filepath.Clean(path) != path:
+		return errors.Errorf("%q must be an absolute path without dots", path)
+	case within(p.State, path), within(path, p.State):
+		return errors.Errorf("%q would let a run into the provider's state directory", path)
+	}
+
+	return nil
+}
+
+// within is true for a path that is a directory, or below it.
+func within(path, dir string) bool {
+	return path != "" && (path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/"))
+}

@@ -1,0 +1,191 @@
+package confine
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Machine is what there is to survey.
+type Machine struct {
+	// Root of the file system.
+	Root fs.FS
+	// Mounts are the absolute paths at which something is mounted.
+	Mounts []string
+}
+
+// ThisMachine is the one that this process sees.
+func ThisMachine() (Machine, error) {
+	raw, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return Machine{}, errors.Wrap(err, "cannot read what is mounted")
+	}
+
+	return Machine{Root: os.DirFS("/"), Mounts: mountPoints(raw)}, nil
+}
+
+// Survey returns what every run may read of a machine: programs and what they
+// need, and of /etc what the image has there for everybody. More are paths of
+// the same kind, such as the Python that Ansible runs in. Never are paths that
+// are not to be read wherever they are.
+//
+// What a cluster mounts into the image, Secrets for example, is none of the
+// system's; neither is what an administrator keeps from other users.
+func (m Machine) Survey(more, never []string) []string {
+	var paths []string
+
+	programs := []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
+	for _, root := range programs {
+		paths = append(paths, m.cover(root, slices.Concat(m.foreign(root), never))...)
+	}
+
+	paths = append(paths, m.cover("/etc", slices.Concat(m.private("/etc"), m.foreign("/etc"), never))...)
+
+	for _, p := range more {
+		paths = append(paths, m.cover(p, never)...)
+	}
+
+	return append(paths, kernel()...)
+}
+
+// kernel files and databases of packages that programs ask about the machine.
+// There is nothing about other processes in them: those are in directories of
+// their own below /proc.
+func kernel() []string {
+	return []string{
+		"/proc/cmdline", "/proc/cpuinfo", "/proc/devices", "/proc/diskstats", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo",
+		"/proc/modules", "/proc/partitions", "/proc/stat", "/proc/swaps", "/proc/sys", "/proc/uptime", "/proc/version",
+		"/sys/block", "/sys/bus", "/sys/class", "/sys/devices", "/sys/kernel/mm/transparent_hugepage",
+		"/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",
+		"/var/lib/apt", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/ca-certificates",
+	}
+}
+
+// foreign are the mounts below a directory that are not known to be for all:
+// those of name resolution, and of the authorities that are trusted.
+func (m Machine) foreign(dir string) []string {
+	known := []string{
+		"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/localtime",
+		"/etc/ssl/certs", "/etc/pki/ca-trust", "/etc/pki/tls/certs", "/usr/local/share/ca-certificates", "/usr/share/pki",
+	}
+
+	return slices.DeleteFunc(slices.Clone(m.Mounts), func(mount string) bool {
+		return mount == dir || !within(mount, dir) ||
+			slices.ContainsFunc(known, func(k string) bool { return within(mount, k) })
+	})
+}
+
+// private are the files and directories below a directory that not everybody
+// may read.
+func (m Machine) private(dir string) []string {
+	const read, enter = 0o004, 0o001
+
+	var found []string
+
+	_ = fs.WalkDir(m.Root, rel(dir), func(p string, d fs.DirEntry, err error) error {
+		// What cannot be looked at is not for everybody either.
+		if d == nil || err != nil {
+			found = append(found, "/"+p)
+
+			return fs.SkipDir
+		}
+
+		if d.Type()&fs.ModeSymlink != 0 {
+			return nil
+		}
+
+		need := fs.FileMode(read)
+		if d.IsDir() {
+			need |= enter
+		}
+
+		info, err := d.Info()
+		if err == nil && info.Mode()&need == need {
+			return nil
+		}
+
+		found = append(found, "/"+p)
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+
+		return nil
+	})
+
+	return found
+}
+
+// cover a file or directory by as few paths as possible that lead to none of
+// those that are left out.
+func (m Machine) cover(root string, without []string) []string {
+	if slices.ContainsFunc(without, func(w string) bool { return within(root, w) }) {
+		return nil
+	}
+
+	if !slices.ContainsFunc(without, func(w string) bool { return within(w, root) }) {
+		return []string{root}
+	}
+
+	entries, _ := fs.ReadDir(m.Root, rel(root))
+
+	var paths []string
+
+	for _, e := range entries {
+		// What a link leads to may be what is left out.
+		if e.Type()&fs.ModeSymlink == 0 {
+			paths = append(paths, m.cover(path.Join(root, e.Name()), without)...)
+		}
+	}
+
+	return paths
+}
+
+// rel is an absolute path as it is called in the root.
+func rel(p string) string {
+	if p == "/" {
+		return "."
+	}
+
+	return strings.TrimPrefix(p, "/")
+}
+
+// mountPoints of proc_pid_mountinfo(5): the fifth field, with blanks escaped in
+// octal.
+func mountPoints(mountinfo []byte) []string {
+	var points []string
+
+	for s := bufio.NewScanner(bytes.NewReader(mountinfo)); s.Scan(); {
+		if f := strings.Fields(s.Text()); len(f) > 4 {
+			points = append(points, strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(f[4]))
+		}
+	}
+
+	return points
+}
+
+// resolved are absolute paths with their links followed, beside themselves.
+// Those that are not there are left out.
+func resolved(paths []string) []string {
+	var out []string
+
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			continue
+		}
+
+		if target, err := filepath.EvalSymlinks(p); err == nil {
+			out = append(out, target)
+		}
+	}
+
+	slices.Sort(out)
+
+	return slices.Compact(out)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+)
+
+// Where Kubernetes puts a pod's service account.
+const (
+	podSecrets     = "/var/run/secrets"
+	serviceAccount = podSecrets + "/kubernetes.io/serviceaccount"
+)
+
+// confinement says what runs, and installations of content, may do on this
+// machine.
+type confinement struct {
+	Confinement  confine.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined by Landlock: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
+	ReadPath     []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
+	WritePath    []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
+	MaxMemory    size         `default:"4Gi"                                                                                                                                help:"Memory that one process of a run may have for itself; 0 means no limit."`
+	MaxProcesses int64        `default:"4096"                                                                                                                               help:"Processes and threads of the provider's user, its own and those of all runs, above which runs start no more; 0 means no limit."`
+	MaxFileSize  size         `default:"10Gi"                                                                                                                               help:"Size of a file that a run writes; 0 means no limit."`
+}
+
+// policy for a state directory on this machine. The error says why runs cannot
+// be confined; what is short of that is logged.
+func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (confine.Policy, error) {
+	abi := confine.Kernel()
+
+	warning, err := c.Confinement.Check(abi)
+	if err != nil {
+		return confine.Policy{}, err
+	}
+
+	if warning != "" {
+		log.Info("WARNING: "+warning, "confinement", c.Confinement, "landlock", abi)
+	}
+
+	state, err := absolute(stateDir)
+	if err != nil {
+		return confine.Policy{}, err
+	}
+
+	p := confine.Policy{
+		Mode: c.Confinement, State: state, ServiceAccount: serviceAccount, Write: c.WritePath,
+		Limits: confine.Limits{Memory: int64(c.MaxMemory), Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+	}
+
+	passed := environ.Passed(os.Environ())
+	p.Read = append(slices.Clone(c.ReadPath), environ.Authorities(passed)...)
+
+	for _, path := range slices.Concat(p.Read, p.Write) {
+		if err := p.Validate(path); err != nil {
+			return confine.Policy{}, err
+		}
+	}
+
+	if c.Confinement == confine.Off {
+		return p, nil
+	}
+
+	script, err := exec.LookPath("ansible-playbook")
+	if err != nil {
+		return confine.Policy{}, errors.Wrap(err, "cannot find Ansible")
+	}
+
+	programs, err := confine.Programs(ctx, script, environ.List(passed))
+	if err != nil {
+		return confine.Policy{}, err
+	}
+
+	machine, err := confine.ThisMachine()
+	if err != nil {
+		return confine.Policy{}, err
+	}
+
+	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
+
+	return p, nil
+}
+
+// kubeconfigs that this process may be using.
+func kubeconfigs() []string {
+	files := filepath.SplitList(os.Getenv("KUBECONFIG"))
+
+	if home, err := os.UserHomeDir(); err == nil {
+		files = append(files, filepath.Join(home, ".kube"))
+	}
+
+	return files
+}
+
+// absolute path with its links followed. It is made if need be.
+func absolute(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", errors.Wrap(err, "cannot make the state directory")
+	}
+
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot tell where the state directory is")
+	}
+
+	abs, err = filepath.EvalSymlinks(abs)
+
+	return abs, errors.Wrap(err, "cannot tell where the state directory is")
+}
