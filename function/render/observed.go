@@ -147,33 +147,27 @@ func ownAnnotations(o map[string]any) map[string]any {
 	return own
 }
 
-// isApplied is true when an observed AnsibleRun is what is rendered now.
+// isApplied is true when an observed AnsibleRun is what is rendered now. Later
+// steps of the pipeline may have added labels and annotations to it, but for
+// those that are ours alone. A field that was added to the spec, however, might
+// just as well be one that is not rendered any more.
 func isApplied(observed, rendered map[string]any) bool {
 	was, known := applied(observed)
 	if !known {
 		return within(canonical(rendered), canonical(observed))
 	}
 
-	metadata, _ := was[fieldMetadata].(map[string]any)
 	for _, name := range []string{fieldLabels, fieldAnnotations} {
-		if m, ok := metadata[name].(map[string]any); ok {
-			m = maps.Clone(m)
-			for _, core := range coreMetadata {
-				delete(m, core)
-			}
+		want, _, _ := unstructured.NestedFieldNoCopy(rendered, fieldMetadata, name)
+		got, _, _ := unstructured.NestedFieldNoCopy(was, fieldMetadata, name)
 
-			metadata[name] = m
-		}
-	}
-
-	want, _ := rendered[fieldMetadata].(map[string]any)
-	for _, name := range []string{fieldLabels, fieldAnnotations} {
-		if !reflect.DeepEqual(canonical(metadata[name]), canonical(want[name])) {
+		if !within(canonical(want), canonical(got)) {
 			return false
 		}
 	}
 
-	return reflect.DeepEqual(canonical(was[fieldSpec]), canonical(rendered[fieldSpec]))
+	return reflect.DeepEqual(ownAnnotations(was), ownAnnotations(rendered)) &&
+		reflect.DeepEqual(canonical(was[fieldSpec]), canonical(rendered[fieldSpec]))
 }
 
 // canonical returns a value such that equal ones compare equal: all numbers are

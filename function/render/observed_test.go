@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // To make testdata/observed.yaml again, with the real API server:
@@ -88,12 +90,34 @@ func TestIsApplied(t *testing.T) {
 	removed := read(t, "testdata/rendered.yaml")
 	unstructured.RemoveNestedField(removed, "spec", "forProvider", "vars", "text")
 
+	unlabelled := read(t, "testdata/rendered.yaml")
+	unstructured.RemoveNestedField(unlabelled, "metadata", "labels")
+
+	withoutPolicy := read(t, "testdata/rendered.yaml")
+	unstructured.RemoveNestedField(withoutPolicy, "metadata", "annotations", common.AnnotationRunPolicy)
+
 	cases := map[string]struct {
 		reason   string
 		observed map[string]any
 		rendered map[string]any
 		want     bool
 	}{
+		"LabelOfLaterStep": {
+			reason:   "Core owns what later steps of the pipeline add, too.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: unlabelled,
+			want:     true,
+		},
+		"NewLabel": {
+			reason:   "A label that is not there yet is a difference.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change("new", "metadata", "labels", "new"),
+		},
+		"NoPolicy": {
+			reason:   "A policy that is not rendered any more is still to be removed.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: withoutPolicy,
+		},
 		"Same": {
 			reason:   "What was applied is what is rendered, whatever others and core added.",
 			observed: read(t, "testdata/observed.yaml"),
