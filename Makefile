@@ -19,6 +19,7 @@ pinned = $(shell go list -C test/tools/$1 -m -f '{{.Version}}' $2)
 
 KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kubectl)
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
+FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
 .PHONY: help build binaries images packages push FORCE generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
@@ -63,7 +64,7 @@ lint: $(BIN)/golangci-lint $(BIN)/controller-gen ## Check style, and that what i
 test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/sources/... ./test/sshd/...
 
-test-e2e: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
+test-e2e: build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	go test ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
@@ -127,6 +128,17 @@ $(BIN)/controller-gen: test/tools/generate/go.mod test/tools/generate/go.sum
 
 $(BIN)/golangci-lint: test/tools/lint/go.mod test/tools/lint/go.sum
 	$(call tool,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+
+# Functions that stand beside ours in pipelines of the tests.
+$(BIN)/function-patch-and-transform: test/tools/patchandtransform/go.mod test/tools/patchandtransform/go.sum
+	$(call tool,patchandtransform,github.com/crossplane-contrib/function-patch-and-transform)
+
+$(BIN)/function-auto-ready: test/tools/autoready/go.mod test/tools/autoready/go.sum
+	$(call tool,autoready,github.com/crossplane/function-auto-ready)
+
+# It stands in for one that cannot be had as a module.
+$(BIN)/function-environment-configs: $(wildcard test/environment/*.go) go.mod
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./test/environment
 
 # The command line of Crossplane, which renders Compositions offline.
 $(BIN)/crank: test/tools/cli/go.mod test/tools/cli/go.sum

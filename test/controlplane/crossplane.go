@@ -2,8 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 )
 
@@ -34,7 +31,6 @@ const (
 
 	dirCore     = "crossplane"
 	dirWebhooks = "webhooks"
-	dirFunction = "function"
 	dirTLS      = "tls"
 )
 
@@ -164,98 +160,6 @@ func coreAuthority(ctx context.Context, c client.Client) (*authority, error) {
 		return nil, errors.Wrap(err, "cannot get the certificate authority of Crossplane")
 	}
 	return parseAuthority(secret.Data[fileCert], secret.Data[fileKey])
-}
-
-// function-ansible, served over mTLS and registered with core under its name.
-func (s *Stack) function(ctx context.Context) (*Piece, error) {
-	c, err := s.Client()
-	if err != nil {
-		return nil, err
-	}
-	ca, err := coreAuthority(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	certs := s.path(dirFunction, dirTLS)
-	if !ca.issued(certs) {
-		if err := ca.issue(certs, nameFunction); err != nil {
-			return nil, err
-		}
-	}
-	address := loopback(s.ports[nameFunction])
-	if err := register(ctx, c, nameFunction, address); err != nil {
-		return nil, err
-	}
-	// Ready is what core can talk to.
-	ready := func(ctx context.Context) error { return s.shakeHands(ctx, ca, address) }
-	return s.piece(nameFunction, ready, nil,
-		"--debug",
-		"--tls-certs-dir="+certs,
-		"--address="+address,
-		"--metrics-address="+loopback(s.ports[portFunctionMetrics]),
-	), nil
-}
-
-// shakeHands with a server as core does, as the client that core is.
-func (s *Stack) shakeHands(ctx context.Context, ca *authority, address string) error {
-	dir := s.path(dirCore, dirTLS)
-	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, fileCert), filepath.Join(dir, fileKey))
-	if err != nil {
-		return errors.Wrap(err, "cannot load the client certificate of Crossplane")
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
-	d := tls.Dialer{Config: &tls.Config{
-		MinVersion:   tls.VersionTLS12,
-		Certificates: []tls.Certificate{cert},
-		RootCAs:      pool,
-		NextProtos:   []string{"h2"},
-	}}
-	conn, err := d.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return errors.Wrap(err, "cannot connect")
-	}
-	return errors.Wrap(conn.Close(), "cannot close connection")
-}
-
-// register a function that runs as a process here with core. What the package
-// manager would have made of a package is put there, and paused so that it is
-// left alone.
-func register(ctx context.Context, c client.Client, name, address string) error {
-	const image = "example.org/function-ansible:dev"
-	paused := map[string]string{"crossplane.io/paused": "true"}
-
-	// Core closes connections to functions that are not there every 10 minutes.
-	f := &pkgv1.Function{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	_, err := controllerutil.CreateOrUpdate(ctx, c, f, func() error {
-		f.SetAnnotations(paused)
-		f.Spec.Package = image
-		return nil
-	})
-	if err != nil {
-		return errors.Wrap(err, "cannot register function")
-	}
-	f.SetConditions(pkgv1.Active(), pkgv1.Healthy())
-	if err := c.Status().Update(ctx, f); err != nil {
-		return errors.Wrap(err, "cannot set the status of the function")
-	}
-
-	r := &pkgv1.FunctionRevision{ObjectMeta: metav1.ObjectMeta{Name: name + "-dev"}}
-	_, err = controllerutil.CreateOrUpdate(ctx, c, r, func() error {
-		r.SetAnnotations(paused)
-		r.SetLabels(map[string]string{pkgv1.LabelParentPackage: name})
-		r.Spec.DesiredState = pkgv1.PackageRevisionActive
-		r.Spec.Revision = 1
-		r.Spec.Package = image
-		return controllerutil.SetControllerReference(f, r, c.Scheme())
-	})
-	if err != nil {
-		return errors.Wrap(err, "cannot register function revision")
-	}
-	r.SetConditions(pkgv1.RevisionHealthy(), pkgv1.RuntimeHealthy())
-	r.Status.Endpoint = "dns:///" + address
-	r.Status.Capabilities = []string{pkgmetav1.FunctionCapabilityComposition, pkgmetav1.FunctionCapabilityOperation}
-	return errors.Wrap(c.Status().Update(ctx, r), "cannot set the status of the function revision")
 }
 
 // scheme of what the stack is made of.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Names of the pieces, and purposes of their ports.
+// Names of the pieces, the file with their ports, and the purposes of these.
 const (
 	nameEtcd              = "etcd"
 	nameAPIServer         = "kube-apiserver"
@@ -25,6 +26,8 @@ const (
 	nameCore              = "crossplane"
 	nameFunction          = "function-ansible"
 	nameProvider          = "provider-ansible"
+
+	filePorts = "ports.json"
 
 	portEtcdPeer        = "etcd-peer"
 	portCoreHealth      = "crossplane-health"
@@ -71,6 +74,9 @@ type Options struct {
 type Stack struct {
 	opts  Options
 	ports ports
+
+	// functions are brought up one after another.
+	functions sync.Mutex
 }
 
 // New stack, not started. There is nothing behind it until it is brought up, or
@@ -184,7 +190,7 @@ func (s *Stack) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return errors.Wrap(err, "cannot make directory")
 	}
-	p, err := loadPorts(ctx, s.path("ports.json"), nameEtcd, portEtcdPeer, nameAPIServer,
+	p, err := loadPorts(ctx, s.path(filePorts), nameEtcd, portEtcdPeer, nameAPIServer,
 		nameCore, portCoreHealth, portCoreWebhooks, nameFunction, portFunctionMetrics, nameProvider, portProviderMetrics)
 	if err != nil {
 		return err

@@ -49,6 +49,16 @@ func newCluster(s *controlplane.Stack) (*cluster, error) {
 	return &cluster{stack: s, kube: kube, Provider: &provider{stack: s, piece: s.Provider()}}, err
 }
 
+// Functions that a test's pipelines need beside ours.
+func (c *cluster) Functions(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := c.stack.Function(t.Context(), name); err != nil {
+			t.Fatalf("%s, which make test-e2e builds", err)
+		}
+	}
+}
+
 // An Object is the name of something in the API.
 type Object struct {
 	APIVersion string
