@@ -28,6 +28,10 @@ func TestExamples(t *testing.T) {
 			reason: "The listing waits for the page, which is rendered.",
 			want:   []string{"Website", "AnsibleRun page"},
 		},
+		"site": {
+			reason: "The page is rendered with what the XR says.",
+			want:   []string{"Site", "AnsibleRun page"},
+		},
 		"banner": {
 			reason: "The shadow waits for the banner, which is rendered.",
 			want:   []string{"Banner", "AnsibleRun banner"},
@@ -38,7 +42,12 @@ func TestExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("../../examples", name)
 
-			cmd := exec.CommandContext(t.Context(), "../../.cache/bin/crank", "render", filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), functions)
+			xr, composition := "xr.yaml", "composition.yaml"
+			if name == "site" {
+				xr, composition = "4-site.yaml", "2-composition.yaml"
+			}
+
+			cmd := exec.CommandContext(t.Context(), "../../.cache/bin/crank", "render", filepath.Join(dir, xr), filepath.Join(dir, composition), functions)
 			stderr := &bytes.Buffer{}
 			cmd.Stderr = stderr
 			out, err := cmd.Output()
