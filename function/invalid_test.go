@@ -142,11 +142,13 @@ runs:
 - {name: a}
 - {name: b, scope: Namespaced}
 - {name: c, namespace: x, providerConfigRef: {kind: ProviderConfig, name: c}}
+- {name: d, providerConfigRef: {kind: ProviderConfig, name: d}, dependsOn: [b]}
 `,
 			want: []string{
 				`runs[0].providerConfigRef.kind: Invalid value: "ClusterProviderConfig": a cluster-scoped run can only refer to a ProviderConfig`,
 				`runs[1].namespace: Required value: a namespaced run of a cluster-scoped XR needs a namespace`,
 				`runs[2].namespace: Forbidden: only with scope: Namespaced`,
+				`runs[3].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
 			},
 		},
 		"Fields": {

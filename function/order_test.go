@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
 // depending is an observed AnsibleRun that was rendered after others.
@@ -149,6 +155,119 @@ conditions:
 			}
 
 			tc.check(t, tc.reason)
+		})
+	}
+}
+
+// observedOf is an AnsibleRun that was observed, with what it was rendered after.
+func observedOf(group, metadata, on string) string {
+	return fmt.Sprintf(`{resource: {apiVersion: %s/v1alpha1, kind: AnsibleRun, metadata: {%s, annotations: {ansible.fn.crossplane.io/depends-on: %q}}, spec: {forProvider: {role: a.b.c}}}}`, group, metadata, on)
+}
+
+// usagesOf returns the Usages in a response, each with what it is of and by.
+func usagesOf(rsp *fnv1.RunFunctionResponse) map[string]string {
+	usages := map[string]string{}
+
+	for name, r := range rsp.GetDesired().GetResources() {
+		u := r.GetResource().AsMap()
+		if kind, _ := u["kind"].(string); strings.HasSuffix(kind, "Usage") {
+			spec, _ := u["spec"].(map[string]any)
+			metadata, _ := u["metadata"].(map[string]any)
+			of, _ := spec["of"].(map[string]any)
+			by, _ := spec["by"].(map[string]any)
+			usages[name] = fmt.Sprintf("%s %v of %v by %v", kind, metadata, of["resourceRef"], by["resourceRef"])
+		}
+	}
+
+	return usages
+}
+
+// A Usage lies where its user does, and tells where what it uses is.
+func TestUsagesOfOtherScopes(t *testing.T) {
+	const (
+		input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c}
+  runs:
+  - {name: cluster}
+  - {name: here, scope: Namespaced, namespace: here, dependsOn: [cluster]}
+  - {name: there, scope: Namespaced, namespace: there, dependsOn: [here]}
+  - {name: free, usages: false, dependsOn: [there]}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app}}}
+  resources:
+`
+		clustered, namespaced = "ansible.crossplane.io", "ansible.m.crossplane.io"
+	)
+
+	req := request(t, input+
+		"    cluster: "+observedOf(clustered, "name: a", "")+"\n"+
+		"    here: "+observedOf(namespaced, "name: b, namespace: here", "cluster")+"\n"+
+		"    there: "+observedOf(namespaced, "name: c, namespace: there", "here")+"\n"+
+		"    free: "+observedOf(clustered, "name: d", "there")+"\n")
+
+	rsp, err := newFunction(t).RunFunction(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := map[string]string{
+		// A namespace that is empty is none; without it, core would take that of the Usage.
+		"here uses cluster": "Usage map[namespace:here] of map[name:a namespace:] by map[name:b]",
+		"there uses here":   "Usage map[namespace:there] of map[name:b namespace:here] by map[name:c]",
+	}
+	if diff := cmp.Diff(want, usagesOf(rsp)); diff != "" {
+		t.Errorf("RunFunction(...): -want, +got:\n%s", diff)
+	}
+}
+
+// Sets that depend on each other have as many Usages as pairs, which is more than
+// anybody means when they are large.
+func TestTooManyUsages(t *testing.T) {
+	const input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c}
+  runs:
+  - {name: zone, forEach: "${lists.range(xr.spec.zones).map(i, string(i))}"}
+  - {name: user, forEach: "${lists.range(xr.spec.users).map(i, string(i))}", dependsOn: [zone]%s}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {zones: %d, users: %d}}}
+  resources:
+    "user[0]": %s
+`
+
+	const message = "user: usages: 50 runs that depend on 41 take 2050 Usages, and there are 2000 for an XR at most; with usages: false they may be deleted in any order"
+
+	cases := map[string]struct {
+		reason string
+		more   string
+		zones  int
+		// held is true when the users are not created.
+		held bool
+	}{
+		"Few":      {reason: "Sets may depend on each other.", zones: 40},
+		"TooMany":  {reason: "There is a limit, which is known before anything is created.", zones: 41, held: true},
+		"OptedOut": {reason: "Without Usages there is none.", zones: 41, more: ", usages: false"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, fmt.Sprintf(input, tc.more, tc.zones, 50, observedOf("ansible.m.crossplane.io", "name: x, namespace: default", ""))))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := strings.Contains(rsp.GetConditions()[0].GetMessage(), message); got != tc.held {
+				t.Errorf("\n%s\nRunFunction(...): want held %t, got %q", tc.reason, tc.held, rsp.GetConditions()[0].GetMessage())
+			}
+
+			if _, ok := rsp.GetDesired().GetResources()["user[0]"]; !ok {
+				t.Errorf("\n%s\nRunFunction(...): the run that exists should stay", tc.reason)
+			}
 		})
 	}
 }

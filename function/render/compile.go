@@ -89,6 +89,8 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 		c.runs = append(c.runs, r)
 	}
 
+	errs = append(errs, unusable(c.runs, templates)...)
+
 	ordered, oerrs := order(c.runs)
 	c.runs = ordered
 

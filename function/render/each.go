@@ -218,6 +218,10 @@ func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
 		return r.whole(run, r.hold(out, problems))
 	}
 
+	if problems := r.crowd(run, len(items)); len(problems) > 0 {
+		return r.whole(run, r.hold(out, problems))
+	}
+
 	runs := make([]Run, 0, len(items))
 
 	for _, i := range items {

@@ -39,6 +39,10 @@ type rendering struct {
 	outcomes    map[string]outcome
 	// missing says why required resources are not there, by their names.
 	missing map[string][]expression.Problem
+	// relations of what was observed.
+	relations relations
+	// usages that the runs so far are worth.
+	pairs int
 }
 
 // An outcome is what became of a run of the input: one run, or those of a set.
@@ -69,6 +73,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 		},
 		outcomes: map[string]outcome{},
 	}
+	r.relations = r.relate()
 
 	result := Result{}
 	result.Requirements = r.requirements(ctx)
@@ -138,6 +143,10 @@ func (r *rendering) outcome(ctx context.Context, run *run) outcome {
 	}
 
 	if run.each == nil {
+		if problems := r.crowd(run, 1); len(problems) > 0 {
+			return outcome{runs: []Run{r.hold(out, problems)}}
+		}
+
 		return outcome{runs: []Run{r.render(ctx, run, out, r.data)}}
 	}
 
@@ -277,12 +286,7 @@ func (r *rendering) dependsOn(run *run) []string {
 			continue
 		}
 
-		resource := on.resource
-		if on.each != nil {
-			resource += allMembers
-		}
-
-		resources = append(resources, resource)
+		resources = append(resources, on.entry())
 	}
 
 	slices.Sort(resources)

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // stay lets observed runs that are to go stay while others that are observed
@@ -50,6 +48,8 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 	going, blocked := 0, map[string][]string{}
 	stuck := true
 
+	dependents, users := r.dependents(), r.users()
+
 	for resource, o := range r.observed.Resources {
 		if !isAnsibleRun(o) || wanted[resource] {
 			continue
@@ -57,10 +57,10 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 
 		going++
 
-		by := r.dependents(resource)
+		by := dependents[resource]
 		if len(by) == 0 {
 			// A Usage that is left goes by itself.
-			by = r.users(resource)
+			by = users[resource]
 			stuck = stuck && len(by) == 0
 		}
 
@@ -80,51 +80,4 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 	}
 
 	return blocked
-}
-
-// dependents returns the composition resource names of the observed runs that
-// depend on another one: as they were rendered, and as they are wanted now.
-func (r *rendering) dependents(resource string) []string {
-	var names []string
-
-	for name, o := range r.observed.Resources {
-		if name == resource || !isAnsibleRun(o) {
-			continue
-		}
-
-		if dependsOn(o, resource) || r.needs(name, resource) {
-			names = append(names, name)
-		}
-	}
-
-	slices.Sort(names)
-
-	return names
-}
-
-// dependsOn is true when an observed AnsibleRun was rendered after another one.
-func dependsOn(o map[string]any, resource string) bool {
-	list, _, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
-	on := strings.Split(list, ",")
-	set, _, member := member(resource)
-
-	return slices.Contains(on, resource) || member && slices.Contains(on, set+allMembers)
-}
-
-// needs is true when one run of the Composition, by resource name, cannot be
-// without another.
-func (r *rendering) needs(resource, on string) bool {
-	for _, run := range r.composition.runs {
-		if !run.makes(resource) {
-			continue
-		}
-
-		for _, other := range r.composition.runs {
-			if run.needs[other.name] && other.makes(on) {
-				return true
-			}
-		}
-	}
-
-	return false
 }

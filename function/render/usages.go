@@ -1,7 +1,14 @@
 package render
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
 // Kinds of Crossplane that keep what is used from being deleted.
@@ -12,26 +19,74 @@ const (
 	kindClusterUsage     = "ClusterUsage"
 )
 
+// maxUsages of an XR. Each is an object of its own, and two sets that depend on
+// each other have as many as there are pairs.
+const maxUsages = 2000
+
+// crowd says whether a number of runs, of one run of the input, takes more Usages
+// than there can be.
+func (r *rendering) crowd(run *run, runs int) []expression.Problem {
+	if !run.usages {
+		return nil
+	}
+
+	on := 0
+
+	for name := range run.needs {
+		if !r.outcomes[name].skipped {
+			on += len(r.outcomes[name].runs)
+		}
+	}
+
+	if r.pairs+runs*on > maxUsages {
+		return []expression.Problem{invalid("usages", errors.Errorf(
+			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; with usages: false they may be deleted in any order", runs, on, runs*on, maxUsages))}
+	}
+
+	r.pairs += runs * on
+
+	return nil
+}
+
+// unusable reports runs that cannot hold what they depend on.
+func unusable(runs []*run, templates []template) field.ErrorList {
+	var errs field.ErrorList
+
+	namespaced := map[string]bool{}
+	for _, r := range runs {
+		namespaced[r.name] = r.object.apiVersion == apiVersionNamespaced
+	}
+
+	for i, r := range runs {
+		for _, name := range sortedKeys(r.needs) {
+			if r.usages && namespaced[name] && !namespaced[r.name] {
+				errs = append(errs, field.Forbidden(templates[i].path.Child("usages"),
+					"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so "+name+" could be deleted before "+r.name+"; set usages: false if that does no harm"))
+			}
+		}
+	}
+
+	return errs
+}
+
 // usages returns a Usage for each two observed runs of which one was rendered
 // after the other: when both are deleted, the one that depends goes first. They
 // are named by composition resource names.
 func (r *rendering) usages() map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
-	for _, by := range sortedKeys(r.observed.Resources) {
-		user := r.observed.Resources[by]
-		if !isAnsibleRun(user) || !hasDependencies(user) || !r.holds(by) {
+	for by, user := range r.observed.Resources {
+		if !isAnsibleRun(user) || !r.holds(by) {
 			continue
 		}
 
-		for _, of := range sortedKeys(r.observed.Resources) {
-			used := r.observed.Resources[of]
+		for _, of := range r.after(by) {
 			// Two that use each other could never be deleted.
-			if of == by || !isAnsibleRun(used) || !dependsOn(user, of) || dependsOn(used, by) {
+			if slices.Contains(r.after(of), by) {
 				continue
 			}
 
-			if u := usage(used, user); u != nil {
+			if u := usage(r.observed.Resources[of], user); u != nil {
 				usages[by+" uses "+of] = u
 			}
 		}
@@ -40,25 +95,15 @@ func (r *rendering) usages() map[string]map[string]any {
 	return usages
 }
 
-func hasDependencies(o map[string]any) bool {
-	_, ok, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
-	return ok
-}
-
 // holds is true for runs that hold what they depend on: all that do not say
 // otherwise.
 func (r *rendering) holds(resource string) bool {
-	for _, run := range r.composition.runs {
-		if run.makes(resource) {
-			return run.usages
-		}
-	}
-
-	return true
+	run := r.relations.run(resource)
+	return run == nil || run.usages
 }
 
-// usage of one AnsibleRun by another; nil when there can be none, between runs of
-// different scopes.
+// usage of one AnsibleRun by another; nil when there can be none: a ClusterUsage
+// tells of cluster-scoped objects only.
 func usage(of, by map[string]any) map[string]any {
 	namespace, _, _ := unstructured.NestedString(by, fieldMetadata, fieldNamespace)
 	used, _, _ := unstructured.NestedString(of, fieldMetadata, fieldNamespace)
@@ -66,7 +111,7 @@ func usage(of, by map[string]any) map[string]any {
 	ofName, _, _ := unstructured.NestedString(of, fieldMetadata, fieldName)
 	byName, _, _ := unstructured.NestedString(by, fieldMetadata, fieldName)
 
-	if (namespace == "") != (used == "") || ofName == "" || byName == "" {
+	if namespace == "" && used != "" || ofName == "" || byName == "" {
 		return nil
 	}
 
@@ -78,6 +123,7 @@ func usage(of, by map[string]any) map[string]any {
 		metadata[fieldNamespace] = namespace
 	}
 
+	// What is cluster scoped is in the namespace "", and not in that of the Usage.
 	if used != namespace {
 		ref[fieldNamespace] = used
 	}
@@ -99,21 +145,21 @@ func isUsage(o map[string]any) bool {
 	return text(o, fieldAPIVersion) == apiVersionProtection && (text(o, fieldKind) == kindUsage || text(o, fieldKind) == kindClusterUsage)
 }
 
-// users returns the composition resource names of those that an observed Usage
-// says use an AnsibleRun. Core would refuse to delete it.
-func (r *rendering) users(resource string) []string {
-	var users []string
-
-	name, _, _ := unstructured.NestedString(r.observed.Resources[resource], fieldMetadata, fieldName)
+// users returns the composition resource names of those that observed Usages say
+// use each AnsibleRun. Core would refuse to delete it.
+func (r *rendering) users() map[string][]string {
+	byName, users := map[string][]string{}, map[string][]string{}
 
 	for _, u := range sortedKeys(r.observed.Resources) {
-		o := r.observed.Resources[u]
-		if !isUsage(o) {
-			continue
+		if o := r.observed.Resources[u]; isUsage(o) {
+			of, _, _ := unstructured.NestedString(o, fieldSpec, "of", "resourceRef", fieldName)
+			byName[of] = append(byName[of], u)
 		}
+	}
 
-		if of, _, _ := unstructured.NestedString(o, fieldSpec, "of", "resourceRef", fieldName); of == name {
-			users = append(users, u)
+	for resource, o := range r.observed.Resources {
+		if name, _, _ := unstructured.NestedString(o, fieldMetadata, fieldName); isAnsibleRun(o) {
+			users[resource] = byName[name]
 		}
 	}
 

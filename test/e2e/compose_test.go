@@ -82,6 +82,7 @@ func TestOrder(t *testing.T) {
 	cases := map[string]composeData{
 		"Namespaced": {Plural: "orders", Kind: "Order", Scope: "Namespaced", Composition: "orders"},
 		"Cluster":    {Plural: "clusterorders", Kind: "ClusterOrder", Scope: "Cluster", Composition: "clusterorders"},
+		"Mixed":      {Plural: "mixedorders", Kind: "MixedOrder", Scope: "Cluster", Composition: "mixedorders"},
 	}
 
 	for name, d := range cases {
@@ -95,15 +96,24 @@ func TestOrder(t *testing.T) {
 				d.Namespace, api = cp.Namespace(t), apiNamespaced
 			}
 
+			// What depends may be namespaced where the other one is not.
+			app, more := "", ""
+
+			if name == "Mixed" {
+				namespace := cp.Namespace(t)
+				app = ", scope: Namespaced, namespace: " + namespace
+				more = "---\napiVersion: " + apiNamespaced + "\nkind: ProviderConfig\nmetadata: {name: " + d.Composition + ", namespace: " + namespace + "}\nspec: {}\n"
+			}
+
 			objs := cp.Apply(t, looseXR+`
       defaults:
         providerConfigRef: {kind: `+config+`, name: `+d.Composition+`}
         vars: {directory: "${xr.spec.directory}"}
         playbookInline: `+noted+`
       runs:
-      - {name: app, dependsOn: [database], vars: {name: app}}
+      - {name: app, dependsOn: [database], vars: {name: app}`+app+`}
       - {name: database, vars: {name: database}}
----
+`+more+`---
 apiVersion: `+api+`
 kind: ProviderConfig
 metadata: {name: `+d.Composition+`, namespace: "[[.Namespace]]"}

@@ -171,7 +171,9 @@ type RunTemplate struct {
 
 	// Usages keep what this run depends on from being deleted before this run
 	// is gone, with Crossplane's own Usage or ClusterUsage. The default is true.
-	// There are none between runs of different scopes.
+	// A cluster-scoped run that depends on a namespaced one cannot have any. There
+	// are 2000 for an XR at most: sets that depend on each other have as many as
+	// there are pairs.
 	// +optional
 	Usages *bool `json:"usages,omitempty"`
 

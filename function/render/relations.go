@@ -1,0 +1,120 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// relations tell which of the observed AnsibleRuns depend on each other. All are
+// known by their composition resource names.
+type relations struct {
+	// named are those that an entry of AnnotationDependsOn means: one, or all
+	// members of a set.
+	named map[string][]string
+	// runs of the Composition, by their resource names.
+	runs map[string]*run
+}
+
+func (r *rendering) relate() relations {
+	rel := relations{named: map[string][]string{}, runs: map[string]*run{}}
+
+	for _, run := range r.composition.runs {
+		rel.runs[run.resource] = run
+	}
+
+	for _, resource := range sortedKeys(r.observed.Resources) {
+		if !isAnsibleRun(r.observed.Resources[resource]) {
+			continue
+		}
+
+		rel.named[resource] = []string{resource}
+
+		if set, _, ok := member(resource); ok {
+			rel.named[set+allMembers] = append(rel.named[set+allMembers], resource)
+		}
+	}
+
+	return rel
+}
+
+// run of the Composition that a composed resource comes from; nil for none.
+func (rel relations) run(resource string) *run {
+	name := resource
+	if set, _, ok := member(resource); ok {
+		name = set
+	}
+
+	if run := rel.runs[name]; run != nil && run.makes(resource) {
+		return run
+	}
+
+	return nil
+}
+
+// dependsOn returns the entries of AnnotationDependsOn.
+func dependsOn(o map[string]any) []string {
+	list, ok, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
+	if !ok {
+		return nil
+	}
+
+	return strings.Split(list, ",")
+}
+
+// after returns the observed AnsibleRuns that an observed one was rendered after.
+func (r *rendering) after(resource string) []string {
+	var on []string
+
+	for _, entry := range dependsOn(r.observed.Resources[resource]) {
+		for _, other := range r.relations.named[entry] {
+			if other != resource {
+				on = append(on, other)
+			}
+		}
+	}
+
+	return on
+}
+
+// dependents returns those observed AnsibleRuns that depend on each one, as they
+// were rendered, or as they are wanted now.
+func (r *rendering) dependents() map[string][]string {
+	all := map[string][]string{}
+
+	for _, resource := range sortedKeys(r.observed.Resources) {
+		if !isAnsibleRun(r.observed.Resources[resource]) {
+			continue
+		}
+
+		on := r.after(resource)
+
+		if run := r.relations.run(resource); run != nil {
+			for _, other := range r.composition.runs {
+				if run.needs[other.name] {
+					on = append(on, r.relations.named[other.entry()]...)
+				}
+			}
+		}
+
+		slices.Sort(on)
+
+		for _, other := range slices.Compact(on) {
+			if other != resource {
+				all[other] = append(all[other], resource)
+			}
+		}
+	}
+
+	return all
+}
+
+// entry of the run in AnnotationDependsOn.
+func (run *run) entry() string {
+	if run.each != nil {
+		return run.resource + allMembers
+	}
+
+	return run.resource
+}
