@@ -182,7 +182,7 @@ func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.
 		return err
 	}
 
-	req.Redact = redact.New(in.Secrets()...).String
+	req.Redact = redact.New(in.InstallSecrets()...).String
 
 	r, err := store.Resolution(req)
 	if err != nil || !r.Found || !r.Stale {

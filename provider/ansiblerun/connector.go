@@ -106,7 +106,7 @@ func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inp
 	// than by a run.
 	r, err := content.NewRequest(in)
 	// Few need it, and it takes time to make.
-	r.Redact = func(s string) string { return redact.New(in.Secrets()...).String(s) }
+	r.Redact = func(s string) string { return redact.New(in.InstallSecrets()...).String(s) }
 
 	return in, r, err
 }

@@ -222,28 +222,3 @@ func TestComparable(t *testing.T) {
 		})
 	}
 }
-
-func TestSecrets(t *testing.T) {
-	in := Inputs{
-		VarFiles:    []File{{Data: []byte("a"), Secret: true}, {Data: []byte("public")}},
-		Inventories: []File{{Data: []byte("b"), Secret: true}},
-		Credentials: []File{{Data: []byte("c"), Secret: true}, {Secret: true}},
-	}
-
-	want := [][]byte{[]byte("a"), []byte("b"), []byte("c")}
-	if diff := cmp.Diff(want, in.Secrets()); diff != "" {
-		t.Errorf("\nSecret files only, none of them empty.\nSecrets(): -want, +got:\n%s", diff)
-	}
-}
-
-func TestSecretsOfAnsibleConfig(t *testing.T) {
-	cfg := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl=https://hub.example.org/\nauth_url: https://u:p@sso.example.org\ntoken = abcd\n"
-	in := Inputs{Credentials: []File{{Name: "ansible.cfg", Data: []byte(cfg), Secret: true}}}
-
-	got := strings.Fields(string(in.Secrets()[0]))
-	want := []string{"auth_url:", "https://u:p@sso.example.org", "token", "=", "abcd"}
-
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nWhich server failed may be said; what else is there may not.\nSecrets(): -want, +got:\n%s", diff)
-	}
-}

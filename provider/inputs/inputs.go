@@ -3,8 +3,6 @@
 package inputs
 
 import (
-	"regexp"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
@@ -42,31 +40,4 @@ type Inputs struct {
 	Env map[string]string
 	// Grant is what the configuration allows beyond what every run may do.
 	Grant confine.Grant
-}
-
-// Secrets are the data of all files that must never be reported.
-func (in Inputs) Secrets() [][]byte {
-	var secrets [][]byte
-
-	for _, files := range [][]File{in.VarFiles, in.Inventories, in.Credentials} {
-		for _, f := range files {
-			if f.Secret && len(f.Data) > 0 {
-				secrets = append(secrets, f.secrets())
-			}
-		}
-	}
-
-	return secrets
-}
-
-// secrets of a file: all of it. Only an ansible.cfg has lines that everybody may
-// read: which server it was that failed must be said.
-func (f File) secrets() []byte {
-	if f.Name != "ansible.cfg" {
-		return f.Data
-	}
-
-	public := regexp.MustCompile(`(?m)^\s*(?:\[[^\]\n]*\]|(?:url|auth_url|server|server_list)\s*[=:][^@?\n]*)$`)
-
-	return public.ReplaceAll(f.Data, nil)
 }

@@ -130,7 +130,7 @@ func (x *Executor) ensure(ctx context.Context, j Job, installing func()) (conten
 		installing()
 	}
 
-	request.Redact = redact.New(j.Inputs.Secrets()...).String
+	request.Redact = redact.New(j.Inputs.InstallSecrets()...).String
 
 	return x.installer.Ensure(ctx, request)
 }

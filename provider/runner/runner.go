@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
@@ -171,7 +171,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	}
 
 	options := []event.Option{
-		event.WithRedactor(redact.New(secrets(run.Inputs)...)),
+		event.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
 		event.WithHidden(filepath.Join(plan.Dir, projectDir)+"/", plan.Dir+"/"),
 		event.WithWatch(w),
 		event.WithSeen(spool(plan.Dir)),
@@ -206,21 +206,6 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	res.Output = rec.Tail()
 
 	return res, nil
-}
-
-// secrets of the inputs.
-func secrets(in inputs.Inputs) [][]byte {
-	var data [][]byte
-
-	for _, files := range [][]inputs.File{in.VarFiles, in.Inventories, in.Credentials} {
-		for _, f := range files {
-			if f.Secret {
-				data = append(data, f.Data)
-			}
-		}
-	}
-
-	return data
 }
 
 // write the private data directory. It must not be there yet: what

@@ -1,0 +1,145 @@
+package inputs
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/vault"
+)
+
+// maxDecrypted is how often a decryption is tried. Each takes some 10 ms.
+const maxDecrypted = 500
+
+// Secrets are all data that must never be reported: files from Secrets, values
+// of environment variables with the names of secrets, and passwords in URLs.
+func (in Inputs) Secrets() [][]byte {
+	return in.secrets(func(f File) []byte { return f.Data })
+}
+
+// InstallSecrets are the data that must not be reported of an installation. Of
+// an ansible.cfg everybody may read which servers it has: it must be said which
+// of them it was that failed.
+func (in Inputs) InstallSecrets() [][]byte {
+	return in.secrets(File.withoutServers)
+}
+
+func (in Inputs) secrets(of func(File) []byte) [][]byte {
+	var secrets [][]byte
+
+	for _, f := range slices.Concat(in.VarFiles, in.Inventories, in.Credentials) {
+		if f.Secret && len(f.Data) > 0 {
+			secrets = append(secrets, of(f))
+		}
+	}
+
+	for _, name := range sortedKeys(in.Env) {
+		if isSecretName(name) {
+			secrets = append(secrets, []byte(in.Env[name]))
+		}
+
+		secrets = append(secrets, urlPasswords(in.Env[name])...)
+	}
+
+	secrets = append(secrets, urlPasswords(in.Requirements)...)
+	for _, r := range in.Roles {
+		secrets = append(secrets, urlPasswords(r.Src)...)
+	}
+
+	return secrets
+}
+
+// withoutServers is an ansible.cfg without the names and URLs of servers, and any
+// other file as it is.
+func (f File) withoutServers() []byte {
+	if f.Name != "ansible.cfg" {
+		return f.Data
+	}
+
+	public := regexp.MustCompile(`(?m)^\s*(?:\[[^\]\n]*\]|(?:url|auth_url|server|server_list)\s*[=:][^@?\n]*)$`)
+
+	return public.ReplaceAll(f.Data, nil)
+}
+
+// isSecretName is true for the names that environment variables with secrets
+// have. GIT_SSL_KEY is the name of a file.
+func isSecretName(name string) bool {
+	return name != "GIT_SSL_KEY" &&
+		regexp.MustCompile(`(?i)(PASSWORD|PASSWD|PASS|PASSPHRASE|PWD|SECRET|TOKEN|KEY|CREDENTIALS?)$`).MatchString(name)
+}
+
+// urlPasswords in a text: what is behind the colon of user:password@host, and
+// what is too long to be the name of a user and has none, which is a token.
+func urlPasswords(text string) [][]byte {
+	var found [][]byte
+
+	for _, m := range regexp.MustCompile(`://(?:[^/\s:@]*:([^/\s@]+)|([^/\s:@]{16,}))@`).FindAllStringSubmatch(text, -1) {
+		found = append(found, []byte(m[1]+m[2]))
+	}
+
+	return found
+}
+
+// Vaulted are the values in the inputs that ansible-vault has encrypted and that
+// the credentials decrypt. Ansible decrypts them in a run, and may display them.
+func (in Inputs) Vaulted() [][]byte {
+	passwords := in.vaultPasswords()
+	if len(passwords) == 0 {
+		return nil
+	}
+
+	texts := [][]byte{[]byte(in.Parameters.PlaybookInline)}
+	if vars := in.Parameters.Vars; vars != nil {
+		texts = append(texts, vars.Raw)
+	}
+
+	for _, f := range slices.Concat(in.VarFiles, in.Inventories) {
+		texts = append(texts, f.Data)
+	}
+
+	var (
+		plain [][]byte
+		tried int
+	)
+
+	for _, text := range texts {
+		for _, encrypted := range vault.Find(text) {
+			for _, password := range passwords {
+				if tried++; tried > maxDecrypted {
+					return plain
+				}
+
+				if value, err := vault.Decrypt(encrypted, password); err == nil {
+					plain = append(plain, value)
+
+					break
+				}
+			}
+		}
+	}
+
+	return plain
+}
+
+// vaultPasswords are the credentials that the settings of Ansible Vault name.
+func (in Inputs) vaultPasswords() []string {
+	var settings strings.Builder
+	settings.WriteString(in.Env["ANSIBLE_VAULT_PASSWORD_FILE"] + "\n" + in.Env["ANSIBLE_VAULT_IDENTITY_LIST"] + "\n")
+
+	for _, f := range in.Credentials {
+		if f.Name == "ansible.cfg" {
+			settings.WriteString(string(bytes.Join(regexp.MustCompile(`(?m)^\s*vault_.*$`).FindAll(f.Data, -1), []byte("\n"))))
+		}
+	}
+
+	var passwords []string
+
+	for _, f := range in.Credentials {
+		if strings.Contains(settings.String(), f.Name) {
+			passwords = append(passwords, strings.TrimSpace(string(f.Data)))
+		}
+	}
+
+	return passwords
+}
