@@ -7,6 +7,7 @@ STACK := go run ./test/stack
 FUZZTIME ?= 10s
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STAMP    := -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PROGRAMS := function-ansible provider-ansible
 ARCHES   ?= $(shell go env GOARCH)# What to build binaries, images and packages for.
 PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -22,14 +23,14 @@ CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build binaries images packages push FORCE generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
+.PHONY: help build binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 build: ## Build bin/function-ansible and bin/provider-ansible
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/function-ansible ./function
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/provider-ansible ./provider
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/function-ansible ./function
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
 
 binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) ## Build what goes into the images, for each of ARCHES
 
@@ -44,6 +45,20 @@ push: packages ## Push the packages to XPKG_REGISTRY, such as registry.example.o
 		files=$$(printf "dist/linux_%s/$$p.xpkg," $(ARCHES)); set -x; \
 		$(BIN)/crank xpkg push --package-files="$${files%,}" "$(XPKG_REGISTRY)/$$p:$(VERSION)"; done
 
+sbom: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.spdx.json)) ## List the parts of the images, as SPDX
+
+reproduce: ## Build the images again, without any cache, and compare the packages
+	@sums() { sha256sum $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)); }; \
+	before=$$(sums) && rm -rf .cache/images dist/linux_*/*.xpkg && NO_CACHE=1 $(MAKE) packages && after=$$(sums) && \
+	echo "$$after" && test "$$before" = "$$after" || { printf 'Before it was:\n%s\n' "$$before" >&2; exit 1; }
+
+audit: build $(BIN)/govulncheck ## Look for known vulnerabilities; needs their databases
+	$(BIN)/govulncheck -mode=binary bin/function-ansible
+	$(BIN)/govulncheck -mode=binary bin/provider-ansible
+	$(PYTHON) -m venv .cache/pip-audit
+	.cache/pip-audit/bin/pip install --quiet pip-audit==2.10.1
+	.cache/pip-audit/bin/pip-audit --disable-pip --require-hashes --requirement package-provider/requirements.txt
+
 generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and the schema of the function's input
 	$(BIN)/controller-gen object paths=./apis/...
 	$(BIN)/controller-gen crd paths=./apis/cluster/... paths=./apis/namespaced/... output:crd:artifacts:config=package-provider/crds
@@ -55,11 +70,12 @@ requirements: ## Pin what Ansible needs, with hashes, from package-provider/requ
 	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
 		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
 
-lint: $(BIN)/golangci-lint $(BIN)/controller-gen ## Check style, and that what is generated is up to date
+lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that what is generated is up to date
 	@sums() { find apis package-function package-provider -type f | sort | xargs sha256sum; }; \
 	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
 	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
 	$(BIN)/golangci-lint run ./...
+	$(BIN)/actionlint
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/sources/... ./test/sshd/...
@@ -98,7 +114,8 @@ clean: down ## Remove all that was built
 	rm -rf bin .cache
 
 bin/linux_%: FORCE
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./$(patsubst %-ansible,%,$(@F))
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@ ./$(patsubst %-ansible,%,$(@F))
+	go run ./package/licenses $@ $(@D)/licenses/$(@F)
 
 # The name of an image says its program and its architecture.
 program = $(firstword $(filter $(PROGRAMS),$(1:-$(lastword $(subst -, ,$1))=)))
@@ -113,6 +130,12 @@ dist/linux_%.xpkg: .cache/images/$$(*F)-$$(*D).tar $(BIN)/crank package-$$(first
 	mkdir -p $(@D)
 	$(BIN)/crank xpkg build --package-root=package-$(patsubst %-ansible,%,$(*F)) \
 		--examples-root=examples$(if $(filter provider-%,$(*F)),/run) --embed-runtime-image-tarball=$< --package-file=$@
+
+# Licences of modules are read where Go has them.
+dist/linux_%.spdx.json: .cache/images/$$(*F)-$$(*D).tar $(BIN)/syft
+	mkdir -p $(@D)
+	SYFT_CHECK_FOR_APP_UPDATE=false SYFT_GOLANG_SEARCH_LOCAL_MOD_CACHE_LICENSES=true \
+	$(BIN)/syft scan docker-archive:$< --quiet --source-name=$(*F) --source-version=$(VERSION) --output=spdx-json=$@
 
 $(KUBERNETES): $(BIN)/%: test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
 	$(call tool,kubernetes,k8s.io/kubernetes/cmd/$*,-X k8s.io/component-base/version.gitVersion=$(call pinned,kubernetes,k8s.io/kubernetes))
@@ -139,6 +162,15 @@ $(BIN)/function-auto-ready: test/tools/autoready/go.mod test/tools/autoready/go.
 # It stands in for one that cannot be had as a module.
 $(BIN)/function-environment-configs: $(wildcard test/environment/*.go) go.mod
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./test/environment
+
+$(BIN)/actionlint: test/tools/workflows/go.mod test/tools/workflows/go.sum
+	$(call tool,workflows,github.com/rhysd/actionlint/cmd/actionlint)
+
+$(BIN)/govulncheck: test/tools/audit/go.mod test/tools/audit/go.sum
+	$(call tool,audit,golang.org/x/vuln/cmd/govulncheck)
+
+$(BIN)/syft: test/tools/sbom/go.mod test/tools/sbom/go.sum
+	$(call tool,sbom,github.com/anchore/syft/cmd/syft,-X main.version=$(call pinned,sbom,github.com/anchore/syft))
 
 # The command line of Crossplane, which renders Compositions offline.
 $(BIN)/crank: test/tools/cli/go.mod test/tools/cli/go.sum

@@ -9,9 +9,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// version of the function, stamped when it is built.
-var version = "dev"
-
 // exitUsage is the exit status of a command line that is wrong.
 const exitUsage = 2
 
@@ -30,7 +27,7 @@ func newParser(in io.Reader, out io.Writer, exit func(int)) (*kong.Kong, error) 
 	return kong.New(&cli{},
 		kong.Name("function-ansible"),
 		kong.Description("A composition function that turns XRs into AnsibleRuns."),
-		kong.Vars{"version": version},
+		kong.Vars{"version": versions()},
 		kong.Exit(exit),
 		kong.BindTo(in, (*io.Reader)(nil)),
 		kong.BindTo(out, (*io.Writer)(nil)),

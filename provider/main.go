@@ -11,12 +11,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
-// version is stamped by the build.
-var version = "dev"
-
 // cli is the command line.
 type cli struct {
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	Version versionFlag `help:"Print the versions of the provider and of Ansible, and exit."`
 
 	Start     startCommand     `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
 	Run       runCommand       `cmd:""                    help:"Carry out one AnsibleRun manifest on this machine, without a cluster."`
@@ -33,7 +30,7 @@ func main() {
 		kong.Name("provider-ansible"),
 		kong.Description("Carries out AnsibleRuns with ansible-galaxy and ansible-runner."),
 		kong.UsageOnError(),
-		kong.Vars{"version": version, "state_dir": stateDir()},
+		kong.Vars{"state_dir": stateDir()},
 	)
 	ctx.FatalIfErrorf(ctx.Run())
 }

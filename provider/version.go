@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+)
+
+// What was built, stamped by the build.
+var (
+	version = "dev"
+	commit  = "unknown" //nolint:gochecknoglobals // The linter knows of version only.
+)
+
+// versionFlag prints the versions of the provider, and of the tools that it
+// finds, and ends the process.
+type versionFlag bool
+
+// BeforeReset is called before commands are looked at, so that none is needed.
+func (versionFlag) BeforeReset(app *kong.Kong) error { //nolint:unparam // As kong wants it.
+	_, _ = fmt.Fprintln(app.Stdout, versions(context.Background(), content.Exec))
+
+	app.Exit(0)
+
+	return nil
+}
+
+// versions of what the provider is made of and of what it runs, a line each.
+func versions(ctx context.Context, run content.Command) string {
+	core, err := content.Version(ctx, run, os.Environ())
+	if err != nil {
+		core = "core not found"
+	}
+
+	return fmt.Sprintf("provider-ansible %s\ncommit %s\n%s\nansible-%s\nansible-runner %s",
+		version, commit, runtime.Version(), core, runnerVersion(ctx, run))
+}
+
+func runnerVersion(ctx context.Context, run content.Command) string {
+	out := &bytes.Buffer{}
+	if err := run(ctx, content.Program{Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".", Out: out}); err != nil {
+		return "not found"
+	}
+
+	return strings.TrimSpace(out.String())
+}
