@@ -3,6 +3,7 @@ package expression
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
@@ -40,18 +41,24 @@ type Declarations struct {
 	Details bool
 	// Schema of the XR, if it is known.
 	Schema *Schema
+	// Run is the OpenAPI v3 schema of an AnsibleRun; without it, fields of runs
+	// may be anything.
+	Run map[string]any
 }
 
 // prefix of the names of types.
 const prefix = "ansible."
 
-// An Environment compiles expressions. Its roots are closed: a field of xr, of
-// each or of a run, a run, or a required resource that does not exist is an
-// error. The environment and the context are maps of anything.
+// An Environment compiles expressions, those that are equal once. Its roots are
+// closed: a field of xr, of each or of a run, a run, or a required resource that
+// does not exist is an error. The environment and the context are maps of
+// anything. It is not safe for concurrent use, unlike what it compiles.
 type Environment struct {
 	cel *cel.Env
-	// loose is the same without the schema of the XR; nil when there is none.
-	loose *cel.Env
+	// loose is the same without schemas.
+	loose func() (*cel.Env, error)
+	// programs that were compiled, by their sources.
+	programs map[string]outcome
 	// meter of the functions.
 	meter interpreter.InterpretableDecorator
 	// roots that are objects, by name.
@@ -68,21 +75,21 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 		return nil, errors.Wrap(err, "cannot make a CEL environment")
 	}
 
-	e := &Environment{roots: d.roots()}
+	e := &Environment{roots: d.roots(), programs: map[string]outcome{}}
 
 	e.meter, err = meter(base)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot meter the functions of expressions")
 	}
 
-	e.cel, err = extend(base, e.roots)
-	if err != nil || d.Schema == nil {
-		return e, err
+	untyped := d
+	untyped.Schema, untyped.Run = nil, nil
+	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(base, untyped.roots()) })
+
+	if d.Schema != nil {
+		e.shape = d.Schema.shape
 	}
 
-	e.loose = e.cel
-	e.roots[rootXR] = d.Schema.declared
-	e.shape = d.Schema.shape
 	e.cel, err = extend(base, e.roots)
 
 	return e, err
@@ -116,8 +123,11 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 	xr.Fields["apiVersion"] = declare("apiVersion", apiservercel.StringType)
 	xr.Fields["kind"] = declare("kind", apiservercel.StringType)
 
-	run := objectType("Run", apiservercel.DynType, "outputs", "lastRun", "lastApply", "drift", "content", "metadata", "spec", "status")
-	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
+	if d.Schema != nil {
+		xr = d.Schema.declared
+	}
+
+	run := runType(d.Run)
 
 	if d.Details {
 		run.Fields["connectionDetails"] = declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
@@ -136,6 +146,32 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 	}
 
 	return roots
+}
+
+// runType declares a run by the schema of an AnsibleRun, if that is known.
+func runType(schema map[string]any) *apiservercel.DeclType {
+	const name = "Run"
+
+	reported := []string{"outputs", "lastRun", "lastApply", "drift", "content"}
+
+	run := objectType(name, apiservercel.DynType, append(reported, "metadata", "spec", "status")...)
+	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
+
+	if schema == nil {
+		return run
+	}
+
+	run.Fields["metadata"] = declare("metadata", metadata())
+
+	for _, f := range []string{"spec", "status"} {
+		run.Fields[f] = declare(f, declaredType(prefix+name+"."+f, below(schema, f)))
+	}
+
+	for _, f := range reported {
+		run.Fields[f] = declare(f, declaredType(prefix+name+"."+f, below(below(below(schema, "status"), "atProvider"), f)))
+	}
+
+	return run
 }
 
 // collection declares a root with these names, of one type or, where true, of

@@ -24,27 +24,42 @@ type program struct {
 	output *cel.Type
 	uses   uses
 	shape  *shape
+	// known are the names of all fields that an object can have.
+	known []string
+}
+
+// An outcome of compiling an expression: a program, or what is wrong with it.
+type outcome struct {
+	program  *program
+	mistakes []string
 }
 
 // compile an expression. Each error shows the expression, and points into it.
 func (e *Environment) compile(path *field.Path, source string) (*program, field.ErrorList) {
-	invalid := func(messages ...string) (*program, field.ErrorList) {
-		errs := make(field.ErrorList, len(messages))
-		for i := range messages {
-			errs[i] = field.Invalid(path, "${"+source+"}", messages[i])
-		}
-
-		return nil, errs
+	out, ok := e.programs[source]
+	if !ok {
+		out.program, out.mistakes = e.compileSource(source)
+		e.programs[source] = out
 	}
 
+	var errs field.ErrorList
+	for _, m := range out.mistakes {
+		errs = append(errs, field.Invalid(path, "${"+source+"}", m))
+	}
+
+	return out.program, errs
+}
+
+// compileSource of an expression. Each mistake points into it.
+func (e *Environment) compileSource(source string) (*program, []string) {
 	compiled, mistakes := e.check(source)
 	if len(mistakes) > 0 {
-		return invalid(mistakes...)
+		return nil, mistakes
 	}
 
 	u, err := usesOf(compiled.NativeRep())
 	if err != nil {
-		return invalid(err.Error())
+		return nil, []string{err.Error()}
 	}
 
 	p, err := e.cel.Program(compiled,
@@ -53,19 +68,24 @@ func (e *Environment) compile(path *field.Path, source string) (*program, field.
 		cel.EvalOptions(cel.OptOptimize),
 	)
 	if err != nil {
-		return invalid(err.Error())
+		return nil, []string{err.Error()}
 	}
 
-	return &program{source: source, cel: p, ast: compiled.NativeRep(), output: compiled.OutputType(), uses: u, shape: e.shape}, nil
+	return &program{source: source, cel: p, ast: compiled.NativeRep(), output: compiled.OutputType(), uses: u, shape: e.shape, known: e.known(compiled.OutputType())}, nil
 }
 
-// check an expression. With the schema of the XR, only that is a mistake which
-// would fail without it, too: an object of the schema is a map all the same,
-// and values of different types may stand for each other.
+// check an expression. With schemas, only that is a mistake which would fail
+// without them, too: an object of a schema is a map all the same, and values of
+// different types may stand for each other.
 func (e *Environment) check(source string) (*cel.Ast, []string) {
 	compiled, issues := e.cel.Compile(source)
-	if issues.Err() != nil && e.loose != nil && !slices.ContainsFunc(issues.Errors(), isMistake) {
-		compiled, issues = e.loose.Compile(source)
+	if issues.Err() != nil && !slices.ContainsFunc(issues.Errors(), isMistake) {
+		loose, err := e.loose()
+		if err != nil {
+			return nil, []string{err.Error()}
+		}
+
+		compiled, issues = loose.Compile(source)
 	}
 
 	if issues.Err() == nil {
@@ -80,7 +100,7 @@ func (e *Environment) check(source string) (*cel.Ast, []string) {
 	var messages []string
 
 	for _, err := range issues.Errors() {
-		if e.loose == nil || isMistake(err) {
+		if isMistake(err) {
 			messages = append(messages, e.explain(source, err))
 		}
 	}

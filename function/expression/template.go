@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -170,16 +169,9 @@ func (t *Template) Fields() map[string]*Template {
 	return t.fields
 }
 
-// IsBool is false when it is certain that the value is no boolean.
-func (t *Template) IsBool() bool {
-	if len(t.parts) == 1 && t.computed {
-		p := t.parts[0].program
-		return p == nil || p.output.IsAssignableType(cel.BoolType) || p.output.IsAssignableType(cel.OptionalType(cel.BoolType))
-	}
-
-	_, ok := t.literal.(bool)
-
-	return ok
+// Items of the value, if it is a list.
+func (t *Template) Items() []*Template {
+	return t.items
 }
 
 // Runs that the expressions refer to, by name: true when one of them needs the

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane/function-sdk-go/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
@@ -106,7 +108,12 @@ type scopes struct {
 }
 
 func environments(in map[string]any, templates []template, schema *expression.Schema) (scopes, error) {
-	d := expression.Declarations{Runs: names(templates), Required: requiredNames(in), Schema: schema}
+	run, err := runSchema()
+	if err != nil {
+		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
+	}
+
+	d := expression.Declarations{Runs: names(templates), Required: requiredNames(in), Schema: schema, Run: run}
 
 	xr, err := expression.NewEnvironment(d)
 	if err != nil {
@@ -217,7 +224,7 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 
 	if v, ok := t.object["when"]; ok {
 		r.when, _ = env.Compile(field.NewPath("when"), v)
-		if !r.when.IsBool() {
+		if !r.when.Is(expression.Boolean) || v == nil {
 			errs = append(errs, field.Invalid(t.path.Child("when"), v, "must be true, false, or an expression that is one of them"))
 		}
 

@@ -53,6 +53,7 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 
 		t, terrs := env.Compile(root.Index(i).Child("value"), m["value"])
 		errs = append(errs, terrs...)
+		errs = append(errs, mistyped(root.Index(i).Child("value"), t, expression.String)...)
 		d.names = append(d.names, name)
 		d.values = append(d.values, t)
 	}

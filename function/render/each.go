@@ -48,14 +48,20 @@ func compileEach(env *expression.Environment, t template) (*each, field.ErrorLis
 	e := &each{}
 	e.items, _ = env.Compile(field.NewPath("forEach"), items)
 
-	if key, ok := t.object["forEachKey"]; ok {
+	key, keyed := t.object["forEachKey"]
+	if keyed {
 		e.key, _ = env.Compile(field.NewPath("forEachKey"), key)
 	}
 
-	if !e.items.Computed() && e.items.Fields() == nil {
-		if _, ok := items.([]any); !ok {
-			return e, field.ErrorList{field.Invalid(t.path.Child("forEach"), items, "must be a map, a list, or an expression that is one of them")}
-		}
+	path := t.path.Child("forEach")
+
+	switch is := e.items.ItemType(); {
+	case !e.items.Is(expression.Object, expression.Array) || items == nil:
+		return e, field.ErrorList{field.Invalid(path, items, "must be a map, a list, or an expression that is one of them")}
+	case !keyed && e.items.Type() == expression.Array && is != "" && is != expression.String:
+		return e, field.ErrorList{field.Invalid(path, items, "is a list of type "+string(is)+", which needs forEachKey")}
+	case keyed:
+		return e, mistyped(t.path.Child("forEachKey"), e.key, expression.String, expression.Integer, expression.Number)
 	}
 
 	return e, nil

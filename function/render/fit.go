@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"math"
 	"strconv"
 
@@ -8,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -49,6 +51,83 @@ func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
 		below, known := property(schema, name)
 		all.add(f, below, known)
 	}
+}
+
+// misfits are the fields that the XR cannot have, or that can never have such a
+// value.
+func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorList {
+	var errs field.ErrorList
+
+	f, ok := all[t]
+
+	switch {
+	case !ok:
+		for _, name := range sortedKeys(t.Fields()) {
+			errs = append(errs, all.misfits(path.Child(name), t.Fields()[name])...)
+		}
+	case f.unknown:
+		errs = append(errs, field.Forbidden(path, "the XRD does not declare this field"))
+	case t.Computed():
+		errs = misfit(path, f.schema, t)
+	default:
+		// It needs no data.
+		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
+		if _, err := f.of(v); err != nil {
+			errs = append(errs, field.Invalid(path, v, err.Error()))
+		}
+	}
+
+	return errs
+}
+
+// misfit of a computed value, and of what is in it, by what is known of their
+// types.
+func misfit(path *field.Path, schema map[string]any, t *expression.Template) field.ErrorList {
+	want := expression.Type(text(schema, "type"))
+	if !coercible(t.Type(), want) {
+		return field.ErrorList{field.Invalid(path, t.String(), "must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type()))}
+	}
+
+	var errs field.ErrorList
+
+	items, _ := schema["items"].(map[string]any)
+	if want := expression.Type(text(items, "type")); !coercible(t.ItemType(), want) && t.Items() == nil {
+		errs = append(errs, field.Invalid(path, t.String(), "its items must be of type "+string(want)+", as the XRD says, and are of type "+string(t.ItemType())))
+	}
+
+	for i, item := range t.Items() {
+		errs = append(errs, misfit(path.Index(i), items, item)...)
+	}
+
+	for _, name := range sortedKeys(t.Fields()) {
+		below, known := property(schema, name)
+		if !known {
+			errs = append(errs, field.Forbidden(path.Child(name), "the XRD does not declare this field"))
+			continue
+		}
+
+		errs = append(errs, misfit(path.Child(name), below, t.Fields()[name])...)
+	}
+
+	return errs
+}
+
+// coercible types are those of which some values can become the other one.
+func coercible(is, want expression.Type) bool {
+	if is == "" || want == "" || is == want {
+		return true
+	}
+
+	switch want {
+	case expression.Boolean:
+		return is == expression.String
+	case expression.Integer, expression.Number:
+		return is == expression.String || is == expression.Integer || is == expression.Number
+	case expression.String:
+		return is == expression.Boolean || is == expression.Integer || is == expression.Number
+	}
+
+	return false
 }
 
 // newFit returns the fit of a schema. One that cannot be used does not check

@@ -61,19 +61,23 @@ func compileInventory(env *expression.Environment, t template) (*inventory, []*e
 }
 
 func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
-	var errs field.ErrorList
+	errs := mistyped(path, t, expression.Object)
 
 	for _, part := range sortedKeys(t.Fields()) {
 		below, at := t.Fields()[part], path.Child(part)
 
 		switch part {
 		case groupHosts:
+			errs = append(errs, mistyped(at, below, expression.Object, expression.Array)...)
+
 			for _, name := range sortedKeys(below.Fields()) {
 				errs = append(errs, varsMistakes(at.Child(name), below.Fields()[name])...)
 			}
 		case groupVars:
 			errs = append(errs, varsMistakes(at, below)...)
 		case groupChildren:
+			errs = append(errs, mistyped(at, below, expression.Object)...)
+
 			for _, name := range sortedKeys(below.Fields()) {
 				errs = append(errs, groupMistakes(at.Child(name), below.Fields()[name])...)
 			}
@@ -86,7 +90,7 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 }
 
 func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
-	var errs field.ErrorList
+	errs := mistyped(path, t, expression.Object)
 
 	for _, name := range sortedKeys(t.Fields()) {
 		errs = append(errs, mistakes(path.Child(name), name, t.Fields()[name], "")...)

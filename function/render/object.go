@@ -108,6 +108,10 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 	for _, name := range []string{fieldLabels, fieldAnnotations} {
 		if m, ok := t.object[name].(map[string]any); ok {
 			o.metadata[name], _ = env.Compile(field.NewPath(name), m)
+
+			for _, k := range sortedKeys(o.metadata[name].Fields()) {
+				errs = append(errs, mistyped(t.path.Child(name).Key(k), o.metadata[name].Fields()[k], expression.String)...)
+			}
 		}
 	}
 

@@ -68,6 +68,7 @@ func namesOf(env *expression.Environment, t template, namespaced bool) (map[stri
 	for _, r := range references(t.path, t.object) {
 		at := field.NewPath(strings.TrimPrefix(strings.TrimPrefix(r.path.String(), t.path.String()), "."))
 		names[r.name], _ = env.Compile(at, r.name)
+		errs = append(errs, mistyped(r.path, names[r.name], expression.String)...)
 
 		switch {
 		case !namespaced:

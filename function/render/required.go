@@ -126,6 +126,11 @@ func compileOne(env *expression.Environment, path *field.Path, v map[string]any,
 		r.matchLabels = t
 	} else {
 		r.matchName = t
+		errs = append(errs, mistyped(path.Child(name), t, expression.String)...)
+	}
+
+	for _, k := range sortedKeys(t.Fields()) {
+		errs = append(errs, mistyped(path.Child(name).Key(k), t.Fields()[k], expression.String)...)
 	}
 
 	if len(t.Runs()) > 0 {

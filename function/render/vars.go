@@ -68,6 +68,9 @@ func compileVariables(env *expression.Environment, t template) (variables, field
 			errs = append(errs, field.Invalid(t.path.Child("varsFrom").Index(i).Child("value"), s["value"], "must be an expression, as in ${xr.spec.parameters}"))
 		}
 
+		errs = append(errs, mistyped(t.path.Child("varsFrom").Index(i).Child("value"), value, expression.Object)...)
+		errs = append(errs, unknownKeys(t.path.Child("varsFrom").Index(i), s, value)...)
+
 		if s["include"] != nil && s["exclude"] != nil {
 			errs = append(errs, field.Forbidden(t.path.Child("varsFrom").Index(i), "only one of include and exclude can be set"))
 		}
@@ -82,6 +85,28 @@ func compileVariables(env *expression.Environment, t template) (variables, field
 	}
 
 	return v, errs
+}
+
+// unknownKeys reports what is to be included or excluded, and that the object will
+// never have.
+func unknownKeys(path *field.Path, source map[string]any, value *expression.Template) field.ErrorList {
+	known := value.Known()
+	if known == nil {
+		return nil
+	}
+
+	var errs field.ErrorList
+
+	for _, name := range []string{"include", "exclude"} {
+		list, _ := source[name].([]any)
+		for i := range list {
+			if key, ok := list[i].(string); ok && !slices.Contains(known, key) {
+				errs = append(errs, field.NotSupported(path.Child(name).Index(i), key, known))
+			}
+		}
+	}
+
+	return errs
 }
 
 // mistakes in a variable of a literal name.

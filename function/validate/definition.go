@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -77,73 +76,6 @@ func reference(composition map[string]any) typeReference {
 	group, version, _ := strings.Cut(apiVersion, "/")
 
 	return typeReference{group: group, version: version, kind: kind}
-}
-
-// statusErrors are the status fields of an input that XRs do not have: one such
-// field would keep core from updating anything of the XR.
-func statusErrors(in, schema map[string]any) field.ErrorList {
-	status, ok := in["status"].(map[string]any)
-	if !ok || schema == nil {
-		return nil
-	}
-
-	below, ok := property(schema, "status")
-	if !ok {
-		return field.ErrorList{field.Forbidden(field.NewPath("status"), "the XRD has no status")}
-	}
-
-	return undeclared(field.NewPath("status"), status, below)
-}
-
-// undeclared fields of a value, by a schema.
-func undeclared(path *field.Path, v any, schema map[string]any) field.ErrorList {
-	var errs field.ErrorList
-
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			below, ok := property(schema, name)
-			if !ok {
-				errs = append(errs, field.Forbidden(path.Child(name), "the XRD does not declare this field"))
-				continue
-			}
-
-			errs = append(errs, undeclared(path.Child(name), v[name], below)...)
-		}
-	case []any:
-		items, _ := schema["items"].(map[string]any)
-		if items == nil {
-			return nil
-		}
-
-		for i := range v {
-			errs = append(errs, undeclared(path.Index(i), v[i], items)...)
-		}
-	}
-
-	return errs
-}
-
-// property of a schema by its name; nil when it may be anything, false when
-// there is none.
-func property(schema map[string]any, name string) (map[string]any, bool) {
-	if anything, _ := schema["x-kubernetes-preserve-unknown-fields"].(bool); anything || schema == nil {
-		return nil, true
-	}
-
-	properties, _ := schema["properties"].(map[string]any)
-	if p, ok := properties[name].(map[string]any); ok {
-		return p, true
-	}
-
-	switch values := schema["additionalProperties"].(type) {
-	case map[string]any:
-		return values, true
-	case bool:
-		return nil, values
-	}
-
-	return nil, false
 }
 
 // is the document of a kind?

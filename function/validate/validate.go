@@ -169,7 +169,7 @@ func (c *checker) input(d document, at string, in map[string]any, v *version) {
 // each scope that the XR may have.
 func (c *checker) check(in map[string]any, v *version) field.ErrorList {
 	if v != nil {
-		return append(c.compile(in, v.namespaced, v), statusErrors(in, v.schema)...)
+		return c.compile(in, v.namespaced, v)
 	}
 
 	// Without an XRD the scope is the one that fits better.
@@ -197,9 +197,14 @@ func (c *checker) compile(in map[string]any, namespaced bool, v *version) field.
 		schema = expression.NewSchema(v.schema)
 	}
 
-	_, cerrs := render.Compile(object, namespaced, schema)
+	composition, cerrs := render.Compile(object, namespaced, schema)
+	errs = append(errs, cerrs...)
 
-	return append(errs, cerrs...)
+	if composition != nil {
+		errs = append(errs, composition.Lint()...)
+	}
+
+	return errs
 }
 
 // sorted mistakes, by file and line, without those that are said twice.
