@@ -59,12 +59,15 @@ func needs(run ansiblerun.Kind) []schema.GroupVersionKind {
 
 // started controllers.
 type started struct {
+	elected <-chan struct{}
+
 	mu      sync.Mutex
 	results map[string]error
 }
 
-func newStarted() *started {
-	return &started{results: map[string]error{}}
+// newStarted for a replica that starts controllers once it was elected.
+func newStarted(elected <-chan struct{}) *started {
+	return &started{elected: elected, results: map[string]error{}}
 }
 
 func (s *started) add(name string, err error) {
@@ -75,10 +78,17 @@ func (s *started) add(name string, err error) {
 }
 
 // check that a controller was started and none failed to: a provider that
-// reconciles nothing is not ready.
+// reconciles nothing is not ready. One that waits to be elected is: a rollout
+// would never let go of the one that leads otherwise.
 func (s *started) check(*http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
+	select {
+	case <-s.elected:
+	default:
+		return nil
+	}
 
 	if len(s.results) == 0 {
 		return errors.New("no controller was started yet: are the CustomResourceDefinitions installed?")

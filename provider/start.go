@@ -10,6 +10,7 @@ import (
 	authv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -55,9 +56,9 @@ type startCommand struct {
 	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
-	ShutdownGracePeriod    time.Duration `default:"30s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
+	ShutdownGracePeriod    time.Duration `default:"20s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
 	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`
-	LeaderElection         bool          `help:"Let one of several replicas be active at a time."`
+	LeaderElection         bool          `default:"true"                                                     help:"Let one of several replicas be active at a time. An upgrade starts the next one before the last one has ended."                             negatable:""`
 	AllowHostSources       bool          `help:"Allow cluster scoped configurations to read files and environment variables of the provider: the sources Filesystem and Environment."`
 	MetricsBindAddress     string        `default:":8080"                                                    help:"Address of the metrics; 0 turns them off."`
 	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
@@ -77,7 +78,7 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	key, err := config.Key(ctx, mgr.GetClient(), c.Namespace)
+	key, err := c.key(ctx, mgr.GetClient(), log)
 	if err != nil {
 		return errors.Wrapf(err, "cannot get the key of digests in namespace %q (is --namespace right?)", c.Namespace)
 	}
@@ -123,6 +124,27 @@ func (c *startCommand) Run() error {
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns, "state-dir", c.StateDir)
 
 	return c.serve(ctx, mgr, runs, store, log)
+}
+
+// key of digests. A provider that was just installed may start before Crossplane
+// has given it any rights, and what it may do decides how it starts.
+func (c *startCommand) key(ctx context.Context, kube client.Client, log logging.Logger) ([]byte, error) {
+	for told := false; ; told = true {
+		key, err := config.Key(ctx, kube, c.Namespace)
+		if !kerrors.IsForbidden(err) {
+			return key, err
+		}
+
+		if !told {
+			log.Info("Waiting for rights", "error", err)
+		}
+
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // serve until the context is done, and then stop in order: runs first, so that
@@ -275,7 +297,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, o ansiblerun.Options) error {
 		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
 	}
 
-	started := newStarted()
+	started := newStarted(mgr.Elected())
 	if err := mgr.AddReadyzCheck("controllers", started.check); err != nil {
 		return errors.Wrap(err, "cannot serve /readyz")
 	}

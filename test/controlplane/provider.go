@@ -150,6 +150,7 @@ func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 	args := []string{
 		"start",
 		"--debug",
+		"--leader-election=false", // It is killed too often to wait for its lease.
 		"--namespace=" + Namespace,
 		"--shutdown-grace-period=10s",
 		"--min-poll-interval=1s",

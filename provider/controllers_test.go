@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestStartedCheck(t *testing.T) {
+	closed := make(chan struct{})
+	close(closed)
+
+	cases := map[string]struct {
+		reason  string
+		elected chan struct{}
+		results map[string]error
+		ready   bool
+	}{
+		"StandsBy": {
+			reason:  "A replica that another one leads should be ready, or a rollout would wait for it for ever.",
+			elected: make(chan struct{}),
+			ready:   true,
+		},
+		"NoneStarted": {
+			reason:  "A provider that reconciles nothing should not be ready.",
+			elected: closed,
+		},
+		"Started": {
+			reason:  "One kind that is reconciled should do.",
+			elected: closed,
+			results: map[string]error{"AnsibleRun.ansible.m.crossplane.io": nil},
+			ready:   true,
+		},
+		"OneFailed": {
+			reason:  "A controller that cannot start should be noticed.",
+			elected: closed,
+			results: map[string]error{"AnsibleRun.ansible.m.crossplane.io": nil, "AnsibleRun.ansible.crossplane.io": errors.New("no")},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStarted(tc.elected)
+			for controller, err := range tc.results {
+				s.add(controller, err)
+			}
+
+			if err := s.check(nil); (err == nil) != tc.ready {
+				t.Errorf("\n%s\ncheck(): want ready %t, got %v", tc.reason, tc.ready, err)
+			}
+		})
+	}
+}
