@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -62,6 +63,11 @@ func (s *Stack) initCore(ctx context.Context) (outcome, error) {
 	if _, err := s.initNamespace(ctx); err != nil {
 		return "", err
 	}
+	// The package manager looks for secrets to pull with there.
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: nameCore}}
+	if err := client.IgnoreAlreadyExists(c.Create(ctx, sa)); err != nil {
+		return "", errors.Wrap(err, "cannot create service account")
+	}
 	// crossplane core init installs them too, but then it does not wait until
 	// the API that it goes on to use is served.
 	crds := filepath.Join(s.opts.Root, ".cache", "crds")
@@ -107,10 +113,18 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 	}
 	ready := serves("http://" + loopback(s.ports[portCoreHealth]) + "/readyz")
 	env := []string{"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig), "POD_NAMESPACE=" + Namespace}
+	// Core keeps packages there, but does not make the directory.
+	if err := os.MkdirAll(s.path(dirCore, "xpkg"), 0o700); err != nil {
+		return nil, errors.Wrap(err, "cannot make directory")
+	}
+	pkgs := "External"
+	if s.opts.Packages {
+		pkgs = "Deployment"
+	}
 	return s.piece(nameCore, ready, env,
 		"core", "start",
 		"--enable-operations",
-		"--package-runtime=External",
+		"--package-runtime="+pkgs,
 		"--tls-client-certs-dir="+s.path(dirCore, dirTLS),
 		"--tls-server-certs-dir="+webhooks,
 		fmt.Sprintf("--webhook-port=%d", s.ports[portCoreWebhooks]),
@@ -119,6 +133,14 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
 		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
 	), nil
+}
+
+// rbac gives providers the rights that they need, and users those to what is
+// installed. There is no option for its port.
+func (s *Stack) rbac(context.Context) (*Piece, error) {
+	return s.piece(nameRBAC, serves("http://"+loopback(8080)+"/metrics"), []string{
+		"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig),
+	}, "rbac", "start"), nil
 }
 
 // installWebhooks has the API server ask core before it deletes what is in use.

@@ -85,10 +85,15 @@ func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
 func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiServer(ctx) }
 
 // controllerManager with the two controllers without which nothing that is
-// deleted ever goes away.
+// deleted ever goes away, and those that make Pods of what packages come with.
 func (s *Stack) controllerManager(context.Context) (*Piece, error) {
+	controllers := "garbage-collector-controller,namespace-controller"
+	if s.opts.Packages {
+		controllers += ",deployment-controller,replicaset-controller,root-ca-certificate-publisher-controller"
+	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
-		"--controllers=garbage-collector-controller,namespace-controller",
+		"--controllers="+controllers,
+		"--root-ca-file="+s.path(dirKubernetes, fileCA),
 		"--kubeconfig="+s.path(dirKubernetes, fileKubeconfig),
 		"--leader-elect=false",
 		"--secure-port=0",

@@ -24,6 +24,7 @@ const (
 	nameAPIServer         = "kube-apiserver"
 	nameControllerManager = "kube-controller-manager"
 	nameCore              = "crossplane"
+	nameRBAC              = "crossplane-rbac"
 	nameFunction          = "function-ansible"
 	nameProvider          = "provider-ansible"
 
@@ -38,7 +39,7 @@ const (
 
 // order in which the pieces start.
 func order() []string {
-	return []string{nameEtcd, nameAPIServer, nameControllerManager, nameCore, nameFunction, nameProvider}
+	return []string{nameEtcd, nameAPIServer, nameControllerManager, nameCore, nameRBAC, nameFunction, nameProvider}
 }
 
 // Options of a Stack. All paths but Root are relative to Root unless they are
@@ -65,6 +66,11 @@ type Options struct {
 	// Bare leaves out Crossplane, the function, and the process of the provider:
 	// only etcd, kube-apiserver and the provider's API are there.
 	Bare bool
+
+	// Packages leaves the function and the provider to the package manager of
+	// Crossplane: what it makes of packages is there, rights and Deployments and
+	// their Pods, but nothing runs those. It takes port 8080.
+	Packages bool
 
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
@@ -151,9 +157,15 @@ func (s *Stack) Up(ctx context.Context) error {
 		{"crossplane init", s.initCore},
 		{nameCore, s.ensure(s.core)},
 		{"webhooks of crossplane", s.installWebhooks},
-		{"API of the provider", s.installProvider},
-		{nameFunction, s.ensure(s.function)},
-		{nameProvider, s.ensure(s.provider)},
+	}
+	if s.opts.Packages {
+		steps = append(steps, step{nameRBAC, s.ensure(s.rbac)})
+	} else {
+		steps = append(steps,
+			step{"API of the provider", s.installProvider},
+			step{nameFunction, s.ensure(s.function)},
+			step{nameProvider, s.ensure(s.provider)},
+		)
 	}
 	if s.opts.Bare {
 		steps = []step{
@@ -318,8 +330,11 @@ func (s *Stack) path(elem ...string) string {
 
 // bin is the path of a binary: our own, or a tool's.
 func (s *Stack) bin(name string) string {
-	if name == nameFunction || name == nameProvider {
+	switch name {
+	case nameFunction, nameProvider:
 		return filepath.Join(s.opts.Root, "bin", name)
+	case nameRBAC:
+		return s.Tool(nameCore)
 	}
 	return s.Tool(name)
 }

@@ -1,0 +1,144 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+)
+
+// How long things may take. A provider that lost its rights keeps its lease for a
+// minute.
+const (
+	patience = 4 * time.Minute
+	interval = 100 * time.Millisecond
+)
+
+// A cluster is the control plane as its users see it.
+type cluster struct {
+	stack *controlplane.Stack
+	kube  client.WithWatch
+}
+
+func newCluster(s *controlplane.Stack) (*cluster, error) {
+	cfg, err := s.Config()
+	if err != nil {
+		return nil, err
+	}
+	kube, err := client.NewWithWatch(cfg, client.Options{})
+	return &cluster{stack: s, kube: kube}, err
+}
+
+// object by its kind and name.
+func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, kind))
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
+
+// Kubectl as a user runs it, with manifests on its standard input.
+func (c *cluster) Kubectl(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.stack.Tool("kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.stack.Kubeconfig())
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %s\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Apply manifests.
+func (c *cluster) Apply(t *testing.T, manifests string) {
+	t.Helper()
+	c.Kubectl(t, manifests, "apply", "--server-side", "-f", "-")
+}
+
+// WaitFor an object to have conditions with these statuses, as in Ready=True.
+func (c *cluster) WaitFor(t *testing.T, u *unstructured.Unstructured, conditions ...string) {
+	t.Helper()
+	c.WaitUntil(t, u, strings.Join(conditions, " and "), func(u *unstructured.Unstructured) bool {
+		for _, want := range conditions {
+			kind, status, _ := strings.Cut(want, "=")
+			if condition(u, kind)["status"] != status {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// WaitUntil something is true of an object.
+func (c *cluster) WaitUntil(t *testing.T, u *unstructured.Unstructured, what string, is func(*unstructured.Unstructured) bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+		return c.kube.Get(ctx, client.ObjectKeyFromObject(u), u) == nil && is(u), nil
+	})
+	if err != nil {
+		t.Fatalf("waited for %s of %s %s: %s\n%s", what, u.GetKind(), u.GetName(), err, c.explain(u))
+	}
+}
+
+// WaitGone waits until there is no such object any more.
+func (c *cluster) WaitGone(t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+		return kerrors.IsNotFound(c.kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
+	})
+	if err != nil {
+		t.Fatalf("waited for %s %s to go: %s\n%s", u.GetKind(), u.GetName(), err, c.explain(u))
+	}
+}
+
+// explain an object by what is known of it, and of what runs.
+func (c *cluster) explain(u *unstructured.Unstructured) string {
+	u.SetManagedFields(nil)
+	b, err := yaml.Marshal(u.Object)
+	if err != nil {
+		b = []byte(err.Error())
+	}
+	s := &strings.Builder{}
+	_, _ = fmt.Fprintf(s, "--- object\n%s", b)
+	for _, l := range host.Logs() {
+		_, _ = fmt.Fprintf(s, "--- %s\n%s", l.name, l.tail)
+	}
+	for _, name := range []string{"crossplane", "crossplane-rbac"} {
+		_, _ = fmt.Fprintf(s, "--- log of %s\n%s", name, c.stack.Tail(name, 2<<10))
+	}
+	return s.String()
+}
+
+// condition of an object, empty if it has none.
+func condition(u *unstructured.Unstructured, kind string) map[string]any {
+	cs, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range cs {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			return m
+		}
+	}
+	return nil
+}
+
+// field of an object as text, given as in status.atProvider.lastRun.id.
+func field(u *unstructured.Unstructured, path string) string {
+	v, ok, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
