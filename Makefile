@@ -23,7 +23,7 @@ CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-e2e test-faults fuzz test bench bench-function up down demo clean
+.PHONY: help build binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-e2e test-faults test-security fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -78,7 +78,7 @@ lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check styl
 	$(BIN)/actionlint
 
 test-unit: $(ANSIBLE) ## Run the unit tests
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/sources/... ./test/sshd/...
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/security/... ./test/sources/... ./test/sshd/...
 
 test-e2e: build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	go test ./test/install/... -count=1 -timeout=15m -v
@@ -91,6 +91,9 @@ test-faults: build $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns
 fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
 	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
+
+test-security: $(ANSIBLE) ## Attack what runs are confined to, as content could
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -v
 
 test: FAULTS = --short --seed=1
 test: test-unit lint fuzz test-faults test-e2e ## Run all tests and checks

@@ -29,6 +29,39 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *apiextensionsv1.JSON `json:"vars,omitempty"`
+
+	// Confinement allows the content more of the provider's machine than its
+	// own directories. Only cluster scoped configurations may have it.
+	// +optional
+	Confinement *Confinement `json:"confinement,omitempty"`
+}
+
+// Confinement is what content may do beyond what all content may. It holds for
+// every AnsibleRun that refers to the configuration.
+type Confinement struct {
+	// ReadPaths are files and directories of the provider's machine that the
+	// content may read and execute, with all that is below them: absolute, and
+	// neither above nor in the provider's state directory.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:items:Pattern=`^/`
+	ReadPaths []string `json:"readPaths,omitempty"`
+
+	// WritePaths are files and directories that the content may also change.
+	// A directory that is not there is made.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:items:Pattern=`^/`
+	WritePaths []string `json:"writePaths,omitempty"`
+
+	// ServiceAccount lets plays use the provider's service account, with all
+	// that it may do in the cluster.
+	// +optional
+	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }
 
 // A Credential is a file for the working directory of a play.

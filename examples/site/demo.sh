@@ -62,7 +62,7 @@ cat <<EOF
     kubectl describe --namespace demo site hello
   Delete it, and see that Ansible cleans up first:
     kubectl delete --namespace demo site hello --cascade=foreground
-    ls /tmp/crossplane-ansible-sites
+    ls /tmp/crossplane-ansible/sites
   Stop everything:
     make down
 EOF

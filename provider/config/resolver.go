@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -64,11 +65,30 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}
 
+	in.Grant, err = grant(c)
+	if err != nil {
+		return inputs.Inputs{}, errors.Wrap(err, in.Config)
+	}
+
 	if err := r.files(ctx, run, c, &in); err != nil {
 		return inputs.Inputs{}, err
 	}
 
 	return in, in.Validate()
+}
+
+// grant of the configuration. The API server refuses one in a namespace, too.
+func grant(c common.Config) (confine.Grant, error) {
+	g := c.ConfigSpec().Confinement
+
+	switch {
+	case g == nil:
+		return confine.Grant{}, nil
+	case c.GetNamespace() != "":
+		return confine.Grant{}, errors.New("spec.confinement: only cluster scoped configurations may have it")
+	}
+
+	return confine.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
 }
 
 // parameters of the run, and what they say by themselves.

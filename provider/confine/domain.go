@@ -9,7 +9,8 @@ type Domain struct {
 	// Read are files and directories to read and to execute, with all that is
 	// below them. Those that are not there are left out.
 	Read []string `json:"read,omitempty"`
-	// Write are files and directories to do anything in. All must be there.
+	// Write are files and directories to do anything in. A directory that is not
+	// there is made.
 	Write []string `json:"write,omitempty"`
 	// Limits of each process.
 	Limits Limits `json:"limits"`

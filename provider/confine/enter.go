@@ -60,10 +60,25 @@ func (d Domain) Enter() error {
 	// It is not there in every container, and nothing depends on it.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(killMeFirst)), 0)
 
-	if err := d.Limits.set(); err != nil {
+	for _, p := range d.Write {
+		if _, err := os.Stat(p); err == nil {
+			continue
+		}
+
+		if err := os.MkdirAll(p, 0o700); err != nil {
+			return errors.Wrap(err, "cannot make a directory that may be written to")
+		}
+	}
+
+	if err := d.restrict(); err != nil {
 		return err
 	}
 
+	return d.Limits.set()
+}
+
+// restrict this process to the domain's paths.
+func (d Domain) restrict() error {
 	if !d.Landlock {
 		return nil
 	}
@@ -84,7 +99,7 @@ func (d Domain) Enter() error {
 // move files from one directory to another, and asking it to would make it
 // confine nothing at all.
 func (d Domain) rules(abi int) []landlock.Rule {
-	write := landlock.RWDirs(d.Write...)
+	write := landlock.RWDirs(dirs(d.Write)...)
 	if abi > 1 {
 		write = write.WithRefer()
 	}
@@ -93,6 +108,7 @@ func (d Domain) rules(abi int) []landlock.Rule {
 		landlock.RODirs(dirs(d.Read)...).IgnoreIfMissing(),
 		landlock.ROFiles(files(d.Read)...).IgnoreIfMissing(),
 		write.WithIoctlDev().WithResolveUnix(),
+		landlock.RWFiles(files(d.Write)...).WithIoctlDev().WithResolveUnix(),
 		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").
 			WithIoctlDev().IgnoreIfMissing(),
 		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSIoctlDev, "/dev/pts").IgnoreIfMissing(),

@@ -35,7 +35,7 @@ func (m Mode) Check(abi int) (warning string, err error) {
 
 	switch {
 	case m == Off:
-		return "Runs are NOT confined, as --confinement=Off asks for: content can read what the provider can, its service account's token included", nil
+		return "Runs are NOT confined: content can read what the provider can, its service account's token included", nil
 	case abi >= Floor:
 		return "", nil
 	case m == BestEffort:
@@ -48,9 +48,10 @@ func (m Mode) Check(abi int) (warning string, err error) {
 // A Grant is what a configuration allows beyond what every run may do.
 type Grant struct {
 	// Read and Write are more paths.
-	Read, Write []string
+	Read  []string `json:"read,omitempty"`
+	Write []string `json:"write,omitempty"`
 	// ServiceAccount allows the provider's own.
-	ServiceAccount bool
+	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }
 
 // A Policy is what the provider allows to all that it starts.

@@ -22,7 +22,21 @@ func Passed(environ []string) map[string]string {
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
 	}
 
-	env := map[string]string{"LANG": "C.UTF-8"}
+	env := pick(environ, names)
+	env["LANG"] = "C.UTF-8"
+
+	return env
+}
+
+// Cluster returns where the API server of the provider's own cluster is, for
+// content that may use the service account.
+func Cluster(environ []string) map[string]string {
+	return pick(environ, []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS"})
+}
+
+// pick variables from an environment by their names.
+func pick(environ, names []string) map[string]string {
+	env := map[string]string{}
 
 	for _, kv := range environ {
 		if name, value, ok := strings.Cut(kv, "="); ok && slices.Contains(names, name) {

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 // Schema of digests. It changes when the same inputs get another digest, so
@@ -29,6 +30,7 @@ type canonical struct {
 	Env          map[string]string    `json:"env,omitempty"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
+	Grant        *confine.Grant       `json:"grant,omitempty"`
 }
 
 type credential struct {
@@ -59,6 +61,10 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (st
 		Env:          in.Env,
 		Collections:  collections,
 		Content:      roles,
+	}
+
+	if g := in.Grant; g.ServiceAccount || len(g.Read)+len(g.Write) > 0 {
+		c.Grant = &g
 	}
 
 	for i, f := range in.Credentials {

@@ -49,6 +49,11 @@ func (r *Runner) environment(run Run, dir string) []string {
 	}
 
 	maps.Copy(env, environ.Passed(r.environ))
+
+	if run.Inputs.Grant.ServiceAccount {
+		maps.Copy(env, environ.Cluster(r.environ))
+	}
+
 	maps.Copy(env, run.Inputs.Env)
 	r.contentPaths(env, run, cfg, dir)
 

@@ -115,7 +115,8 @@ func (s *Stack) provider(context.Context) (*Piece, error) {
 
 // Provider is provider-ansible with the given flags, in the form --name=value,
 // on top of those that it needs here, or instead of them. The stack must be up;
-// its API is what the package manager would have installed.
+// its API is what the package manager would have installed. Its runs are
+// confined; they may write to the shared directory.
 func (s *Stack) Provider(flags ...string) *Piece {
 	return s.Replica(Replica{
 		Name:       nameProvider,
@@ -123,7 +124,7 @@ func (s *Stack) Provider(flags ...string) *Piece {
 		Health:     loopback(s.ports[nameProvider]),
 		Metrics:    loopback(s.ports[portProviderMetrics]),
 		Kubeconfig: s.ProviderKubeconfig(),
-	}, flags...)
+	}, append([]string{"--confinement=Required", "--write-path=" + s.SharedDir()}, flags...)...)
 }
 
 // A Replica of provider-ansible: what no two may share.
@@ -239,6 +240,11 @@ func loadCRDs(dir string) ([]apiextensionsv1.CustomResourceDefinition, error) {
 		}
 	}
 	return out, nil
+}
+
+// SharedDir is where all plays may write, and tests look.
+func (s *Stack) SharedDir() string {
+	return s.path("shared")
 }
 
 // StateDir is where the provider keeps content and runs in progress.

@@ -16,7 +16,7 @@ func TestExamples(t *testing.T) {
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("there are no examples: %v", err)
 	}
-	cp.Apply(t, "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: ClusterProviderConfig\nmetadata: {name: default}\n", nil)
+	cp.Apply(t, "apiVersion: ansible.m.crossplane.io/v1alpha1\nkind: ClusterProviderConfig\nmetadata: {name: default}\nspec: {confinement: {writePaths: [/tmp/crossplane-ansible]}}\n", nil)
 
 	for _, composition := range examples {
 		dir := filepath.Dir(composition)

@@ -26,6 +26,7 @@ type ProviderConfig struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || self.credentials.all(c, !(c.source in ['Environment', 'Filesystem']))",message="credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem, which are the provider's own"
+	// +kubebuilder:validation:XValidation:rule="!has(self.confinement)",message="only cluster scoped configurations may have confinement: it allows more of the provider's machine than a namespace may have"
 	Spec   common.ProviderConfigSpec `json:"spec,omitempty"`
 	Status ProviderConfigStatus      `json:"status,omitempty"`
 }

@@ -1,0 +1,357 @@
+package security
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// patience is how long tests wait for what is bound to happen.
+const patience = time.Minute
+
+// somebody is the user that the image of the provider has. It needs no name.
+const somebody = 2000
+
+// A world has one run that attacks, and all that it must not reach.
+type world struct {
+	dir string
+	// own is the private data directory of the run that attacks.
+	own string
+	env []string
+}
+
+// newWorld in a directory of the test's, with a victim that runs until the test
+// is over.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+
+	w := &world{dir: dir, own: filepath.Join(dir, "state", "runs", "own")}
+
+	for name, text := range map[string]string{
+		"state/runs/own/project/playbook.yml":        "[]",
+		"state/runs/other/project/.git-credentials":  "https://user:hunter2@example.org",
+		"state/runs/other/cp/victim":                 "",
+		"state/content/sets/other/roles/r/main.yml":  "[]",
+		"state/content/tmp/other/home/ansible.cfg":   "[galaxy]",
+		"secrets/kubernetes.io/serviceaccount/token": "token",
+		"kube/config": "kubeconfig",
+	} {
+		path := filepath.Join(dir, name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+
+	// What the provider listens on, for its own processes.
+	name := "@" + filepath.Base(dir) + strconv.Itoa(os.Getpid())
+
+	l, err := net.Listen("unix", name)
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+
+	w.env = []string{
+		"PATH=/usr/bin:/bin", "TOOL=" + os.Args[0], "OWN=" + w.own, "STATE=" + filepath.Join(dir, "state"),
+		"OTHER=" + filepath.Join(dir, "state/runs/other"), "STORE=" + filepath.Join(dir, "state/content"),
+		"TOKEN=" + filepath.Join(dir, "secrets/kubernetes.io/serviceaccount/token"), "KUBE=" + filepath.Join(dir, "kube/config"),
+		"PROVIDER=" + strconv.Itoa(os.Getpid()), "ABSTRACT=" + name,
+		"VICTIM=" + strconv.Itoa(w.victim(t)),
+	}
+
+	return w
+}
+
+// policy of the provider in this world, as its flags make it.
+func (w *world) policy() confine.Policy {
+	return confine.Policy{
+		Mode: confine.Required, State: filepath.Join(w.dir, "state"), ServiceAccount: filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount"),
+		System: confine.Machine{Root: os.DirFS("/")}.Survey([]string{filepath.Dir(os.Args[0])}, []string{w.dir}),
+	}
+}
+
+// domain of a run with a private data directory.
+func (w *world) domain(t *testing.T, dir string, g confine.Grant) confine.Domain {
+	t.Helper()
+
+	d, err := w.policy().Domain([]string{os.Args[0]}, []string{dir}, g)
+	must(t, err)
+
+	return d
+}
+
+// victim is another run, confined like all, with a secret in its environment
+// and one in its arguments. It returns the victim's process id.
+func (w *world) victim(t *testing.T) int {
+	t.Helper()
+
+	dir := filepath.Join(w.dir, "state/runs/other")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		_, _ = supervisor.Command{
+			Self: self(), Dir: dir, Domain: w.domain(t, dir, confine.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
+			Argv:   []string{"/bin/sh", "-c", `echo $$ >pid.new; mv pid.new pid; exec sleep 1000 # hunter2`},
+			Stdout: io.Discard, Stderr: io.Discard,
+		}.Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
+			pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+			must(t, err)
+
+			return pid
+		}
+	}
+
+	t.Fatal("the victim has not started")
+
+	return 0
+}
+
+// attack with a script in a domain, and return what it says.
+func (w *world) attack(ctx context.Context, t *testing.T, d confine.Domain, script string) string {
+	t.Helper()
+
+	var out bytes.Buffer
+
+	cmd := supervisor.Command{
+		Self: self(), Argv: []string{"/bin/sh", "-c", script}, Env: w.env, Dir: w.own, Domain: d, Stdout: &out, Stderr: &out,
+	}
+	if _, err := cmd.Run(ctx); err != nil {
+		t.Fatalf("Run(...): %v\n%s", err, out.String())
+	}
+
+	return out.String()
+}
+
+func TestAttacks(t *testing.T) {
+	needLandlock(t)
+
+	scope := confine.Kernel() >= 6
+
+	cases := map[string]struct {
+		reason string
+		// script that says OWNED when it has succeeded.
+		script string
+		// skip it where the kernel is too old.
+		skip bool
+		// safe is true for what fails without Landlock, too.
+		safe bool
+	}{
+		"ReadRun":        {reason: "Other runs have credentials.", script: `cat "$OTHER/project/.git-credentials" && echo OWNED`},
+		"ListRuns":       {reason: "Names of runs are how their files are reached.", script: `ls "$STATE/runs" && echo OWNED`},
+		"WriteRun":       {reason: "What another run executes is its own.", script: `echo >"$OTHER/project/hosts" && echo OWNED`},
+		"RemoveRun":      {reason: "Nothing of another run can be removed.", script: `rm "$OTHER/cp/victim" && echo OWNED`},
+		"TruncateRun":    {reason: "Nor emptied.", script: `truncate --size=0 "$OTHER/project/.git-credentials" && echo OWNED`},
+		"MoveRun":        {reason: "Nor taken.", script: `mv "$OTHER/project" mine && echo OWNED`},
+		"LinkRun":        {reason: "Nor linked to.", script: `ln "$OTHER/project/.git-credentials" mine && cat mine && echo OWNED`},
+		"SymlinkRun":     {reason: "A link leads nowhere else.", script: `ln -s "$OTHER/project" link; cat link/.git-credentials && echo OWNED`},
+		"ReadToken":      {reason: "The service account can read all Secrets.", script: `cat "$TOKEN" && echo OWNED`},
+		"ReadKubeconfig": {reason: "So can who the kubeconfig is for.", script: `cat "$KUBE" && echo OWNED`},
+		"ReadInstall":    {reason: "Credentials of installations are others'.", script: `cat "$STORE/tmp/other/home/ansible.cfg" && echo OWNED`},
+		"ReadContent":    {reason: "Content may have come by credentials of others.", script: `cat "$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
+		"WriteContent":   {reason: "Other runs execute what is in the store.", script: `echo >>"$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
+		"PlantContent":   {reason: "Nothing comes into the store but by installation.", script: `ln -s "$OWN" "$STORE/sets/mine" && echo OWNED`},
+		"ListProcesses":  {reason: "Processes of others are nobody's business.", script: `ls /proc && echo OWNED`},
+		"Arguments":      {reason: "Careless content has secrets in its arguments.", script: `cat "/proc/$VICTIM/cmdline" && echo OWNED`},
+		"Environment":    {reason: "The environment of other runs has secrets.", script: `cat "/proc/$VICTIM/environ" && echo OWNED`},
+		"Provider":       {reason: "So may that of the provider.", script: `grep -q PATH "/proc/$PROVIDER/environ" && echo OWNED`},
+		"Memory":         {reason: "What is where in memory is the first step to reading it.", script: `head -c 1 "/proc/$VICTIM/maps" && echo OWNED`},
+		"Root":           {reason: "The root directory of others leads to their files.", script: `cat "/proc/$VICTIM/cwd/project/.git-credentials" && echo OWNED`},
+		"Trace":          {reason: "Who traces a process is the process.", script: `"$TOOL" tool trace "$VICTIM"`},
+		"KillRun":        {reason: "Runs do not end each other.", script: `kill -0 "$VICTIM" && echo OWNED`, skip: !scope},
+		"KillProvider":   {reason: "Nor the provider.", script: `kill -0 "$PROVIDER" && echo OWNED`, skip: !scope},
+		"KillSupervisor": {reason: "Nor who ends their daemons.", script: `kill -0 "$PPID" && echo OWNED`, skip: !scope},
+		"Socket":         {reason: "Sockets without a file are no way out.", script: `"$TOOL" tool connect "$ABSTRACT"`, skip: !scope},
+		"SharedMemory":   {reason: "Names in shared memory cannot be listed.", script: `ls /dev/shm && echo OWNED`},
+		"Shared":         {reason: "There is no directory that runs share.", script: `echo >"/tmp/$$.attack" && rm "/tmp/$$.attack" && echo OWNED`},
+		"Privileges":     {reason: "No program gives new privileges.", script: `"$TOOL" tool privileges`},
+		"Descriptors":    {reason: "No descriptor is inherited.", script: `"$TOOL" tool descriptors`, safe: true},
+		"Cores":          {reason: "Secrets are not dumped.", script: `test "$(ulimit -c)" = 0 || echo OWNED`, safe: true},
+		"Umask":          {reason: "Files are their owner's from the moment they exist.", script: `: >new; mkdir -p dir; stat -c %a new dir | grep -qv '^[67]00$' && echo OWNED`, safe: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.skip {
+				t.Skip("the kernel is too old")
+			}
+
+			w := newWorld(t)
+
+			if out := w.attack(t.Context(), t, w.domain(t, w.own, confine.Grant{}), tc.script); strings.Contains(out, owned) {
+				t.Errorf("%s\n%s", tc.reason, out)
+			}
+
+			// An attack that fails by itself proves nothing.
+			if out := w.attack(t.Context(), t, confine.Domain{}, tc.script); strings.Contains(out, owned) == tc.safe {
+				t.Errorf("without confinement: %s\n%s", tc.reason, out)
+			}
+		})
+	}
+}
+
+// TestAttacksAsUser attacks once more as an ordinary user, which has less to be
+// kept from, and limits of its own.
+func TestAttacksAsUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("the tests are run by an ordinary user already")
+	}
+
+	// Below directories that everybody may pass.
+	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+
+	program, temp := filepath.Join(dir, "test"), filepath.Join(dir, "temp")
+	raw, err := os.ReadFile(os.Args[0])
+	must(t, err)
+	must(t, os.WriteFile(program, raw, 0o755))
+	must(t, os.Mkdir(temp, 0o700))
+	must(t, os.Chown(temp, somebody, somebody))
+
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestLimits|TestGrants)$", "-test.v")
+	cmd.Dir = temp
+	cmd.Env = []string{"TMPDIR=" + temp, "PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("As user %d: %v\n%s", somebody, err, out)
+	}
+}
+
+func TestGrants(t *testing.T) {
+	needLandlock(t)
+
+	w := newWorld(t)
+	token := filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount")
+	shared := filepath.Join(w.dir, "shared", "new")
+
+	cases := map[string]struct {
+		reason string
+		grant  confine.Grant
+		script string
+		want   string
+	}{
+		"ServiceAccount": {
+			reason: "A configuration may give the service account away.",
+			grant:  confine.Grant{ServiceAccount: true},
+			script: `cat "$TOKEN"; echo >>"$TOKEN" && echo OWNED`,
+			want:   "token",
+		},
+		"Read": {
+			reason: "It may let content read more.",
+			grant:  confine.Grant{Read: []string{token}},
+			script: `cat "$TOKEN"; rm "$TOKEN" && echo OWNED`,
+			want:   "token",
+		},
+		"Write": {
+			reason: "And write; a directory that is not there is made.",
+			grant:  confine.Grant{Write: []string{shared}},
+			script: fmt.Sprintf(`echo hello >%[1]s/page && mv %[1]s/page mine && cat mine`, shared),
+			want:   "hello\n",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out := w.attack(t.Context(), t, w.domain(t, w.own, tc.grant), "{ "+tc.script+"; } 2>/dev/null; true")
+			if diff := cmp.Diff(tc.want, out); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	w := newWorld(t)
+
+	cases := map[string]struct {
+		reason string
+		limits confine.Limits
+		script string
+		// user is true for limits that root does not have.
+		user bool
+		want string
+	}{
+		"FileSize": {
+			reason: "A file does not fill the disk.",
+			limits: confine.Limits{FileSize: 1 << 20},
+			script: `head -c 4000000 /dev/zero >big; stat -c %s big`,
+			want:   "1048576\n",
+		},
+		"Memory": {
+			reason: "A process does not take all memory.",
+			limits: confine.Limits{Memory: 256 << 20},
+			script: `head -c 400000000 /dev/zero | tail -n 1 | wc -c`,
+			want:   "0\n",
+		},
+		"Processes": {
+			reason: "Who forks for ever comes to an end, and does not outlive its run.",
+			limits: confine.Limits{Processes: 100},
+			script: `bomb() { bomb & bomb; }; (bomb) 2>/dev/null; sleep 0.1; echo over`,
+			user:   true,
+			want:   "over\n",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.user && os.Getuid() == 0 {
+				t.Skip("root has no such limit")
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+
+			d := w.domain(t, w.own, confine.Grant{})
+			d.Limits = tc.limits
+
+			out := w.attack(ctx, t, d, "exec 2>/dev/null; "+tc.script)
+			if diff := cmp.Diff(tc.want, out); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func self() []string { return []string{os.Args[0], "supervise"} }
+
+func needLandlock(t *testing.T) {
+	t.Helper()
+
+	if abi := confine.Kernel(); abi < confine.Floor {
+		t.Skipf("Landlock has version %d here, and confines nothing below %d", abi, confine.Floor)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,62 @@
+// Package security attacks what the provider protects, as content could that
+// somebody without trust has written.
+package security
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// owned is what an attack says that has succeeded.
+const owned = "OWNED"
+
+// TestMain lets the test binary be a supervisor, and a tool of attackers.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 2 && os.Args[1] == "supervise":
+		os.Exit(supervisor.Main(os.Args[2:]))
+	case len(os.Args) > 2 && os.Args[1] == "tool":
+		if tool(os.Args[2], os.Args[3:]) {
+			fmt.Println(owned)
+		}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// tool does what no shell can.
+func tool(name string, args []string) bool {
+	switch name {
+	case "trace":
+		pid, err := strconv.Atoi(args[0])
+
+		return err == nil && unix.PtraceAttach(pid) == nil
+	case "connect":
+		c, err := net.Dial("unix", args[0])
+		if err != nil {
+			return false
+		}
+
+		return c.Close() == nil
+	case "privileges":
+		on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+
+		return err == nil && on == 0
+	case "descriptors":
+		for fd := 3; fd < 1024; fd++ {
+			// Those that this process has opened itself are closed on exec.
+			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+				return true
+			}
+		}
+	}
+
+	return false
+}
