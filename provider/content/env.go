@@ -34,6 +34,8 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		"GIT_TERMINAL_PROMPT":               "0",
 		"GIT_ASKPASS":                       "",
 		"SSH_ASKPASS_REQUIRE":               "never",
+		// It names programs to run, and may be a credential, or in other content.
+		"GIT_CONFIG_GLOBAL": "/dev/null",
 		// Others, such as ext, run commands.
 		"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
 		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.home),

@@ -64,6 +64,7 @@ func TestEnvironment(t *testing.T) {
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 		"GIT_ASKPASS=",
 		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_CONFIG_KEY_0=credential.helper",
 		"GIT_CONFIG_KEY_1=credential.helper",
 		"GIT_CONFIG_VALUE_0=",

@@ -3,6 +3,7 @@ package content
 import (
 	"cmp"
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
+
+// maxInfo is the size of the largest file that says what was installed, in bytes.
+const maxInfo = 4 << 20
 
 // manifestFile is in the directory of every complete set.
 const manifestFile = "content.json"
@@ -38,14 +42,18 @@ func (m manifest) same(o manifest) bool {
 // what it is. Anything else may change and keep its version, as a branch of a
 // git repository does, so that it gets a revision.
 func newManifest(set Set, required Requirements) (manifest, error) {
-	m := manifest{Digest: set.Digest, Requirements: required}
+	m := manifest{Digest: set.Digest, Requirements: required.withoutUsers()}
+	root, err := os.OpenRoot(set.Dir)
+	if err != nil {
+		return m, errors.Wrap(err, "cannot read what was installed")
+	}
+	defer root.Close() //nolint:errcheck // It was only read.
 
-	var err error
-	if m.Collections, err = installedCollections(set.CollectionsPath()); err != nil {
+	if m.Collections, err = installedCollections(root); err != nil {
 		return m, err
 	}
 
-	if m.Roles, err = installedRoles(set.RolesPath()); err != nil {
+	if m.Roles, err = installedRoles(root); err != nil {
 		return m, err
 	}
 
@@ -85,11 +93,11 @@ func writeManifest(dir string, m manifest) error {
 	return errors.Wrap(os.WriteFile(filepath.Join(dir, manifestFile), text, 0o600), "cannot write the manifest of a content set")
 }
 
-// installedCollections are those in a collections path, by name. Their versions
+// installedCollections are those in a content set, by name. Their versions
 // are those that they were built with. Beside their namespaces there are
 // directories *.info with the servers that they came from.
-func installedCollections(path string) ([]common.ContentItem, error) {
-	dirs, err := filepath.Glob(filepath.Join(path, "ansible_collections", "*", "*"))
+func installedCollections(root *os.Root) ([]common.ContentItem, error) {
+	dirs, err := fs.Glob(root.FS(), path.Join(collectionsDir, "ansible_collections", "*", "*"))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot look for collections")
 	}
@@ -98,11 +106,11 @@ func installedCollections(path string) ([]common.ContentItem, error) {
 
 	for _, dir := range dirs {
 		// Namespaces have no dots.
-		if strings.Contains(filepath.Base(filepath.Dir(dir)), ".") {
+		if strings.Contains(path.Base(path.Dir(dir)), ".") {
 			continue
 		}
 
-		item, ok, err := collection(dir)
+		item, ok, err := collection(root, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +124,7 @@ func installedCollections(path string) ([]common.ContentItem, error) {
 }
 
 // collection in a directory.
-func collection(dir string) (common.ContentItem, bool, error) {
+func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 	type info struct {
 		Namespace string `json:"namespace" yaml:"namespace"`
 		Name      string `json:"name"      yaml:"name"`
@@ -127,18 +135,18 @@ func collection(dir string) (common.ContentItem, bool, error) {
 		Info info `json:"collection_info"`
 	}{}
 
-	found, err := read(filepath.Join(dir, "MANIFEST.json"), func(text []byte) error { return json.Unmarshal(text, &m) })
+	found, err := read(root, path.Join(dir, "MANIFEST.json"), func(text []byte) error { return json.Unmarshal(text, &m) })
 	if err == nil && !found {
-		found, err = read(filepath.Join(dir, "galaxy.yml"), func(text []byte) error { return yaml.Unmarshal(text, &m.Info) })
+		found, err = read(root, path.Join(dir, "galaxy.yml"), func(text []byte) error { return yaml.Unmarshal(text, &m.Info) })
 	}
 
 	return common.ContentItem{Name: m.Info.Namespace + "." + m.Info.Name, Version: m.Info.Version}, found, err
 }
 
-// installedRoles are those in a roles path, by name. A role that was required
+// installedRoles are those in a content set, by name. A role that was required
 // without a version may have none.
-func installedRoles(path string) ([]common.ContentItem, error) {
-	files, err := filepath.Glob(filepath.Join(path, "*", "meta", ".galaxy_install_info"))
+func installedRoles(root *os.Root) ([]common.ContentItem, error) {
+	files, err := fs.Glob(root.FS(), path.Join(rolesDir, "*", "meta", ".galaxy_install_info"))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot look for roles")
 	}
@@ -150,19 +158,21 @@ func installedRoles(path string) ([]common.ContentItem, error) {
 			Version string `yaml:"version"`
 		}{}
 
-		if _, err := read(file, func(text []byte) error { return yaml.Unmarshal(text, &info) }); err != nil {
+		if _, err := read(root, file, func(text []byte) error { return yaml.Unmarshal(text, &info) }); err != nil {
 			return nil, err
 		}
 
-		items = append(items, common.ContentItem{Name: filepath.Base(filepath.Dir(filepath.Dir(file))), Version: info.Version})
+		items = append(items, common.ContentItem{Name: path.Base(path.Dir(path.Dir(file))), Version: info.Version})
 	}
 
 	return sorted(items), nil
 }
 
-// read and decode a file; false when there is none.
-func read(file string, decode func([]byte) error) (bool, error) {
-	text, err := os.ReadFile(file)
+// read and decode a file; false when there is none. Whoever wrote the content
+// may have put anything in its place: a link to a file of the provider's, or
+// what never ends. So the error must not have what was read.
+func read(root *os.Root, file string, decode func([]byte) error) (bool, error) {
+	info, err := root.Stat(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -171,7 +181,20 @@ func read(file string, decode func([]byte) error) (bool, error) {
 		return false, errors.Wrap(err, "cannot read what was installed")
 	}
 
-	return true, errors.Wrapf(decode(text), "cannot decode %s", filepath.Base(file))
+	if !info.Mode().IsRegular() || info.Size() > maxInfo {
+		return false, errors.Errorf("%s is not a file, or too large", file)
+	}
+
+	text, err := root.ReadFile(file)
+	if err != nil {
+		return false, errors.Wrap(err, "cannot read what was installed")
+	}
+
+	if decode(text) != nil {
+		return false, errors.Errorf("cannot decode %s", file)
+	}
+
+	return true, nil
 }
 
 func sorted(items []common.ContentItem) []common.ContentItem {

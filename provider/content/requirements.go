@@ -99,10 +99,10 @@ func contradiction(said common.Role, want, have Role) error {
 
 func location(r Role) string {
 	if r.Scm == "" {
-		return r.Src
+		return withoutUser(r.Src)
 	}
 
-	return r.Scm + "+" + r.Src
+	return r.Scm + "+" + withoutUser(r.Src)
 }
 
 // normalRole says in full what ansible-galaxy takes a role requirement to mean,
@@ -162,7 +162,7 @@ func (r Requirements) unique() (Requirements, error) {
 
 		at, ok := first["collection "+key]
 		if ok && fmt.Sprint(r.Collections[at]) != fmt.Sprint(c) {
-			return Requirements{}, errors.Errorf("collections[%d] and collections[%d] both bring %q, but differ", at, i, key)
+			return Requirements{}, errors.Errorf("collections[%d] and collections[%d] both bring %q, but differ", at, i, withoutUser(key))
 		}
 
 		if !ok {

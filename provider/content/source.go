@@ -84,20 +84,47 @@ func isRepository(src string) bool {
 		strings.Contains(src, "@") && isSSH(src)
 }
 
+// withoutUser leaves a URL without what may be a password or a token, for all
+// to read.
+func withoutUser(url string) string {
+	return regexp.MustCompile(`(https?://)[^/\s]*@`).ReplaceAllString(url, "$1")
+}
+
+// withoutUsers leaves out of URLs what may be passwords or tokens.
+func (r Requirements) withoutUsers() Requirements {
+	clean := Requirements{Collections: slices.Clone(r.Collections), Roles: slices.Clone(r.Roles)}
+
+	for i, c := range clean.Collections {
+		clean.Collections[i].Name, clean.Collections[i].Source = withoutUser(c.Name), withoutUser(c.Source)
+	}
+
+	for i, o := range clean.Roles {
+		clean.Roles[i].Src = withoutUser(o.Src)
+	}
+
+	return clean
+}
+
 // withoutPasswords moves the passwords of git repositories from their URLs to
 // lines of a file .git-credentials: URLs are arguments of git, which every
-// process can see. The error names a host with several passwords.
+// process can see. What is too long to be the name of a user is a token, which
+// has no password. The error names a host with several passwords.
 func (r Requirements) withoutPasswords() (Requirements, []string, error) {
 	var lines []string
 
 	of := map[string]string{}
 	move := func(src, url string) (string, error) {
-		m := regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*)@([^/\s]+)`).FindStringSubmatch(url)
+		m := regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*|[^/\s:@]{16,})@([^/\s]+)`).FindStringSubmatch(url)
 		if m == nil {
 			return src, nil
 		}
 
 		scheme, user, host := m[1], m[2], m[3]
+		src = strings.Replace(src, user+"@", "", 1)
+
+		if !strings.Contains(user, ":") {
+			user += ":"
+		}
 
 		if other, ok := of[scheme+host]; ok && other != user {
 			return "", errors.Errorf("several passwords for %s%s: one user must have access to all that is required from there", scheme, host)
@@ -108,7 +135,7 @@ func (r Requirements) withoutPasswords() (Requirements, []string, error) {
 			lines = append(lines, scheme+strings.ReplaceAll(user, "@", "%40")+"@"+host)
 		}
 
-		return strings.Replace(src, user+"@", "", 1), nil
+		return src, nil
 	}
 
 	clean := Requirements{Collections: slices.Clone(r.Collections), Roles: slices.Clone(r.Roles)}

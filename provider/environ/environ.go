@@ -65,7 +65,7 @@ func Authorities(env map[string]string) []string {
 
 // Validate returns an error if a variable is not a configuration's to set:
 // PATH, HOME, TMPDIR; what takes over an interpreter (LD_*, PYTHON*, BASH_ENV
-// and the like, GODEBUG and the like); what ansible-runner talks to its plugin
+// and the like, GODEBUG and the like, XDG_CONFIG_HOME, which git obeys); what ansible-runner talks to its plugin
 // with (AWX_*, RUNNER_*, JOB_ID and the like); what keeps runs apart
 // (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR); and
 // what git runs or obeys, where the error says what to use instead.
@@ -74,7 +74,7 @@ func Validate(name, value string) error {
 		"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
 		"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
 		"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
-		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GCONV_PATH",
+		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GCONV_PATH", "GLIBC_TUNABLES", "XDG_CONFIG_HOME",
 	}
 	prefixes := []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_", "OPENSSL_", "PERL5"}
 	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }

@@ -129,7 +129,7 @@ func (in Inputs) vaultPasswords() []string {
 
 	for _, f := range in.Credentials {
 		if f.Name == "ansible.cfg" {
-			settings.WriteString(string(bytes.Join(regexp.MustCompile(`(?m)^\s*vault_.*$`).FindAll(f.Data, -1), []byte("\n"))))
+			settings.Write(bytes.Join(regexp.MustCompile(`(?m)^\s*vault_.*$`).FindAll(f.Data, -1), []byte("\n")))
 		}
 	}
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,6 +16,9 @@ import (
 
 // ProviderVariable is the provider's own variable.
 const ProviderVariable = "ansible_provider_meta"
+
+// maxFilename is the length of the longest name of a file, in bytes.
+const maxFilename = 255
 
 // PlaybookFile is the playbook of a run in the working directory, beside the
 // credentials.
@@ -30,6 +34,7 @@ func (in Inputs) Validate() error {
 	run = append(run, validateRoles(in, path)...)
 	run = append(run, validatePlaybooks(&in.Parameters, path)...)
 	run = append(run, validateVariables(&in.Parameters, path)...)
+	run = append(run, validateSelection(&in.Parameters, path)...)
 
 	if err := run.ToAggregate(); err != nil {
 		return err
@@ -94,17 +99,18 @@ func validateRoles(in Inputs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateRoleSource keeps options from git, which ansible-galaxy hands src and
-// version to.
+// validateRoleSource keeps options from git and hg, which ansible-galaxy hands src
+// and version to, and what they would not show.
 func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
-	if strings.HasPrefix(r.Src, "-") {
-		errs = append(errs, field.Invalid(path.Child("src"), r.Src, "must not start with a dash"))
-	}
-
-	if strings.HasPrefix(r.Version, "-") {
-		errs = append(errs, field.Invalid(path.Child("version"), r.Version, "must not start with a dash"))
+	for _, f := range []struct{ name, value string }{{"src", r.Src}, {"version", r.Version}} {
+		switch _, rest, scm := strings.Cut(f.value, "+"); {
+		case isOption(f.value), scm && isOption(rest), strings.Contains(f.value, ",-"):
+			errs = append(errs, field.Invalid(path.Child(f.name), f.value, "must not start with a dash"))
+		case strings.ContainsFunc(f.value, func(c rune) bool { return !unicode.IsPrint(c) }):
+			errs = append(errs, field.Invalid(path.Child(f.name), f.value, "must be printable"))
+		}
 	}
 
 	if r.Src == "" && r.Version == "" {
@@ -116,6 +122,40 @@ func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(path, "a role of a collection has no src or version of its own: require its collection in the ProviderConfig"))
 	case parts == 1 && r.Src == "":
 		errs = append(errs, field.Required(path.Child("src"), "a role without a namespace is not on Galaxy"))
+	}
+
+	return errs
+}
+
+func isOption(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "-") }
+
+// validateSelection keeps out of arguments what cannot be one, and what makes
+// Ansible read a file of the provider's.
+func validateSelection(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	check := func(path *field.Path, value string) {
+		if strings.ContainsFunc(value, unicode.IsControl) {
+			errs = append(errs, field.Invalid(path, value, "must not contain control characters"))
+		}
+	}
+
+	check(path.Child("hosts"), p.Hosts)
+	check(path.Child("limit"), p.Limit)
+
+	for i, tag := range p.Tags {
+		check(path.Child("tags").Index(i), tag)
+	}
+
+	for i, tag := range p.SkipTags {
+		check(path.Child("skipTags").Index(i), tag)
+	}
+
+	// Source: InventoryManager.subset of ansible-core.
+	for part := range strings.FieldsFuncSeq(p.Limit, func(c rune) bool { return strings.ContainsRune(",;: ", c) }) {
+		if strings.HasPrefix(part, "@") {
+			errs = append(errs, field.Invalid(path.Child("limit"), p.Limit, "must not name a file: there is none with hosts"))
+		}
 	}
 
 	return errs
@@ -198,8 +238,10 @@ func validateFilename(name string) error {
 	}
 
 	switch {
-	case name == "" || strings.ContainsAny(name, "/\\\x00\n"):
+	case name == "" || strings.ContainsAny(name, "/\\") || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }):
 		return errors.New("must be the name of a file, without a path")
+	case len(name) > maxFilename:
+		return errors.Errorf("must have %d bytes at most", maxFilename)
 	case strings.HasPrefix(name, "-"):
 		return errors.New("must not start with a dash")
 	case strings.HasPrefix(name, ".") && !slices.Contains(dotfiles, name):

@@ -1,0 +1,328 @@
+package content
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// canary is in a file of the provider's, outside of the store.
+const canary = "stolen-from-the-provider"
+
+// TestAttacks installs content that was made to harm, with the real
+// ansible-galaxy and git, and without any confinement. It may fail or not; it
+// must not write to or read from outside of its set.
+func TestAttacks(t *testing.T) {
+	t.Parallel()
+
+	var (
+		file = func(name, text string) entryOf { return entryOf{Name: name, Typeflag: tar.TypeReg, text: text} }
+		link = func(name, target string) entryOf {
+			return entryOf{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}
+		}
+		meta = file("x/meta/main.yml", roleFiles()["meta/main.yml"])
+	)
+
+	cases := map[string]struct {
+		reason string
+		// archive of a role, if there is one. OUT is the directory around.
+		archive []entryOf
+		// repository of a role or a collection, with links in it by name.
+		repository, links map[string]string
+		requirements      string
+		// fails is true where it must not be installed, either.
+		fails bool
+	}{
+		"ArchiveUp":       {reason: "A path leads out of the archive.", archive: []entryOf{meta, file("x/../../../../../../../../../../../../OUT/evil", "x")}},
+		"ArchiveAbsolute": {reason: "A path starts at the root.", archive: []entryOf{meta, file("/OUT/evil", "x")}},
+		"ArchiveLink":     {reason: "A file is written through a link.", archive: []entryOf{meta, link("x/tasks", "/OUT"), file("x/tasks/evil", "x")}},
+		"ArchiveHardLink": {reason: "A name for the file of somebody else.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeLink, Linkname: "/OUT/canary"}}},
+		"ArchiveDevice":   {reason: "A device.", archive: []entryOf{meta, {Name: "x/tasks/main.yml", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 5}}},
+		"ArchivePipe":     {reason: "What is read never ends.", archive: []entryOf{meta, {Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeFifo}, {Name: "x/tasks/main.yml", Typeflag: tar.TypeFifo}}},
+		"RoleInfoLink": {
+			reason:     "What says which version is installed is a file of the provider's.",
+			repository: roleFiles(),
+			links:      map[string]string{"meta/.galaxy_install_info": "/OUT/canary"},
+		},
+		"CollectionLink": {
+			reason:       "So it is for a collection.",
+			repository:   map[string]string{"README.md": "x", "roles/x/tasks/main.yml": "[]"},
+			links:        map[string]string{"galaxy.yml": "/OUT/canary", "MANIFEST.json": "/OUT/canary"},
+			requirements: "collections: [{name: 'file://REPO', type: git}]",
+			fails:        true,
+		},
+		"Submodule": {
+			reason: "A submodule is cloned by running a command.",
+			repository: map[string]string{
+				"meta/main.yml": roleFiles()["meta/main.yml"],
+				".gitmodules":   "[submodule \"x\"]\n\tpath = x\n\turl = ext::sh -c 'touch /OUT/evil'\n\tupdate = !touch /OUT/evil\n",
+			},
+		},
+		"Ext":        {reason: "A URL is a command.", requirements: "collections: [{name: 'ext::sh -c \"touch% /OUT/evil\"', type: git}]", fails: true},
+		"ExtOfRole":  {reason: "So it is for a role.", requirements: "roles: [{name: x, src: 'ext::sh -c \"touch% /OUT/evil\"', scm: git}]", fails: true},
+		"SSHOption":  {reason: "A host is an option of ssh.", requirements: "roles: [{name: x, src: 'ssh://-oProxyCommand=touch$IFS/OUT/evil/x.git'}]", fails: true},
+		"GitOption":  {reason: "A version is an option of git.", requirements: "collections: [{name: 'file://REPO', type: git, version: '--upload-pack=touch /OUT/evil'}]", fails: true},
+		"CommaTrick": {reason: "So it is behind a comma.", requirements: "collections: ['git+file://REPO,--upload-pack=touch /OUT/evil']", fails: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			out := t.TempDir()
+			fill := func(s string) string {
+				return strings.NewReplacer("/OUT", out, "OUT", strings.TrimPrefix(out, "/"), "REPO", filepath.Join(out, "repo")).Replace(s)
+			}
+
+			write(t, out, map[string]string{"canary": "version: " + canary + "\nnamespace: acme\nname: web\n"})
+
+			required := tc.requirements
+
+			switch {
+			case tc.archive != nil:
+				required = "roles: [{name: x, src: '" + attackArchive(t, out, tc.archive, fill) + "'}]"
+			case tc.repository != nil:
+				for name, text := range tc.repository {
+					write(t, filepath.Join(out, "repo"), map[string]string{name: fill(text)})
+				}
+
+				for name, target := range tc.links {
+					must(t, os.Symlink(fill(target), filepath.Join(out, "repo", name)))
+				}
+
+				gitRepo(t, filepath.Join(out, "repo"), nil)
+				fallthrough
+			default:
+				required = fill(orElse(required, "roles: [{name: x, src: 'file://REPO', scm: git}]"))
+			}
+
+			before := filesBelow(t, out)
+			s := newStore(t, t.TempDir())
+
+			req, err := NewRequest(inputs.Inputs{Requirements: required})
+
+			var set Set
+			if err == nil {
+				var release func()
+				if set, release, err = s.Ensure(t.Context(), req); err == nil {
+					defer release()
+				}
+			}
+
+			if tc.fails && err == nil {
+				t.Errorf("\n%s\nEnsure(...): it was installed", tc.reason)
+			}
+
+			if got := fmt.Sprint(err, set.Collections, set.Roles); strings.Contains(got, canary) {
+				t.Errorf("\n%s\nEnsure(...): %s", tc.reason, got)
+			}
+
+			if diff := cmp.Diff(before, filesBelow(t, out)); diff != "" {
+				t.Errorf("\n%s\nWhat is outside of the store is left alone: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestManifestOfAttacks has in a set what ansible-galaxy should not have let in.
+func TestManifestOfAttacks(t *testing.T) {
+	const info = "roles/x/meta/.galaxy_install_info"
+
+	out := t.TempDir()
+	write(t, out, map[string]string{"canary": "version: " + canary + "\n", "meta/.galaxy_install_info": "version: " + canary + "\n"})
+
+	cases := map[string]struct {
+		reason string
+		make   func(t *testing.T, dir string)
+	}{
+		"Link": {reason: "It is a link to another file.", make: func(t *testing.T, dir string) {
+			t.Helper()
+			must(t, os.Symlink(filepath.Join(out, "canary"), filepath.Join(dir, info)))
+		}},
+		"Directory": {reason: "A directory above it is a link.", make: func(t *testing.T, dir string) {
+			t.Helper()
+			must(t, os.Remove(filepath.Join(dir, "roles/x/meta")))
+			must(t, os.Symlink(filepath.Join(out, "meta"), filepath.Join(dir, "roles/x/meta")))
+		}},
+		"Pipe": {reason: "Reading it never ends.", make: func(t *testing.T, dir string) {
+			t.Helper()
+			mkfifo(t, filepath.Join(dir, info))
+		}},
+		"Huge": {reason: "It takes more memory than there is.", make: func(t *testing.T, dir string) {
+			t.Helper()
+			must(t, os.Truncate(touch(t, dir, info, ""), 1<<40))
+		}},
+		"Quote": {reason: "The parser quotes it.", make: func(t *testing.T, dir string) {
+			t.Helper()
+			touch(t, dir, info, canary)
+		}},
+		"Bomb": {reason: "It expands to more than there is memory for.", make: func(t *testing.T, dir string) {
+			t.Helper()
+			bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+			for c := 'b'; c < 'm'; c++ {
+				bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 8), c-1)
+			}
+
+			touch(t, dir, info, bomb+"version: *l\n")
+		}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
+			tc.make(t, dir)
+
+			m, err := newManifest(Set{Digest: "x", Dir: dir}, Requirements{})
+			if got := fmt.Sprint(m.Roles, err); strings.Contains(got, canary[:8]) || err == nil && len(m.Roles) > 0 && m.Roles[0].Version != "" {
+				t.Errorf("\n%s\nnewManifest(...): %s", tc.reason, got)
+			}
+		})
+	}
+}
+
+func touch(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	write(t, dir, map[string]string{name: text})
+
+	return filepath.Join(dir, name)
+}
+
+// TestForeignContent requests the same with other credentials: what was installed
+// with those of one tenant is not for others.
+func TestForeignContent(t *testing.T) {
+	s := newStore(t, t.TempDir())
+
+	of := func(credentials map[string]string, env map[string]string, requirements string) inputs.Inputs {
+		in := inputs.Inputs{Requirements: requirements, Env: env}
+		for name, text := range credentials {
+			in.Credentials = append(in.Credentials, inputs.File{Name: name, Data: []byte(text), Secret: true})
+		}
+
+		return in
+	}
+
+	const required = "collections: [{name: acme.web, version: 1.0.0}, {name: 'git+https://git.example.org/x.git', version: 0123456789012345678901234567890123456789}]"
+
+	tenants := map[string]inputs.Inputs{
+		"Git":       of(map[string]string{".git-credentials": "https://a:b@git.example.org\n"}, nil, required),
+		"GitOther":  of(map[string]string{".git-credentials": "https://a:c@git.example.org\n"}, nil, required),
+		"Netrc":     of(map[string]string{".netrc": "machine git.example.org login a password b\n"}, nil, required),
+		"Token":     of(map[string]string{"ansible.cfg": "[galaxy_server.a]\ntoken = a\n"}, nil, required),
+		"TokenFile": of(map[string]string{"token": "a"}, map[string]string{"ANSIBLE_GALAXY_TOKEN_PATH": "token"}, required),
+		"TokenEnv":  of(nil, map[string]string{"ANSIBLE_GALAXY_SERVER_A_TOKEN": "a"}, required),
+		"InURL":     of(nil, nil, strings.Replace(required, "https://", "https://a:b@", 1)),
+		"InURLToo":  of(nil, nil, strings.Replace(required, "https://", "https://0123456789abcdef@", 1)),
+		"None":      of(nil, nil, required),
+		"Server":    of(nil, map[string]string{"ANSIBLE_GALAXY_SERVER": "https://galaxy.example.org"}, required),
+	}
+
+	digests := map[string]string{}
+
+	for _, name := range slices.Sorted(maps.Keys(tenants)) {
+		digest, err := s.Digest(request(t, tenants[name]))
+		must(t, err)
+
+		// The password of a URL and one in a file are the same to git.
+		if other, ok := digests[digest]; ok && name != "InURL" {
+			t.Errorf("A set is found by its digest: %s finds what was installed with the credentials of %s.", name, other)
+		}
+
+		digests[digest] = name
+	}
+}
+
+// TestDigestGuess tries to find out a secret from what is shown of it.
+func TestDigestGuess(t *testing.T) {
+	req := func(secret string) Request {
+		return request(t, inputs.Inputs{
+			Requirements: "collections: [{name: acme.web, version: 1.0.0}]",
+			Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("https://a:" + secret + "@git.example.org\n")}},
+		})
+	}
+
+	digest := func(key, secret string) string {
+		d, err := req(secret).digest([]byte(key), "")
+		must(t, err)
+
+		return d
+	}
+
+	shown := digest("0123456789abcdef0123456789abcdef", "letmein")
+
+	for _, key := range []string{"", "key", "0123456789abcdef0123456789abcdee", "provider-ansible"} {
+		if digest(key, "letmein") == shown {
+			t.Errorf("Who guesses the password, but not the key (%q), should not get the digest.", key)
+		}
+	}
+
+	if digest("0123456789abcdef0123456789abcdef", "letmeout") == shown {
+		t.Error("Another password should have another digest.")
+	}
+}
+
+type entryOf struct {
+	Name, Linkname     string
+	Typeflag           byte
+	Devmajor, Devminor int64
+	text               string
+}
+
+// attackArchive of a role, by its path.
+func attackArchive(t *testing.T, dir string, entries []entryOf, fill func(string) string) string {
+	t.Helper()
+
+	var b bytes.Buffer
+
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+
+	for _, e := range entries {
+		must(t, w.WriteHeader(&tar.Header{
+			Name: fill(e.Name), Linkname: fill(e.Linkname), Typeflag: e.Typeflag, Devmajor: e.Devmajor, Devminor: e.Devminor,
+			Mode: 0o644, Size: int64(len(e.text)),
+		}))
+
+		_, err := w.Write([]byte(e.text))
+		must(t, err)
+	}
+
+	must(t, w.Close())
+	must(t, z.Close())
+
+	path := filepath.Join(dir, "x.tar.gz")
+	must(t, os.WriteFile(path, b.Bytes(), 0o600))
+
+	return path
+}
+
+// filesBelow a directory, with what is in them.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+
+	found := map[string]string{}
+
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+
+		text, err := os.ReadFile(path)
+		found[path] = string(text)
+
+		return err
+	}))
+
+	return found
+}
