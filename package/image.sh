@@ -49,6 +49,7 @@ storage() { buildah --root .cache/buildah/root --runroot .cache/buildah/run "$@"
 # A machine that has no base image makes one of Debian's packages, once.
 base() {
 	base=localhost/debian-slim:$arch
+	if [ -n "${NO_CACHE:-}" ]; then storage rmi --force "$base" >/dev/null 2>&1 || true; fi
 	if ! storage inspect --type image "$base" >/dev/null 2>&1; then
 		package/base.sh "$arch" .cache/images/base-$arch.tar
 		container=$(storage from --arch "$arch" scratch)
