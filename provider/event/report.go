@@ -82,7 +82,7 @@ func (r *Recorder) report(e event, d data) bool {
 	for _, c := range res.Conditions {
 		r.reportCondition(xpv2.Condition{
 			Type:               xpv2.ConditionType(r.field(c.Type, maxWord)),
-			Status:             corev1.ConditionStatus(c.Status),
+			Status:             status(c.Status),
 			LastTransitionTime: at,
 			Reason:             xpv2.ConditionReason(r.field(c.Reason, maxWord)),
 			Message:            r.field(c.Message, MaxConditionMessage),
@@ -90,6 +90,17 @@ func (r *Recorder) report(e event, d data) bool {
 	}
 
 	return len(res.Outputs)+len(res.Conditions) > 0
+}
+
+// status of a condition. Content may return anything in the action's name.
+func status(s string) corev1.ConditionStatus {
+	switch known := corev1.ConditionStatus(s); known {
+	case corev1.ConditionTrue, corev1.ConditionFalse:
+		return known
+	case corev1.ConditionUnknown:
+	}
+
+	return corev1.ConditionUnknown
 }
 
 // reportOutputs merges outputs, unless that makes them too large.

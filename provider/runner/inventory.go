@@ -2,6 +2,7 @@ package runner
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -51,15 +52,21 @@ func inventoryPath(in inputs.Inputs, i int) string {
 }
 
 // inventoryName is what an inventory must be called: an inventory plugin takes
-// only files with its own name.
+// only files with its own name. What cannot be the name of a plugin is not to be
+// that of a file.
 func inventoryName(data []byte) string {
 	var config struct {
 		Plugin string `yaml:"plugin"`
 	}
 
-	if yaml.Unmarshal(data, &config) != nil || config.Plugin == "" {
+	if yaml.Unmarshal(data, &config) != nil {
 		return "hosts"
 	}
 
-	return path.Base(config.Plugin[strings.LastIndexByte(config.Plugin, '.')+1:]) + ".yml"
+	name := config.Plugin[strings.LastIndexByte(config.Plugin, '.')+1:]
+	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`).MatchString(name) {
+		return "hosts"
+	}
+
+	return name + ".yml"
 }

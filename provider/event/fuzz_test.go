@@ -1,0 +1,96 @@
+package event
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+)
+
+// FuzzRecorder reads what no ansible-runner has written.
+func FuzzRecorder(f *testing.F) {
+	const secret = "hunter2hunter2"
+
+	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	// One of each kind is a start.
+	seen := map[string]bool{}
+
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		for line := range strings.Lines(string(text)) {
+			e, ok := parse([]byte(line))
+			if ok && !seen[e.Kind] && len(line) < 4<<10 {
+				f.Add([]byte(line), uint8(7))
+			}
+
+			seen[e.Kind] = true
+		}
+	}
+
+	for _, line := range []string{
+		`{"uuid": "u", "event": "runner_on_failed", "event_data": {"host": "hunter2hunter2", "task": "hunter2hunter2", "res": {"msg": ["hunter2hunter2", {"a": 1}], "results": [{"failed": true, "_ansible_item_label": "HUNTER2HUNTER2"}]}}}`,
+		`{"uuid": "u", "event": "runner_on_ok", "event_data": {"resolved_action": "crossplane.ansible.status", "res": {"reported": true, "outputs": {"hunter2hunter2": 1}, "conditions": [{"type": "hunter2hunter2", "status": "hunter2hunter2", "reason": "x"}]}}}`,
+		`{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"hunter2hunter2": 1}, "failures": {"a": 1}, "artifact_data": {"a": "hunter2\nhunter2", "connection_details": {"b": "c"}}}}`,
+		"[WARNING]: hunter2hunter2\n[ERROR]: hunter2\n  hunter2",
+	} {
+		f.Add([]byte(line+"\n"+line), uint8(3))
+	}
+
+	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
+		var told strings.Builder
+
+		r := NewRecorder(
+			WithRedactor(redact.New([]byte(secret))), WithTail(), WithHidden("/run/"),
+			WithWatch(Watch{Task: func(res TaskResult) {
+				told.WriteString(res.Play + "\n" + res.Task + "\n" + res.Host + "\n" + res.Message + "\n")
+			}}),
+		)
+
+		for from := 0; from < len(stream); from += int(size) + 1 {
+			if _, err := r.Stdout().Write(stream[from:min(len(stream), from+int(size)+1)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if _, err := r.Stderr().Write(stream); err != nil {
+			t.Fatal(err)
+		}
+
+		r.Close()
+
+		s := r.Summary()
+		s.ConnectionDetails = nil
+
+		text, err := json.Marshal(s) //nolint:musttag // For a look at it only.
+		if err != nil {
+			t.Fatalf("A summary of %q cannot be shown: %v", stream, err)
+		}
+
+		all := strings.Join([]string{string(text), told.String(), r.Text(), r.Warnings(), r.Tail()}, "\n")
+		if strings.Contains(strings.ToLower(all), secret) {
+			t.Errorf("What is recorded of %q has the secret:\n%s", stream, all)
+		}
+
+		if len(s.Failures) > MaxFailures || len(s.Changed) > MaxChanged || len(s.Report.Conditions) > MaxConditions ||
+			len(r.Text()) > MaxMessage || len(r.Warnings()) > MaxMessage || len(r.Tail()) > MaxTail || len(s.Outputs) > MaxOutputs {
+			t.Errorf("What is recorded of %q is too much:\n%s", stream, all)
+		}
+
+		for _, f := range s.Failures {
+			if len(f.Message) > MaxMessage || len(f.Task) > MaxName || len(f.Host) > MaxName {
+				t.Errorf("What is recorded of a failure in %q is too much: %v", stream, f)
+			}
+		}
+	})
+}
