@@ -78,7 +78,7 @@ lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check styl
 	$(BIN)/actionlint
 
 test-unit: $(ANSIBLE) ## Run the unit tests
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./provider/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/security/... ./test/sources/... ./test/sshd/...
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./package/... ./provider/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/security/... ./test/sources/... ./test/sshd/...
 
 test-e2e: build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	go test ./test/install/... -count=1 -timeout=15m -v

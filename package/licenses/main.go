@@ -30,7 +30,8 @@ func main() {
 	}
 }
 
-// collect the licences of the program below the directory, which is replaced,
+// collect the licences of the program below the directory, which is replaced: this
+// project's at its top,
 // each module's in a directory that is named as the module is. A module without a
 // licence is an error.
 func collect(program, to string) error {
@@ -43,7 +44,7 @@ func collect(program, to string) error {
 		return err
 	}
 
-	if err := copyFile("LICENSE", filepath.Join(to, info.Main.Path, "LICENSE")); err != nil {
+	if err := copyFile("LICENSE", filepath.Join(to, "LICENSE")); err != nil {
 		return err
 	}
 
