@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
@@ -70,6 +71,61 @@ func TestDashboard(t *testing.T) {
 		if strings.HasPrefix(name, "provider_ansible_") && !shown[name] {
 			t.Errorf("The dashboard should show %q.", name)
 		}
+	}
+}
+
+// TestAlerts checks that the provider has every metric that the alerts are about.
+func TestAlerts(t *testing.T) {
+	text, err := os.ReadFile("../examples/operations/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var rule struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct {
+					Alert string `json:"alert"`
+					Expr  string `json:"expr"`
+				} `json:"rules"`
+			} `json:"groups"`
+		} `json:"spec"`
+	}
+
+	if err := yaml.Unmarshal(text, &rule); err != nil {
+		t.Fatal(err)
+	}
+
+	operations, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	known, alerts := metricNames(t), 0
+
+	for _, g := range rule.Spec.Groups {
+		for _, r := range g.Rules {
+			alerts++
+
+			names := regexp.MustCompile(`([a-zA-Z_:]+)\{`).FindAllStringSubmatch(r.Expr, -1)
+			if len(names) == 0 {
+				t.Errorf("Alert %q should be about a metric, got %s", r.Alert, r.Expr)
+			}
+
+			for _, m := range names {
+				if !known[strings.TrimSuffix(m[1], "_bucket")] {
+					t.Errorf("Alert %q is about %q, which the provider does not have.", r.Alert, m[1])
+				}
+			}
+
+			if !strings.Contains(string(operations), "| `"+r.Alert+"` |") {
+				t.Errorf("The documentation should say what to do about %q.", r.Alert)
+			}
+		}
+	}
+
+	if alerts == 0 {
+		t.Error("There should be alerts.")
 	}
 }
 

@@ -142,3 +142,12 @@ func field(u *unstructured.Unstructured, path string) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// eventually waits until something is true that is not in the API.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return is(), nil })
+	if err != nil {
+		t.Fatalf("waited for %s: %s\n%s", what, err, cp.explain(object("v1", "Nothing", "", "")))
+	}
+}

@@ -24,7 +24,13 @@ const (
 	providerName = organisation + "-provider-ansible"
 )
 
-func TestInstall(t *testing.T) {
+// install both packages by a Configuration that depends on them, if they are not
+// there yet.
+func install(t *testing.T) {
+	t.Helper()
+	if host.Installed {
+		return
+	}
 	publish(t, "v0.1.0")
 	host.Registry.Push(t, "configuration-ansible", "v0.1.0", packaged(t, filepath.Join(root, "examples", "configuration"), nil))
 	cp.Apply(t, strings.ReplaceAll(mirror, "%s", host.Registry.Host()))
@@ -39,6 +45,13 @@ spec:
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", functionName), "Installed=True", "Healthy=True")
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
 
+	host.Installed = true
+}
+
+// TestInstall takes an XR to Ready and away again, with all that a default
+// installation has, and nothing else.
+func TestInstall(t *testing.T) {
+	install(t)
 	for _, kind := range []string{"ansibleruns.ansible.crossplane.io", "ansibleruns.ansible.m.crossplane.io"} {
 		mrd := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", "", kind)
 		cp.WaitFor(t, mrd, "Established=True")

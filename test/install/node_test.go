@@ -27,6 +27,9 @@ import (
 type node struct {
 	Registry *warehouse
 
+	// Installed says whether a test has installed the packages.
+	Installed bool
+
 	kube  client.Client
 	api   *rest.Config
 	dir   string

@@ -275,7 +275,7 @@ func (p *pod) env(image []string) ([]string, error) {
 		return nil, err
 	}
 	env := append(slices.Clone(image), "KUBERNETES_SERVICE_HOST="+u.Hostname(), "KUBERNETES_SERVICE_PORT="+u.Port())
-	known := map[string]string{}
+	known := map[string]string{"KUBERNETES_SERVICE_HOST": u.Hostname(), "KUBERNETES_SERVICE_PORT": u.Port()}
 	for _, e := range p.container().Env {
 		value := e.Value
 		if e.ValueFrom != nil {
