@@ -103,7 +103,7 @@ func directories(modules []*debug.Module) (map[string]string, error) {
 // copyLicences of a module, and of what it has taken from others. It returns how
 // many there are at the top.
 func copyLicences(from, to string) (int, error) {
-	isLicence := regexp.MustCompile(`^(LICEN[CS]E|COPYING|NOTICE|PATENTS|AUTHORS)([-._].*)?$`).MatchString
+	isLicence := regexp.MustCompile(`^(?i)(LICEN[CS]E|COPYING|NOTICE|PATENTS|AUTHORS)([-._].*)?$`).MatchString
 	top := 0
 
 	err := fs.WalkDir(os.DirFS(from), ".", func(path string, e fs.DirEntry, err error) error {
