@@ -112,7 +112,7 @@ func copyLicences(from, to string) (int, error) {
 			return err
 		case e.IsDir() && e.Name() == "testdata":
 			return fs.SkipDir
-		case !e.Type().IsRegular() || !isLicence(e.Name()):
+		case !e.Type().IsRegular() || !isLicence(e.Name()) || filepath.Ext(path) == ".go":
 			return nil
 		case !strings.Contains(path, "/"):
 			top++
