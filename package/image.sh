@@ -65,7 +65,7 @@ rm -f "$tar"
 
 case $engine in
 docker)
-	docker buildx build "$@" --output "type=docker,name=$image,dest=$tar,rewrite-timestamp=true" .
+	docker buildx build "$@" --provenance=false --output "type=docker,name=$image,dest=$tar,rewrite-timestamp=true" .
 	;;
 podman)
 	podman build "$@" --layers --timestamp "$SOURCE_DATE_EPOCH" --tag "localhost/$image" .
