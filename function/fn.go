@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"runtime/debug"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	"github.com/crossplane/function-sdk-go/logging"
@@ -20,22 +23,24 @@ import (
 // not change.
 const maxResponse = 4 << 20
 
-// A Function turns XRs into AnsibleRuns.
+// A Function turns XRs and Operations into AnsibleRuns.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
 	log          logging.Logger
 	compositions *compositions
+	now          func() time.Time
 }
 
 // NewFunction returns a Function that logs what it does for debugging, and
 // nothing else but its own defects.
 func NewFunction(log logging.Logger) (*Function, error) {
 	c, err := newCompositions()
-	return &Function{log: log, compositions: c}, err
+	return &Function{log: log, compositions: c, now: time.Now}, err
 }
 
-// RunFunction returns the AnsibleRuns, the status and the readiness of an XR.
+// RunFunction returns the AnsibleRuns, the status and the readiness of an XR, or
+// the AnsibleRuns of an Operation.
 // Mistakes of the Composition are a Fatal result. There is an error only when
 // the request is not waited for any more.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
@@ -59,6 +64,10 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return rsp, nil
 	}
 
+	if isOperation(req) {
+		mistakes = append(mistakes, needXR(req.GetInput())...)
+	}
+
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)
 		return rsp, nil
@@ -73,7 +82,13 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 
 	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
 
-	if err := report.Report(rsp, observed.XR, result); err != nil {
+	if isOperation(req) {
+		err = report.Operation(rsp, result, req.GetRequiredResources(), f.now())
+	} else {
+		err = report.Report(rsp, observed.XR, result)
+	}
+
+	if err != nil {
 		response.Fatal(rsp, err)
 	}
 
@@ -83,6 +98,24 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	}
 
 	return rsp, nil
+}
+
+// isOperation is true for requests of Operations, which have no XR.
+func isOperation(req *fnv1.RunFunctionRequest) bool {
+	return req.GetObserved().GetComposite().GetResource() == nil
+}
+
+// needXR reports what an input cannot have without an XR.
+func needXR(in *structpb.Struct) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range []string{"status", "connectionDetails"} {
+		if in.GetFields()[name] != nil {
+			errs = append(errs, field.Forbidden(field.NewPath(name), "there is no XR in an Operation"))
+		}
+	}
+
+	return errs
 }
 
 // observe returns the observed state of a request.

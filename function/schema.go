@@ -16,7 +16,7 @@ const requirementXR = "xr"
 // requireSchema of the XR, where core can give it. It is nil while core has not
 // been asked, and when it has none.
 func requireSchema(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) *structpb.Struct {
-	if sdk.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS) {
+	if !isOperation(req) && sdk.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS) {
 		xr := req.GetObserved().GetComposite().GetResource().GetFields()
 		response.RequireSchema(rsp, requirementXR, xr["apiVersion"].GetStringValue(), xr["kind"].GetStringValue())
 	}

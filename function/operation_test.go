@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+const inputOperation = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {scope: Namespaced, namespace: platform, role: acme.shop.backup}
+`
+
+// In an Operation there is no XR, and nothing is observed.
+func TestOperation(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		req    string
+		want   string
+	}{
+		"Run": {
+			reason: "An AnsibleRun is called as in the input, and asked to run now. What other steps desire passes through.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, resourceName: nightly-backup, annotations: {mine: "1"}, vars: {keep: 7}}
+  - {name: other, when: "${false}"}
+desired: {resources: {theirs: {resource: {a: 1}}}}
+`,
+			want: `
+desired:
+  resources:
+    theirs: {resource: {a: 1}}
+    nightly-backup:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: nightly-backup
+          namespace: platform
+          annotations: {mine: "1", crossplane.io/reconcile-requested-at: "2026-11-21T09:00:00.5Z"}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.shop.backup, vars: {keep: 7}}
+`,
+		},
+		"FirstRound": {
+			reason: "What is required has to be fetched first.",
+			req: inputOperation + `
+  requiredResources:
+    stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {backup: daily}}
+  runs:
+  - {name: backup, forEach: "${required.stores.map(s, s.metadata.name)}"}
+`,
+			want: `
+requirements:
+  resources:
+    stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {labels: {backup: daily}}}
+`,
+		},
+		"ForEach": {
+			reason: "One of a set is called by its key, too.",
+			req: inputOperation + `
+  requiredResources:
+    stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {backup: daily}}
+  runs:
+  - {name: backup, forEach: "${required.stores.map(s, s.metadata.name)}", vars: {store: "${each.key}"}}
+required_resources:
+  stores: {items: [{resource: {apiVersion: example.org/v1, kind: Store, metadata: {name: inventory}}}]}
+`,
+			want: `
+requirements:
+  resources:
+    stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {labels: {backup: daily}}}
+desired:
+  resources:
+    backup[inventory]:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: backup-inventory
+          namespace: platform
+          annotations: {crossplane.io/reconcile-requested-at: "2026-11-21T09:00:00.5Z"}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.shop.backup, unsafeVars: {store: inventory}}
+`,
+		},
+		"NothingToWaitFor": {
+			reason: "Values of an XR or of other runs never come.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, vars: {store: "${xr.spec.store}"}}
+  - {name: after, dependsOn: [first]}
+  - {name: first}
+  - {name: upperCase}
+`,
+			want: `
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: |-
+    there is no XR in an Operation, and nothing to wait for:
+    backup: vars.store: xr.spec is not set; write xr.?spec if it may be missing
+    after: waiting for first
+    upperCase: an AnsibleRun cannot be called upperCase; set resourceName
+`,
+		},
+		"BackOnTheXR": {
+			reason: "There is nothing to bring outputs back to.",
+			req: inputOperation + `
+  runs: [{name: backup}]
+  status: {file: "${runs.backup.outputs.file}"}
+`,
+			want: `
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: "invalid input:\nstatus: Forbidden: there is no XR in an Operation"
+`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.now = func() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 5e8, time.FixedZone("CET", 3600)) }
+
+			req, want := &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionResponse{}
+			fromYAML(t, tc.req, req)
+			fromYAML(t, tc.want, want)
+			withDefaults(want)
+
+			got, err := f.RunFunction(context.Background(), req)
+			if err != nil {
+				t.Fatalf("\n%s\nf.RunFunction(...): %v", tc.reason, err)
+			}
+
+			withDefaults(got)
+
+			// Core knows neither the conditions of an Operation, nor what it
+			// desires after a Fatal result.
+			got.Conditions = nil
+			if len(got.GetResults()) > 0 {
+				got.Desired = nil
+			}
+
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
