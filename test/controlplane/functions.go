@@ -103,8 +103,10 @@ func register(ctx context.Context, c client.Client, name, address string) error 
 	if err != nil {
 		return errors.Wrap(err, "cannot register function")
 	}
+	// Core says in their status that they are paused, at the same time.
+	was := client.MergeFrom(f.DeepCopy())
 	f.SetConditions(pkgv1.Active(), pkgv1.Healthy())
-	if err := c.Status().Update(ctx, f); err != nil {
+	if err := c.Status().Patch(ctx, f, was); err != nil {
 		return errors.Wrap(err, "cannot set the status of the function")
 	}
 
@@ -120,8 +122,9 @@ func register(ctx context.Context, c client.Client, name, address string) error 
 	if err != nil {
 		return errors.Wrap(err, "cannot register function revision")
 	}
+	was = client.MergeFrom(r.DeepCopy())
 	r.SetConditions(pkgv1.RevisionHealthy(), pkgv1.RuntimeHealthy())
 	r.Status.Endpoint = "dns:///" + address
 	r.Status.Capabilities = []string{pkgmetav1.FunctionCapabilityComposition, pkgmetav1.FunctionCapabilityOperation}
-	return errors.Wrap(c.Status().Update(ctx, r), "cannot set the status of the function revision")
+	return errors.Wrap(c.Status().Patch(ctx, r, was), "cannot set the status of the function revision")
 }

@@ -54,7 +54,7 @@ func (c *cluster) Functions(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if err := c.stack.Function(t.Context(), name); err != nil {
-			t.Fatalf("%s, which make test-e2e builds", err)
+			t.Fatalf("cannot use a function that make test-e2e builds: %s", err)
 		}
 	}
 }
