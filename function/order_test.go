@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -267,6 +269,80 @@ observed:
 
 			if _, ok := rsp.GetDesired().GetResources()["user[0]"]; !ok {
 				t.Errorf("\n%s\nRunFunction(...): the run that exists should stay", tc.reason)
+			}
+		})
+	}
+}
+
+// An item that is gone takes its run with it, though others go on depending on
+// the set.
+func TestItemLeaves(t *testing.T) {
+	const (
+		input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs:
+  - {name: database, runPolicy: RunOnChange, role: acme.postgres.server, vars: {size: "${xr.spec.size}"}, forEach: "${xr.spec.zones}"}
+  - {name: app, role: acme.postgres.server, vars: {size: "${xr.spec.size}"}, dependsOn: [database]}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {size: SIZE, zones: [eu]}}}
+  resources:
+`
+		usage = `
+    app uses database[us]:
+      resource:
+        apiVersion: protection.crossplane.io/v1beta1
+        kind: Usage
+        metadata: {name: app-xyz}
+        spec: {of: {resourceRef: {name: app-us}}, by: {resourceRef: {name: app-app}}}
+`
+	)
+
+	observed := zone("eu", readyStatus) + zone("us", readyStatus)
+
+	cases := map[string]struct {
+		reason   string
+		size     string
+		observed string
+		want     []string
+	}{
+		"DependentChanges": {
+			reason:   "Until the other one is what it is without the item, the item stays.",
+			size:     "6",
+			observed: observed + depending("app", "database[]", readyStatus) + usage,
+			want:     []string{"app", "app uses database[eu]", "app uses database[us]", "database[eu]", "database[us]"},
+		},
+		"DependentReady": {
+			reason:   "Then its usage goes first, or core would refuse to delete what is used.",
+			size:     "5",
+			observed: observed + depending("app", "database[]", readyStatus) + usage,
+			want:     []string{"app", "app uses database[eu]", "database[eu]", "database[us]"},
+		},
+		"UsageGone": {
+			reason:   "Then it goes.",
+			size:     "5",
+			observed: observed + depending("app", "database[]", readyStatus),
+			want:     []string{"app", "app uses database[eu]", "database[eu]"},
+		},
+		"DependentFailed": {
+			reason:   "One that failed may still need it.",
+			size:     "5",
+			observed: observed + depending("app", "database[]", failedStatus),
+			want:     []string{"app", "app uses database[eu]", "app uses database[us]", "database[eu]", "database[us]"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, strings.Replace(input, "SIZE", tc.size, 1)+tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := slices.Sorted(maps.Keys(rsp.GetDesired().GetResources()))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

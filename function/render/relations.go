@@ -63,13 +63,34 @@ func dependsOn(o map[string]any) []string {
 	return strings.Split(list, ",")
 }
 
+// settle what became of the runs of the Composition.
+func (r *rendering) settle(runs []Run) {
+	r.became = make(map[string]Reason, len(runs))
+	for i := range runs {
+		r.became[runs[i].Resource] = runs[i].Reason
+	}
+}
+
+// spared is true for an item of a set that is gone, when one that depends on the
+// set is Ready as it is rendered now: that is without the item.
+func (r *rendering) spared(of, by string) bool {
+	if _, _, ok := member(of); !ok || r.became[by] != Ready {
+		return false
+	}
+
+	reason, wanted := r.became[of]
+	run := r.relations.run(of)
+
+	return run != nil && run.each != nil && (!wanted || reason == Skipped)
+}
+
 // after returns the observed AnsibleRuns that an observed one was rendered after.
 func (r *rendering) after(resource string) []string {
 	var on []string
 
 	for _, entry := range dependsOn(r.observed.Resources[resource]) {
 		for _, other := range r.relations.named[entry] {
-			if other != resource {
+			if other != resource && !r.spared(other, resource) {
 				on = append(on, other)
 			}
 		}
@@ -101,7 +122,7 @@ func (r *rendering) dependents() map[string][]string {
 		slices.Sort(on)
 
 		for _, other := range slices.Compact(on) {
-			if other != resource {
+			if other != resource && !r.spared(other, resource) {
 				all[other] = append(all[other], resource)
 			}
 		}

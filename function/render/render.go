@@ -41,6 +41,9 @@ type rendering struct {
 	missing map[string][]expression.Problem
 	// relations of what was observed.
 	relations relations
+	// became is the reason of each run that is wanted or skipped, by its
+	// composition resource name, once all are rendered.
+	became map[string]Reason
 	// usages that the runs so far are worth.
 	pairs int
 }
@@ -86,6 +89,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 		result.Runs = append(result.Runs, out.runs...)
 	}
 
+	r.settle(result.Runs)
 	result.Runs = r.stay(result.Runs)
 	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
