@@ -17,7 +17,7 @@ const (
 	// runTimeout is that of each run.
 	runTimeout = 20 * time.Second
 	// patience with a moment to strike at.
-	patience = 25 * time.Second
+	patience = 40 * time.Second
 )
 
 // errMissed is returned by a fault whose moment did not come.

@@ -250,6 +250,13 @@ func (s *stage) later(fn func() error) { s.cleanup = append(s.cleanup, fn) }
 
 // close all that was started, and remove what was made but for the logs.
 func (s *stage) close() error {
+	// First those that talk to what is closed.
+	for _, r := range s.replicas {
+		if r.piece != nil {
+			_ = r.piece.Stop(context.Background())
+		}
+	}
+
 	var err error
 
 	for len(s.cleanup) > 0 {

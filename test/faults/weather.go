@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
@@ -164,6 +165,16 @@ func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
 // clock writes times into a status as a provider does whose clock is a year
 // ahead. That it is put right must not take a year.
 func (d *drive) clock(ctx context.Context) (string, error) {
+	name := ""
+	if !d.eventually(ctx, patience/4, func() bool { name = d.ahead(ctx); return name != "" }) {
+		return "", errMissed
+	}
+
+	return name, nil
+}
+
+// ahead is the name of the object that was chosen, empty when there was none.
+func (d *drive) ahead(ctx context.Context) string {
 	for _, o := range d.population.live() {
 		run := o.blank()
 		if err := d.kube.Get(ctx, client.ObjectKeyFromObject(run), run); err != nil {
@@ -171,7 +182,7 @@ func (d *drive) clock(ctx context.Context) (string, error) {
 		}
 
 		a := run.Observation().LastApply
-		if a == nil || a.CompletionTime == nil || !run.Observation().LastRun.Phase.Finished() {
+		if a == nil || a.CompletionTime == nil || o.policy == common.RunOnChange && a.NextRetryTime == nil || !run.Observation().LastRun.Phase.Finished() {
 			continue
 		}
 
@@ -189,8 +200,8 @@ func (d *drive) clock(ctx context.Context) (string, error) {
 		d.book.Note(string(o.uid), "CLOCK ahead")
 		d.book.Drift(string(o.uid))
 
-		return o.name, nil
+		return o.name
 	}
 
-	return "", errMissed
+	return ""
 }

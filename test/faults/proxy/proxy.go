@@ -89,7 +89,7 @@ func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
 func (p *Proxy) Stop() {
 	p.Stall(false)
 	p.CutWatches()
-	p.server.CloseClientConnections()
+	_ = p.server.Config.Close()
 	p.server.Close()
 }
 

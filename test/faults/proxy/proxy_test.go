@@ -165,7 +165,7 @@ func TestTraps(t *testing.T) {
 func TestCutWatches(t *testing.T) {
 	w := newWorld(t)
 
-	rsp, err := w.do(t.Context(), t, http.MethodGet, run+"?watch=true", "")
+	rsp, err := w.do(t.Context(), t, http.MethodGet, run+"?watch=true", "") //nolint:bodyclose // It is closed below.
 	if err != nil {
 		t.Fatal(err)
 	}
