@@ -29,13 +29,15 @@ type Tracker interface {
 }
 
 // A Pool carries out jobs in the background, never two of one object. It
-// remembers the report of each until it is told to forget it.
+// remembers the report of each until it is told to forget it. What may change
+// something begins once it was noted on the object.
 type Pool interface {
 	Queue
 
 	Report(uid types.UID) (job.Report, bool)
 	Forget(uid types.UID, runID string)
 	Abandon(uid types.UID)
+	Noted(uid types.UID, runID string)
 }
 
 // A Queue of jobs. One that waits can be withdrawn, one that waits or runs can

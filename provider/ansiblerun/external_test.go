@@ -46,6 +46,7 @@ type fakePool struct {
 	canceled  int
 	withdrawn int
 	abandoned []types.UID
+	noted     []string
 	ended     []string
 }
 
@@ -88,6 +89,10 @@ func (nopContents) Refresh(content.Request, string, func()) error { return nil }
 func (p *fakePool) Cancel(types.UID) { p.canceled++ }
 
 func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
+
+func (p *fakePool) Noted(uid types.UID, runID string) {
+	p.noted = append(p.noted, string(uid)+" "+runID)
+}
 
 func (p *fakePool) Abandon(uid types.UID) { p.abandoned = append(p.abandoned, uid) }
 

@@ -41,6 +41,22 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	return f.Finalizer.RemoveFinalizer(ctx, o)
 }
 
+// whenNoted tells the pool of the runs that the API server knows of.
+func whenNoted(pool Pool) handler.EventHandler {
+	return handler.Funcs{
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			run, ok := e.ObjectNew.(common.AnsibleRun)
+			if !ok {
+				return
+			}
+
+			if r := run.Observation().LastRun; r != nil && r.StartTime != nil {
+				pool.Noted(run.GetUID(), r.ID)
+			}
+		},
+	}
+}
+
 // whenGone ends what goes on for objects that are gone, however that came, and
 // forgets what is known of them.
 func whenGone(pool Pool, p *polls) handler.EventHandler {

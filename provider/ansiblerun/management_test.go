@@ -146,6 +146,9 @@ func (w *world) Cancel(types.UID) {}
 // Withdraw nothing: none waits.
 func (w *world) Withdraw(types.UID) {}
 
+// Noted is not waited for.
+func (w *world) Noted(types.UID, string) {}
+
 // Abandon nothing.
 func (w *world) Abandon(types.UID) {}
 

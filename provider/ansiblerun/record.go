@@ -50,7 +50,13 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 		return
 	}
 
-	if run.Phase.Finished() && r.Request != "" {
+	// Nor is one that was noted, but did not begin after all.
+	begun := run.Reason != job.ReasonNotStarted
+	if !begun {
+		r.Attempt--
+	}
+
+	if begun && run.Phase.Finished() && r.Request != "" {
 		o.HandledRequest = r.Request
 	}
 

@@ -108,6 +108,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		WithOptions(o.ForControllerRuntime()).
 		For(k.object, builder.WithPredicates(resource.DesiredStateChanged())).
 		Watches(k.object, whenGone(o.Pool, p)).
+		Watches(k.object, whenNoted(o.Pool)).
 		WatchesRawSource(source.Func(q.start))
 
 	if err := watchInputs(ctx, mgr, k, b); err != nil {

@@ -72,6 +72,11 @@ type entry struct {
 	rings time.Time
 	// abandoned by an object that is gone.
 	abandoned bool
+	// waited for its turn.
+	waited bool
+	// noted is closed by note once the job may begin.
+	noted chan struct{}
+	note  func()
 }
 
 // New returns a pool that carries out at most limit jobs at a time.
@@ -97,7 +102,8 @@ func (p *Pool) Submit(j job.Job, wake func()) error {
 	}
 
 	j.Queued = p.now()
-	e := &entry{job: j, report: job.NewReport(j), wake: wake}
+	e := &entry{job: j, report: job.NewReport(j), wake: wake, noted: make(chan struct{})}
+	e.note = sync.OnceFunc(func() { close(e.noted) })
 	p.entries[j.UID()] = e
 
 	if j.Urgent() {
@@ -107,6 +113,7 @@ func (p *Pool) Submit(j job.Job, wake func()) error {
 	}
 
 	p.dispatch()
+	e.waited = e.cancel == nil
 
 	return nil
 }
@@ -294,8 +301,9 @@ func (p *Pool) dispatch() {
 		}
 
 		p.running++
+		p.announce(e)
 
-		go p.carryOut(ctx, e)
+		go p.carryOut(ctx, e, e.waited)
 	}
 }
 
@@ -321,8 +329,8 @@ func (p *Pool) next() *entry {
 	return nil
 }
 
-func (p *Pool) carryOut(ctx context.Context, e *entry) {
-	report := p.executor.Execute(ctx, e.job, job.Watch{Progress: func(r job.Report) { p.progress(e, r) }})
+func (p *Pool) carryOut(ctx context.Context, e *entry, waited bool) {
+	report := p.execute(ctx, e, waited)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -346,6 +354,14 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	if p.running == 0 {
 		close(p.idle)
 	}
+}
+
+func (p *Pool) execute(ctx context.Context, e *entry, waited bool) job.Report {
+	if err := p.await(ctx, e, waited); err != nil {
+		return p.notBegun(e, err)
+	}
+
+	return p.executor.Execute(ctx, e.job, job.Watch{Progress: func(r job.Report) { p.progress(e, r) }})
 }
 
 func (p *Pool) progress(e *entry, r job.Report) {
