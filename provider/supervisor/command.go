@@ -57,20 +57,36 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	defer w.Close() //nolint:errcheck // Nothing was written to it.
 
+	defer r.Close() //nolint:errcheck // Nothing is read from it here.
+
 	cmd, err := c.build(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 
-	err = cmd.Start()
-
-	_ = r.Close()
-
-	if err != nil {
-		return 0, errors.Wrap(err, "cannot start the supervisor")
+	if err := adopt(); err != nil {
+		return 0, err
 	}
 
+	o, err := c.output(cmd)
+	if err != nil {
+		return 0, err
+	}
+
+	if err := cmd.Start(); err != nil {
+		return 0, errors.Wrap(errors.Join(err, o.close()), "cannot start the supervisor")
+	}
+
+	o.copy()
+
 	err = cmd.Wait()
+
+	// What is left of a run still has its output.
+	if cmd.ProcessState.ExitCode() < 0 {
+		endOrphans(c.Self, c.Grace)
+	}
+
+	o.wait()
 
 	switch code := cmd.ProcessState.ExitCode(); code {
 	case exitFailure, exitNotFound:
@@ -94,8 +110,6 @@ func (c Command) build(ctx context.Context, lifeline *os.File) (*exec.Cmd, error
 	cmd := exec.CommandContext(ctx, c.Self[0], append(args, argv...)...)
 	cmd.Env = c.Env
 	cmd.Dir = c.Dir
-	cmd.Stdout = c.Stdout
-	cmd.Stderr = c.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.ExtraFiles = []*os.File{lifeline}
 

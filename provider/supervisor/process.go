@@ -12,6 +12,19 @@ type process struct {
 	start string
 }
 
+// children of a process.
+func children(parent int) []process {
+	var found []process
+
+	for _, pid := range pids() {
+		if p, of, ok := stat(pid); ok && of == parent {
+			found = append(found, p)
+		}
+	}
+
+	return found
+}
+
 // descendants of a process, in no order. Those that have ended but were not
 // waited for by their parent yet are among them.
 func descendants(root int) []process {

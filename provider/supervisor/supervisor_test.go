@@ -353,3 +353,44 @@ func TestWaitLock(t *testing.T) {
 		t.Errorf("A lock that was given up can be had.\nWaitLock(...): %v", err)
 	}
 }
+
+// TestRunSupervisorKilled kills a supervisor as the kernel does when there is no
+// memory left, while what it looked after ignores signals, has forked a daemon,
+// and holds the output.
+func TestRunSupervisorKilled(t *testing.T) {
+	dir := t.TempDir()
+	pidfile := filepath.Join(dir, "pid")
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	ended := make(chan error, 1)
+
+	go func() {
+		var out bytes.Buffer
+
+		_, err := Command{
+			Self: self(), Argv: []string{os.Args[0], "daemon", pidfile}, Env: os.Environ(), Stdout: &out, Stderr: &out, Grace: 100 * time.Millisecond,
+		}.Run(ctx)
+		ended <- err
+	}()
+
+	pid := waitFor(pidfile)
+	if !alive(pid) {
+		t.Fatal("the daemon did not start")
+	}
+
+	for _, c := range children(os.Getpid()) {
+		if strings.Contains(commandLine(c.pid), pidfile) && strings.Contains(commandLine(c.pid), "\x00supervise\x00") {
+			_ = syscall.Kill(c.pid, syscall.SIGKILL)
+		}
+	}
+
+	if err := <-ended; err == nil || ctx.Err() != nil {
+		t.Errorf("Run(...): want an error that the supervisor was killed, soon, got %v", err)
+	}
+
+	if alive(pid) {
+		t.Error("Nothing should be left of a run whose supervisor was killed.")
+	}
+}
