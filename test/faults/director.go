@@ -31,6 +31,7 @@ const (
 	moodKillRunner     = "kill-ansible-runner"
 	moodKillPlay       = "kill-ansible-playbook"
 	moodKillSupervisor = "kill-supervisor"
+	moodOrphan         = "kill-supervisor-of-a-daemon"
 )
 
 // A director says how plays, and the tools that run them, behave.
@@ -109,6 +110,10 @@ func (d *director) Tool(ctx context.Context, id string) string {
 
 	go kill(id, is)
 
+	if mood == moodOrphan {
+		return moodDaemon
+	}
+
 	return moodWell
 }
 
@@ -123,6 +128,7 @@ func victims() map[string]func(args string) bool {
 		moodKillRunner:     runner,
 		moodKillPlay:       isPlay,
 		moodKillSupervisor: supervisor,
+		moodOrphan:         supervisor,
 	}
 }
 

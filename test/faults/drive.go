@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -19,7 +18,9 @@ type drive struct {
 
 	population *population
 	tally      *tally
-	deaths     atomic.Int64
+
+	// sky is locked by whoever makes the weather of the API.
+	sky sync.Mutex
 
 	mu  sync.Mutex
 	rng *rand.Rand

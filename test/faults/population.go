@@ -260,6 +260,19 @@ func (p *population) edit(ctx context.Context, o *object) error {
 	return p.update(ctx, o, func(run common.AnsibleRun) { run.Parameters().Vars = vars })
 }
 
+// revert an object to the value that it had before the last one.
+func (p *population) revert(ctx context.Context, o *object) error {
+	p.mu.Lock()
+	o.value, o.former = o.former, o.value
+	value := o.value
+	vars := p.vars(o)
+	p.mu.Unlock()
+
+	p.book.Note(string(o.uid), "reverted", value)
+
+	return p.update(ctx, o, func(run common.AnsibleRun) { run.Parameters().Vars = vars })
+}
+
 // request a run of an object.
 func (p *population) request(ctx context.Context, o *object) error {
 	p.mu.Lock()

@@ -238,7 +238,8 @@ func (s *stage) replica(ctx context.Context, name string) error {
 		return s.stack.Replica(controlplane.Replica{
 			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(), Ready: "/healthz",
 			Env: []string{"TMPDIR=" + r.temp},
-		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s")...)
+		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
+			"--confinement=BestEffort", "--read-path="+s.tools())...)
 	}
 	s.replicas = append(s.replicas, r)
 

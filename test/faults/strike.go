@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
@@ -100,11 +102,17 @@ func (d *drive) strikes() []fault {
 
 	for _, p := range d.phases() {
 		out = append(out,
-			fault{"SIGKILL " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.kill) }},
+			fault{"SIGKILL " + p.name, func(ctx context.Context) (string, error) {
+				return d.strike(ctx, p, func(ctx context.Context, t *trap.Trap) error {
+					return d.kill(ctx, func() error { t.Open(); return nil })
+				})
+			}},
 			fault{"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) }})
 	}
 
-	out = append(out, fault{"SIGKILL at any time", func(ctx context.Context) (string, error) { return "", d.kill(ctx, nil) }})
+	out = append(out,
+		fault{"SIGKILL at any time", func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }},
+		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget})
 
 	for _, s := range []struct {
 		name  string
@@ -163,17 +171,81 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 	}
 }
 
-// kill the provider that leads, and start it again.
-func (d *drive) kill(ctx context.Context, t *trap.Trap) error {
+// forget a run: an object is changed while its status cannot be written, the
+// provider is killed once a play has begun, and the object is changed back. If
+// nothing begins because nothing can be written, that is as good.
+func (d *drive) forget(ctx context.Context) (string, error) {
+	quiet := func(o *object) bool {
+		run := o.blank()
+		if o.deleted || o.policy != common.RunOnChange || o.way.hopeless || d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) != nil {
+			return false
+		}
+
+		last := run.Observation().LastRun
+
+		return last != nil && last.Phase == common.PhaseSucceeded && d.book.Target(string(o.uid)) == o.value
+	}
+
+	var o *object
+
+	if !d.eventually(ctx, patience, func() bool {
+		all := d.population.those(quiet)
+		if len(all) > 0 {
+			o = d.population.pick(all)
+		}
+
+		return o != nil
+	}) {
+		return "", errMissed
+	}
+
+	d.sky.Lock()
+	defer d.sky.Unlock()
+
+	for _, r := range d.replicas {
+		r.proxy.Set(func(r *http.Request) proxy.Effect {
+			return map[bool]proxy.Effect{true: {Status: http.StatusInternalServerError}}[proxy.Writes(r)]
+		})
+	}
+
+	t := d.traps.Arm(func(e trap.Event) bool { return e.Kind == trap.PlayBegan && e.UID == string(o.uid) })
+	defer d.traps.Disarm(t)
+
+	if err := d.population.edit(ctx, o); err != nil {
+		return "", err
+	}
+
+	word := o.name + ": nothing began"
+
+	select {
+	case <-t.Caught():
+		word = o.name + ": a play began"
+	case <-time.After(8 * time.Second):
+	case <-ctx.Done():
+		return "", errMissed
+	}
+
+	return word, d.kill(ctx, func() error {
+		t.Open()
+
+		for _, r := range d.replicas {
+			r.proxy.Set(nil)
+		}
+
+		return d.population.revert(ctx, o)
+	})
+}
+
+// kill the provider that leads, do something while it is dead, and start it again.
+func (d *drive) kill(ctx context.Context, then func() error) error {
 	r := d.leader(ctx)
-	d.deaths.Add(1)
 
 	if err := r.piece.Kill(ctx); err != nil {
 		return err
 	}
 
-	if t != nil {
-		t.Open()
+	if err := then(); err != nil {
+		return err
 	}
 
 	if len(d.running()) > 1 && d.roll(4) > 0 {
@@ -206,7 +278,6 @@ func (d *drive) yield(ctx context.Context, r *replica) error {
 // was held goes on meanwhile, now and then too late.
 func (d *drive) terminate(ctx context.Context, t *trap.Trap) error {
 	r := d.leader(ctx)
-	d.deaths.Add(1)
 
 	time.AfterFunc(time.Duration(d.roll(6000))*time.Millisecond, t.Open)
 

@@ -67,6 +67,7 @@ func (d *drive) weather() []fault {
 		{"ansible-runner killed as for memory", moodKillRunner},
 		{"ansible-playbook killed as for memory", moodKillPlay},
 		{"supervisor killed as for memory", moodKillSupervisor},
+		{"supervisor killed as for memory, with a daemon", moodOrphan},
 	} {
 		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) }})
 	}
@@ -76,6 +77,9 @@ func (d *drive) weather() []fault {
 
 // blow a weather at the API of all replicas for some seconds.
 func (d *drive) blow(ctx context.Context, w proxy.Weather) (string, error) {
+	d.sky.Lock()
+	defer d.sky.Unlock()
+
 	for _, r := range d.replicas {
 		r.proxy.Set(w)
 	}
