@@ -68,12 +68,27 @@ func (d *drive) start(ctx context.Context, n int) error {
 		r.elects = n > 1
 		r.piece = r.make(fmt.Sprintf("--leader-election=%t", r.elects))
 
-		if err := r.piece.Start(ctx); err != nil {
+		if err := d.run(ctx, r); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// run a replica. One that ends because it cannot start yet, since the API does not
+// answer, is started again as the kubelet does.
+func (d *drive) run(ctx context.Context, r *replica) error {
+	deadline := time.Now().Add(2 * time.Minute)
+
+	for {
+		err := r.piece.Start(ctx)
+		if err == nil || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+
+		pause(ctx, time.Second)
+	}
 }
 
 // round of faults.

@@ -138,7 +138,7 @@ func (p *population) change(ctx context.Context) error {
 	live := p.live()
 
 	switch n := p.roll(100); {
-	case len(live) < 6 || n < 25 && len(live) < 12:
+	case len(live) < 5 || n < 25 && len(live) < 9:
 		return p.create(ctx)
 	case n < 60:
 		return p.edit(ctx, p.pick(live))

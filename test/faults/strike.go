@@ -256,7 +256,7 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 
 	pause(ctx, time.Duration(d.roll(1500))*time.Millisecond)
 
-	return r.piece.Start(ctx)
+	return d.run(ctx, r)
 }
 
 // yield the lease of a replica that was killed, once nothing is left of what it
@@ -296,7 +296,7 @@ func (d *drive) terminate(ctx context.Context, t *trap.Trap) error {
 		d.book.Breach("", "no process is left over", fmt.Sprintf("after %s was stopped: %v", r.name, left))
 	}
 
-	return r.piece.Start(ctx)
+	return d.run(ctx, r)
 }
 
 // leader of the replicas: the only one, or the one that says so.
