@@ -130,7 +130,13 @@ func (d *drive) round(ctx context.Context, r round, strikes, weather *bag) error
 		}
 	})
 
-	injecting.Go(func() { fail(d.inject(work, r.strikes, strikes)) })
+	injecting.Go(func() {
+		if r.replicas > 1 {
+			fail(d.inject(work, 1, &bag{rng: strikes.rng, all: []fault{{"leader cut off until another leads", d.isolate}}}))
+		}
+
+		fail(d.inject(work, r.strikes, strikes))
+	})
 	injecting.Go(func() { fail(d.inject(work, r.weather, weather)) })
 	injecting.Wait()
 	done()

@@ -259,6 +259,47 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 	return d.run(ctx, r)
 }
 
+// isolate the leader from the API until it gives up, which it has to do before
+// another one may lead.
+func (d *drive) isolate(ctx context.Context) (string, error) {
+	d.sky.Lock()
+	defer d.sky.Unlock()
+
+	r := d.leader(ctx)
+	r.proxy.Set(func(*http.Request) proxy.Effect { return proxy.Effect{Cut: true} })
+	r.proxy.CutWatches()
+
+	began := time.Now()
+	ended := d.eventually(ctx, 80*time.Second, func() bool {
+		running, err := r.piece.Running()
+
+		return err == nil && !running
+	})
+
+	if !ended {
+		d.book.Breach("", "a leader that cannot renew its lease gives up", fmt.Sprintf("%s did not in %s", r.name, time.Since(began)))
+	}
+
+	took := time.Since(began)
+	led := d.eventually(ctx, 60*time.Second, func() bool {
+		for _, o := range d.running() {
+			if m, err := o.gauges(ctx); o != r && err == nil && m["leader_election_master_status"] == 1 {
+				return true
+			}
+		}
+
+		return false
+	})
+
+	if !led {
+		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("none did %s after %s was cut off", time.Since(began), r.name))
+	}
+
+	r.proxy.Set(nil)
+
+	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second)), d.run(ctx, r)
+}
+
 // yield the lease of a replica that was killed, once nothing is left of what it
 // ran: nobody else would lead before the lease has run out.
 func (d *drive) yield(ctx context.Context, r *replica) error {
