@@ -126,7 +126,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, weather *bag) error
 				fail(err)
 			}
 
-			pause(work, time.Duration(300+d.roll(900))*time.Millisecond)
+			pause(work, time.Duration(500+d.roll(1500))*time.Millisecond)
 		}
 	})
 

@@ -73,8 +73,10 @@ func (c *cli) Run(ctx context.Context) (err error) {
 func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error {
 	var was map[string]float64
 
+	before := 1
+
 	for n := 1; ; n++ {
-		r := round{replicas: 1, strikes: 22, weather: 22}
+		r := round{replicas: 1, strikes: 16, weather: 44}
 
 		switch {
 		case c.Short:
@@ -87,11 +89,13 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error
 		// has now can be compared with what it had before.
 		last := c.Short && n > 1 || !c.Short && d.tally.total() >= c.Faults-len(weather.all)
 		if last {
-			r = round{replicas: 1, weather: len(weather.all)}
+			r = round{replicas: before, weather: len(weather.all)}
 			if c.Short {
 				r.weather = 5
 			}
 		}
+
+		before = r.replicas
 
 		d.printf("Round %d, %d replica(s)\n", n, r.replicas)
 

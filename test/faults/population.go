@@ -201,7 +201,7 @@ func (p *population) create(ctx context.Context) error {
 		name:       fmt.Sprintf("run-%d", p.number),
 		namespaced: p.rng.IntN(2) == 0,
 		policy:     []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange}[p.number%3],
-		config:     []string{configPlain, configPlain, configContent}[p.rng.IntN(3)],
+		config:     []string{configPlain, configContent}[p.rng.IntN(2)],
 		value:      "v0",
 		way:        way{most: 600 * time.Millisecond},
 	}

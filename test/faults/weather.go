@@ -135,7 +135,7 @@ func (d *drive) spoil(ctx context.Context, m sources.Mood) (string, error) {
 		return "", err
 	}
 
-	d.eventually(ctx, 10*time.Second, func() bool { return len(d.source.Requests()) > before })
+	d.eventually(ctx, patience/2, func() bool { return len(d.source.Requests()) > before })
 	pause(ctx, time.Duration(1000+d.roll(3000))*time.Millisecond)
 	d.source.Set(sources.Well)
 
