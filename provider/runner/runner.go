@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -170,11 +168,18 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		return Result{}, err
 	}
 
+	root, err := os.OpenRoot(plan.Dir)
+	if err != nil {
+		return Result{}, errors.Wrap(err, "cannot open the private data directory")
+	}
+
+	defer root.Close() //nolint:errcheck // Nothing was written to it.
+
 	options := []event.Option{
 		event.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
 		event.WithHidden(filepath.Join(plan.Dir, projectDir)+"/", plan.Dir+"/"),
 		event.WithWatch(w),
-		event.WithSeen(spool(plan.Dir)),
+		event.WithSeen(spool(root)),
 	}
 	if run.KeepOutput {
 		options = append(options, event.WithTail())
@@ -234,37 +239,4 @@ func (p Plan) write() error {
 	}
 
 	return nil
-}
-
-// spool removes the files of events that were read, so that the longest play
-// does not fill the disk. Lines of text have files, too, which are known by
-// their numbers only.
-func spool(dir string) func(counter int64, uuid string) {
-	events := filepath.Join(dir, "artifacts", ident, "job_events")
-	last := int64(0)
-
-	return func(counter int64, uuid string) {
-		_ = os.Remove(filepath.Join(events, strconv.FormatInt(counter, 10)+"-"+filepath.Base(uuid)+".json"))
-
-		if counter > last+1 {
-			removeBefore(events, counter)
-		}
-
-		last = counter
-	}
-}
-
-// removeBefore removes the files of events with lower numbers. What
-// awx_display writes has no number until ansible-runner has read it.
-func removeBefore(events string, counter int64) {
-	entries, _ := os.ReadDir(events)
-
-	for _, e := range entries {
-		number, _, _ := strings.Cut(e.Name(), "-")
-
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err == nil && n < counter && !strings.HasSuffix(e.Name(), "-partial.json") {
-			_ = os.Remove(filepath.Join(events, e.Name()))
-		}
-	}
 }
