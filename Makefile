@@ -100,6 +100,7 @@ test: test-unit lint fuzz test-faults test-e2e ## Run all tests and checks
 
 bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner
 	go run ./test/bench
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^$$' -bench . -benchtime 20x
 
 bench-function: build ## Measure the function side by side with ready-made responses
 	go run ./test/benchfunction

@@ -340,7 +340,7 @@ func TestLimits(t *testing.T) {
 
 func self() []string { return []string{os.Args[0], "supervise"} }
 
-func needLandlock(t *testing.T) {
+func needLandlock(t testing.TB) {
 	t.Helper()
 
 	if abi := confine.Kernel(); abi < confine.Floor {
@@ -348,7 +348,7 @@ func needLandlock(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 
 	if err != nil {

@@ -1,0 +1,163 @@
+package security
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// newRunner whose runs are confined as those of the provider are, with its state
+// directory.
+func newRunner(t testing.TB, mode confine.Mode) (*runner.Runner, string) {
+	t.Helper()
+	needLandlock(t)
+
+	state, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+
+	script, err := exec.LookPath("ansible-playbook")
+	must(t, err)
+
+	programs, err := confine.Programs(t.Context(), script, environ.List(environ.Passed(os.Environ())))
+	must(t, err)
+
+	machine, err := confine.ThisMachine()
+	must(t, err)
+
+	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(confine.Policy{
+		Mode: mode, State: state, System: machine.Survey(programs, []string{state}),
+		Limits: confine.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
+	}))
+	must(t, err)
+
+	return r, state
+}
+
+// play tasks on this machine, and return what they published as outputs.
+func play(t testing.TB, r *runner.Runner, tasks string) map[string]any {
+	t.Helper()
+
+	res, err := r.Run(t.Context(), runner.Run{
+		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
+		Inputs: inputs.Inputs{
+			Parameters:  common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" + tasks},
+			Credentials: []inputs.File{{Name: "password", Data: []byte("hunter2"), Secret: true}},
+		},
+	}, event.Watch{})
+	must(t, err)
+
+	if res.Phase != common.PhaseSucceeded {
+		t.Fatalf("Run(...): %s: %s", res.Reason, res.Message)
+	}
+
+	var out map[string]any
+	must(t, json.Unmarshal(res.Summary.Outputs, &out))
+
+	return out
+}
+
+func TestPlayAttacks(t *testing.T) {
+	r, state := newRunner(t, confine.Required)
+
+	secret := filepath.Join(state, "runs", "other", "project", "password")
+	must(t, os.MkdirAll(filepath.Dir(secret), 0o700))
+	must(t, os.WriteFile(secret, []byte("others"), 0o600))
+
+	// The play itself, its modules, and what they run, are different processes.
+	got := play(t, r, fmt.Sprintf(`
+  - {ansible.builtin.slurp: {src: %[1]q}, register: module, ignore_errors: true}
+  - {ansible.builtin.command: {cmd: cat %[1]q}, register: command, ignore_errors: true}
+  - {ansible.builtin.set_fact: {looked: "{{ lookup('file', '%[1]s') }}"}, ignore_errors: true}
+  - {ansible.builtin.copy: {src: %[1]q, dest: taken}, register: copy, ignore_errors: true}
+  - {ansible.builtin.copy: {dest: %[1]q, content: mine}, register: write, ignore_errors: true}
+  - {ansible.builtin.find: {paths: [%[2]q]}, register: find}
+  - {ansible.builtin.set_fact: {template: "{{ lookup('template', '%[1]s') }}"}, ignore_errors: true}
+  - ansible.builtin.set_stats:
+      data: {module: "{{ module is failed }}", command: "{{ command is failed }}", lookup: "{{ looked is undefined }}",
+        copy: "{{ copy is failed }}", write: "{{ write is failed }}", found: "{{ find.matched }}", template: "{{ template is undefined }}"}
+`, secret, filepath.Join(state, "runs")))
+
+	want := map[string]any{"module": true, "command": true, "lookup": true, "copy": true, "write": true, "found": 0.0, "template": true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Every way to another run's files fails.\n-want, +got:\n%s", diff)
+	}
+
+	if raw, err := os.ReadFile(secret); err != nil || string(raw) != "others" {
+		t.Errorf("The file should be as it was, and is %q, %v", raw, err)
+	}
+}
+
+// TestPlayWorks does what content usually does on its own machine.
+func TestPlayWorks(t *testing.T) {
+	r, _ := newRunner(t, confine.Required)
+
+	got := play(t, r, `
+  - {ansible.builtin.setup: {gather_subset: [min, hardware, network]}}
+  - {ansible.builtin.tempfile: {state: directory}, register: temp}
+  - {ansible.builtin.copy: {dest: "{{ temp.path }}/a", content: hello}}
+  - {ansible.builtin.command: {cmd: mv a ../b, chdir: "{{ temp.path }}"}}
+  - {ansible.builtin.shell: {cmd: "cat <(echo substituted); wc -c <~/../project/password", executable: /bin/bash}, register: bash}
+  - {ansible.builtin.command: {cmd: sleep 1000}, async: 100, poll: 0}
+  - {ansible.builtin.command: {cmd: git init --quiet repo}}
+  - {ansible.builtin.command: {cmd: "{{ ansible_playbook_python }} -m venv --without-pip venv"}}
+  - ansible.builtin.command: venv/bin/python -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [-1]))'
+    register: python
+  - {ansible.builtin.getent: {database: passwd, key: root}}
+  - {ansible.builtin.command: {cmd: "true"}, become: true, become_method: ansible.builtin.su, register: su, ignore_errors: true}
+  - ansible.builtin.set_stats:
+      data: {memory: "{{ ansible_facts.memtotal_mb > 0 }}", python: "{{ python.stdout }}", bash: "{{ bash.stdout_lines }}"}
+`)
+
+	want := map[string]any{"memory": true, "python": "[1]", "bash": []any{"substituted", "7"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestModes looks at all files of a run, and of its state directory, under the
+// most generous umask.
+func TestModes(t *testing.T) {
+	was := syscall.Umask(0)
+	defer syscall.Umask(was)
+
+	r, state := newRunner(t, confine.Required)
+
+	got := play(t, r, `
+  - {ansible.builtin.copy: {dest: file, content: hello}}
+  - {ansible.builtin.file: {path: dir, state: directory}}
+  - {ansible.builtin.shell: "find .. -perm /077 -not -type l; find .. -type f | wc -l", register: open}
+  - ansible.builtin.set_stats: {data: {open: "{{ open.stdout_lines[:-1] }}", some: "{{ open.stdout_lines[-1] | int > 5 }}"}}
+`)
+
+	if diff := cmp.Diff(map[string]any{"open": []any{}, "some": true}, got); diff != "" {
+		t.Errorf("While it runs nobody else may read anything of a run.\n-want, +got:\n%s", diff)
+	}
+
+	must(t, filepath.WalkDir(filepath.Join(state, "runs"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %s", strings.TrimPrefix(path, state), info.Mode())
+		}
+
+		return err
+	}))
+}
