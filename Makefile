@@ -78,7 +78,7 @@ lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check styl
 	$(BIN)/actionlint
 
 test-unit: $(ANSIBLE) ## Run the unit tests
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./package/... ./provider/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/security/... ./test/sources/... ./test/sshd/...
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./package/... ./provider/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/sources/... ./test/sshd/...
 
 test-e2e: build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	go test ./test/install/... -count=1 -timeout=15m -v
@@ -96,7 +96,7 @@ test-security: $(ANSIBLE) ## Attack what runs are confined to, as content could
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -v
 
 test: FAULTS = --short --seed=1
-test: test-unit lint fuzz test-faults test-e2e ## Run all tests and checks
+test: test-unit lint fuzz test-security test-faults test-e2e ## Run all tests and checks
 
 bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner
 	go run ./test/bench

@@ -340,18 +340,18 @@ func TestLimits(t *testing.T) {
 
 func self() []string { return []string{os.Args[0], "supervise"} }
 
-func needLandlock(t testing.TB) {
-	t.Helper()
+func needLandlock(tb testing.TB) {
+	tb.Helper()
 
 	if abi := confine.Kernel(); abi < confine.Floor {
-		t.Skipf("Landlock has version %d here, and confines nothing below %d", abi, confine.Floor)
+		tb.Skipf("Landlock has version %d here, and confines nothing below %d", abi, confine.Floor)
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }

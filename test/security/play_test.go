@@ -23,50 +23,50 @@ import (
 
 // newRunner whose runs are confined as those of the provider are, with its state
 // directory.
-func newRunner(t testing.TB, mode confine.Mode) (*runner.Runner, string) {
-	t.Helper()
-	needLandlock(t)
+func newRunner(tb testing.TB, mode confine.Mode) (*runner.Runner, string) {
+	tb.Helper()
+	needLandlock(tb)
 
-	state, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	state, err := filepath.EvalSymlinks(tb.TempDir())
+	must(tb, err)
 
 	script, err := exec.LookPath("ansible-playbook")
-	must(t, err)
+	must(tb, err)
 
-	programs, err := confine.Programs(t.Context(), script, environ.List(environ.Passed(os.Environ())))
-	must(t, err)
+	programs, err := confine.Programs(tb.Context(), script, environ.List(environ.Passed(os.Environ())))
+	must(tb, err)
 
 	machine, err := confine.ThisMachine()
-	must(t, err)
+	must(tb, err)
 
 	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(confine.Policy{
 		Mode: mode, State: state, System: machine.Survey(programs, []string{state}),
 		Limits: confine.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
 	}))
-	must(t, err)
+	must(tb, err)
 
 	return r, state
 }
 
 // play tasks on this machine, and return what they published as outputs.
-func play(t testing.TB, r *runner.Runner, tasks string) map[string]any {
-	t.Helper()
+func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
+	tb.Helper()
 
-	res, err := r.Run(t.Context(), runner.Run{
+	res, err := r.Run(tb.Context(), runner.Run{
 		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
 		Inputs: inputs.Inputs{
 			Parameters:  common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" + tasks},
 			Credentials: []inputs.File{{Name: "password", Data: []byte("hunter2"), Secret: true}},
 		},
 	}, event.Watch{})
-	must(t, err)
+	must(tb, err)
 
 	if res.Phase != common.PhaseSucceeded {
-		t.Fatalf("Run(...): %s: %s", res.Reason, res.Message)
+		tb.Fatalf("Run(...): %s: %s", res.Reason, res.Message)
 	}
 
 	var out map[string]any
-	must(t, json.Unmarshal(res.Summary.Outputs, &out))
+	must(tb, json.Unmarshal(res.Summary.Outputs, &out))
 
 	return out
 }
