@@ -68,7 +68,7 @@ docker)
 	docker buildx build "$@" --provenance=false --output "type=docker,name=$image,dest=$tar,rewrite-timestamp=true" .
 	;;
 podman)
-	podman build "$@" --layers --timestamp "$SOURCE_DATE_EPOCH" --tag "localhost/$image" .
+	podman build "$@" --identity-label=false --layers --timestamp "$SOURCE_DATE_EPOCH" --tag "localhost/$image" .
 	podman save --quiet --format docker-archive --output "$tar" "localhost/$image"
 	;;
 buildah)
@@ -77,7 +77,7 @@ buildah)
 		set -- "$@" --build-arg "BASE=$base" --pull-never
 	fi
 	export BUILDAH_ISOLATION="${BUILDAH_ISOLATION:-chroot}"
-	storage build "$@" --layers --timestamp "$SOURCE_DATE_EPOCH" --tag "localhost/$image" .
+	storage build "$@" --identity-label=false --layers --timestamp "$SOURCE_DATE_EPOCH" --tag "localhost/$image" .
 	storage push --quiet "localhost/$image" "docker-archive:$tar:$image"
 	;;
 esac
