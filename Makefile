@@ -116,7 +116,7 @@ demo: up ## Show an XR becoming a finished Ansible run, and what to try next
 	@examples/site/demo.sh
 
 clean: down ## Remove all that was built
-	rm -rf bin .cache
+	rm -rf bin dist .cache
 
 bin/linux_%: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@ ./$(patsubst %-ansible,%,$(@F))
