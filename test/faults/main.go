@@ -2,6 +2,18 @@
 // groups on a real control plane, while it breaks things: the provider, the API
 // server, the disk, the source of content, ansible-runner. The plays tell a ledger
 // what they do; from that it judges whether what must always hold did hold.
+//
+// What is struck is the real thing, in the phase that the fault is named for: what
+// the phase is known by, a request or a play, is held while it is struck. Three
+// faults are stand-ins. The ansible-runner that the provider finds asks how to
+// behave, and becomes the real one when it is not to misbehave. A process that is
+// killed as for memory is killed by this one, by the signal that the kernel sends.
+// A clock that jumps is the status that such a clock leaves: a static binary does
+// not ask the C library for the time, where others could answer, and the clock of
+// the machine belongs to everybody.
+//
+// The seed decides what is done, and in which order; how long everything takes, and
+// with that what meets what, the machine decides.
 package main
 
 import (
