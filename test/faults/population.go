@@ -43,6 +43,8 @@ type object struct {
 	way        way
 	deleted    bool
 	gone       bool
+	// kept for one that has plans for it, and not changed at random.
+	kept bool
 }
 
 // String as in messages.
@@ -164,9 +166,9 @@ func (p *population) roll(n int) int {
 
 func (p *population) pick(of []*object) *object { return of[p.roll(len(of))] }
 
-// live objects, in the order of their names.
+// live objects that anybody may change, in the order of their names.
 func (p *population) live() []*object {
-	return p.those(func(o *object) bool { return !o.deleted })
+	return p.those(func(o *object) bool { return !o.deleted && !o.kept })
 }
 
 // there are all objects that are not gone.
@@ -216,6 +218,28 @@ func (p *population) create(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 
+	return p.add(ctx, o)
+}
+
+// keep an object of one's own that is run on change.
+func (p *population) keep(ctx context.Context) (*object, error) {
+	p.mu.Lock()
+	p.number++
+	o := &object{name: fmt.Sprintf("run-%d", p.number), policy: common.RunOnChange, config: configPlain, value: "v0", kept: true}
+	p.mu.Unlock()
+
+	return o, p.add(ctx, o)
+}
+
+// release a kept object to the others.
+func (p *population) release(o *object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	o.kept = false
+}
+
+func (p *population) add(ctx context.Context, o *object) error {
 	run := p.manifest(o)
 
 	if err := p.try(ctx, func() error {

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
@@ -175,27 +177,19 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 // provider is killed once a play has begun, and the object is changed back. If
 // nothing begins because nothing can be written, that is as good.
 func (d *drive) forget(ctx context.Context) (string, error) {
-	quiet := func(o *object) bool {
-		run := o.blank()
-		if o.deleted || o.policy != common.RunOnChange || o.way.hopeless || d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) != nil {
-			return false
-		}
-
-		last := run.Observation().LastRun
-
-		return last != nil && last.Phase == common.PhaseSucceeded && d.book.Target(string(o.uid)) == o.value
+	o, err := d.population.keep(ctx)
+	if err != nil {
+		return "", err
 	}
 
-	var o *object
+	defer d.population.release(o)
 
-	if !d.eventually(ctx, patience, func() bool {
-		all := d.population.those(quiet)
-		if len(all) > 0 {
-			o = d.population.pick(all)
-		}
+	ready := func() bool {
+		run := o.blank()
 
-		return o != nil
-	}) {
+		return d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) == nil && run.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+	}
+	if !d.eventually(ctx, patience, ready) {
 		return "", errMissed
 	}
 
