@@ -156,7 +156,7 @@ func report(s situation) decision {
 
 	d := decision{Until: s.Now.Add(soon)}
 	if failed(s.Recorded.LastApply) {
-		d.Failure = failure(s)
+		d.Failure, d.Exhausted = failure(s), exhausted(s)
 	}
 
 	return d

@@ -210,6 +210,11 @@ func TestDecide(t *testing.T) {
 			s:      given(lastFailed(present, digestA, 1, common.PhaseFailed), ended(present), later(time.Hour)),
 			want:   decision{Exists: true, Until: t0.Add(time.Hour + soon), Failure: errors.New(retryMessage)},
 		},
+		"ExhaustedNotWritten": {
+			reason: "The result of the last attempt should not promise another one.",
+			s:      given(lastFailed(present, digestA, 2, common.PhaseFailed), ended(present), limit(2), later(time.Hour)),
+			want:   decision{Exists: true, Until: t0.Add(time.Hour + soon), Failure: errors.New(exhaustedMessage), Exhausted: true},
+		},
 		"AppliedNotDue": {
 			reason: "What was applied should not be applied again before a poll interval has passed since its end.",
 			s:      given(applied(digestA)),
