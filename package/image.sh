@@ -49,14 +49,15 @@ storage() { buildah --root .cache/buildah/root --runroot .cache/buildah/run "$@"
 # A machine that has no base image makes one of Debian's packages, once.
 base() {
 	base=localhost/debian-slim:$arch
+	base_tar=.cache/images/base-$arch.tar
 	if [ -n "${NO_CACHE:-}" ]; then storage rmi --force "$base" >/dev/null 2>&1 || true; fi
 	if ! storage inspect --type image "$base" >/dev/null 2>&1; then
-		package/base.sh "$arch" .cache/images/base-$arch.tar
+		package/base.sh "$arch" "$base_tar"
 		container=$(storage from --arch "$arch" scratch)
-		storage add --quiet "$container" .cache/images/base-$arch.tar /
+		storage add --quiet "$container" "$base_tar" /
 		storage config --arch "$arch" --cmd /bin/bash --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
 		storage commit --quiet --rm --timestamp "$SOURCE_DATE_EPOCH" "$container" "$base"
-		rm -f .cache/images/base-$arch.tar
+		rm -f "$base_tar"
 	fi
 }
 
