@@ -46,8 +46,11 @@ type Declarations struct {
 	Run map[string]any
 }
 
-// prefix of the names of types.
-const prefix = "ansible."
+// Names of types.
+const (
+	prefix  = "ansible."
+	nameRun = "Run"
+)
 
 // An Environment compiles expressions, those that are equal once. Its roots are
 // closed: a field of xr, of each or of a run, a run, or a required resource that
@@ -61,44 +64,62 @@ type Environment struct {
 	programs map[string]outcome
 	// meter of the functions.
 	meter interpreter.InterpretableDecorator
-	// roots that are objects, by name.
+	// roots that are objects, by name. In them a run is only named.
 	roots map[string]*apiservercel.DeclType
+	run   *apiservercel.DeclType
 	// shape of the XR.
 	shape *shape
+}
+
+// base is the CEL environment that all others extend, with the meter of its
+// functions.
+var base = sync.OnceValues(func() (metered, error) { //nolint:gochecknoglobals // It is a constant that takes long to make.
+	env, err := cel.NewEnv(libraries()...)
+	if err != nil {
+		return metered{}, errors.Wrap(err, "cannot make a CEL environment")
+	}
+
+	m, err := meter(env)
+
+	return metered{Env: env, meter: m}, errors.Wrap(err, "cannot meter the functions of expressions")
+})
+
+// metered CEL environments know what their functions cost.
+type metered struct {
+	*cel.Env
+
+	meter interpreter.InterpretableDecorator
 }
 
 // NewEnvironment returns an Environment of expressions that see these, and
 // always an XR, the environment and the context.
 func NewEnvironment(d Declarations) (*Environment, error) {
-	base, err := cel.NewEnv(libraries()...)
+	b, err := base()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a CEL environment")
+		return nil, err
 	}
 
-	e := &Environment{roots: d.roots(), programs: map[string]outcome{}}
-
-	e.meter, err = meter(base)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot meter the functions of expressions")
-	}
+	e := &Environment{roots: d.roots(), run: d.runType(), meter: b.meter, programs: map[string]outcome{}}
 
 	untyped := d
 	untyped.Schema, untyped.Run = nil, nil
-	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(base, untyped.roots()) })
+	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b.Env, untyped.roots(), untyped.runType()) })
 
 	if d.Schema != nil {
 		e.shape = d.Schema.shape
 	}
 
-	e.cel, err = extend(base, e.roots)
+	e.cel, err = extend(b.Env, e.roots, e.run)
 
 	return e, err
 }
 
 // extend a CEL environment by roots that are objects, and by those that are
-// maps.
-func extend(base *cel.Env, roots map[string]*apiservercel.DeclType) (*cel.Env, error) {
-	types, err := apiservercel.NewDeclTypeProvider(slices.Collect(maps.Values(roots))...).EnvOptions(base.CELTypeProvider())
+// maps. The type of runs comes last, for it replaces their name.
+func extend(base *cel.Env, roots map[string]*apiservercel.DeclType, run *apiservercel.DeclType) (*cel.Env, error) {
+	declared := append(slices.Collect(maps.Values(roots)), run)
+
+	types, err := apiservercel.NewDeclTypeProvider(declared...).EnvOptions(base.CELTypeProvider())
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot declare the types of expressions")
 	}
@@ -127,11 +148,8 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 		xr = d.Schema.declared
 	}
 
-	run := runType(d.Run)
-
-	if d.Details {
-		run.Fields["connectionDetails"] = declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
-	}
+	// All fields of each of many runs would take long to declare.
+	run := objectType(nameRun, apiservercel.DynType)
 
 	roots := map[string]*apiservercel.DeclType{
 		rootXR:       xr,
@@ -149,26 +167,28 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 }
 
 // runType declares a run by the schema of an AnsibleRun, if that is known.
-func runType(schema map[string]any) *apiservercel.DeclType {
-	const name = "Run"
-
+func (d Declarations) runType() *apiservercel.DeclType {
 	reported := []string{"outputs", "lastRun", "lastApply", "drift", "content"}
 
-	run := objectType(name, apiservercel.DynType, append(reported, "metadata", "spec", "status")...)
+	run := objectType(nameRun, apiservercel.DynType, append(reported, "metadata", "spec", "status")...)
 	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
 
-	if schema == nil {
+	if d.Details {
+		run.Fields["connectionDetails"] = declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
+	}
+
+	if d.Run == nil {
 		return run
 	}
 
 	run.Fields["metadata"] = declare("metadata", metadata())
 
 	for _, f := range []string{"spec", "status"} {
-		run.Fields[f] = declare(f, declaredType(prefix+name+"."+f, below(schema, f)))
+		run.Fields[f] = declare(f, declaredType(prefix+nameRun+"."+f, below(d.Run, f)))
 	}
 
 	for _, f := range reported {
-		run.Fields[f] = declare(f, declaredType(prefix+name+"."+f, below(below(below(schema, "status"), "atProvider"), f)))
+		run.Fields[f] = declare(f, declaredType(prefix+nameRun+"."+f, below(below(below(d.Run, "status"), "atProvider"), f)))
 	}
 
 	return run

@@ -127,6 +127,9 @@ func (e *Environment) declaredAt(selection string) *apiservercel.DeclType {
 		}
 
 		t = f.Type
+		if t.TypeName() == e.run.TypeName() {
+			t = e.run
+		}
 	}
 
 	if t == nil || !t.IsObject() {

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -170,7 +171,7 @@ func (e *Environment) known(t *cel.Type) []string {
 		return nil
 	}
 
-	for _, root := range e.roots {
+	for _, root := range append([]*apiservercel.DeclType{e.run}, slices.Collect(maps.Values(e.roots))...) {
 		if d := declaredBelow(root, t.TypeName()); d != nil {
 			names := make([]string, 0, len(d.Fields))
 			for name := range d.Fields {
