@@ -35,6 +35,8 @@ input:
 		secret    = "\n    connection-details: {ready: READY_TRUE, resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
 		composed  = "\n    connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
 		isRunning = "\nconditions:\n- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: \"database: is running\", target: TARGET_COMPOSITE_AND_CLAIM}\n"
+		notText   = "connectionDetails[0].value: runs.database.connectionDetails.password is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64\n" +
+			"connectionDetails[1].value: runs.database.connectionDetails.password is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64"
 	)
 
 	cluster := strings.NewReplacer("ansible.m.crossplane.io", "ansible.crossplane.io", "f:kind: {}, ", "", "kind: ClusterProviderConfig, ", "")
@@ -89,6 +91,17 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
 - {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
+		"NotText": {
+			reason: "What no expression can use says so, instead of being awaited for ever, and shows nothing of itself.",
+			req: strings.Replace(input, "connectionDetails.user}", "connectionDetails.password}", 1) +
+				"observed:\n  composite: {" + modern + "}\n  resources:" + composed + "    database:" + observedRun + readyStatus + "\n      connection_details: {password: //8=, user: YWRtaW4=}\n",
+			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: InvalidStatus, message: ` + quoted(notText) + `, target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: InvalidStatus, message: ` + quoted(notText) + `, target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"NotTold": {

@@ -222,6 +222,10 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.optional())}
 	}
 
+	if e.binary != nil && strings.Contains(err.Error(), e.binary.String()+messageBinary) {
+		return &Problem{Kind: Invalid, Message: e.binary.String() + " is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64", Plain: true}
+	}
+
 	message := strings.TrimPrefix(err.Error(), "evaluation error: ")
 
 	if strings.HasPrefix(message, messageNoOverload) {

@@ -15,7 +15,7 @@ type Data struct {
 	// XR as observed.
 	XR map[string]any
 	// Runs by name, those that were observed. What is made by forEach is a map
-	// by key.
+	// by key. Texts of other encodings than UTF-8 are bytes.
 	Runs map[string]any
 	// Required resources by name, those that core has answered: an object, or a
 	// list of objects.
@@ -52,6 +52,9 @@ type Problem struct {
 	Kind Kind
 	// Message says what is wrong, in one line.
 	Message string
+	// Plain is true when the message of an Invalid value cannot show anything of
+	// any value.
+	Plain bool
 }
 
 // String returns the problem in one line.

@@ -21,7 +21,12 @@ const MaxExact = 1 << 53
 type lookups struct {
 	missed []place
 	list   *list
+	// binary is a value that is no text.
+	binary *place
 }
+
+// messageBinary ends the error of a value that is no text.
+const messageBinary = " is not text"
 
 // remembered misses are enough: the one that ended the evaluation is among the
 // last.
@@ -82,6 +87,9 @@ func (v *view) below(at place, value any, s *shape) ref.Val {
 		return &object{view: view{place: at, shape: s, lookups: v.lookups}, fields: value}
 	case []any:
 		return &list{view: view{place: at, shape: s, lookups: v.lookups}, items: value}
+	case []byte:
+		v.lookups.binary = &at
+		return types.NewErr("%s%s", &at, messageBinary)
 	}
 
 	return types.NewErr("%s is of no type that JSON has: %T", &at, value)

@@ -148,7 +148,7 @@ func (r *rendering) detail(ctx context.Context, t *expression.Template, data exp
 
 	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool { return p.Kind == expression.Pending && waiting })
 	for i := range problems {
-		if problems[i].Kind == expression.Invalid {
+		if problems[i].Kind == expression.Invalid && !problems[i].Plain {
 			problems[i].Message = "cannot be computed"
 		}
 	}
@@ -167,8 +167,7 @@ func (r *rendering) detail(ctx context.Context, t *expression.Template, data exp
 	return []byte(s), true, problems
 }
 
-// withDetails returns data in which runs have their connection details, as far
-// as these are text.
+// withDetails returns data in which runs have their connection details.
 func (r *rendering) withDetails() expression.Data {
 	data := r.data
 	data.Runs = maps.Clone(data.Runs)
@@ -179,6 +178,7 @@ func (r *rendering) withDetails() expression.Data {
 		all := map[string]any{}
 
 		for k, b := range r.observed.Details[resource] {
+			all[k] = b
 			if utf8.Valid(b) {
 				all[k] = string(b)
 			}

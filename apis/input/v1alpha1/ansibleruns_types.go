@@ -67,8 +67,8 @@ type AnsibleRuns struct {
 	Status *runtime.RawExtension `json:"status,omitempty"`
 
 	// ConnectionDetails of the XR. Their expressions see the connection details
-	// of runs, as in ${runs.database.connectionDetails.password}, if these are
-	// text and the run has writeConnectionSecretToRef. A legacy XR publishes them
+	// of runs, as in ${runs.database.connectionDetails.password}, if the run has
+	// writeConnectionSecretToRef. One that is not UTF-8 text is an error. A legacy XR publishes them
 	// itself. For any other XR they are in a Secret that is composed beside its
 	// runs; its name is that of the XR, followed by -connection.
 	// +optional
