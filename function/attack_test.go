@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // Whoever writes XRs chooses values, and nothing else.
@@ -78,5 +81,45 @@ runs:
 
 			rendering{input: tc.input, spec: tc.spec, want: want}.check(t, tc.reason)
 		})
+	}
+}
+
+// What an XR is large enough for is not done over and over again: all that is
+// done for it has one budget, also where nothing comes out of it.
+func TestWorkIsLimited(t *testing.T) {
+	const fields = 20_000
+
+	req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs:
+  - name: app
+    role: acme.app.server
+    forEach: "${lists.range(1000).map(i, string(i))}"
+    varsFrom: [{value: "${xr.spec.large}", include: [none], keys: SnakeCase}]
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}, spec: {large: {}}}}
+`)
+
+	large := req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue().GetFields()["large"].GetStructValue()
+	large.Fields = map[string]*structpb.Value{}
+
+	for i := range fields {
+		large.Fields[fmt.Sprintf("fieldNumber%d", i)] = structpb.NewNumberValue(1)
+	}
+
+	rsp, err := newFunction(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got := rsp.GetConditions()[0].GetMessage(); !strings.Contains(got, "the expressions for this XR take too much work together") {
+		t.Errorf("RunFunction(...): want an end of the work, got %.200q", got)
+	}
+
+	// What was done before is not much.
+	if got := len(rsp.GetDesired().GetResources()); got > 100 {
+		t.Errorf("RunFunction(...): want a few runs, got %d", got)
 	}
 }

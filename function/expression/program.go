@@ -203,7 +203,7 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 	e := &evaluation{ctx: ctx, data: data, shape: p.shape}
 
 	v, _, err := p.cel.Eval(e)
-	data.Budget.spend(1 + e.work)
+	data.Budget.Spend(1 + e.work)
 
 	if err != nil {
 		return nil, p.problem(e, err)

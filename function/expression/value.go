@@ -19,7 +19,7 @@ import (
 func toJSON(val ref.Val, b *Budget) (v any, ok bool, err error) {
 	w := &writer{}
 	v, ok, err = w.value(val)
-	b.spend(uint64(max(w.size, 0)) / perUnit)
+	b.Spend(uint64(max(w.size, 0))/perUnit + w.fields*PerField)
 
 	return v, ok, err
 }
@@ -29,6 +29,8 @@ func toJSON(val ref.Val, b *Budget) (v any, ok bool, err error) {
 type writer struct {
 	// size in bytes, about.
 	size int
+	// fields of objects.
+	fields uint64
 }
 
 // write counts bytes.
@@ -117,6 +119,7 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	// In order, so that of several errors it is always the same.
 	for it := (ordered{Mapper: mapper}).Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
+		w.fields++
 
 		name, ok := k.(types.String)
 		if !ok {

@@ -20,6 +20,9 @@ const (
 	perCall = 5
 	// perUnit is how many bytes of a text are gone through in a unit.
 	perUnit = 10
+	// PerField is the work of a field of an object: it is sorted, and put into
+	// another one.
+	PerField = 10
 	// maxSize of one value in bytes. No more fits into a message to core.
 	maxSize = 4 << 20
 )
@@ -36,8 +39,8 @@ func NewBudget() *Budget {
 	return &Budget{}
 }
 
-// spend work, as far as there is a budget.
-func (b *Budget) spend(work uint64) {
+// Spend work, in units of about 100 ns, as far as there is a budget.
+func (b *Budget) Spend(work uint64) {
 	if b != nil {
 		b.spent += work
 	}

@@ -110,6 +110,27 @@ func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
 
+// perConversion is the work of converting a name, in units of a Budget.
+const perConversion = 40
+
+// countNames in a JSON value.
+func countNames(v any) uint64 {
+	n := uint64(0)
+
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			n += 1 + countNames(v[k])
+		}
+	case []any:
+		for i := range v {
+			n += countNames(v[i])
+		}
+	}
+
+	return n
+}
+
 // snakeKeys converts all names in a JSON value. The error names two of one
 // object that become the same.
 func snakeKeys(v any) (any, error) {

@@ -212,7 +212,11 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 		chosen[name] = value
 	}
 
+	data.Budget.Spend(expression.PerField * uint64(len(object)))
+
 	if s.snake {
+		data.Budget.Spend(perConversion * countNames(chosen))
+
 		converted, err := snakeKeys(chosen)
 		if err != nil {
 			return nil, []expression.Problem{invalid(s.path, err)}
