@@ -45,8 +45,8 @@ spec:
         - ansible.builtin.copy: {dest: "{{ page }}", content: Hello}
         - ansible.builtin.file: {path: "{{ page }}", state: absent}
         - {ansible.builtin.slurp: {src: "{{ kubeconfig }}"}, register: kubeconfig_read, ignore_errors: true}
-        - {ansible.builtin.command: ls {{ state }}, register: state_listed, ignore_errors: true}
-        - {ansible.builtin.command: ls /proc, register: processes, ignore_errors: true}
+        - {ansible.builtin.command: "ls {{ state }}", register: state_listed, ignore_errors: true}
+        - {ansible.builtin.command: "ls /proc", register: processes, ignore_errors: true}
         - ansible.builtin.set_stats:
             data: {denied: "{{ [kubeconfig_read, state_listed, processes] | select('failed') | length }}"}
 `, d)
