@@ -45,7 +45,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
-// How long the results of runs may take to be written when the provider stops.
+// How long the results of runs may take to be written when the provider stops,
+// at least.
 const recordGrace = 5 * time.Second
 
 type startCommand struct {
@@ -167,12 +168,17 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 
 	log.Info("Stopping", "grace-period", c.ShutdownGracePeriod)
 
-	grace, cancel := context.WithTimeout(context.Background(), c.ShutdownGracePeriod)
+	over := time.Now().Add(c.ShutdownGracePeriod)
+
+	grace, cancel := context.WithDeadline(context.Background(), over)
 	defer cancel()
 
 	store.Stop()
 	runs.Stop(grace)
-	recorded(runs, recordGrace)
+
+	// An upgrade takes the rights to write them away, and gives them back when the
+	// next revision has its own.
+	recorded(runs, max(recordGrace, time.Until(over)))
 	stopManager()
 
 	return <-ended
