@@ -78,7 +78,8 @@ func (r Redactor) learn(s string) {
 	// What precedes it in a text may change what is seen of it in a view.
 	r.exact.add(s)
 
-	for _, form := range slices.Concat(escaped(s), encoded(s)) {
+	// The escape of a letter that is not in ASCII is another in upper case.
+	for _, form := range slices.Concat(escaped(s), encoded(s), escaped(strings.ToUpper(s)), escaped(strings.ToLower(s))) {
 		r.disguised.add(newView(form).text)
 	}
 }

@@ -109,6 +109,12 @@ func TestString(t *testing.T) {
 			text:    "CORRECT-HORSE-42 correct-horse-42 Correct-horse-42 blue1 Blue1",
 			want:    "******** ******** ******** blue1 ********",
 		},
+		"Other letters": {
+			reason:  "So it is with letters that are not in ASCII, escaped or not.",
+			secrets: []string{"Äpfel-und-öl→"},
+			text:    `ÄPFEL-UND-ÖL→ äpfel-und-öl→ \u00c4PFEL-UND-\u00d6L\u2192 %C3%84PFEL-UND-%C3%96L%E2%86%92`,
+			want:    `******** ******** \******** ********`,
+		},
 		"Wrapped": {
 			reason:  "A long secret is found when it is broken into lines, with or without the space that was there.",
 			secrets: []string{"correct horse battery staple"},

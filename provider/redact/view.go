@@ -1,12 +1,16 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A view of a text leaves out what wrapping, indenting, escaping and changing
 // its case do to it, so that a secret looks the same after that: white space,
 // control characters, backslashes with the letters of white space behind them,
 // and plus signs, which stand for spaces in URLs. Percent-encoded bytes are
-// decoded; ASCII is in lower case.
+// decoded; letters are in lower case.
 type view struct {
 	text string
 	// from and to are where each byte of the view is in the text.
@@ -38,12 +42,22 @@ func newView(text string) view {
 			}
 		}
 
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
+		from := len(b)
+
+		switch r, size := utf8.DecodeRuneInString(text[i:]); {
+		case c >= 'A' && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		case n == 1 && size > 1:
+			b = utf8.AppendRune(b, unicode.ToLower(r))
+			n = size
+		default:
+			b = append(b, c)
 		}
 
-		b = append(b, c)
-		v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+n))
+		for range len(b) - from {
+			v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+n))
+		}
+
 		i += n
 	}
 

@@ -1,0 +1,195 @@
+// Package canary has secrets that nobody else has, a play that shows them in
+// every way that there is, and finds them wherever they should not be.
+package canary
+
+import (
+	"crypto/rand"
+	_ "embed" // For the play.
+	"encoding/base64"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Play shows canaries: what the variables of_file, of_file_json, of_inventory, vaulted and
+// detail have, the variable CANARY_TOKEN of the environment, and the file
+// credential. It writes below the variable directory, and fails at the end if the
+// variable fail is true.
+//
+//go:embed play.yml
+var Play string
+
+const (
+	// random bytes at the end of a canary, as twice as many digits.
+	random = 12
+	digits = 2 * random
+	// large files are not looked at, in bytes.
+	large = 16 << 20
+)
+
+// Canaries by where they are put.
+type Canaries map[string]string
+
+// New canaries. Each has what is escaped somewhere in front of what is looked
+// for.
+func New(places ...string) (Canaries, error) {
+	c := Canaries{}
+
+	for _, place := range places {
+		b := make([]byte, random)
+		if _, err := rand.Read(b); err != nil {
+			return nil, errors.Wrap(err, "cannot make a canary")
+		}
+
+		c[place] = `Sö "qu'o\te" &/?% ` + hex.EncodeToString(b)
+	}
+
+	return c, nil
+}
+
+// Needle is the end of a canary, of which no encoding of single characters
+// changes any.
+func Needle(canary string) string { return canary[len(canary)-digits:] }
+
+// In returns the places of the canaries that a text has: as they are, in other
+// cases, with white space, line ends and backslashes between their letters, in
+// base64, or in hexadecimal.
+func (c Canaries) In(text string) []string {
+	lower := strings.ToLower(text)
+	squeezed := strings.NewReplacer(`\n`, "", `\r`, "", " ", "", "\n", "", "\r", "", "\t", "", `\`, "").Replace(lower)
+
+	var found []string
+
+	for place, canary := range c {
+		n := Needle(canary)
+		looked := []string{n, hex.EncodeToString([]byte(n))}
+
+		for i := range 3 {
+			// Three characters make four of base64. Those at the ends depend on
+			// their neighbours.
+			looked = append(looked, strings.ToLower(base64.StdEncoding.EncodeToString([]byte(n[i:i+digits-6]))))
+		}
+
+		if slices.ContainsFunc(looked, func(s string) bool { return strings.Contains(lower, s) || strings.Contains(squeezed, s) }) {
+			found = append(found, place)
+		}
+	}
+
+	slices.Sort(found)
+
+	return found
+}
+
+// Excerpt of a text around the first canary.
+func (c Canaries) Excerpt(text string) string {
+	const before, after = 300, 100
+
+	for _, canary := range c {
+		if i := strings.Index(strings.ToLower(text), Needle(canary)); i >= 0 {
+			return text[max(0, i-before):min(len(text), i+after)]
+		}
+	}
+
+	return "(encoded)"
+}
+
+// Below returns the files with canaries that were written since a time, by
+// their paths.
+func (c Canaries) Below(dir string, since time.Time) map[string][]string {
+	found := map[string][]string{}
+
+	// What others remove meanwhile has no canary.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // It is not there any more, or nobody's business.
+		}
+
+		info, err := d.Info()
+
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // It is not there any more.
+		case d.IsDir() && path != dir && ofTools(path):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || info.ModTime().Before(since) || info.Size() > large:
+			return nil
+		}
+
+		if text, err := os.ReadFile(path); err == nil { //nolint:gosec // Only a test looks at what is found.
+			if places := c.In(string(text)); len(places) > 0 {
+				found[path] = places
+			}
+		}
+
+		return nil
+	})
+
+	return found
+}
+
+// ofTools is true for a directory of Go's, and for a working copy of a
+// repository.
+func ofTools(path string) bool {
+	_, err := os.Stat(filepath.Join(path, ".git", "HEAD"))
+
+	return err == nil || strings.HasPrefix(filepath.Base(path), "go-build")
+}
+
+// Watch the arguments of all processes. What is returned ends that, and returns
+// command lines with canaries, by their places.
+func (c Canaries) Watch() func() map[string]string {
+	const often = 20 * time.Millisecond
+
+	stop, result := make(chan struct{}), make(chan map[string]string)
+
+	go func() {
+		found, seen := map[string]string{}, map[string]bool{}
+		tick := time.NewTicker(often)
+
+		defer tick.Stop()
+
+		for {
+			select {
+			case <-stop:
+				result <- found
+
+				return
+			case <-tick.C:
+				c.look(found, seen)
+			}
+		}
+	}()
+
+	return func() map[string]string {
+		close(stop)
+
+		return <-result
+	}
+}
+
+// look at all processes that were not seen yet with their arguments.
+func (c Canaries) look(found map[string]string, seen map[string]bool) {
+	entries, _ := os.ReadDir("/proc")
+
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+
+		b, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if key := e.Name() + string(b); len(b) > 0 && !seen[key] {
+			seen[key] = true
+
+			for _, place := range c.In(string(b)) {
+				found[place] = strings.ReplaceAll(string(b), "\x00", " ")
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package canary
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestIn(t *testing.T) {
+	c, err := New("a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"None":    {reason: "No canary is no canary.", text: "********"},
+		"Both":    {reason: "They are told apart.", text: c["a"] + c["b"], want: []string{"a", "b"}},
+		"Case":    {reason: "In other cases.", text: strings.ToUpper(c["a"]), want: []string{"a"}},
+		"Base64":  {reason: "In base64, wherever it starts.", text: base64.StdEncoding.EncodeToString([]byte("x" + c["b"])), want: []string{"b"}},
+		"Wrapped": {reason: "In lines.", text: Needle(c["a"])[:9] + "\\n  " + Needle(c["a"])[9:], want: []string{"a"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, c.In(tc.text)); diff != "" {
+				t.Errorf("\n%s\nIn(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestBelow(t *testing.T) {
+	c, err := New("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir, began := t.TempDir(), time.Now().Add(-time.Minute)
+	file := filepath.Join(dir, "file")
+
+	if err := os.WriteFile(file, []byte(c["a"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(map[string][]string{file: {"a"}}, c.Below(dir, began)); diff != "" {
+		t.Errorf("\nBelow(...): -want, +got:\n%s", diff)
+	}
+}
