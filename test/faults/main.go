@@ -58,6 +58,10 @@ func (c *cli) Run(ctx context.Context) (err error) {
 
 	defer func() { err = errors.Join(err, s.close()) }()
 
+	if !s.replicas[0].small {
+		s.printf("No disk is filled: only root may mount one that is small enough.\n")
+	}
+
 	d := &drive{stage: s, population: newPopulation(s, stream(2)), tally: newTally(), rng: stream(3)}
 	if err := d.population.configure(ctx); err != nil {
 		return err
@@ -92,7 +96,7 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error
 
 		switch {
 		case c.Short:
-			r = round{replicas: 1, strikes: 7, weather: 9}
+			r = round{replicas: 1, strikes: 6, weather: 9}
 		case n%3 == 2:
 			r.replicas = 2
 		}
@@ -103,7 +107,7 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error
 		if last {
 			r = round{replicas: before, weather: len(weather.all)}
 			if c.Short {
-				r.weather = 5
+				r.weather = 4
 			}
 		}
 
