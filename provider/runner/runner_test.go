@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -611,6 +612,50 @@ func TestSweep(t *testing.T) {
 	files, _ := os.ReadDir(dir)
 	if len(files) > 0 {
 		t.Errorf("Neither is any file.\nThese are: %v", files)
+	}
+}
+
+// TestSweepUnsupervised finds what is left when the provider and a supervisor were
+// killed at the same time.
+func TestSweepUnsupervised(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "run-1", "home"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	// Of another run, whose id begins with the same.
+	other := exec.Command("sleep", "1000")
+	other.Env = []string{"HOME=" + filepath.Join(dir, "run-10", "home")}
+
+	daemon := exec.Command("sleep", "1000")
+	daemon.Env = []string{"HOME=" + filepath.Join(dir, "run-1", "home"), "A=b"}
+
+	for _, cmd := range []*exec.Cmd{other, daemon} {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	defer other.Wait()
+	defer other.Process.Kill()
+
+	r, err := New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := r.Sweep(t.Context(), nil); err != nil {
+		t.Fatalf("Sweep(...): %v", err)
+	}
+
+	if err := daemon.Wait(); err == nil || daemon.ProcessState.Success() {
+		t.Errorf("What a run has left should be killed, got %v", daemon.ProcessState)
+	}
+
+	if err := other.Process.Signal(unix.Signal(0)); err != nil {
+		t.Errorf("What is not of the run should be left alone: %v", err)
 	}
 }
 

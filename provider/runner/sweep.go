@@ -64,6 +64,9 @@ func (r *Runner) sweep(ctx context.Context, id string, waiting func(id string)) 
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
 
+	// The supervisor may have been killed, too. All that a run starts has its home.
+	supervisor.EndLeft("=" + filepath.Join(dir, homeDir) + "\x00")
+
 	return remove(dir)
 }
 
