@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
@@ -43,6 +44,8 @@ type director struct {
 	moods map[string]chan<- string
 	ways  map[string]way
 	calm  bool
+	// unsupervised are the runs whose supervisors were killed.
+	unsupervised []string
 }
 
 // A way in which the plays of an object behave.
@@ -108,6 +111,12 @@ func (d *director) Tool(ctx context.Context, id string) string {
 		return mood
 	}
 
+	if mood != moodKillRunner && mood != moodKillPlay {
+		d.mu.Lock()
+		d.unsupervised = append(d.unsupervised, id)
+		d.mu.Unlock()
+	}
+
 	go kill(id, is)
 
 	if mood == moodOrphan {
@@ -119,16 +128,16 @@ func (d *director) Tool(ctx context.Context, id string) string {
 
 // victims of moods, by their command lines.
 func victims() map[string]func(args string) bool {
-	supervisor := func(args string) bool { return strings.Contains(args, "\x00supervise\x00") }
+	supervises := func(args string) bool { return strings.Contains(args, "\x00supervise\x00") }
 	runner := func(args string) bool {
-		return strings.Contains(args, "/ansible-runner\x00run\x00") && !supervisor(args)
+		return strings.Contains(args, "/ansible-runner\x00run\x00") && !supervises(args)
 	}
 
 	return map[string]func(string) bool{
 		moodKillRunner:     runner,
 		moodKillPlay:       isPlay,
-		moodKillSupervisor: supervisor,
-		moodOrphan:         supervisor,
+		moodKillSupervisor: supervises,
+		moodOrphan:         supervises,
 	}
 }
 
@@ -195,6 +204,18 @@ func (d *director) Play(ctx context.Context, r ledger.Run) (fail bool) {
 	}
 
 	return fail
+}
+
+// endContainer does what the kernel does to a container whose first process was
+// killed, as far as nobody else can: it ends what killed supervisors have left.
+func (d *director) endContainer(state string) {
+	d.mu.Lock()
+	ids := slices.Clone(d.unsupervised)
+	d.mu.Unlock()
+
+	for _, id := range ids {
+		supervisor.EndLeft(filepath.Join(state, "runs", id) + "/")
+	}
 }
 
 // Left are the processes of runs.

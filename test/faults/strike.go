@@ -297,6 +297,8 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 // yield the lease of a replica that was killed, once nothing is left of what it
 // ran: nobody else would lead before the lease has run out.
 func (d *drive) yield(ctx context.Context, r *replica) error {
+	d.director.endContainer(r.state)
+
 	ended := d.eventually(ctx, 30*time.Second, func() bool { return len(d.processesOf(r)) == 0 })
 	if !ended {
 		d.book.Breach("", "no process is left over", fmt.Sprintf("30 s after %s was killed: %v", r.name, d.processesOf(r)))
