@@ -25,7 +25,7 @@ func TestDocumentation(t *testing.T) {
 	for _, file := range append(files, "../../README.md") {
 		for _, u := range documented(t, file) {
 			n++
-			if err := cp.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll); err != nil {
+			if err := cp.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership, client.DryRunAll); err != nil {
 				t.Errorf("%s: %s %s: %s", filepath.Base(file), u.GetKind(), u.GetName(), err)
 			}
 		}
