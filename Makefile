@@ -82,7 +82,7 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./apis/... ./function/... ./package/... ./provider/... ./test/canary/... ./test/container/... ./test/controlplane/... ./test/docs/... ./test/faults/... ./test/sources/... ./test/sshd/...
 
 test-e2e: build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
-	go test ./test/install/... -count=1 -timeout=15m -v
+	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
 	go test ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 

@@ -3,10 +3,12 @@ package install
 import (
 	"archive/tar"
 	"bytes"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,31 +44,15 @@ func image(t *testing.T, name, version string) v1.Image {
 	t.Helper()
 	b := &bytes.Buffer{}
 	w := tar.NewWriter(b)
-	add := func(h tar.Header, text []byte) {
-		h.Size = int64(len(text))
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add(tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o755}, binary(t, name, version))
-	add(tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("ansible:x:2000:2000::/home/ansible:/bin/sh\n"))
-	add(tar.Header{Name: "etc/group", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("ansible:x:2000:\n"))
-	add(tar.Header{Name: "home/ansible", Typeflag: tar.TypeDir, Mode: 0o755, Uid: 2000, Gid: 2000}, nil)
-	add(tar.Header{Name: "tmp", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
+	add(t, w, tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o755}, binary(t, name, version))
+	add(t, w, tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("ansible:x:2000:2000::/home/ansible:/bin/sh\n"))
+	add(t, w, tar.Header{Name: "etc/group", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("ansible:x:2000:\n"))
+	add(t, w, tar.Header{Name: "home/ansible", Typeflag: tar.TypeDir, Mode: 0o755, Uid: 2000, Gid: 2000}, nil)
+	add(t, w, tar.Header{Name: "tmp", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
 	for _, d := range []string{"bin", "sbin", "lib", "lib64"} {
-		add(tar.Header{Name: d, Typeflag: tar.TypeSymlink, Linkname: "usr/" + d}, nil)
+		add(t, w, tar.Header{Name: d, Typeflag: tar.TypeSymlink, Linkname: "usr/" + d}, nil)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := mutate.AppendLayers(empty.Image, layer)
+	img, err := mutate.AppendLayers(empty.Image, layer(t, w, b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,11 +102,67 @@ func packaged(t *testing.T, dir string, img v1.Image) v1.Image {
 	return pkg
 }
 
+// released packages to install, instead of those that are put together here.
+var released = flag.String("packages", "", "Directory with packages that make packages has built. Without it they are put together of the binaries, and this machine's Ansible.")
+
 // publish a version of the function and of the provider.
 func publish(t *testing.T, version string) {
 	t.Helper()
 	for _, n := range []string{"function-ansible", "provider-ansible"} {
+		if *released != "" {
+			host.Registry.Push(t, n, version, stamped(t, filepath.Join(*released, n+".xpkg"), n, version))
+			continue
+		}
 		dir := filepath.Join(root, "package-"+strings.TrimSuffix(n, "-ansible"))
 		host.Registry.Push(t, n, version, packaged(t, dir, image(t, n, version)))
 	}
+}
+
+// stamped is a package that was built, with a binary of another version.
+func stamped(t *testing.T, file, name, version string) v1.Image {
+	t.Helper()
+	img, err := tarball.ImageFromPath(file, nil)
+	if err != nil {
+		t.Fatalf("cannot read package: %s", err)
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatalf("cannot read package: %s", err)
+	}
+	i := slices.IndexFunc(config.Config.Entrypoint, func(a string) bool { return strings.HasSuffix(a, "/"+name) })
+	if i < 0 {
+		t.Fatalf("The entrypoint of %s should have the path of %s, got %v", file, name, config.Config.Entrypoint)
+	}
+	b := &bytes.Buffer{}
+	w := tar.NewWriter(b)
+	add(t, w, tar.Header{Name: strings.TrimPrefix(config.Config.Entrypoint[i], "/"), Typeflag: tar.TypeReg, Mode: 0o755}, binary(t, name, version))
+	if img, err = mutate.AppendLayers(img, layer(t, w, b)); err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// add a file to an archive.
+func add(t *testing.T, w *tar.Writer, h tar.Header, text []byte) {
+	t.Helper()
+	h.Size = int64(len(text))
+	if err := w.WriteHeader(&h); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// layer of what an archive has.
+func layer(t *testing.T, w *tar.Writer, b *bytes.Buffer) v1.Layer {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -241,7 +242,7 @@ func (p *pod) spec(ctx context.Context) (container.Spec, error) {
 		Root:     img.root,
 		ReadOnly: security.ReadOnlyRootFilesystem != nil && *security.ReadOnlyRootFilesystem,
 		Argv:     append(slices.Clone(img.config.Entrypoint), img.config.Cmd...),
-		Dir:      img.config.WorkingDir,
+		Dir:      cmp.Or(img.config.WorkingDir, "/"),
 		User:     int(*security.RunAsUser),
 		Group:    int(*security.RunAsGroup),
 	}
@@ -254,7 +255,7 @@ func (p *pod) spec(ctx context.Context) (container.Spec, error) {
 	if s.Env, err = p.env(img.config.Env); err != nil {
 		return s, err
 	}
-	if _, err := os.Stat(filepath.Join(img.root, "usr/bin")); err != nil {
+	if slices.ContainsFunc(img.config.Env, func(e string) bool { return strings.HasPrefix(e, "PATH="+lent().path) }) {
 		s.Mounts = append(s.Mounts, lent().mounts...)
 	}
 	for _, m := range c.VolumeMounts {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,6 +130,18 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%s: want run %s to be the last one still, got %s", name, got[0], got[1])
 		}
 	}
+	// What Prometheus finds, by the port that the Service of the examples names.
+	service, _, _ := strings.Cut(example(t, "operations/monitor.yaml"), "\n---\n")
+	cp.Apply(t, service)
+	rsp, err := host.Pods("provider-ansible")[0].Get("http://127.0.0.1:8080/metrics")
+	if err != nil {
+		t.Fatalf("cannot get metrics: %s", err)
+	}
+	defer rsp.Body.Close()
+	if b, err := io.ReadAll(rsp.Body); err != nil || !strings.Contains(string(b), "provider_ansible_runs_limit 8") {
+		t.Errorf("metrics: want provider_ansible_runs_limit 8, got %v\n%s", err, b)
+	}
+
 	// The new one carries out what comes, and what has come before was carried out
 	// once.
 	cp.Kubectl(t, "", "delete", "ansibleruns.ansible.m.crossplane.io", "-n", "default", "idle", "--wait=false")
