@@ -236,6 +236,9 @@ func isWord(s string) bool {
 var assignment = regexp.MustCompile(`[\w.-]+\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"']+))` +
 	`|://[^/\s:@]*:([^@\s/]+)@|(?i:\bpassword\s+([^\s=]+))`)
 
+// literal matches the strings in a script.
+var literal = regexp.MustCompile(`"((?:[^"\\\n]|\\.)+)"|'((?:[^'\\\n]|\\.)+)'`)
+
 // secrets of a file.
 func secrets(file []byte) []string {
 	text := string(bytes.TrimSpace(file))
@@ -247,6 +250,13 @@ func secrets(file []byte) []string {
 
 	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
 		found = append(found, slices.DeleteFunc(m[1:], func(s string) bool { return s == "" })...)
+	}
+
+	// An inventory may be a script with what it logs in with.
+	if strings.HasPrefix(text, "#!") {
+		for _, m := range literal.FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1]+m[2])
+		}
 	}
 
 	// A parser must not fail on a strange file, and what it cannot read is

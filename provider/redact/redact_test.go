@@ -109,6 +109,12 @@ func TestString(t *testing.T) {
 			text:    "CORRECT-HORSE-42 correct-horse-42 Correct-horse-42 blue1 Blue1",
 			want:    "******** ******** ******** blue1 ********",
 		},
+		"Script": {
+			reason:  "The strings in a script are secrets.",
+			secrets: []string{"#!/bin/sh\nlogin \"a \\\"secret\\\"\" 'another one'\n"},
+			text:    `a "secret" and another one`,
+			want:    "******** and ********",
+		},
 		"Other letters": {
 			reason:  "So it is with letters that are not in ASCII, escaped or not.",
 			secrets: []string{"Äpfel-und-öl→"},
