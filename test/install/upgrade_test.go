@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // work is two AnsibleRuns that note in a ledger when they begin and when they end:
@@ -148,6 +151,83 @@ func TestUpgrade(t *testing.T) {
 	cp.WaitGone(t, idle)
 	if want, got := "idle present\nbusy begins\nbusy ends\nidle absent\n", lines(); want != got && got != "busy begins\nidle present\nbusy ends\nidle absent\n" {
 		t.Errorf("ledger: want\n%sgot\n%s", want, got)
+	}
+}
+
+// TestRemoval takes the provider away before its objects, which is the wrong order:
+// first as the documentation prevents it, and then as it says how to mend it.
+func TestRemoval(t *testing.T) {
+	install(t)
+	cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: removal}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: default, name: left}
+spec:
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.debug: {msg: hello}
+  providerConfigRef: {kind: ClusterProviderConfig, name: removal}
+---
+apiVersion: protection.crossplane.io/v1beta1
+kind: ClusterUsage
+metadata: {name: provider-ansible}
+spec:
+  of: {apiVersion: pkg.crossplane.io/v1, kind: Provider, resourceRef: {name: `+providerName+`}}
+  reason: AnsibleRuns need it to go away.
+`)
+	left := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "left")
+	cp.WaitFor(t, left, "Ready=True", "Synced=True")
+	provider := object("pkg.crossplane.io/v1", "Provider", "", providerName)
+	cp.WaitFor(t, provider, "Healthy=True")
+	cp.WaitFor(t, object("protection.crossplane.io/v1beta1", "ClusterUsage", "", "provider-ansible"), "Ready=True")
+	pkg := field(provider, "spec.package")
+
+	// It would bring the provider back.
+	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found")
+	if err := cp.kube.Delete(t.Context(), provider); err == nil || !strings.Contains(err.Error(), "AnsibleRuns need it to go away") {
+		t.Errorf("delete the provider: want a refusal that says why, got %v", err)
+	}
+	cp.Kubectl(t, "", "delete", "clusterusage.protection", "provider-ansible")
+	cp.Kubectl(t, "", "delete", "provider.pkg", providerName)
+	eventually(t, "the provider to go", func() bool { return len(host.Pods("provider-ansible")) == 0 })
+	cp.WaitUntil(t, left, "a deletion that waits", func(u *unstructured.Unstructured) bool {
+		return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0
+	})
+
+	// All that is left is let go, and its definitions follow.
+	for plural, kind := range map[string]string{
+		"ansibleruns": "AnsibleRun", "providerconfigs": "ProviderConfig",
+		"providerconfigusages": "ProviderConfigUsage", "clusterproviderconfigs": "ClusterProviderConfig",
+	} {
+		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+".ansible.m.crossplane.io")
+		eventually(t, crd.GetName()+" to go", func() bool {
+			letGo(t, kind)
+			return kerrors.IsNotFound(cp.kube.Get(t.Context(), client.ObjectKeyFromObject(crd), crd))
+		})
+	}
+	cp.Apply(t, "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: "+providerName+"}\nspec: {package: \""+pkg+"\"}\n")
+	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
+}
+
+// letGo of all objects of a kind, as far as there are any.
+func letGo(t *testing.T, kind string) {
+	t.Helper()
+	l := &unstructured.UnstructuredList{}
+	l.SetAPIVersion("ansible.m.crossplane.io/v1alpha1")
+	l.SetKind(kind + "List")
+	if cp.kube.List(t.Context(), l) != nil {
+		return // There is no such kind any more.
+	}
+	for i := range l.Items {
+		_ = cp.kube.Patch(t.Context(), &l.Items[i], client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
 	}
 }
 
