@@ -123,7 +123,8 @@ clean: down ## Remove all that was built
 	rm -rf bin dist .cache
 
 bin/linux_%: FORCE
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@ ./$(patsubst %-ansible,%,$(@F))
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@.new ./$(patsubst %-ansible,%,$(@F))
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi # What is made of it need not be made again.
 	go run ./package/licenses $@ $(@D)/licenses/$(@F)
 
 # The name of an image says its program and its architecture.
