@@ -19,6 +19,28 @@ func hasInventory(in inputs.Inputs) bool {
 	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || parseConfig(data).get("defaults", "inventory") != ""
 }
 
+// asyncDir is where a task that runs asynchronously leaves its result. Ansible
+// looks for it where the list of users says that home is, which on this machine
+// is not the home of a run.
+const asyncDir = `ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') ` +
+	`if ansible_connection | default('') in ['local', 'ansible.builtin.local'] else '~' }}/.ansible_async"` + "\n"
+
+// asyncVars are beside each inventory, for all hosts. Groups, hosts and plays may
+// say otherwise; only what an inventory says itself of the group all is weaker.
+func asyncVars(in inputs.Inputs, inventories []File) []File {
+	data, _ := credential(in, fileConfig)
+	if in.Env["ANSIBLE_ASYNC_DIR"] != "" || parseConfig(data).get("defaults", "async_dir") != "" {
+		return nil
+	}
+
+	files := make([]File, len(inventories))
+	for i, inv := range inventories {
+		files[i] = File{Path: path.Join(path.Dir(inv.Path), "group_vars", "all.yml"), Data: []byte(asyncDir), Mode: modeFile}
+	}
+
+	return files
+}
+
 // inventories returns the files of the inventories in order, each in a
 // directory of its own. Without any inventory there is an empty one, so that
 // none is taken from this machine.

@@ -94,6 +94,7 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 	}
 	files = append(files, credentials(in)...)
 	files = append(files, inv...)
+	files = append(files, asyncVars(in, inv)...)
 	files = append(files, vars...)
 
 	domain, err := r.domain(run, dir)

@@ -65,9 +65,10 @@ func TestPrepareFiles(t *testing.T) {
 			reason: "An inline playbook is the playbook; an empty inventory stands for none.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all\n"}},
 			want: map[string]file{
-				"project/playbook.yml": {"- hosts: all\n", owner},
-				"inventory/none":       {"", owner},
-				"vars/000.yml":         {meta, owner},
+				"project/playbook.yml":         {"- hosts: all\n", owner},
+				"inventory/none":               {"", owner},
+				"inventory/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                 {meta, owner},
 			},
 		},
 		"Roles": {
@@ -78,8 +79,9 @@ func TestPrepareFiles(t *testing.T) {
 					"- name: \"acme.postgres.server\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"acme.postgres.server\"\n" +
 						"- name: \"acme.web\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"acme.web\"\n", owner,
 				},
-				"inventory/none": {"", owner},
-				"vars/000.yml":   {meta, owner},
+				"inventory/none":               {"", owner},
+				"inventory/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                 {meta, owner},
 			},
 		},
 		"RolesOnHosts": {
@@ -90,9 +92,10 @@ func TestPrepareFiles(t *testing.T) {
 				Inventories: []inputs.File{{Data: []byte("h1\n")}},
 			},
 			want: map[string]file{
-				"project/playbook.yml": {"- name: \"a.b\"\n  hosts: \"web:!\\\"x\\\"\"\n  roles:\n  - role: \"a.b\"\n", owner},
-				"inventory/0/hosts":    {"h1\n", owner},
-				"vars/000.yml":         {meta, owner},
+				"project/playbook.yml":           {"- name: \"a.b\"\n  hosts: \"web:!\\\"x\\\"\"\n  roles:\n  - role: \"a.b\"\n", owner},
+				"inventory/0/hosts":              {"h1\n", owner},
+				"inventory/0/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                   {meta, owner},
 			},
 		},
 		"ConfiguredInventory": {
@@ -112,9 +115,10 @@ func TestPrepareFiles(t *testing.T) {
 			reason: "Each playbook is imported.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "a.b.d"}}},
 			want: map[string]file{
-				"project/playbook.yml": {"- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n", owner},
-				"inventory/none":       {"", owner},
-				"vars/000.yml":         {meta, owner},
+				"project/playbook.yml":         {"- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n", owner},
+				"inventory/none":               {"", owner},
+				"inventory/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                 {meta, owner},
 			},
 		},
 		"Vars": {
@@ -129,14 +133,15 @@ func TestPrepareFiles(t *testing.T) {
 				},
 			},
 			want: map[string]file{
-				"project/playbook.yml": {"[]", owner},
-				"inventory/none":       {"", owner},
-				"vars/000.yml":         {"a: 1\n", owner},
-				"vars/001.yml":         {`{"a": 2}`, owner},
-				"vars/002.yml":         {`{"n":123456789012345678901,"t":"{{ a }}"}` + "\n", owner},
-				"vars/003.yml":         {`!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n", owner},
-				"vars/004.yml":         {`!unsafe {"ensure": "running"}` + "\n", owner},
-				"vars/005.yml":         {meta, owner},
+				"project/playbook.yml":         {"[]", owner},
+				"inventory/none":               {"", owner},
+				"inventory/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                 {"a: 1\n", owner},
+				"vars/001.yml":                 {`{"a": 2}`, owner},
+				"vars/002.yml":                 {`{"n":123456789012345678901,"t":"{{ a }}"}` + "\n", owner},
+				"vars/003.yml":                 {`!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n", owner},
+				"vars/004.yml":                 {`!unsafe {"ensure": "running"}` + "\n", owner},
+				"vars/005.yml":                 {meta, owner},
 			},
 		},
 		"Merged": {
@@ -147,8 +152,9 @@ func TestPrepareFiles(t *testing.T) {
 				r.State = common.StateAbsent
 			},
 			want: map[string]file{
-				"project/playbook.yml": {"[]", owner},
-				"inventory/none":       {"", owner},
+				"project/playbook.yml":         {"[]", owner},
+				"inventory/none":               {"", owner},
+				"inventory/group_vars/all.yml": {asyncDir, owner},
 				"vars/000.yml": {`!unsafe {"ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
 					`"name": "run", "namespace": "", "state": "absent", "uid": ""}, ` +
 					`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "state": "absent", ` +
@@ -162,11 +168,14 @@ func TestPrepareFiles(t *testing.T) {
 				Inventories: []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("plugin: amazon.aws.aws_ec2\n")}, {Data: []byte("all: {}\n")}},
 			},
 			want: map[string]file{
-				"project/playbook.yml":    {"[]", owner},
-				"inventory/0/hosts":       {"h1\n", owner},
-				"inventory/1/aws_ec2.yml": {"plugin: amazon.aws.aws_ec2\n", owner},
-				"inventory/2/hosts":       {"all: {}\n", owner},
-				"vars/000.yml":            {meta, owner},
+				"project/playbook.yml":           {"[]", owner},
+				"inventory/0/hosts":              {"h1\n", owner},
+				"inventory/0/group_vars/all.yml": {asyncDir, owner},
+				"inventory/1/aws_ec2.yml":        {"plugin: amazon.aws.aws_ec2\n", owner},
+				"inventory/1/group_vars/all.yml": {asyncDir, owner},
+				"inventory/2/hosts":              {"all: {}\n", owner},
+				"inventory/2/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                   {meta, owner},
 			},
 		},
 		"ExecutableInventory": {
@@ -176,9 +185,10 @@ func TestPrepareFiles(t *testing.T) {
 				Inventories: []inputs.File{{Data: []byte("#!/bin/sh\n")}},
 			},
 			want: map[string]file{
-				"project/playbook.yml": {"[]", owner},
-				"inventory/0/hosts":    {"#!/bin/sh\n", 0o700},
-				"vars/000.yml":         {meta, owner},
+				"project/playbook.yml":           {"[]", owner},
+				"inventory/0/hosts":              {"#!/bin/sh\n", 0o700},
+				"inventory/0/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                   {meta, owner},
 			},
 		},
 		"Credentials": {
@@ -188,11 +198,12 @@ func TestPrepareFiles(t *testing.T) {
 				Credentials: []inputs.File{{Name: ".git-credentials", Data: []byte("x")}, {Name: "id_rsa", Data: []byte("y")}},
 			},
 			want: map[string]file{
-				"project/playbook.yml":     {"[]", owner},
-				"project/.git-credentials": {"x", owner},
-				"project/id_rsa":           {"y", owner},
-				"inventory/none":           {"", owner},
-				"vars/000.yml":             {meta, owner},
+				"project/playbook.yml":         {"[]", owner},
+				"project/.git-credentials":     {"x", owner},
+				"project/id_rsa":               {"y", owner},
+				"inventory/none":               {"", owner},
+				"inventory/group_vars/all.yml": {asyncDir, owner},
+				"vars/000.yml":                 {meta, owner},
 			},
 		},
 	}

@@ -450,6 +450,46 @@ func TestRunFailures(t *testing.T) {
 	}
 }
 
+func TestRunWaitsForAsync(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason    string
+		inventory string
+		play      string
+		task      string
+	}{
+		"Implicit":  {reason: "This machine needs no inventory.", play: "- hosts: localhost\n"},
+		"Delegated": {reason: "A task may be this machine's.", inventory: "web\n", play: "- hosts: web\n", task: "    delegate_to: localhost\n"},
+		"Host":      {reason: "So may an inventory.", inventory: "web ansible_connection=local\n", play: "- hosts: web\n"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			run := inline(tc.play + `
+  gather_facts: false
+  vars: {ansible_python_interpreter: "{{ ansible_playbook_python }}"}
+  tasks:
+  - ansible.builtin.command: echo done
+    async: 60
+    poll: 1
+    register: result
+` + tc.task + `  - ansible.builtin.set_stats: {data: {result: "{{ result.stdout }}"}}
+`)
+			if tc.inventory != "" {
+				run.Inputs.Inventories = []inputs.File{{Data: []byte(tc.inventory)}}
+			}
+
+			res := must(t, newRunner(t), run)
+			if diff := cmp.Diff(`{"result":"done"}`, string(res.Summary.Outputs)); diff != "" {
+				t.Errorf("%s\nRun(...): %s\n-want outputs, +got outputs:\n%s", tc.reason, res.Message, diff)
+			}
+		})
+	}
+}
+
 // asynchronous is a playbook that leaves a task behind and then takes for
 // ever. The task says its process id in a file, and ignores SIGTERM.
 func asynchronous(pidfile string) string {
