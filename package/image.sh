@@ -22,13 +22,7 @@ ca=${CA_CERT:-${PIP_CERT:-}}
 # the commit, layers from a cache would not be what they are without one.
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-315532800}"
 
-works() { command -v "$1" >/dev/null && "$1" info >/dev/null 2>&1; }
-
-engine=${ENGINE:-}
-for e in docker podman buildah; do
-	if [ -z "$engine" ] && works $e; then engine=$e; fi
-done
-[ -n "$engine" ] || { echo 'Building images needs docker, podman or buildah.' >&2; exit 1; }
+engine=$(package/engine.sh)
 
 set -- --file "$dockerfile" --platform "linux/$arch" \
 	--build-arg "VERSION=$version" --build-arg "REVISION=$(git rev-parse HEAD)" --build-arg "TARGETARCH=$arch"
