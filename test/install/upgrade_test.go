@@ -202,26 +202,33 @@ spec:
 		return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0
 	})
 
-	// All that is left is let go, and its definitions follow.
-	for plural, kind := range map[string]string{
-		"ansibleruns": "AnsibleRun", "providerconfigs": "ProviderConfig",
-		"providerconfigusages": "ProviderConfigUsage", "clusterproviderconfigs": "ClusterProviderConfig",
+	// All that is left is let go, of other tests, too, and its definitions follow.
+	for group, kinds := range map[string]map[string]string{
+		"ansible.m.crossplane.io": {
+			"ansibleruns": "AnsibleRun", "providerconfigs": "ProviderConfig",
+			"providerconfigusages": "ProviderConfigUsage", "clusterproviderconfigs": "ClusterProviderConfig",
+		},
+		"ansible.crossplane.io": {
+			"ansibleruns": "AnsibleRun", "providerconfigs": "ProviderConfig", "providerconfigusages": "ProviderConfigUsage",
+		},
 	} {
-		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+".ansible.m.crossplane.io")
-		eventually(t, crd.GetName()+" to go", func() bool {
-			letGo(t, kind)
-			return kerrors.IsNotFound(cp.kube.Get(t.Context(), client.ObjectKeyFromObject(crd), crd))
-		})
+		for plural, kind := range kinds {
+			crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", plural+"."+group)
+			eventually(t, crd.GetName()+" to go", func() bool {
+				letGo(t, group, kind)
+				return kerrors.IsNotFound(cp.kube.Get(t.Context(), client.ObjectKeyFromObject(crd), crd))
+			})
+		}
 	}
 	cp.Apply(t, "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: "+providerName+"}\nspec: {package: \""+pkg+"\"}\n")
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
 }
 
 // letGo of all objects of a kind, as far as there are any.
-func letGo(t *testing.T, kind string) {
+func letGo(t *testing.T, group, kind string) {
 	t.Helper()
 	l := &unstructured.UnstructuredList{}
-	l.SetAPIVersion("ansible.m.crossplane.io/v1alpha1")
+	l.SetAPIVersion(group + "/v1alpha1")
 	l.SetKind(kind + "List")
 	if cp.kube.List(t.Context(), l) != nil {
 		return // There is no such kind any more.
