@@ -255,9 +255,6 @@ func (p *pod) spec(ctx context.Context) (container.Spec, error) {
 	if s.Env, err = p.env(img.config.Env); err != nil {
 		return s, err
 	}
-	if slices.ContainsFunc(img.config.Env, func(e string) bool { return strings.HasPrefix(e, "PATH="+lent().path) }) {
-		s.Mounts = append(s.Mounts, lent().mounts...)
-	}
 	for _, m := range c.VolumeMounts {
 		i := slices.IndexFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
 		dir, err := p.volume(ctx, p.Spec.Volumes[i])
@@ -265,6 +262,10 @@ func (p *pod) spec(ctx context.Context) (container.Spec, error) {
 			return s, err
 		}
 		s.Mounts = append(s.Mounts, container.Mount{Source: filepath.Join(dir, m.SubPath), Target: m.MountPath, ReadOnly: m.ReadOnly})
+	}
+	// What is lent may be below a volume, such as /tmp.
+	if slices.ContainsFunc(img.config.Env, func(e string) bool { return strings.HasPrefix(e, "PATH="+lent().path) }) {
+		s.Mounts = append(s.Mounts, lent().mounts...)
 	}
 	return s, nil
 }
