@@ -53,18 +53,17 @@ func run(m *testing.M, keep bool) (int, error) {
 	}
 	defer unlock()
 
-	// Plays write to the directories of tests. They are confined, and may write to
-	// this one.
-	if err := errors.Join(os.MkdirAll(s.SharedDir(), 0o700), os.Setenv("TMPDIR", s.SharedDir())); err != nil {
-		return 0, err
-	}
-
 	if !keep {
 		// There is one only if it was kept, or if an earlier run was killed.
 		if err := s.Down(ctx); err != nil {
 			return 0, err
 		}
 		defer s.Down(context.Background())
+	}
+	// Plays write to the directories of tests. They are confined, and may write to
+	// this one.
+	if err := errors.Join(os.MkdirAll(s.SharedDir(), 0o700), os.Setenv("TMPDIR", s.SharedDir())); err != nil {
+		return 0, err
 	}
 	if err := s.Up(ctx); err != nil {
 		return 0, err
