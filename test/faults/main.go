@@ -149,7 +149,7 @@ func (d *drive) report(out io.Writer) error {
 
 	breaches := d.book.Breaches()
 	if len(breaches) == 0 {
-		_, _ = fmt.Fprintln(out, "Nothing broke.")
+		_, _ = fmt.Fprintln(out, "All that must always hold did hold.")
 
 		return nil
 	}
