@@ -79,7 +79,12 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	run := supervised(lock)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot find this binary")
+	}
+
+	run := content.Supervised(killGrace, lock, self, "supervise")
 
 	tools, err := content.Version(ctx, run, os.Environ())
 	if err != nil {
@@ -114,30 +119,4 @@ func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, erro
 	log.Info("Waiting for another process to leave the state directory", "state-dir", x.StateDir)
 
 	return supervisor.WaitLock(ctx, path)
-}
-
-// supervised runs commands under a supervisor.
-func supervised(lock *os.File) content.Command {
-	return func(ctx context.Context, p content.Program) error {
-		self, err := os.Executable()
-		if err != nil {
-			return errors.Wrap(err, "cannot find this binary")
-		}
-
-		code, err := supervisor.Command{
-			Self: []string{self, "supervise"}, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: killGrace, Lock: lock,
-			Stdout: p.Out, Stderr: p.Out,
-		}.Run(ctx)
-
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return err
-		case code != 0:
-			return errors.Errorf("%s failed with exit status %d", filepath.Base(p.Argv[0]), code)
-		}
-
-		return nil
-	}
 }

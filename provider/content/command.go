@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // A Program to run.
@@ -54,6 +57,30 @@ func Exec(ctx context.Context, p Program) error {
 	}
 
 	return errors.Wrapf(err, "%s failed", p.Argv[0])
+}
+
+// Supervised is a Command that runs programs under a supervisor, confined to
+// their domains: self is the argv that executes this binary as one, grace is what
+// the processes get to end on their own, and lock is held until the last of them
+// is gone; it may be nil.
+func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
+	return func(ctx context.Context, p Program) error {
+		code, err := supervisor.Command{
+			Self: self, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: grace, Lock: lock,
+			Stdout: p.Out, Stderr: p.Out,
+		}.Run(ctx)
+
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case code != 0:
+			return errors.Errorf("%s failed with exit status %d", filepath.Base(p.Argv[0]), code)
+		}
+
+		return nil
+	}
 }
 
 // Version of the tools, such as "core 2.19.14", as ansible-galaxy says.

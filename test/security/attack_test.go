@@ -3,6 +3,7 @@ package security
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -60,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	}
 
 	// What the provider listens on, for its own processes.
-	name := "@" + filepath.Base(dir) + strconv.Itoa(os.Getpid())
+	name := "@" + rand.Text()
 
 	l, err := net.Listen("unix", name)
 	must(t, err)

@@ -30,6 +30,20 @@ func newRunner(tb testing.TB, mode confine.Mode) (*runner.Runner, string) {
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	must(tb, err)
 
+	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(confine.Policy{
+		Mode: mode, State: state, System: system(tb, state),
+		Limits: confine.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
+	}))
+	must(tb, err)
+
+	return r, state
+}
+
+// system is what all may read on this machine so that Ansible works, but for some
+// paths.
+func system(tb testing.TB, never ...string) []string {
+	tb.Helper()
+
 	script, err := exec.LookPath("ansible-playbook")
 	must(tb, err)
 
@@ -39,13 +53,7 @@ func newRunner(tb testing.TB, mode confine.Mode) (*runner.Runner, string) {
 	machine, err := confine.ThisMachine()
 	must(tb, err)
 
-	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(confine.Policy{
-		Mode: mode, State: state, System: machine.Survey(programs, []string{state}),
-		Limits: confine.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
-	}))
-	must(tb, err)
-
-	return r, state
+	return machine.Survey(programs, never)
 }
 
 // play tasks on this machine, and return what they published as outputs.

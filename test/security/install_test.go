@@ -1,0 +1,421 @@
+package security
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// loot is in everything that an installation must not reach.
+const loot = "loot-of-somebody-else"
+
+// plunder is what attackers do who have taken ansible-galaxy or git over. It says
+// OWNED for each thing that it reaches.
+const plunder = `
+for f in TOKEN KUBE OTHER/project/.git-credentials STORE/tmp/other/home/ansible.cfg STORE/sets/other/galaxy.yml /proc/PROVIDER/environ; do
+  cat "$f" >/dev/null && echo "OWNED $f"
+done
+for d in OTHER/project STORE/sets STORE/sets/other STORE/tmp STATE/runs; do
+  ls "$d" >/dev/null && echo "OWNED $d"
+  echo >"$d/evil" && echo "OWNED $d/evil"
+done
+`
+
+// A landscape has content that was made to harm in a place that all installations
+// may read, as if it came from a server, and what it must not reach.
+type landscape struct {
+	*world
+
+	mirror string
+	// server keeps what it is sent.
+	server *httptest.Server
+	mu     sync.Mutex
+	sent   strings.Builder
+}
+
+func newLandscape(t *testing.T) *landscape {
+	t.Helper()
+
+	w := newWorld(t)
+	l := &landscape{world: w, mirror: filepath.Join(w.dir, "mirror")}
+
+	l.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+
+		user, password, _ := r.BasicAuth()
+		fmt.Fprintln(&l.sent, r.Header, user, password)
+		http.NotFound(rw, r)
+	}))
+	t.Cleanup(l.server.Close)
+
+	l.write(t, map[string]string{
+		"TOKEN":                             loot,
+		"KUBE":                              loot,
+		"OTHER/project/.git-credentials":    loot,
+		"OTHER/project/token":               "token: " + loot,
+		"OTHER/project/.netrc":              "machine 127.0.0.1 login a password " + loot,
+		"OTHER/project/galaxy.yml":          "namespace: other\nname: other\nversion: 1.0.0\nreadme: README.md\nauthors: [other]\n",
+		"OTHER/project/README.md":           loot,
+		"OTHER/repo/meta/main.yml":          "galaxy_info: {author: other, description: " + loot + ", license: none, min_ansible_version: '2.14'}\n",
+		"OTHER/repo/tasks/main.yml":         "- ansible.builtin.debug: {msg: " + loot + "}\n",
+		"STORE/sets/other/galaxy.yml":       "namespace: other\nname: other\nversion: 1.0.0\nreadme: README.md\nauthors: [other]\n",
+		"STORE/sets/other/README.md":        loot,
+		"STORE/tmp/other/home/ansible.cfg":  "[galaxy]\n# " + loot,
+		"MIRROR/role/meta/main.yml":         "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\ndependencies: [{name: y, src: 'file://OTHER/repo', scm: git}]\n",
+		"MIRROR/role/tasks/main.yml":        "[]\n",
+		"MIRROR/archived/meta/main.yml":     "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\ndependencies: [{name: y, src: OTHER/x.tar.gz}]\n",
+		"MIRROR/archived/tasks/main.yml":    "[]\n",
+		"MIRROR/collection/galaxy.yml":      "namespace: me\nname: mine\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\ndependencies: {'git+file://OTHER/project': '*'}\n",
+		"MIRROR/collection/README.md":       "# Mine\n",
+		"MIRROR/linked/galaxy.yml":          "namespace: me\nname: linked\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\n",
+		"MIRROR/linked/README.md":           "# Linked\n",
+		"MIRROR/plain/meta/main.yml":        "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\n",
+		"MIRROR/plain/tasks/main.yml":       "[]\n",
+		"MIRROR/bin/git":                    "#!/bin/sh\n{ " + plunder + "} 2>/dev/null | grep OWNED >&2\nexit 1\n",
+		"MIRROR/alternate/meta/main.yml":    "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\n",
+		"MIRROR/alternate/tasks/main.yml":   "[]\n",
+		"MIRROR/submodule/meta/main.yml":    "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\n",
+		"MIRROR/submodule/.gitmodules":      "[submodule \"x\"]\n\tpath = x\n\turl = file://OTHER/repo\n",
+		"MIRROR/submodule/.gitattributes":   "* filter=x diff=x merge=x\n",
+		"MIRROR/submodule/tasks/main.yml":   "[]\n",
+		"MIRROR/submodule/handlers/x.yml":   "[]\n",
+		"MIRROR/submodule/defaults/all.yml": "{}\n",
+	})
+
+	must(t, os.Symlink(l.fill("TOKEN"), filepath.Join(l.mirror, "linked", "token")))
+	must(t, os.Chmod(filepath.Join(l.mirror, "bin", "git"), 0o700))
+
+	for _, dir := range []string{"OTHER/repo", "OTHER/project", "MIRROR/role", "MIRROR/archived", "MIRROR/collection", "MIRROR/linked", "MIRROR/plain", "MIRROR/alternate", "MIRROR/submodule"} {
+		l.commit(t, l.fill(dir))
+	}
+
+	// Objects of another repository, by the name of its commit.
+	l.write(t, map[string]string{
+		"MIRROR/alternate/.git/objects/info/alternates": "OTHER/repo/.git/objects\n",
+		"MIRROR/alternate/.git/packed-refs":             l.git(t, l.fill("OTHER/repo"), "rev-parse", "HEAD") + " refs/tags/theirs\n",
+	})
+
+	l.archive(t, l.fill("OTHER/x.tar.gz"), l.fill("OTHER/repo"))
+
+	return l
+}
+
+// fill in where things are.
+func (l *landscape) fill(s string) string {
+	state := filepath.Join(l.dir, "state")
+
+	return strings.NewReplacer(
+		"TOKEN", filepath.Join(l.dir, "secrets/kubernetes.io/serviceaccount/token"), "KUBE", filepath.Join(l.dir, "kube/config"),
+		"OTHER", filepath.Join(state, "runs/other"), "STORE", filepath.Join(state, "content"), "STATE", state,
+		"MIRROR", l.mirror, "PROVIDER", fmt.Sprint(os.Getpid()), "SERVER", l.server.URL,
+	).Replace(s)
+}
+
+func (l *landscape) write(t *testing.T, files map[string]string) {
+	t.Helper()
+
+	for name, text := range files {
+		path := l.fill(name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(l.fill(text)), 0o600))
+	}
+}
+
+func (l *landscape) commit(t *testing.T, dir string) {
+	t.Helper()
+
+	l.git(t, dir, "init", "-q")
+	l.git(t, dir, "add", ".")
+	l.git(t, dir, "-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-q", "-m", "first")
+}
+
+func (l *landscape) git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
+
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+
+	return strings.TrimSpace(string(out))
+}
+
+// archive a role, as a file.
+func (l *landscape) archive(t *testing.T, path, dir string) {
+	t.Helper()
+
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	must(t, err)
+
+	z := gzip.NewWriter(f)
+	w := tar.NewWriter(z)
+
+	for _, name := range []string{"meta/main.yml", "tasks/main.yml"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		must(t, err)
+		must(t, w.WriteHeader(&tar.Header{Name: "x/" + name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(text))}))
+
+		_, err = w.Write(text)
+		must(t, err)
+	}
+
+	must(t, w.Close())
+	must(t, z.Close())
+	must(t, f.Close())
+}
+
+// install what is required, confined or not, in the way in which the provider does
+// it. It returns all that an attacker sees of that, and what was changed.
+func (l *landscape) install(t *testing.T, mode confine.Mode, in inputs.Inputs, path string) (seen string, changed string) {
+	t.Helper()
+
+	before := l.files(t)
+
+	policy := l.policy()
+	policy.Mode = mode
+	policy.System = append(policy.System, system(t, l.dir)...)
+	policy.Read = []string{l.mirror}
+
+	// What serves other runs, and their installations, comes after the store has
+	// looked at what an earlier process left.
+	store := l.fill("STORE")
+	hidden := filepath.Join(l.dir, "hidden")
+	must(t, os.Rename(store, hidden))
+
+	s, err := content.NewStore(store, content.WithPolicy(policy), content.WithCommand(content.Supervised(0, nil, self()...)),
+		content.WithEnviron([]string{"PATH=" + path}))
+	must(t, err)
+
+	for _, name := range []string{"sets/other", "tmp/other"} {
+		must(t, os.Rename(filepath.Join(hidden, name), filepath.Join(store, name)))
+	}
+
+	must(t, os.RemoveAll(hidden))
+
+	req, err := content.NewRequest(in)
+	must(t, err)
+
+	set, release, err := s.Ensure(t.Context(), req)
+
+	var all strings.Builder
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	fmt.Fprintln(&all, err, set.Collections, set.Roles, l.sent.String())
+
+	if err == nil {
+		for name, text := range readAll(t, set.Dir) {
+			fmt.Fprintln(&all, name, text)
+		}
+
+		release()
+		must(t, os.RemoveAll(set.Dir))
+	}
+
+	return all.String(), cmp.Diff(before, l.files(t))
+}
+
+// files that are not the attacker's.
+func (l *landscape) files(t *testing.T) map[string]string {
+	t.Helper()
+
+	all := map[string]string{}
+
+	for _, dir := range []string{"STATE/runs", "STORE/sets/other", "STORE/tmp/other", "TOKEN", "KUBE"} {
+		maps.Copy(all, readAll(t, l.fill(dir)))
+	}
+
+	return all
+}
+
+// readAll files in a directory.
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+
+	found := map[string]string{}
+
+	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+
+		text, err := os.ReadFile(path)
+		found[path] = string(text)
+
+		return err
+	}))
+
+	return found
+}
+
+// TestInstallAttacks has content, and configurations of tenants, reach for what is
+// others' while they are installed with the real ansible-galaxy and git, as the
+// provider does it.
+func TestInstallAttacks(t *testing.T) {
+	needLandlock(t)
+
+	cases := map[string]struct {
+		reason       string
+		requirements string
+		credentials  map[string]string
+		env          map[string]string
+		// path of programs that come first.
+		path string
+		// safe is true for what the tools do not do, confined or not.
+		safe bool
+	}{
+		"Repository": {
+			reason:       "A requirement names a repository in another run's directory.",
+			requirements: "roles: [{name: x, src: 'file://OTHER/repo', scm: git}]",
+		},
+		"Archive": {
+			reason:       "It names an archive.",
+			requirements: "roles: [{name: x, src: OTHER/x.tar.gz}]",
+		},
+		"Directory": {
+			reason:       "It names a directory that ansible-galaxy makes a collection of.",
+			requirements: "collections: [{name: OTHER/project, type: dir}]",
+		},
+		"Set": {
+			reason:       "What was installed with the credentials of others is not for all.",
+			requirements: "collections: [{name: STORE/sets/other, type: dir}]",
+		},
+		"Sets": {
+			reason:       "Nor can it be looked for.",
+			requirements: "collections: [{name: STORE/sets, type: subdirs}]",
+		},
+		"RoleDependency": {
+			reason:       "A role that is installed brings requirements of its own, which nobody has parsed.",
+			requirements: "roles: [{name: x, src: 'file://MIRROR/role', scm: git}]",
+		},
+		"ArchiveDependency": {
+			reason:       "They may be files.",
+			requirements: "roles: [{name: x, src: 'file://MIRROR/archived', scm: git}]",
+		},
+		"CollectionDependency": {
+			reason:       "So does a collection.",
+			requirements: "collections: [{name: 'file://MIRROR/collection', type: git}]",
+		},
+		"Link": {
+			reason:       "A file of a collection is a link to the service account's token, of which its list of files has the digest.",
+			requirements: "collections: [{name: 'file://MIRROR/linked', type: git}]",
+		},
+		"Alternate": {
+			reason:       "A repository borrows the objects of another.",
+			requirements: "roles: [{name: x, src: 'file://MIRROR/alternate', scm: git, version: theirs}]",
+		},
+		"Submodule": {
+			reason:       "Submodules, filters and other drivers in a repository count for nothing.",
+			requirements: "roles: [{name: x, src: 'file://MIRROR/submodule', scm: git}]",
+			safe:         true,
+		},
+		"Token": {
+			reason:       "A setting names another tenant's token, which is sent to a server of the attacker's.",
+			requirements: "collections: [{name: acme.web}]",
+			env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "SERVER", "ANSIBLE_GALAXY_TOKEN_PATH": "OTHER/project/token"},
+		},
+		"TokenInConfig": {
+			reason:       "So does a file of settings.",
+			requirements: "collections: [{name: acme.web}]",
+			credentials:  map[string]string{"ansible.cfg": "[galaxy]\nserver = SERVER\ntoken_path = OTHER/project/token\n"},
+		},
+		"Netrc": {
+			reason:       "A variable names another tenant's passwords.",
+			requirements: "roles: [{name: x, src: SERVER/x.tar.gz}]",
+			env:          map[string]string{"NETRC": "OTHER/project/.netrc"},
+		},
+		"Log": {
+			reason:       "A log is written into another run's files.",
+			requirements: "roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]",
+			env:          map[string]string{"ANSIBLE_LOG_PATH": "OTHER/project/README.md"},
+		},
+		"LogInConfig": {
+			reason:       "And into content that others use.",
+			requirements: "roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]",
+			credentials:  map[string]string{"ansible.cfg": "[defaults]\nlog_path = STORE/sets/other/README.md\n"},
+		},
+		"TakenOver": {
+			reason:       "A program that has been taken over reaches no more than it did before.",
+			requirements: "roles: [{name: x, src: 'https://git.example.org/x', scm: git}]",
+			path:         "MIRROR/bin",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			for _, mode := range []confine.Mode{confine.Required, confine.Off} {
+				l := newLandscape(t)
+				path := strings.TrimPrefix(l.fill(tc.path)+":"+os.Getenv("PATH"), ":")
+				in := inputs.Inputs{Requirements: l.fill(tc.requirements), Env: map[string]string{}}
+
+				for k, v := range tc.env {
+					in.Env[k] = l.fill(v)
+				}
+
+				for k, v := range tc.credentials {
+					in.Credentials = append(in.Credentials, inputs.File{Name: k, Data: []byte(l.fill(v))})
+				}
+
+				// What the provider would refuse is no attack.
+				must(t, in.ValidateConfig())
+
+				seen, changed := l.install(t, mode, in, path)
+				sum := sha256.Sum256([]byte(loot))
+				got := strings.Contains(seen, loot) || strings.Contains(seen, hex.EncodeToString(sum[:])) || strings.Contains(seen, owned) || changed != ""
+
+				if want := mode == confine.Off && !tc.safe; got != want {
+					t.Errorf("%s\nWith confinement %s the attack succeeds: %t, want %t.\n%s\n%s", tc.reason, mode, got, want, seen, changed)
+				}
+			}
+		})
+	}
+}
+
+// TestInstallWorks installs what is harmless in the same way.
+func TestInstallWorks(t *testing.T) {
+	needLandlock(t)
+
+	l := newLandscape(t)
+	l.write(t, map[string]string{"MIRROR/collection/galaxy.yml": "namespace: me\nname: mine\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\n"})
+	l.commit(t, filepath.Join(l.mirror, "collection"))
+
+	seen, changed := l.install(t, confine.Required, inputs.Inputs{
+		Requirements: l.fill("{collections: [{name: 'file://MIRROR/collection', type: git}], roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]}"),
+	}, os.Getenv("PATH"))
+
+	for _, want := range []string{"roles/x/tasks/main.yml", "ansible_collections/me/mine/README.md"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("%s should be installed:\n%s", want, seen)
+		}
+	}
+
+	if changed != "" {
+		t.Errorf("Nothing else should change: -before, +after:\n%s", changed)
+	}
+}
