@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
 // What the processes of a run or of an installation get to end on their own.
@@ -79,12 +80,12 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	self, err := os.Executable()
+	self, err := reexec.Self()
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot find this binary")
+		return nil, nil, err
 	}
 
-	run := content.Supervised(killGrace, lock, self, "supervise")
+	run := content.Supervised(killGrace, lock, self...)
 
 	tools, err := content.Version(ctx, run, os.Environ())
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 type cli struct {
 	Version versionFlag `help:"Print the versions of the provider and of Ansible, and exit."`
 
-	Start     startCommand     `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
-	Run       runCommand       `cmd:""                    help:"Carry out one AnsibleRun manifest on this machine, without a cluster."`
-	Supervise superviseCommand `cmd:""                    help:"Supervise a process. The provider starts itself with it."              hidden:""`
+	Start startCommand `cmd:"" default:"withargs" help:"Start the controllers. This is the default."`
+	Run   runCommand   `cmd:""                    help:"Carry out one AnsibleRun manifest on this machine, without a cluster."`
 }
 
 func main() {

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -8,8 +9,6 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Umask of the provider and of all that it starts: files are their owner's from
@@ -44,12 +43,16 @@ func Self() error {
 	unix.Umask(Umask)
 
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return errors.Wrap(err, "cannot turn core dumps off")
+		return fmt.Errorf("cannot turn core dumps off: %w", err)
 	}
 
 	// PR_SET_DUMPABLE(2const): /proc/self is root's then, and nobody can trace
 	// the process. It ends when the process becomes another program.
-	return errors.Wrap(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), "cannot keep this process to itself")
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot keep this process to itself: %w", err)
+	}
+
+	return nil
 }
 
 // Enter the domain with this process, for good. It must become another program
@@ -66,7 +69,7 @@ func (d Domain) Enter() error {
 		}
 
 		if err := os.MkdirAll(p, 0o700); err != nil {
-			return errors.Wrap(err, "cannot make a directory that may be written to")
+			return fmt.Errorf("cannot make a directory that may be written to: %w", err)
 		}
 	}
 
@@ -84,7 +87,7 @@ func (d Domain) restrict() error {
 	}
 
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return errors.Wrap(err, "cannot give up new privileges")
+		return fmt.Errorf("cannot give up new privileges: %w", err)
 	}
 
 	// What newer kernels can confine is confined there. The network is not:
@@ -92,7 +95,11 @@ func (d Domain) restrict() error {
 	c := landlock.V11.BestEffort()
 	c.HandledAccessNet = 0
 
-	return errors.Wrap(c.Restrict(d.rules(Kernel())...), "cannot confine this process")
+	if err := c.Restrict(d.rules(Kernel())...); err != nil {
+		return fmt.Errorf("cannot confine this process: %w", err)
+	}
+
+	return nil
 }
 
 // rules of the domain for a version of Landlock. The first version lets nobody
@@ -133,12 +140,12 @@ func (l Limits) set() error {
 
 		var now unix.Rlimit
 		if err := unix.Getrlimit(r.resource, &now); err != nil {
-			return errors.Wrapf(err, "cannot tell the limit of %s", r.what)
+			return fmt.Errorf("cannot tell the limit of %s: %w", r.what, err)
 		}
 
 		most := min(uint64(r.most), now.Max)
 		if err := unix.Setrlimit(r.resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-			return errors.Wrapf(err, "cannot limit %s", r.what)
+			return fmt.Errorf("cannot limit %s: %w", r.what, err)
 		}
 	}
 

@@ -1,11 +1,11 @@
 package confine
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Floor is the least version of Landlock that counts: the first with which a
@@ -98,9 +98,9 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 func (p Policy) Validate(path string) error {
 	switch {
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path:
-		return errors.Errorf("%q must be an absolute path without dots", path)
+		return fmt.Errorf("%q must be an absolute path without dots", path)
 	case within(p.State, path), within(path, p.State):
-		return errors.Errorf("%q would let a run into the provider's state directory", path)
+		return fmt.Errorf("%q would let a run into the provider's state directory", path)
 	}
 
 	return nil

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Programs returns what has to be read so that a script can run: the script's
@@ -26,7 +25,7 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 
 	head, err := os.ReadFile(script)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read the program")
+		return nil, fmt.Errorf("cannot read the program: %w", err)
 	}
 
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -43,12 +42,12 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot ask %q where its modules are", argv[0])
+		return nil, fmt.Errorf("cannot ask %q where its modules are: %w", argv[0], err)
 	}
 
 	var modules []string
 	if err := json.Unmarshal(out, &modules); err != nil {
-		return nil, errors.Wrapf(err, "cannot read where %q has its modules", argv[0])
+		return nil, fmt.Errorf("cannot read where %q has its modules: %w", argv[0], err)
 	}
 
 	// A Python that is the whole machine's says so by the root.

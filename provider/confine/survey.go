@@ -3,14 +3,13 @@ package confine
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // A Machine is what there is to survey.
@@ -25,7 +24,7 @@ type Machine struct {
 func ThisMachine() (Machine, error) {
 	raw, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return Machine{}, errors.Wrap(err, "cannot read what is mounted")
+		return Machine{}, fmt.Errorf("cannot read what is mounted: %w", err)
 	}
 
 	return Machine{Root: os.DirFS("/"), Mounts: mountPoints(raw)}, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
 // killGrace is what the processes of a run get to end on their own.
@@ -43,12 +44,6 @@ type Option func(*Runner)
 // need; it is os.Environ by default. The tools are found in its PATH.
 func WithEnviron(environ []string) Option {
 	return func(r *Runner) { r.environ = environ }
-}
-
-// WithSelf sets the argv that executes this binary as a supervisor, see
-// supervisor.Main; by default this binary with the command supervise.
-func WithSelf(argv ...string) Option {
-	return func(r *Runner) { r.self = argv }
 }
 
 // WithGrace sets how long the processes of a run may take to end on their own
@@ -88,16 +83,11 @@ func New(dir string, o ...Option) (*Runner, error) {
 		fn(r)
 	}
 
-	if r.self == nil {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot find this binary")
-		}
-
-		r.self = []string{self, "supervise"}
+	var err error
+	if r.self, err = reexec.Self(); err != nil {
+		return nil, err
 	}
 
-	var err error
 	if r.dir, err = filepath.Abs(dir); err != nil {
 		return nil, errors.Wrap(err, "cannot find the directory of the runs")
 	}

@@ -20,22 +20,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // patience is how long tests wait for what is bound to happen.
 const patience = time.Minute
 
-// TestMain lets the test binary be a supervisor, and a provider to be killed.
+// TestMain lets the test binary be a provider to be killed.
 func TestMain(m *testing.M) {
-	switch {
-	case len(os.Args) > 1 && os.Args[1] == "supervise":
-		os.Exit(supervisor.Main(os.Args[2:]))
-	case len(os.Args) > 3 && os.Args[1] == "provide":
+	if len(os.Args) > 3 && os.Args[1] == "provide" {
 		provide(os.Args[2], os.Args[3])
-	default:
-		os.Exit(m.Run())
 	}
+
+	os.Exit(m.Run())
 }
 
 // provide runs a playbook for ever.

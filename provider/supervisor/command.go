@@ -2,13 +2,13 @@ package supervisor
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
@@ -52,7 +52,7 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	// ever written to it.
 	r, w, err := os.Pipe()
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot make the supervisor's pipe")
+		return 0, fmt.Errorf("cannot make the supervisor's pipe: %w", err)
 	}
 
 	defer w.Close() //nolint:errcheck // Nothing was written to it.
@@ -74,7 +74,7 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	}
 
 	if err := cmd.Start(); err != nil {
-		return 0, errors.Wrap(errors.Join(err, o.close()), "cannot start the supervisor")
+		return 0, fmt.Errorf("cannot start the supervisor: %w", errors.Join(err, o.close()))
 	}
 
 	o.copy()
@@ -90,9 +90,9 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	switch code := cmd.ProcessState.ExitCode(); code {
 	case exitFailure, exitNotFound:
-		return 0, errors.Errorf("cannot run %q under its supervisor", c.Argv[0])
+		return 0, fmt.Errorf("cannot run %q under its supervisor", c.Argv[0])
 	case -1:
-		return 0, errors.Wrap(err, "the supervisor did not end by itself")
+		return 0, fmt.Errorf("the supervisor did not end by itself: %w", err)
 	default:
 		return code, nil
 	}

@@ -2,11 +2,10 @@ package supervisor
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
@@ -17,7 +16,7 @@ import (
 func confined(self []string, d confine.Domain, argv ...string) ([]string, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot encode what the command is confined to")
+		return nil, fmt.Errorf("cannot encode what the command is confined to: %w", err)
 	}
 
 	return append(append(append([]string{}, self...), "--enter="+string(text), "--"), argv...), nil
@@ -26,12 +25,12 @@ func confined(self []string, d confine.Domain, argv ...string) ([]string, error)
 func enter(text string, argv []string) int {
 	var d confine.Domain
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return fail(exitFailure, errors.Wrap(err, "cannot decode what the command is confined to"))
+		return fail(exitFailure, fmt.Errorf("cannot decode what the command is confined to: %w", err))
 	}
 
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return fail(exitNotFound, errors.Wrap(err, "cannot find the command"))
+		return fail(exitNotFound, fmt.Errorf("cannot find the command: %w", err))
 	}
 
 	if err := d.Enter(); err != nil {
@@ -40,5 +39,5 @@ func enter(text string, argv []string) int {
 
 	err = syscall.Exec(path, argv, os.Environ())
 
-	return fail(exitNotFound, errors.Wrapf(err, "cannot start %q", path))
+	return fail(exitNotFound, fmt.Errorf("cannot start %q: %w", path, err))
 }

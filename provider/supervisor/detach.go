@@ -1,14 +1,13 @@
 package supervisor
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Detached returns an argv that becomes the given one after it has left its
@@ -22,7 +21,7 @@ func Detached(self []string, argv ...string) []string {
 func detach(argv []string) int {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return fail(exitNotFound, errors.Wrap(err, "cannot find the command"))
+		return fail(exitNotFound, fmt.Errorf("cannot find the command: %w", err))
 	}
 
 	if err := leaveTerminal(); err != nil {
@@ -31,17 +30,17 @@ func detach(argv []string) int {
 
 	err = syscall.Exec(path, argv, os.Environ())
 
-	return fail(exitNotFound, errors.Wrapf(err, "cannot start %q", path))
+	return fail(exitNotFound, fmt.Errorf("cannot start %q: %w", path, err))
 }
 
 func leaveTerminal() error {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return errors.Wrap(err, "cannot open an empty standard input")
+		return fmt.Errorf("cannot open an empty standard input: %w", err)
 	}
 
 	if err := unix.Dup3(int(null.Fd()), 0, 0); err != nil {
-		return errors.Wrap(err, "cannot empty the standard input")
+		return fmt.Errorf("cannot empty the standard input: %w", err)
 	}
 
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
@@ -55,5 +54,9 @@ func leaveTerminal() error {
 	// leader that gives its terminal up.
 	signal.Ignore(syscall.SIGHUP)
 
-	return errors.Wrap(unix.IoctlSetInt(int(tty.Fd()), unix.TIOCNOTTY, 0), "cannot leave the terminal")
+	if err := unix.IoctlSetInt(int(tty.Fd()), unix.TIOCNOTTY, 0); err != nil {
+		return fmt.Errorf("cannot leave the terminal: %w", err)
+	}
+
+	return nil
 }

@@ -9,4 +9,7 @@
 //
 // The command enters the domain that it is confined to (see package confine)
 // on its way, of which the supervisor is no part.
+//
+// This package and confine import little, errors of the standard library among
+// it: a supervisor stays as long as its command, and starts with it.
 package supervisor

@@ -2,12 +2,12 @@ package supervisor
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // ErrLocked is returned for a lock that somebody else holds.
@@ -23,7 +23,7 @@ const lockPoll = 50 * time.Millisecond
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot open the lock file")
+		return nil, fmt.Errorf("cannot open the lock file: %w", err)
 	}
 
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -37,7 +37,7 @@ func Lock(path string) (*os.File, error) {
 		return nil, ErrLocked
 	}
 
-	return nil, errors.Wrap(err, "cannot lock the lock file")
+	return nil, fmt.Errorf("cannot lock the lock file: %w", err)
 }
 
 // WaitLock locks the file at a path as soon as nobody else holds the lock, or

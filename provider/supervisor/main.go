@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,8 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
@@ -29,8 +28,12 @@ const (
 
 // Main is what the binary does when it is executed as a supervisor, with what
 // follows Self in its argv: the options, two dashes, and the command's argv. It
-// returns the exit status.
+// returns the exit status. See package reexec for how it gets here.
 func Main(args []string) int {
+	if err := confine.Self(); err != nil {
+		return fail(exitFailure, err)
+	}
+
 	fs := flag.NewFlagSet("supervise", flag.ContinueOnError)
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
 	away := fs.Bool("detach", false, "only leave the terminal and become the command")
@@ -98,15 +101,15 @@ func supervise(argv []string, grace time.Duration) int {
 func prepare() error {
 	// close_range(2): from the first after the standard streams to the last.
 	if err := unix.CloseRange(fdLifeline, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return errors.Wrap(err, "cannot keep descriptors from the command")
-	}
-
-	if err := confine.Self(); err != nil {
-		return err
+		return fmt.Errorf("cannot keep descriptors from the command: %w", err)
 	}
 
 	// prctl(2): orphans among the descendants become children of this process.
-	return errors.Wrap(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "cannot become a subreaper")
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot become a subreaper: %w", err)
+	}
+
+	return nil
 }
 
 // lifeline returns a channel that is closed when nobody has the other end of
@@ -126,7 +129,7 @@ func lifeline(f *os.File) <-chan struct{} {
 func start(argv []string) (int, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot find the command")
+		return 0, fmt.Errorf("cannot find the command: %w", err)
 	}
 
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
@@ -135,8 +138,11 @@ func start(argv []string) (int, error) {
 		// Should the supervisor be killed, ansible-runner at least ends its play.
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM},
 	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot start %q: %w", path, err)
+	}
 
-	return pid, errors.Wrapf(err, "cannot start %q", path)
+	return pid, nil
 }
 
 func fail(code int, err error) int {

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -8,14 +9,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // adopt makes this process the parent of what a supervisor leaves that is killed
 // itself, by the kernel for example, when there is no memory left.
 func adopt() error {
-	return errors.Wrap(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "cannot become a subreaper")
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot become a subreaper: %w", err)
+	}
+
+	return nil
 }
 
 // endOrphans ends what killed supervisors have left to this process, as they

@@ -1,12 +1,12 @@
 package supervisor
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"sync"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // An output is what a command writes, on its way to who wants it. Unlike that of
@@ -48,7 +48,7 @@ func (o *output) stream(to io.Writer) (io.Writer, error) {
 
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a pipe for the output")
+		return nil, fmt.Errorf("cannot make a pipe for the output: %w", err)
 	}
 
 	o.streams = append(o.streams, stream{r, w, to})

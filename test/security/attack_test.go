@@ -109,7 +109,7 @@ func (w *world) victim(t *testing.T) int {
 		defer close(done)
 
 		_, _ = supervisor.Command{
-			Self: self(), Dir: dir, Domain: w.domain(t, dir, confine.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
+			Self: self, Dir: dir, Domain: w.domain(t, dir, confine.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
 			Argv:   []string{"/bin/sh", "-c", `echo $$ >pid.new; mv pid.new pid; exec sleep 1000 # hunter2`},
 			Stdout: io.Discard, Stderr: io.Discard,
 		}.Run(ctx)
@@ -137,7 +137,7 @@ func (w *world) attack(ctx context.Context, t *testing.T, d confine.Domain, scri
 	var out bytes.Buffer
 
 	cmd := supervisor.Command{
-		Self: self(), Argv: []string{"/bin/sh", "-c", script}, Env: w.env, Dir: w.own, Domain: d, Stdout: &out, Stderr: &out,
+		Self: self, Argv: []string{"/bin/sh", "-c", script}, Env: w.env, Dir: w.own, Domain: d, Stdout: &out, Stderr: &out,
 	}
 	if _, err := cmd.Run(ctx); err != nil {
 		t.Fatalf("Run(...): %v\n%s", err, out.String())
@@ -339,8 +339,6 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
-
-func self() []string { return []string{os.Args[0], "supervise"} }
 
 func needLandlock(tb testing.TB) {
 	tb.Helper()

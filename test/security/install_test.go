@@ -205,7 +205,7 @@ func (l *landscape) install(t *testing.T, mode confine.Mode, in inputs.Inputs, p
 	hidden := filepath.Join(l.dir, "hidden")
 	must(t, os.Rename(store, hidden))
 
-	s, err := content.NewStore(store, content.WithPolicy(policy), content.WithCommand(content.Supervised(0, nil, self()...)),
+	s, err := content.NewStore(store, content.WithPolicy(policy), content.WithCommand(content.Supervised(0, nil, self...)),
 		content.WithEnviron([]string{"PATH=" + path}))
 	must(t, err)
 

@@ -11,17 +11,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
 // owned is what an attack says that has succeeded.
 const owned = "OWNED"
 
-// TestMain lets the test binary be a supervisor, and a tool of attackers.
+// self is the argv of the test binary as a supervisor.
+var self, errSelf = reexec.Self()
+
+// TestMain lets the test binary be a tool of attackers.
 func TestMain(m *testing.M) {
 	switch {
-	case len(os.Args) > 2 && os.Args[1] == "supervise":
-		os.Exit(supervisor.Main(os.Args[2:]))
+	case errSelf != nil:
+		panic(errSelf)
 	case len(os.Args) > 2 && os.Args[1] == "tool":
 		if tool(os.Args[2], os.Args[3:]) {
 			fmt.Println(owned)
