@@ -8,11 +8,9 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,9 +22,6 @@ import (
 
 // patience is how long tests wait for what is bound to happen.
 const patience = time.Minute
-
-// somebody is the user that the image of the provider has. It needs no name.
-const somebody = 2000
 
 // A world has one run that attacks, and all that it must not reach.
 type world struct {
@@ -210,37 +205,6 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("without confinement: %s\n%s", tc.reason, out)
 			}
 		})
-	}
-}
-
-// TestAttacksAsUser attacks once more as an ordinary user, which has less to be
-// kept from, and limits of its own.
-func TestAttacksAsUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("the tests are run by an ordinary user already")
-	}
-
-	// Below directories that everybody may pass.
-	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
-	must(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
-
-	program, temp := filepath.Join(dir, "test"), filepath.Join(dir, "temp")
-	raw, err := os.ReadFile(os.Args[0])
-	must(t, err)
-	must(t, os.WriteFile(program, raw, 0o755))
-	must(t, os.Mkdir(temp, 0o700))
-	must(t, os.Chown(temp, somebody, somebody))
-
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestLimits|TestGrants)$", "-test.v")
-	cmd.Dir = temp
-	cmd.Env = []string{"TMPDIR=" + temp, "PATH=/usr/bin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
-
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("As user %d: %v\n%s", somebody, err, out)
 	}
 }
 

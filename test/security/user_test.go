@@ -1,0 +1,182 @@
+package security
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+)
+
+// somebody is the user that the image of the provider has. It needs no name.
+const somebody = 2000
+
+// TestAttacksAsUser attacks once more as an ordinary user, which has less to be
+// kept from, and limits of its own.
+func TestAttacksAsUser(t *testing.T) {
+	program, temp := lend(t)
+
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestLimits|TestGrants)$", "-test.v")
+	cmd.Dir = temp
+	cmd.Env = []string{"TMPDIR=" + temp, "PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("As user %d: %v\n%s", somebody, err, out)
+	}
+}
+
+// TestPlaysAsUser plays and installs once more as an ordinary user. Ansible may be
+// where only root can go: then they find it there, and nothing else.
+func TestPlaysAsUser(t *testing.T) {
+	program, temp := lend(t)
+
+	script, err := exec.LookPath("ansible-playbook")
+	must(t, err)
+
+	needed, err := confine.Programs(t.Context(), script, environ.List(environ.Passed(os.Environ())))
+	must(t, err)
+
+	cmd := exec.CommandContext(t.Context(), program, "lend", strings.Join(needed, ":"),
+		program, "-test.run=^(TestPlay.*|TestModes|TestInstall.*)$", "-test.skip=AsUser", "-test.v")
+	cmd.Dir = temp
+	cmd.Env = []string{"TMPDIR=" + temp, "PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skipf("root may not mount anything here: %v", err)
+	}
+
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestPlayAttacks") {
+		t.Errorf("As user %d: %v\n%s", somebody, err, out)
+	}
+}
+
+// lend this program to an ordinary user, with a directory for temporary files.
+func lend(t *testing.T) (program, temp string) {
+	t.Helper()
+
+	if os.Getuid() != 0 {
+		t.Skip("the tests are run by an ordinary user already")
+	}
+
+	// Below directories that everybody may pass.
+	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+
+	program, temp = filepath.Join(dir, "test"), filepath.Join(dir, "temp")
+	raw, err := os.ReadFile(os.Args[0])
+	must(t, err)
+	must(t, os.WriteFile(program, raw, 0o755))
+	must(t, os.Mkdir(temp, 0o700))
+	must(t, os.Chown(temp, somebody, somebody))
+
+	return program, temp
+}
+
+// borrow paths from root, in a mount namespace, and become a program of an ordinary
+// user's. Directories above the paths that not everybody may pass have nothing but
+// the paths in them.
+func borrow(paths, argv []string) error {
+	runtime.LockOSThread()
+
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+
+	// They can be reached by their descriptors when something is mounted above.
+	type lent struct {
+		fd   int
+		path string
+		dir  bool
+	}
+
+	var (
+		borrowed []lent
+		closed   []string
+	)
+
+	slices.Sort(paths)
+
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		top := barred(p)
+
+		if err != nil || top == "" || len(borrowed) > 0 && strings.HasPrefix(p+"/", borrowed[len(borrowed)-1].path+"/") {
+			continue
+		}
+
+		fd, err := unix.Open(p, unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+
+		borrowed = append(borrowed, lent{fd: fd, path: p, dir: info.IsDir()})
+
+		if !slices.Contains(closed, top) {
+			closed = append(closed, top)
+		}
+	}
+
+	for _, dir := range closed {
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"); err != nil {
+			return err
+		}
+	}
+
+	for _, b := range borrowed {
+		dir := b.path
+		if !b.dir {
+			dir = filepath.Dir(b.path)
+		}
+
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+
+		if !b.dir {
+			if err := os.WriteFile(b.path, nil, 0o600); err != nil {
+				return err
+			}
+		}
+
+		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", b.fd), b.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return err
+		}
+	}
+
+	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(somebody, somebody, somebody), unix.Setresuid(somebody, somebody, somebody)); err != nil {
+		return err
+	}
+
+	return unix.Exec(argv[0], argv, os.Environ())
+}
+
+// barred is the first directory on the way to a path that not everybody may pass.
+func barred(path string) string {
+	for i := 1; i < len(path); i++ {
+		if path[i] != '/' {
+			continue
+		}
+
+		if info, err := os.Stat(path[:i]); err == nil && info.Mode()&1 == 0 {
+			return path[:i]
+		}
+	}
+
+	return ""
+}
