@@ -23,7 +23,7 @@ func BenchmarkCompile(b *testing.B) {
 	f := newFunction(b)
 
 	for b.Loop() {
-		if c := f.compositions.compile(s, true, nil); len(c.errs) > 0 {
+		if c := f.compositions.compile(s, use{namespaced: true}); len(c.errs) > 0 {
 			b.Fatal(c.errs)
 		}
 	}

@@ -32,11 +32,20 @@ type compiled struct {
 	errs        field.ErrorList
 }
 
-// A key of an input, and of the scope and the schema of the XRs that it is
-// compiled for.
+// A use of an input is what it is compiled for.
+type use struct {
+	// operation is true for Operations; all else is about XRs.
+	operation bool
+	// namespaced is true for namespaced XRs.
+	namespaced bool
+	// schema of the XRs, if it is known.
+	schema *structpb.Struct
+}
+
+// A key of an input, and of what it is compiled for.
 type key struct {
-	input, schema [sha256.Size]byte
-	namespaced    bool
+	input, schema         [sha256.Size]byte
+	operation, namespaced bool
 }
 
 func newCompositions() (*compositions, error) {
@@ -44,17 +53,16 @@ func newCompositions() (*compositions, error) {
 	return &compositions{reader: r, compiled: lru.New(maxCompositions)}, err
 }
 
-// Get the compiled input for XRs that are namespaced or cluster-scoped, and have
-// this schema, if it is known. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, namespaced bool, schema *structpb.Struct) (*render.Composition, field.ErrorList, error) {
-	k := key{namespaced: namespaced}
+// Get the compiled input for a use. The field errors are the mistakes of the input.
+func (c *compositions) Get(in *structpb.Struct, u use) (*render.Composition, field.ErrorList, error) {
+	k := key{operation: u.operation, namespaced: u.namespaced}
 
 	var err error
 	if k.input, err = digest(in); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot marshal the input")
 	}
 
-	if k.schema, err = digest(schema); err != nil {
+	if k.schema, err = digest(u.schema); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot marshal the schema of the XR")
 	}
 
@@ -63,7 +71,7 @@ func (c *compositions) Get(in *structpb.Struct, namespaced bool, schema *structp
 		return got.composition, got.errs, nil
 	}
 
-	got := c.compile(in, namespaced, schema)
+	got := c.compile(in, u)
 	c.compiled.Add(k, got)
 
 	return got.composition, got.errs, nil
@@ -74,14 +82,22 @@ func digest(s *structpb.Struct) ([sha256.Size]byte, error) {
 	return sha256.Sum256(b), err
 }
 
-func (c *compositions) compile(in *structpb.Struct, namespaced bool, schema *structpb.Struct) compiled {
+func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	object, errs := c.reader.Read(in)
 	if object == nil {
 		return compiled{errs: errs}
 	}
 
-	composition, cerrs := render.Compile(object, namespaced, expression.NewSchema(schema.AsMap()))
-	errs = append(errs, cerrs...)
+	var (
+		composition *render.Composition
+		cerrs       field.ErrorList
+	)
 
-	return compiled{composition: composition, errs: errs}
+	if u.operation {
+		composition, cerrs = render.CompileOperation(object)
+	} else {
+		composition, cerrs = render.Compile(object, u.namespaced, expression.NewSchema(u.schema.AsMap()))
+	}
+
+	return compiled{composition: composition, errs: append(errs, cerrs...)}
 }

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 	"github.com/crossplane/function-sdk-go/logging"
@@ -58,14 +56,10 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	observed := observe(req)
 	namespace, _, _ := unstructured.NestedString(observed.XR, "metadata", "namespace")
 
-	composition, mistakes, err := f.compositions.Get(req.GetInput(), namespace != "", requireSchema(req, rsp))
+	composition, mistakes, err := f.compositions.Get(req.GetInput(), use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
 	if err != nil {
 		response.Fatal(rsp, err)
 		return rsp, nil
-	}
-
-	if isOperation(req) {
-		mistakes = append(mistakes, needXR(req.GetInput())...)
 	}
 
 	if len(mistakes) > 0 {
@@ -103,19 +97,6 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // isOperation is true for requests of Operations, which have no XR.
 func isOperation(req *fnv1.RunFunctionRequest) bool {
 	return req.GetObserved().GetComposite().GetResource() == nil
-}
-
-// needXR reports what an input cannot have without an XR.
-func needXR(in *structpb.Struct) field.ErrorList {
-	var errs field.ErrorList
-
-	for _, name := range []string{"status", "connectionDetails"} {
-		if in.GetFields()[name] != nil {
-			errs = append(errs, field.Forbidden(field.NewPath(name), "there is no XR in an Operation"))
-		}
-	}
-
-	return errs
 }
 
 // observe returns the observed state of a request.

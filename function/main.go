@@ -15,7 +15,7 @@ const exitUsage = 2
 // cli is the command line.
 type cli struct {
 	Serve    serveCommand    `cmd:"" default:"withargs" help:"Serve the function to Crossplane. This is the default."`
-	Validate validateCommand `cmd:"" help:"Check Compositions without a cluster."`
+	Validate validateCommand `cmd:"" help:"Check Compositions and Operations without a cluster."`
 	Scaffold scaffoldCommand `cmd:"" help:"Write an XRD and a Composition for a role."`
 
 	Version kong.VersionFlag `help:"Print the version."`

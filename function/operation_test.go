@@ -94,12 +94,14 @@ desired:
 `,
 		},
 		"NothingToWaitFor": {
-			reason: "Values of an XR or of other runs never come.",
+			reason: "Values of an XR or of other runs never come. That is known before anything is fetched.",
 			req: inputOperation + `
+  requiredResources:
+    stores: {apiVersion: example.org/v1, kind: Store, matchLabels: {backup: daily}}
   runs:
-  - {name: backup, vars: {store: "${xr.spec.store}"}}
+  - {name: backup, forEach: "${required.stores.map(s, s.metadata.name)}", vars: {store: "${xr.spec.store}"}}
   - {name: after, dependsOn: [first]}
-  - {name: first}
+  - {name: first, vars: {ready: "${runs.?backup.hasValue()}"}}
   - {name: upperCase}
 `,
 			want: `
@@ -107,10 +109,26 @@ results:
 - severity: SEVERITY_FATAL
   target: TARGET_COMPOSITE
   message: |-
+    invalid input:
+    runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store
+    runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks
+    runs[2].vars.ready: Invalid value: "${runs.?backup.hasValue()}": nothing is observed of runs in an Operation, here: ▸runs.?backup.hasValue()
+    runs[3]: Invalid value: "upperCase": an AnsibleRun cannot be called upperCase; set resourceName
+`,
+		},
+		"Missing": {
+			reason: "A value that is not there now never comes.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, vars: {store: "${environment.store}"}}
+`,
+			want: `
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: |-
     there is no XR in an Operation, and nothing to wait for:
-    backup: vars.store: xr.spec is not set; write xr.?spec if it may be missing
-    after: waiting for first
-    upperCase: an AnsibleRun cannot be called upperCase; set resourceName
+    backup: vars.store: environment.store is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?store if it may be missing
 `,
 		},
 		"BackOnTheXR": {

@@ -10,16 +10,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
 )
 
-// A validateCommand checks Compositions.
+// A validateCommand checks Compositions and Operations.
 type validateCommand struct {
-	Files []string `arg:"" help:"Files of Compositions, and of the XRDs that they are for; - is the standard input."`
+	Files []string `arg:"" help:"Files of Compositions, of the XRDs that they are for, and of Operations; - is the standard input."`
 }
 
 // Help returns what the command checks.
 func (validateCommand) Help() string {
 	return `
 Every input of function-ansible in the Compositions is checked as far as that is possible without an XR. With
-the XRD, in the same or another file, expressions are also checked against its schema.
+the XRD, in the same or another file, expressions are also checked against its schema. Inputs in Operations,
+CronOperations and WatchOperations are checked for what an Operation cannot have.
 
 Each mistake is a line: FILE:LINE: FIELD: MESSAGE. The exit status is 1 when there are mistakes or nothing that
 could be checked, and 2 when the command line is wrong.

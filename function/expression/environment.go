@@ -39,6 +39,8 @@ type Declarations struct {
 	Each bool
 	// Details is true where runs have their connection details.
 	Details bool
+	// Operation is true where there is neither an XR nor anything observed of runs.
+	Operation bool
 	// Schema of the XR, if it is known.
 	Schema *Schema
 	// Run is the OpenAPI v3 schema of an AnsibleRun; without it, fields of runs
@@ -69,6 +71,8 @@ type Environment struct {
 	run   *apiservercel.DeclType
 	// shape of the XR.
 	shape *shape
+	// operation is true where there is no XR.
+	operation bool
 }
 
 // base is the CEL environment that all others extend, with the meter of its
@@ -92,14 +96,14 @@ type metered struct {
 }
 
 // NewEnvironment returns an Environment of expressions that see these, and
-// always an XR, the environment and the context.
+// always the environment and the context.
 func NewEnvironment(d Declarations) (*Environment, error) {
 	b, err := base()
 	if err != nil {
 		return nil, err
 	}
 
-	e := &Environment{roots: d.roots(), run: d.runType(), meter: b.meter, programs: map[string]outcome{}}
+	e := &Environment{roots: d.roots(), run: d.runType(), meter: b.meter, operation: d.Operation, programs: map[string]outcome{}}
 
 	untyped := d
 	untyped.Schema, untyped.Run = nil, nil
@@ -161,6 +165,11 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 		each := objectType("Each", apiservercel.DynType, "value")
 		each.Fields["key"] = declare("key", apiservercel.StringType)
 		roots[rootEach] = each
+	}
+
+	if d.Operation {
+		delete(roots, rootXR)
+		delete(roots, rootRuns)
 	}
 
 	return roots

@@ -57,16 +57,12 @@ func (e *Environment) explain(source string, err *common.Error) string {
 	message := strings.TrimSuffix(err.Message, " (in container '')")
 	at := point(source, err.Location)
 
-	if message == "undeclared reference to 'each'" {
-		message = "each is there only in a run with forEach"
+	if name, ok := strings.CutPrefix(message, messageUndeclared); ok {
+		message = e.undeclared(message, strings.TrimSuffix(name, "'"))
 	}
 
 	if name, ok := strings.CutPrefix(message, messageUndefined); ok {
 		message = e.unknown(strings.TrimSuffix(name, "'"), at)
-	}
-
-	if name, ok := strings.CutPrefix(message, messageUndeclared); ok {
-		message += counterpart(strings.TrimSuffix(name, "'"))
 	}
 
 	if strings.HasPrefix(message, messageSyntax) {
@@ -80,6 +76,20 @@ func (e *Environment) explain(source string, err *common.Error) string {
 	}
 
 	return fmt.Sprintf("%s, here: %s", message, at)
+}
+
+// undeclared says why there is no such root, or what may be meant.
+func (e *Environment) undeclared(message, name string) string {
+	switch {
+	case name == rootEach:
+		return "each is there only in a run with forEach"
+	case e.operation && name == rootXR:
+		return "there is no XR in an Operation"
+	case e.operation && name == rootRuns:
+		return "nothing is observed of runs in an Operation"
+	}
+
+	return message + counterpart(name)
 }
 
 // unknown says what is not there, and what may be meant. It is selected from

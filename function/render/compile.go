@@ -55,9 +55,14 @@ type run struct {
 // mistakes that can be found without an XR. It copes with inputs that violate
 // the schema, but does not report what the schema does.
 func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Composition, field.ErrorList) {
+	return compile(in, namespaced, expression.Declarations{Schema: schema})
+}
+
+// compile an input, for expressions that see these beside what the input declares.
+func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Composition, field.ErrorList) {
 	templates, errs := merge(in)
 
-	envs, err := environments(in, templates, schema)
+	envs, err := environments(in, templates, d)
 	if err != nil {
 		return nil, append(errs, field.InternalError(nil, err))
 	}
@@ -69,7 +74,7 @@ func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Co
 		c.status, _ = envs.xr.Compile(field.NewPath(fieldStatus), status)
 	}
 
-	c.fits = fitsOf(c.status, schema.OpenAPI())
+	c.fits = fitsOf(c.status, d.Schema.OpenAPI())
 
 	details, derrs := compileDetails(envs.details, in, namespaced)
 	errs = append(errs, derrs...)
@@ -107,13 +112,13 @@ type scopes struct {
 	details *expression.Environment
 }
 
-func environments(in map[string]any, templates []template, schema *expression.Schema) (scopes, error) {
+func environments(in map[string]any, templates []template, d expression.Declarations) (scopes, error) {
 	run, err := runSchema()
 	if err != nil {
 		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
 	}
 
-	d := expression.Declarations{Runs: names(templates), Required: requiredNames(in), Schema: schema, Run: run}
+	d.Runs, d.Required, d.Run = names(templates), requiredNames(in), run
 
 	xr, err := expression.NewEnvironment(d)
 	if err != nil {

@@ -50,7 +50,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 			continue
 		}
 
-		name := objectName(r.Resource)
+		name := render.ObjectName(r.Resource)
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
 			wrong = append(wrong, r.Name+": an AnsibleRun cannot be called "+name+"; set resourceName")
 			continue
@@ -69,11 +69,6 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 	}
 
 	return nil
-}
-
-// objectName of a composed resource. One of a set is called by its key, too.
-func objectName(resource string) string {
-	return strings.NewReplacer("[", "-", "]", "").Replace(resource)
 }
 
 // requested is an AnsibleRun with a name that is asked to run now.

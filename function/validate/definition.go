@@ -10,8 +10,13 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// groupCrossplane is the API group of Compositions and XRDs.
-const groupCrossplane = "apiextensions.crossplane.io"
+// API groups of Crossplane.
+const (
+	// groupCrossplane is that of Compositions and XRDs.
+	groupCrossplane = "apiextensions.crossplane.io"
+	// groupOperations is that of Operations.
+	groupOperations = "ops.crossplane.io"
+)
 
 // A definition is an XRD.
 type definition struct {

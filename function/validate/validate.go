@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -59,7 +60,7 @@ type Result struct {
 }
 
 // Files checks the function's inputs in the Compositions of files, with the
-// XRDs of the same files. The error is a defect.
+// XRDs of the same files, and in their Operations. The error is a defect.
 func Files(files ...File) (Result, error) {
 	reader, err := input.NewReader()
 	if err != nil {
@@ -85,9 +86,13 @@ func Files(files ...File) (Result, error) {
 	for _, d := range documents {
 		switch {
 		case d.is(groupCrossplane, "Composition"):
-			c.composition(d)
+			c.pipeline(d, c.composition, "spec")
+		case d.is(groupOperations, "Operation"):
+			c.pipeline(d, operation, "spec")
+		case d.is(groupOperations, "CronOperation"), d.is(groupOperations, "WatchOperation"):
+			c.pipeline(d, operation, "spec", "operationTemplate", "spec")
 		case strings.HasPrefix(text(d.object, "apiVersion"), v1alpha1.Group+"/"):
-			c.input(d, "", d.object, nil)
+			c.input(d, "", d.object, anyXR())
 		}
 	}
 
@@ -103,59 +108,83 @@ type checker struct {
 	result      Result
 }
 
-// composition checks the inputs of a Composition.
-func (c *checker) composition(d document) {
-	inputs := inputsOf(d.object)
-	if len(inputs) == 0 {
-		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s:%d: Composition %s has no input of function-ansible", d.file, d.node.Line, d.name()))
-		return
-	}
+// A compiler of inputs, as package input reads them, for one use of them.
+type compiler func(in map[string]any) (*render.Composition, field.ErrorList)
 
-	v := c.version(d)
-	for _, path := range slices.Sorted(maps.Keys(inputs)) {
-		c.input(d, path, inputs[path], v)
+// forXR compiles inputs for the XRs of a version.
+func forXR(v version) compiler {
+	return func(in map[string]any) (*render.Composition, field.ErrorList) {
+		return render.Compile(in, v.namespaced, expression.NewSchema(v.schema))
 	}
 }
 
-// inputsOf a Composition that are the function's, by their paths.
-func inputsOf(composition map[string]any) map[string]map[string]any {
-	inputs := map[string]map[string]any{}
-
-	spec, _ := composition["spec"].(map[string]any)
-	pipeline, _ := spec["pipeline"].([]any)
-
-	for i := range pipeline {
-		step, _ := pipeline[i].(map[string]any)
-		in, _ := step["input"].(map[string]any)
-
-		if strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") {
-			inputs["spec.pipeline["+strconv.Itoa(i)+"].input"] = in
-		}
-	}
-
-	return inputs
+// anyXR compiles inputs for XRs of which nothing is known.
+func anyXR() []compiler {
+	return []compiler{forXR(version{namespaced: true}), forXR(version{})}
 }
 
-// version of the XRD that a Composition is for; nil when it is not known.
-func (c *checker) version(d document) *version {
+// operation compiles inputs for Operations, which have no XR.
+func operation(document) []compiler {
+	return []compiler{render.CompileOperation}
+}
+
+// composition compiles inputs for the XRs that a Composition is for.
+func (c *checker) composition(d document) []compiler {
 	if len(c.definitions) == 0 {
-		return nil
+		return anyXR()
 	}
 
 	v, err := lookup(c.definitions, reference(d.object))
 	if err != nil {
 		const path = "spec.compositeTypeRef"
 		c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, path), Path: path, Message: err.Error()})
+
+		return anyXR()
 	}
 
-	return v
+	return []compiler{forXR(*v)}
 }
 
-// input checks an input at a path of a document, for XRs of a version.
-func (c *checker) input(d document, at string, in map[string]any, v *version) {
+// pipeline checks the inputs in the pipeline that an object has in one of its
+// fields, for what the object uses them for.
+func (c *checker) pipeline(d document, uses func(document) []compiler, fields ...string) {
+	inputs := inputsOf(d.object, fields)
+	if len(inputs) == 0 {
+		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, text(d.object, "kind"), d.name()))
+		return
+	}
+
+	compilers := uses(d)
+	for _, path := range slices.Sorted(maps.Keys(inputs)) {
+		c.input(d, path, inputs[path], compilers)
+	}
+}
+
+// inputsOf a pipeline that are the function's, by their paths. It is in the field
+// of an object to which these names lead.
+func inputsOf(object map[string]any, names []string) map[string]map[string]any {
+	inputs := map[string]map[string]any{}
+
+	v, _, _ := unstructured.NestedFieldNoCopy(object, append(slices.Clone(names), "pipeline")...)
+	pipeline, _ := v.([]any)
+
+	for i := range pipeline {
+		step, _ := pipeline[i].(map[string]any)
+		in, _ := step["input"].(map[string]any)
+
+		if strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") {
+			inputs[strings.Join(names, ".")+".pipeline["+strconv.Itoa(i)+"].input"] = in
+		}
+	}
+
+	return inputs
+}
+
+// input checks an input at a path of a document.
+func (c *checker) input(d document, at string, in map[string]any, compilers []compiler) {
 	c.result.Inputs++
 
-	for _, err := range c.check(in, v) {
+	for _, err := range c.check(in, compilers) {
 		path := err.Field
 		if at != "" {
 			path = at + "." + strings.TrimPrefix(path, "<nil>")
@@ -165,23 +194,22 @@ func (c *checker) input(d document, at string, in map[string]any, v *version) {
 	}
 }
 
-// check an input. What a reader makes of it is compiled, so it is read once for
-// each scope that the XR may have.
-func (c *checker) check(in map[string]any, v *version) field.ErrorList {
-	if v != nil {
-		return c.compile(in, v.namespaced, v)
+// check an input for the use that fits it best. What a reader makes of it is
+// compiled, so it is read once for each.
+func (c *checker) check(in map[string]any, compilers []compiler) field.ErrorList {
+	var least field.ErrorList
+
+	for i, compile := range compilers {
+		errs := c.compile(in, compile)
+		if i == 0 || len(errs) < len(least) {
+			least = errs
+		}
 	}
 
-	// Without an XRD the scope is the one that fits better.
-	namespaced, cluster := c.compile(in, true, nil), c.compile(in, false, nil)
-	if len(cluster) < len(namespaced) {
-		return cluster
-	}
-
-	return namespaced
+	return least
 }
 
-func (c *checker) compile(in map[string]any, namespaced bool, v *version) field.ErrorList {
+func (c *checker) compile(in map[string]any, compile compiler) field.ErrorList {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}
@@ -192,12 +220,7 @@ func (c *checker) compile(in map[string]any, namespaced bool, v *version) field.
 		return errs
 	}
 
-	var schema *expression.Schema
-	if v != nil {
-		schema = expression.NewSchema(v.schema)
-	}
-
-	composition, cerrs := render.Compile(object, namespaced, schema)
+	composition, cerrs := compile(object)
 	errs = append(errs, cerrs...)
 
 	if composition != nil {

@@ -151,6 +151,23 @@ func TestFiles(t *testing.T) {
 			files:  []string{"none.yaml"},
 			want:   want{notes: []string{"none.yaml:1: Composition none has no input of function-ansible"}},
 		},
+		"Operations": {
+			reason: "What an Operation cannot have is found, too, in the kinds that make Operations as well. An XRD has nothing to do with them.",
+			files:  []string{"operations.yaml", "xrd-namespaced.yaml"},
+			want: want{
+				inputs: 3,
+				notes:  []string{"operations.yaml:73: Operation other has no input of function-ansible"},
+				mistakes: []string{
+					`operations.yaml:40: runs[0]: Invalid value: "dumpAll": an AnsibleRun cannot be called dumpAll; set resourceName`,
+					`operations.yaml:43: runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store`,
+					"operations.yaml:45: runs[1].rol: Forbidden: there is no such field",
+					"operations.yaml:47: runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks",
+					`operations.yaml:49: runs[1].vars.file: Invalid value: "${runs.dumpAll.outputs.file}": nothing is observed of runs in an Operation, here: ▸runs.dumpAll.outputs.file`,
+					"operations.yaml:50: status: Forbidden: there is no XR in an Operation",
+					`operations.yaml:71: runs[0].vars.a: Invalid value: "${1 +}": syntax error: it ends too early, here: 1 +▸`,
+				},
+			},
+		},
 		"NotYAML": {
 			reason: "What cannot be read is a mistake; the documents beside it are read.",
 			files:  []string{"broken.yaml"},

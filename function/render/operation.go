@@ -1,0 +1,63 @@
+package render
+
+import (
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// CompileOperation compiles an input for Operations, as Compile does for XRs. There
+// is no XR in them, nothing is observed of runs, and so nothing can be waited for.
+func CompileOperation(in map[string]any) (*Composition, field.ErrorList) {
+	var errs field.ErrorList
+
+	in = maps.Clone(in)
+
+	for _, name := range []string{fieldStatus, fieldDetails} {
+		if _, ok := in[name]; ok {
+			errs = append(errs, field.Forbidden(field.NewPath(name), "there is no XR in an Operation"))
+		}
+
+		delete(in, name)
+	}
+
+	c, cerrs := compile(in, false, expression.Declarations{Operation: true})
+	errs = append(errs, cerrs...)
+
+	templates, _ := merge(in)
+	for _, t := range templates {
+		errs = append(errs, inoperable(t)...)
+	}
+
+	return c, errs
+}
+
+// inoperable reports what a run of an Operation cannot have.
+func inoperable(t template) field.ErrorList {
+	var errs field.ErrorList
+
+	if _, ok := t.object["dependsOn"]; ok {
+		errs = append(errs, field.Forbidden(t.path.Child("dependsOn"), "nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
+	}
+
+	name := ObjectName(t.resource())
+	if _, each := t.object["forEach"]; each {
+		name = ObjectName(memberOf(t.resource(), "key"))
+	}
+
+	if t.resource() != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		errs = append(errs, field.Invalid(t.path, t.resource(), "an AnsibleRun cannot be called "+name+"; set resourceName"))
+	}
+
+	return errs
+}
+
+// ObjectName is what an AnsibleRun of an Operation is called, by its composition
+// resource name. One of a set is called by its key, too.
+func ObjectName(resource string) string {
+	return strings.NewReplacer("[", "-", "]", "").Replace(resource)
+}
