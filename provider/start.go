@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,9 +44,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
-// How long the results of runs may take to be written when the provider stops,
-// at least.
-const recordGrace = 5 * time.Second
+// How long the end may take when the grace period of runs is over: until their last
+// results are written, and until the manager has stopped. With the lease, which is
+// given up after that, it is less than the ten seconds that a Pod has for it.
+const (
+	recordGrace = 4 * time.Second
+	stopGrace   = 2 * time.Second
+)
 
 type startCommand struct {
 	execution
@@ -67,9 +70,6 @@ type startCommand struct {
 
 // Run the controllers until the process is told to stop.
 func (c *startCommand) Run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-
 	zl := zap.New(zap.UseDevMode(c.Debug))
 	ctrl.SetLogger(zl)
 	log := logging.NewLogrLogger(zl.WithName("provider-ansible"))
@@ -78,6 +78,10 @@ func (c *startCommand) Run() error {
 	if err != nil {
 		return err
 	}
+
+	// Until now there was nothing to end in order.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 
 	key, err := c.key(ctx, mgr.GetClient(), log)
 	if err != nil {
@@ -178,7 +182,7 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 
 	// An upgrade takes the rights to write them away, and gives them back when the
 	// next revision has its own.
-	recorded(runs, max(recordGrace, time.Until(over)))
+	recorded(runs, time.Until(over.Add(recordGrace)))
 	stopManager()
 
 	return <-ended
@@ -240,10 +244,14 @@ func (c *startCommand) manager() (ctrl.Manager, error) {
 		return nil, errors.Wrap(err, "cannot find the API server")
 	}
 
-	lease, renew := 60*time.Second, 50*time.Second
-	stop := 3 * time.Second
+	cfg = ratelimiter.LimitRESTConfig(cfg, c.MaxReconcileRate)
 
-	mgr, err := ctrl.NewManager(ratelimiter.LimitRESTConfig(cfg, c.MaxReconcileRate), ctrl.Options{
+	lease, err := newLease(cfg, c.Namespace, leaseRequest)
+	if err != nil {
+		return nil, err
+	}
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme,
 		Cache: cache.Options{
 			ByObject: map[client.Object]cache.ByObject{
@@ -253,17 +261,17 @@ func (c *startCommand) manager() (ctrl.Manager, error) {
 			},
 		},
 		// Secrets are read when they are needed, and not kept.
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Metrics:                       metricsserver.Options{BindAddress: c.MetricsBindAddress},
-		HealthProbeBindAddress:        c.HealthProbeBindAddress,
-		LeaderElection:                c.LeaderElection,
-		LeaderElectionID:              "crossplane-leader-election-provider-ansible",
-		LeaderElectionNamespace:       c.Namespace,
-		LeaderElectionResourceLock:    resourcelock.LeasesResourceLock,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &lease,
-		RenewDeadline:                 &renew,
-		GracefulShutdownTimeout:       &stop,
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Metrics:                             metricsserver.Options{BindAddress: c.MetricsBindAddress},
+		HealthProbeBindAddress:              c.HealthProbeBindAddress,
+		LeaderElection:                      c.LeaderElection,
+		LeaderElectionID:                    leaseName, // What its metric is called.
+		LeaderElectionResourceLockInterface: lease,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       new(leaseDuration),
+		RenewDeadline:                       new(renewDeadline),
+		RetryPeriod:                         new(renewPeriod),
+		GracefulShutdownTimeout:             new(stopGrace),
 	})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create the controller manager")

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+)
+
+// discovery of what the manager looks up before it starts.
+var discovery = map[string]any{
+	"/api":  metav1.APIVersions{Versions: []string{"v1"}},
+	"/apis": metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "apiextensions.k8s.io", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "apiextensions.k8s.io/v1", Version: "v1"}}}}},
+	"/api/v1": metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true}, {Name: "secrets", Kind: "Secret", Namespaced: true},
+	}},
+	"/apis/apiextensions.k8s.io/v1": metav1.APIResourceList{GroupVersion: "apiextensions.k8s.io/v1", APIResources: []metav1.APIResource{
+		{Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
+	}},
+}
+
+// An apiServer has one lease, until it answers no more.
+type apiServer struct {
+	*httptest.Server
+
+	over  <-chan struct{}
+	hangs atomic.Bool
+	lease atomic.Pointer[coordinationv1.Lease]
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+
+	s := &apiServer{over: t.Context().Done()}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+
+	cfg := api.NewConfig()
+	cfg.Clusters["test"] = &api.Cluster{Server: s.URL}
+	cfg.Contexts["test"] = &api.Context{Cluster: "test"}
+	cfg.CurrentContext = "test"
+
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*cfg, file); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Setenv("KUBECONFIG", file)
+
+	return s
+}
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.hangs.Load() {
+		<-s.over
+		return
+	}
+
+	if r.Method != http.MethodGet {
+		body, _ := io.ReadAll(r.Body)
+		o, _, _ := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+
+		l, ok := o.(*coordinationv1.Lease)
+		if !ok {
+			http.Error(w, "there are only leases", http.StatusBadRequest)
+			return
+		}
+
+		s.lease.Store(l)
+	}
+
+	answer, found := discovery[r.URL.Path]
+	if l := s.lease.Load(); !found && l != nil {
+		answer, found = l, true
+	}
+
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // The client notices.
+}
+
+// TestServe ends a provider with a run in progress that would not end, whose API
+// server answers no more.
+func TestServe(t *testing.T) {
+	kube := newAPIServer(t)
+	c := &startCommand{
+		ShutdownGracePeriod: 100 * time.Millisecond, Namespace: "crossplane-system", LeaderElection: true, MaxReconcileRate: 100,
+		MetricsBindAddress: "0", HealthProbeBindAddress: "0",
+	}
+
+	mgr, err := c.manager()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	store, err := content.NewStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	runs := pool.New(1, pool.ExecutorFn(func(ctx context.Context, j job.Job, _ job.Watch) job.Report {
+		<-ctx.Done()
+
+		return job.NewReport(j)
+	}))
+	if err := runs.Submit(job.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		_ = c.serve(ctx, mgr, runs, store, logging.NewNopLogger()) // An error is how it ends when its last requests hang.
+	}()
+
+	select {
+	case <-mgr.Elected():
+	case <-ended:
+		t.Fatal("The provider should lead, but it ended.")
+	}
+
+	kube.hangs.Store(true)
+	stop()
+
+	select {
+	case <-ended:
+	case <-time.After(c.ShutdownGracePeriod + 10*time.Second):
+		t.Fatal("A provider that is told to stop should end ten seconds after its grace period at the latest.")
+	}
+}
+
+// TestTerm adds up what may happen one after another.
+func TestTerm(t *testing.T) {
+	if took := renewPeriod + renewDeadline + 2*leaseRequest + killGrace; took >= leaseDuration {
+		t.Errorf("All that a leader runs should have ended %s after it last renewed its lease, not after %s", leaseDuration, took)
+	}
+}
