@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -92,18 +93,12 @@ func Start(s Spec) (*Container, error) {
 	cmd.ExtraFiles = []*os.File{spec, up}
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = attributes(unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWNET|unix.CLONE_NEWIPC, s.User, s.Group)
-	err = cmd.Start()
+	c := &Container{cmd: cmd, ended: make(chan struct{})}
+	err = c.start(s.Scratch)
 	_, _ = spec.Close(), up.Close()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot start the init of a container")
 	}
-
-	c := &Container{cmd: cmd, ended: make(chan struct{})}
-	go func() {
-		c.err = cmd.Wait()
-		_ = os.Remove(s.Scratch)
-		close(c.ended)
-	}()
 	if err := c.prepare(s, ready, send); err != nil {
 		_ = cmd.Process.Kill()
 		<-c.ended
@@ -126,6 +121,26 @@ func (c *Container) prepare(s Spec, ready io.Reader, spec io.WriteCloser) error 
 		return errors.Wrap(err, "cannot send the spec of the container")
 	}
 	return errors.Wrap(spec.Close(), "cannot send the spec of the container")
+}
+
+// start the process, and remove an empty directory when it has ended. It is killed
+// when the thread ends that has started it, which therefore must do nothing else:
+// threads end that were in another network.
+func (c *Container) start(scratch string) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		c.err = c.cmd.Wait()
+		_ = os.Remove(scratch)
+		close(c.ended)
+	}()
+	return <-started
 }
 
 // Pid of the process, as seen from here.

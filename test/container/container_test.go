@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,5 +86,33 @@ func TestContainer(t *testing.T) {
 				t.Errorf("%s\nwant:\n%s\ngot:\n%s", tc.reason, tc.want, strings.TrimSpace(got))
 			}
 		})
+	}
+}
+
+// TestThreads connects a container on threads that end, while it starts.
+func TestThreads(t *testing.T) {
+	root, mounts := machine(t)
+	n := &Network{}
+	defer n.Close()
+	s := Spec{Root: root, Mounts: mounts, Argv: []string{"sleep", "0.1"}, Env: []string{"PATH=/usr/bin"}, Dir: "/", User: 2000, Group: 2000}
+	if _, err := Start(s); err != nil {
+		t.Skipf("This machine does not let this user run containers: %s", err)
+	}
+	s.Connect = func(pid int) error {
+		for port := range 50 {
+			if err := n.Reach(pid, fmt.Sprintf("127.0.0.1:%d", 1000+port)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for range 10 {
+		c, err := Start(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if <-c.Ended(); c.Err() != nil {
+			t.Fatalf("A container should not end with a thread, got %s", c.Err())
+		}
 	}
 }
