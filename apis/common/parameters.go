@@ -127,12 +127,14 @@ type AnsibleRunParameters struct {
 	// Timeout of one run, for example 20m. It defaults to the timeout that the
 	// provider was started with.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// RetryLimit is the number of attempts for the same inputs. When unset, a
 	// failed run is retried for ever, with a capped exponential back-off.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
 	// StateVariable passes the desired state under a name and with values that

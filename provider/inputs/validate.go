@@ -75,6 +75,10 @@ func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.Err
 		errs = append(errs, field.Forbidden(path.Child("executableInventory"), "needs inventoryInline or inventories"))
 	}
 
+	if p.Timeout != nil && p.Timeout.Duration < 0 {
+		errs = append(errs, field.Invalid(path.Child("timeout"), p.Timeout.Duration.String(), "must not be negative"))
+	}
+
 	return errs
 }
 

@@ -2,9 +2,11 @@ package inputs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -26,6 +28,11 @@ func TestValidate(t *testing.T) {
 		"Nothing": {
 			reason: "A run needs content.",
 			want:   "spec.forProvider: Forbidden: exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"Timeout": {
+			reason: "A manifest that no API server has seen may have a timeout that is over before it begins.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all", Timeout: &metav1.Duration{Duration: -time.Minute}}},
+			want:   `spec.forProvider.timeout: Invalid value: "-1m0s": must not be negative`,
 		},
 		"Two": {
 			reason: "One form of content excludes the others.",

@@ -245,6 +245,16 @@ func TestRejected(t *testing.T) {
 			spec:   `{role: a.b.c, executableInventory: true}`,
 			want:   "executableInventory needs inventoryInline or inventories",
 		},
+		"Timeout": {
+			reason: "A timeout that the provider could not read should be refused: it would keep it from reading all others.",
+			spec:   `{role: a.b.c, timeout: 1d}`,
+			want:   "must be a duration that is not negative, such as 20m",
+		},
+		"RetryLimit": {
+			reason: "So should a limit that is too large a number.",
+			spec:   `{role: a.b.c, retryLimit: 3000000000}`,
+			want:   "retryLimit",
+		},
 	}
 
 	for _, api := range []string{apiNamespaced, apiCluster} {
