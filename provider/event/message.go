@@ -69,7 +69,7 @@ func (r result) explain() string {
 		return m
 	}
 
-	m := text(r.Message)
+	m := bare(text(r.Message))
 	if m == "" {
 		m = text(r.Reason)
 	}
@@ -115,6 +115,12 @@ func (r result) explainItem() string {
 	}
 
 	return first
+}
+
+// bare is a message without what ansible-core begins it with since 2.19, which
+// says no more than that it is about a failure.
+func bare(m string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(m, "Task failed: "), "Module failed: ")
 }
 
 // vague is true for messages that say nothing without the output.

@@ -377,7 +377,7 @@ func (r *Recorder) explain(e event, d data) string {
 		m = shown.failure()
 	}
 
-	return r.field(m, MaxMessage)
+	return r.field(bare(m), MaxMessage)
 }
 
 // fail records a failure. When there are too many, the last one of a host

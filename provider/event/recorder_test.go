@@ -70,9 +70,9 @@ func TestStreams(t *testing.T) {
 					failure("object", "Fail with an object", `{"code":1,"why":["because"]}`),
 					failure("assertion", "Fail an assertion", "Assertion failed: inventory_hostname == 'nobody'"),
 					failure("arguments", "Fail with wrong arguments", "missing required arguments: path"),
-					failure("undefined", "Use what is undefined", "Task failed: Finalization of task args for 'ansible.builtin.debug' "+
+					failure("undefined", "Use what is undefined", "Finalization of task args for 'ansible.builtin.debug' "+
 						"failed: Error while resolving value for 'msg': 'nothing' is undefined"),
-					failure("dark", "Reach nobody", "Task failed: Failed to connect to the host via ssh: connection refused"),
+					failure("dark", "Reach nobody", "Failed to connect to the host via ssh: connection refused"),
 				},
 				Finished: true, Processed: 11,
 			}},
@@ -256,7 +256,7 @@ func TestMessages(t *testing.T) {
 			reason: "Or else what Ansible displayed.",
 			stream: `{"event": "runner_on_failed", "uuid": "u", "stdout": "TASK [x]\r\n[ERROR]: Task failed: the reason\r\n` +
 				`Origin: x.yml:1:1\r\n\r\nfatal: [h]: FAILED! => {", "event_data": {"host": "h", "res": {}}}` + "\n",
-			want: "Task failed: the reason\nOrigin: x.yml:1:1",
+			want: "the reason\nOrigin: x.yml:1:1",
 		},
 		"Control": {
 			reason: "Nothing that a terminal would act on is reported.",

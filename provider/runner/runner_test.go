@@ -337,7 +337,7 @@ func TestRunFailures(t *testing.T) {
 			},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonHostUnreachable,
-				Message: `host "h1" is unreachable: Task failed: Failed to connect to the host via ssh: no route`,
+				Message: `host "h1" is unreachable: Failed to connect to the host via ssh: no route`,
 			},
 		},
 		"NoHosts": {
