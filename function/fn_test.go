@@ -350,9 +350,9 @@ desired:
     database:
       ready: READY_FALSE` + renderedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
-- {severity: SEVERITY_WARNING, reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+- {severity: SEVERITY_WARNING, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"StillFailed": {
@@ -361,7 +361,7 @@ results:
 input: ` + inputDatabase + `
 observed:
   composite:` + xrApp + `
-      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable"}]}
+      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable"}]}
   resources:
     database:` + observedRun + failedStatus,
 			want: `
@@ -370,7 +370,7 @@ desired:
     database:
       ready: READY_FALSE` + renderedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"FailedAndRetried": {
@@ -379,7 +379,7 @@ conditions:
 input: ` + inputDatabase + `
 observed:
   composite:` + xrApp + `
-      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable"}]}
+      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable"}]}
   resources:
     database:` + observedRun + retriedStatus,
 			want: `
@@ -388,7 +388,7 @@ desired:
     database:
       ready: READY_FALSE` + renderedDatabase + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task Install failed on web1: No package matching\ndatabase: failed on web2: unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
 		"ValueNotSet": {

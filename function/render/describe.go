@@ -69,11 +69,11 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 
 		s := "failed"
 		if task := text(failure, "task"); task != "" {
-			s = "task " + task + " failed"
+			s = fmt.Sprintf("task %q failed", task)
 		}
 
 		if host := text(failure, "host"); host != "" {
-			s += " on " + host
+			s += fmt.Sprintf(" on host %q", host)
 		}
 
 		if message := text(failure, "message"); message != "" {
@@ -87,19 +87,11 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 		return messages
 	}
 
-	return []string{strings.Join(nonEmpty(string(phase), text(run, "reason"), line(text(run, "message"))), ": ")}
-}
-
-func nonEmpty(all ...string) []string {
-	var out []string
-
-	for _, s := range all {
-		if s != "" {
-			out = append(out, s)
-		}
+	if message := line(text(run, "message")); message != "" {
+		return []string{message}
 	}
 
-	return out
+	return []string{"its run has ended as " + string(phase)}
 }
 
 // line makes a message one line.
