@@ -37,6 +37,9 @@ type AnsibleRunStatus struct {
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.lastRun.phase"
 // +kubebuilder:printcolumn:name="LAST-RUN",type="date",JSONPath=".status.atProvider.lastRun.startTime"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="TRIGGER",type="string",priority=1,JSONPath=".status.atProvider.lastRun.trigger"
+// +kubebuilder:printcolumn:name="TASK",type="string",priority=1,JSONPath=".status.atProvider.lastRun.currentTask"
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",priority=1,JSONPath=".status.conditions[?(@.status=='False')].message"
 
 // An AnsibleRun is Ansible content that is run with these variables while the
 // object is there, and with state absent when it is deleted.
