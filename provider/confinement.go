@@ -29,6 +29,7 @@ type confinement struct {
 	MaxMemory    size         `default:"4Gi"                                                                                                                                help:"Memory that one process of a run may have for itself; 0 means no limit."`
 	MaxProcesses int64        `default:"4096"                                                                                                                               help:"Processes and threads of the provider's user, its own and those of all runs, above which runs start no more; 0 means no limit."`
 	MaxFileSize  size         `default:"10Gi"                                                                                                                               help:"Size of a file that a run writes; 0 means no limit."`
+	MaxRunSize   size         `default:"10Gi"  help:"What a run, or an installation of content, may have on disk below its own directory; 0 means no limit."`
 }
 
 // policy for a state directory on this machine. The error says why runs cannot
@@ -52,7 +53,8 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 
 	p := confine.Policy{
 		Mode: c.Confinement, State: state, ServiceAccount: serviceAccount, Write: c.WritePath,
-		Limits: confine.Limits{Memory: int64(c.MaxMemory), Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+		Limits:  confine.Limits{Memory: int64(c.MaxMemory), Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+		RunSize: int64(c.MaxRunSize),
 	}
 
 	passed := environ.Passed(os.Environ())

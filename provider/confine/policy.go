@@ -66,7 +66,12 @@ type Policy struct {
 	State string
 	// ServiceAccount is the directory with the service account of the provider.
 	ServiceAccount string
-	Limits         Limits
+	// Limits of each process.
+	Limits Limits
+	// RunSize is what a run, or an installation, may have on disk below its own
+	// directory, in bytes; 0 means no limit. The kernel does not look after it, see
+	// package quota.
+	RunSize int64
 }
 
 // Domain of a process that needs some paths to read and others to write. The

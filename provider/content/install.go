@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 )
 
 // maxOutput of ansible-galaxy that is kept, for the reason of its failure.
@@ -115,11 +117,14 @@ func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, fil
 		return err
 	}
 
+	ctx, done := quota.WithLimit(ctx, w.dir, s.policy.RunSize)
+	defer done()
+
 	err = s.run(ctx, Program{
 		Argv: argv, Env: environment(s.environ, req.Env, req.Credentials, w), Dir: w.home, Out: out, Domain: domain,
 	})
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ended(what, context.Cause(ctx))
 	}
 
 	switch text := out.String(); {
@@ -130,6 +135,15 @@ func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, fil
 	default:
 		return installError(what, text, err, req)
 	}
+}
+
+// ended says why ansible-galaxy did not get to its end.
+func ended(what string, cause error) error {
+	if e := new(quota.Error); errors.As(cause, &e) {
+		return &InstallError{What: what, Reason: e.Error(), Err: e}
+	}
+
+	return cause
 }
 
 // publish a set that is complete, in use already. What serves goes on serving

@@ -69,6 +69,8 @@ const (
 	// ReasonTooManyConditions is the reason when the content reported more types
 	// of conditions than a status can hold.
 	ReasonTooManyConditions = "TooManyConditions"
+	// ReasonRunTooLarge is the reason when the run took too much of the disk.
+	ReasonRunTooLarge = "RunTooLarge"
 	// ReasonTimedOut is the reason when the run took too long.
 	ReasonTimedOut = "TimedOut"
 	// ReasonCanceled is the reason when the run was not wanted any more.

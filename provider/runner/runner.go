@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
@@ -183,6 +184,9 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		ctx, cancel = context.WithTimeoutCause(ctx, run.Timeout, errTimedOut)
 		defer cancel()
 	}
+
+	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
+	defer done()
 
 	code, err := supervisor.Command{
 		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,

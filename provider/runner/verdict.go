@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 )
 
 // errTimedOut ends runs that took too long.
@@ -52,6 +53,8 @@ func verdict(run Run, e ending) Result {
 	switch {
 	case errors.Is(e.cause, errTimedOut):
 		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Timeout.String()+during(s)
+	case isTooLarge(e.cause):
+		r.Reason, r.Message = ReasonRunTooLarge, e.cause.Error()+","+during(s)
 	case e.cause != nil:
 		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
 	case len(s.Failures) > 0:
@@ -115,6 +118,10 @@ func failed(s event.Summary) (string, string) {
 	}
 
 	return reason, message
+}
+
+func isTooLarge(err error) bool {
+	return errors.As(err, new(*quota.Error))
 }
 
 func during(s event.Summary) string {

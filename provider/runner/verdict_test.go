@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 )
 
 func TestVerdict(t *testing.T) {
@@ -39,6 +40,14 @@ func TestVerdict(t *testing.T) {
 			reason: "So did one that was canceled after it had done everything.",
 			ending: ending{summary: done, cause: context.Canceled},
 			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"TooLarge": {
+			reason: "A run that fills the disk fails, and says so.",
+			ending: ending{summary: event.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &quota.Error{Limit: 10 << 30}},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonRunTooLarge,
+				Message: `wrote more than 10Gi below its private directory, the limit of --max-run-size, during task "t" of play "p"`,
+			},
 		},
 		"NoHosts": {
 			reason: "A run that processed no host did not do what it was to do.",

@@ -22,18 +22,24 @@ import (
 )
 
 // newRunner whose runs are confined as those of the provider are, with its state
-// directory.
-func newRunner(tb testing.TB, mode confine.Mode) (*runner.Runner, string) {
+// directory. The policy may be changed.
+func newRunner(tb testing.TB, mode confine.Mode, change ...func(*confine.Policy)) (*runner.Runner, string) {
 	tb.Helper()
 	needLandlock(tb)
 
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	must(tb, err)
 
-	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(confine.Policy{
+	p := confine.Policy{
 		Mode: mode, State: state, System: system(tb, state),
 		Limits: confine.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
-	}))
+	}
+
+	for _, fn := range change {
+		fn(&p)
+	}
+
+	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(p))
 	must(tb, err)
 
 	return r, state

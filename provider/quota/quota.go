@@ -1,0 +1,89 @@
+// Package quota ends what takes too much of a disk.
+package quota
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Looking at a directory takes time: it is done each interval, or less often,
+// so that it takes at most a share of it.
+const (
+	interval = 5 * time.Second
+	share    = 20
+)
+
+// An Error is the cause of a context that was ended because of a limit.
+type Error struct {
+	// Limit that was exceeded, in bytes.
+	Limit int64
+	// Hidden is true when it cannot be told how much is there.
+	Hidden bool
+}
+
+// Error says what was exceeded, and by which flag of the provider.
+func (e *Error) Error() string {
+	if e.Hidden {
+		return "hid how much it wrote below its private directory, which --max-run-size limits"
+	}
+
+	return fmt.Sprintf("wrote more than %s below its private directory, the limit of --max-run-size",
+		resource.NewQuantity(e.Limit, resource.BinarySI))
+}
+
+// WithLimit returns a context that is done soon after a directory takes more than
+// the limit on disk, in bytes, with an Error as its cause; 0 means no limit. Cancel
+// returns when nobody looks at the directory any more.
+func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, context.CancelFunc) {
+	return withLimit(ctx, dir, limit, interval)
+}
+
+func withLimit(ctx context.Context, dir string, limit int64, every time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if limit <= 0 {
+		return ctx, func() { cancel(nil) }
+	}
+
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		if err := watch(ctx, dir, limit, every); err != nil {
+			cancel(err)
+		}
+	}()
+
+	return ctx, func() { cancel(nil); <-done }
+}
+
+// watch a directory until the context is done, or the limit is exceeded.
+func watch(ctx context.Context, dir string, limit int64, every time.Duration) error {
+	for wait := every; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+
+		began := time.Now()
+
+		if err := check(ctx, dir, limit); err != nil {
+			return err
+		}
+
+		wait = max(every, share*time.Since(began))
+	}
+}
+
+func check(ctx context.Context, dir string, limit int64) error {
+	size, err := Size(ctx, dir, limit)
+	if err == nil && size <= limit {
+		return nil
+	}
+
+	return &Error{Limit: limit, Hidden: err != nil}
+}

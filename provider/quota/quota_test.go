@@ -1,0 +1,244 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)
+
+func TestSize(t *testing.T) {
+	type want struct {
+		// least and most that may be counted: file systems differ.
+		least, most int64
+		err         error
+	}
+
+	cases := map[string]struct {
+		reason string
+		make   func(t *testing.T, dir string)
+		want   want
+	}{
+		"Empty": {
+			reason: "There is nothing but the directory.",
+			make:   func(*testing.T, string) {},
+			want:   want{least: 4 * kib, most: 8 * kib},
+		},
+		"Files": {
+			reason: "Files below it count.",
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+				fill(t, filepath.Join(dir, "a", "b", "file"), mib)
+				fill(t, filepath.Join(dir, "file"), mib)
+			},
+			want: want{least: 2 * mib, most: 2*mib + 64*kib},
+		},
+		"Many": {
+			reason: "Files without content are not for free.",
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+
+				for i := range 2 * batch {
+					fill(t, filepath.Join(dir, fmt.Sprint(i)), 0)
+				}
+			},
+			want: want{least: 8 * mib, most: 9 * mib},
+		},
+		"Sparse": {
+			reason: "What is not on disk does not count, however long the file is.",
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+				fill(t, filepath.Join(dir, "file"), 0)
+				must(t, os.Truncate(filepath.Join(dir, "file"), 1<<40))
+			},
+			want: want{least: 8 * kib, most: 64 * kib},
+		},
+		"Linked": {
+			reason: "A file with several names counts once.",
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+				fill(t, filepath.Join(dir, "file"), mib)
+
+				for i := range 10 {
+					must(t, os.Link(filepath.Join(dir, "file"), filepath.Join(dir, fmt.Sprint(i))))
+				}
+			},
+			want: want{least: mib, most: mib + 64*kib},
+		},
+		"Symlink": {
+			reason: "Links lead nowhere.",
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+				must(t, os.Symlink("/", filepath.Join(dir, "root")))
+			},
+			want: want{least: 8 * kib, most: 16 * kib},
+		},
+		"Unreadable": {
+			reason: "Directories that cannot be read are looked into all the same.",
+			make: func(t *testing.T, dir string) {
+				t.Helper()
+				fill(t, filepath.Join(dir, "a", "b", "file"), mib)
+				must(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o300))
+				must(t, os.Chmod(filepath.Join(dir, "a"), 0o400))
+				must(t, os.Chmod(dir, 0))
+			},
+			want: want{least: mib, most: mib + 64*kib},
+		},
+		"Deep": {
+			reason: "What is deeper than can be looked into is an error.",
+			make:   func(t *testing.T, dir string) { t.Helper(); dig(t, dir, deepest+10) },
+			want:   want{err: errTooDeep, least: mib, most: 8 * mib},
+		},
+		"Gone": {
+			reason: "What is not there takes nothing.",
+			make:   func(t *testing.T, dir string) { t.Helper(); must(t, os.Remove(dir)) },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "dir")
+			must(t, os.Mkdir(dir, 0o700))
+			tc.make(t, dir)
+
+			got, err := Size(t.Context(), dir, 1<<40)
+			if diff := cmp.Diff(tc.want.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("%s\nSize(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if got < tc.want.least || got > tc.want.most {
+				t.Errorf("%s\nSize(...): got %d, want %d to %d", tc.reason, got, tc.want.least, tc.want.most)
+			}
+		})
+	}
+}
+
+// TestSizeStops looks at no more than it has to.
+func TestSizeStops(t *testing.T) {
+	dir := t.TempDir()
+
+	for i := range 3 * batch {
+		fill(t, filepath.Join(dir, fmt.Sprint(i)), 0)
+	}
+
+	got, err := Size(t.Context(), dir, mib)
+	if err != nil || got <= mib || got > mib+batch*block {
+		t.Errorf("Size(...): got %d, %v, want little more than the limit", got, err)
+	}
+}
+
+func TestWithLimit(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		limit  int64
+		make   func(t *testing.T, dir string)
+		want   error
+	}{
+		"Exceeded": {
+			reason: "What takes more than the limit is ended.",
+			limit:  mib,
+			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir, "file"), 2*mib) },
+			want:   &Error{Limit: mib},
+		},
+		"Hidden": {
+			reason: "So is what hides how much it takes.",
+			limit:  1 << 40,
+			make:   func(t *testing.T, dir string) { t.Helper(); dig(t, dir, deepest+10) },
+			want:   &Error{Limit: 1 << 40, Hidden: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+
+			ctx, cancel := withLimit(t.Context(), dir, tc.limit, time.Millisecond)
+			defer cancel()
+
+			if err := ctx.Err(); err != nil {
+				t.Fatalf("%s\nbefore: %v", tc.reason, err)
+			}
+
+			tc.make(t, dir)
+			<-ctx.Done()
+
+			if diff := cmp.Diff(tc.want, context.Cause(ctx)); diff != "" {
+				t.Errorf("%s\nCause(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestWithoutLimit is not ended by what it takes, but by its parent.
+func TestWithoutLimit(t *testing.T) {
+	cause := errors.New("enough")
+
+	for _, limit := range []int64{0, 1 << 40} {
+		parent, end := context.WithCancelCause(t.Context())
+
+		dir := t.TempDir()
+		fill(t, filepath.Join(dir, "file"), mib)
+
+		ctx, cancel := withLimit(parent, dir, limit, time.Microsecond)
+
+		if size, err := Size(ctx, dir, 1<<40); err != nil || size < mib || ctx.Err() != nil {
+			t.Errorf("withLimit(%d): %d, %v, %v", limit, size, err, ctx.Err())
+		}
+
+		end(cause)
+		<-ctx.Done()
+
+		if diff := cmp.Diff(cause, context.Cause(ctx), cmpopts.EquateErrors()); diff != "" {
+			t.Errorf("withLimit(%d): -want cause, +got cause:\n%s", limit, diff)
+		}
+
+		cancel()
+	}
+}
+
+func fill(t *testing.T, path string, size int) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600))
+}
+
+// dig directories in each other, which nobody could by a path.
+func dig(t *testing.T, dir string, depth int) {
+	t.Helper()
+
+	fd, err := unix.Open(dir, unix.O_DIRECTORY, 0)
+	must(t, err)
+
+	for range depth {
+		must(t, unix.Mkdirat(fd, "directory", 0o700))
+
+		next, err := unix.Openat(fd, "directory", unix.O_DIRECTORY, 0)
+		must(t, err)
+		must(t, unix.Close(fd))
+
+		fd = next
+	}
+
+	must(t, unix.Close(fd))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,102 @@
+package security
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// flood fills a directory with files of which none is too large, hides what it can,
+// and waits for what happens.
+const flood = `umask 0; mkdir flood && cd flood && n=0; while test $n -lt 64; do head -c 1048576 /dev/zero >$n; n=$((n+1)); done; cd .. && chmod 0 flood; sleep $WAIT`
+
+// TestPlayFills has a play fill its private data directory.
+func TestPlayFills(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		size   int64
+		wait   string
+		want   runner.Result
+	}{
+		"Limited": {
+			reason: "It is ended when it takes too much of the disk, and says why.",
+			size:   32 << 20,
+			wait:   "1000",
+			want: runner.Result{
+				Phase: common.PhaseFailed, Reason: runner.ReasonRunTooLarge,
+				Message: `wrote more than 32Mi below its private directory, the limit of --max-run-size, during task "Flood" of play "localhost"`,
+			},
+		},
+		"Unlimited": {
+			reason: "Without a limit it has the space.",
+			wait:   "0",
+			want:   runner.Result{Phase: common.PhaseSucceeded},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, state := newRunner(t, confine.Required, func(p *confine.Policy) { p.RunSize = tc.size })
+
+			got, err := r.Run(t.Context(), runner.Run{
+				ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: patience,
+				Inputs: inputs.Inputs{
+					Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
+						"  - {name: Flood, ansible.builtin.shell: '" + flood + "'}\n"},
+					Env: map[string]string{"WAIT": tc.wait},
+				},
+			}, event.Watch{})
+			must(t, err)
+
+			if diff := cmp.Diff(tc.want, runner.Result{Phase: got.Phase, Reason: got.Reason, Message: got.Message}); diff != "" {
+				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if left, err := filepath.Glob(filepath.Join(state, "runs", "*")); err != nil || len(left) > 0 {
+				t.Errorf("%s\nNothing of it should be left: %v, %v", tc.reason, left, err)
+			}
+		})
+	}
+}
+
+// TestInstallFills has what installs content fill its workspace.
+func TestInstallFills(t *testing.T) {
+	needLandlock(t)
+
+	l := newLandscape(t)
+	l.write(t, map[string]string{"MIRROR/bin/git": "#!/bin/sh\nWAIT=1000\n" + flood + "\n"})
+
+	policy := l.policy()
+	policy.System = append(policy.System, system(t, l.dir)...)
+	policy.Read = []string{l.mirror}
+	policy.RunSize = 32 << 20
+
+	store := filepath.Join(l.dir, "store")
+
+	s, err := content.NewStore(store, content.WithPolicy(policy), content.WithCommand(content.Supervised(0, nil, self...)),
+		content.WithEnviron([]string{"PATH=" + filepath.Join(l.mirror, "bin") + ":" + os.Getenv("PATH")}))
+	must(t, err)
+
+	req, err := content.NewRequest(inputs.Inputs{Requirements: "roles: [{name: x, src: 'https://git.example.org/x', scm: git}]"})
+	must(t, err)
+
+	_, _, err = s.Ensure(t.Context(), req)
+	if want := (&quota.Error{Limit: policy.RunSize}).Error(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Ensure(...): %v, want %s", err, want)
+	}
+
+	if left := readAll(t, store); len(left) > 0 {
+		t.Errorf("Nothing of it should be left: %d files", len(left))
+	}
+}
