@@ -326,9 +326,12 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 		j.Timeout = t.Duration
 	}
 
+	// The reconciler writes the object while the job is carried out.
+	generation := run.GetGeneration()
+
 	j.Digest = func(set content.Set) string {
 		if st.State == common.StateAbsent {
-			return absentDigest(run.GetGeneration())
+			return absentDigest(generation)
 		}
 
 		// It was computed before, or there would be no job.

@@ -484,6 +484,41 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// The reconciler goes on with the object while the job is carried out: it writes
+// annotations, and reads the object back into the same place.
+func TestJobIsApart(t *testing.T) {
+	p := &fakePool{}
+	run := object(beingDeleted, annotated("team", "web"), observed(common.AnsibleRunObservation{
+		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
+		Executed:  true,
+	}))
+	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
+
+	if _, err := e.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := e.Delete(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	meta.AddAnnotations(run, map[string]string{"team": "ops"})
+	*run = v1alpha1.AnsibleRun{}
+
+	if len(p.submitted) != 1 {
+		t.Fatalf("Delete should start a run, got %+v", p.submitted)
+	}
+
+	j := p.submitted[0]
+	if got := j.Object.Annotations["team"]; got != "web" {
+		t.Errorf("A job should keep the annotations that it started with, got %q", got)
+	}
+
+	if diff := cmp.Diff(absentDigest(2), j.Digest(content.Set{})); diff != "" {
+		t.Errorf("A job should keep the generation that it started with: -want, +got:\n%s", diff)
+	}
+}
+
 func TestWithdraw(t *testing.T) {
 	p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: "before"}}}
 	run := object()

@@ -62,14 +62,15 @@ type Kind struct {
 	schema.GroupVersionKind
 
 	object resource.Managed
-	list   resource.ManagedList
+	// list makes an empty one: whoever lists keeps it, and writes to it.
+	list func() resource.ManagedList
 }
 
 // Kinds of AnsibleRun: one for each group.
 func Kinds() []Kind {
 	return []Kind{
-		{clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, &clusterv1alpha1.AnsibleRunList{}},
-		{namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, &namespacedv1alpha1.AnsibleRunList{}},
+		{clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} }},
+		{namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} }},
 	}
 }
 
@@ -148,7 +149,7 @@ func recordState(mgr ctrl.Manager, k Kind, o Options) error {
 		return nil
 	}
 
-	r := statemetrics.NewMRStateRecorder(mgr.GetClient(), o.Logger, o.MetricOptions.MRStateMetrics, k.list, o.MetricOptions.PollStateMetricInterval)
+	r := statemetrics.NewMRStateRecorder(mgr.GetClient(), o.Logger, o.MetricOptions.MRStateMetrics, k.list(), o.MetricOptions.PollStateMetricInterval)
 
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
 }

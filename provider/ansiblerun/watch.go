@@ -44,7 +44,7 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Build
 			return errors.Wrapf(err, "cannot index %s by references", c.Config.GroupKind())
 		}
 
-		w.configs = append(w.configs, c.List())
+		w.configs = append(w.configs, c.List)
 
 		b.Watches(c.Object(), handler.EnqueueRequestsFromMapFunc(w.users), builder.WithPredicates(resource.DesiredStateChanged()))
 	}
@@ -60,9 +60,9 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Build
 // change.
 type watcher struct {
 	reader client.Reader
-	// runs and configs are empty lists of the kinds to look for.
-	runs    resource.ManagedList
-	configs []client.ObjectList
+	// runs and configs make empty lists of the kinds to look for.
+	runs    func() resource.ManagedList
+	configs []func() client.ObjectList
 }
 
 // users of a configuration.
@@ -82,8 +82,8 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 		ref := config.Reference{Kind: kind, NamespacedName: client.ObjectKeyFromObject(o)}.String()
 		rs := w.runsBy(ctx, config.FieldReferences, ref)
 
-		for _, l := range w.configs {
-			l, _ := l.DeepCopyObject().(client.ObjectList)
+		for _, list := range w.configs {
+			l := list()
 			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref}); err != nil {
 				continue
 			}
@@ -102,7 +102,7 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 }
 
 func (w watcher) runsBy(ctx context.Context, field, value string) []reconcile.Request {
-	l, _ := w.runs.DeepCopyObject().(resource.ManagedList)
+	l := w.runs()
 	if err := w.reader.List(ctx, l, client.MatchingFields{field: value}); err != nil {
 		return nil
 	}

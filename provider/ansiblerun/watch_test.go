@@ -60,7 +60,7 @@ func TestWatcher(t *testing.T) {
 		if c.Config.Group == k.Group {
 			b.WithIndex(c.Object(), config.FieldReferences, config.IndexReferences)
 
-			w.configs = append(w.configs, c.List())
+			w.configs = append(w.configs, c.List)
 		}
 	}
 

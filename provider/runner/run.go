@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,15 +78,15 @@ const (
 	ReasonCanceled = "Canceled"
 )
 
-// ObjectOf returns what the content is told about o.
+// ObjectOf returns what the content is told about o, as it is now.
 func ObjectOf(o metav1.Object) Object {
 	return Object{
 		Name:        o.GetName(),
 		Namespace:   o.GetNamespace(),
 		UID:         o.GetUID(),
 		Generation:  o.GetGeneration(),
-		Labels:      o.GetLabels(),
-		Annotations: o.GetAnnotations(),
+		Labels:      maps.Clone(o.GetLabels()),
+		Annotations: maps.Clone(o.GetAnnotations()),
 	}
 }
 
