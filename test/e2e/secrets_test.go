@@ -76,7 +76,7 @@ spec:
     - {source: SecretKey, secretKeyRef: {name: canaries, key: vars.yml}}
     - {source: SecretKey, secretKeyRef: {name: canaries, key: vars.json}}
     inventories: [{source: Secret, secretRef: {name: canaries, key: hosts.yml}}]
-    vars: {directory: "[[$.Directory]]", fail: [[eq $name "fails"]], vaulted: {__ansible_vault: [[$.Vaulted]]}}
+    vars: {directory: "[[$.Directory]]/[[$name]]", fail: [[eq $name "fails"]], vaulted: {__ansible_vault: [[$.Vaulted]]}}
     playbookInline: [[$.Play]]
 [[- end]]
 ---
@@ -148,6 +148,11 @@ func TestNoSecretLeaves(t *testing.T) {
 		"Script":        quote("#!/usr/bin/env python3\nimport sys\nsys.exit('no hosts: ' + " + quote(c["script"]) + ")\n"),
 		"Token":         quote(c["environment"]),
 		"Remote":        "https://me:" + c["url"] + "@127.0.0.1:1",
+	}
+
+	// What one writes and removes again is not another's.
+	for name := range d["Policies"].(map[string]string) {
+		must(t, os.Mkdir(filepath.Join(d["Directory"].(string), name), 0o700))
 	}
 
 	arguments := c.Watch()
