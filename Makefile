@@ -12,6 +12,7 @@ PROGRAMS := function-ansible provider-ansible
 ARCHES   ?= $(shell go env GOARCH)# What to build binaries, images and packages for.
 PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # It needs a C compiler.
+RACING  := $(if $(strip $(RACE)),$(PROGRAMS:%=bin/race/%)) # What tests run that are built with it.
 
 # A tool is built in the module that pins it: tool,module,package[,flags of the linker]
 tool = CGO_ENABLED=0 go build -C test/tools/$1 -trimpath -ldflags '-s -w $3' -o $(CURDIR)/$@ $2 && touch $@
@@ -87,14 +88,14 @@ PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
 
 # TestRemoval passes alone, but after the others it may wait in vain for Kubernetes'
 # garbage collector to take a Deployment's Pods away.
-test-e2e: build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
+test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
 	go test ./test/install/... -skip='^TestRemoval$$' -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
-	go test ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
+	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
-test-faults: build $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns come and go, and see that nothing is lost
-	go run ./test/faults $(FAULTS)
+test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns come and go, and see that nothing is lost
+	go run $(RACE) ./test/faults $(FAULTS)
 
 fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
 	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
@@ -133,6 +134,10 @@ bin/linux_%: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@.new ./$(patsubst %-ansible,%,$(@F))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi # What is made of it need not be made again.
 	go run ./package/licenses $@ $(@D)/licenses/$(@F)
+
+# Paths are not trimmed, so that what was compiled for the unit tests is used again.
+bin/race/%-ansible: FORCE
+	go build -race -ldflags '$(STAMP)' -o $@ ./$*
 
 # The name of an image says its program and its architecture.
 program = $(firstword $(filter $(PROGRAMS),$(1:-$(lastword $(subst -, ,$1))=)))

@@ -167,7 +167,7 @@ func (p *Piece) Running() (bool, error) {
 func (p *Piece) mains() ([]process, error) {
 	ps, err := p.processes()
 	started := func(m process) bool {
-		return len(m.args) > 1 && m.args[0] == p.path && m.args[1] == p.args[0]
+		return len(m.args) > 1 && filepath.Base(m.args[0]) == filepath.Base(p.path) && m.args[1] == p.args[0]
 	}
 	return slices.DeleteFunc(ps, func(m process) bool { return !started(m) }), err
 }

@@ -191,10 +191,17 @@ func (s *Stack) Up(ctx context.Context) error {
 
 // prepare directory, ports and credentials.
 func (s *Stack) prepare(ctx context.Context) error {
-	if _, err := os.Stat(s.opts.Dir); os.IsNotExist(err) {
+	if _, err := os.Stat(s.path(filePorts)); os.IsNotExist(err) {
 		// A new life, and no logs of an old one.
+		old, err := s.reports()
+		if err != nil {
+			return err
+		}
 		for _, n := range order() {
-			if err := ignoreNotExist(os.Remove(s.log(n))); err != nil {
+			old = append(old, s.log(n))
+		}
+		for _, f := range old {
+			if err := ignoreNotExist(os.Remove(f)); err != nil {
 				return errors.Wrap(err, "cannot remove old log")
 			}
 		}
@@ -332,6 +339,9 @@ func (s *Stack) path(elem ...string) string {
 func (s *Stack) bin(name string) string {
 	switch name {
 	case nameFunction, nameProvider:
+		if detecting {
+			return filepath.Join(s.opts.Root, "bin", "race", name)
+		}
 		return filepath.Join(s.opts.Root, "bin", name)
 	case nameRBAC:
 		return s.Tool(nameCore)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 	code, err := run(m, *keep)
 	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "cannot run the end to end tests, which make test-e2e prepares: %s\n", err)
+		_, _ = fmt.Fprintf(os.Stderr, "the end to end tests, which make test-e2e prepares, failed: %s\n", err)
 		code = 1
 	}
 	os.Exit(code)
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // run the tests on a stack of their own. It does not mind one that make up has
 // started.
-func run(m *testing.M, keep bool) (int, error) {
+func run(m *testing.M, keep bool) (code int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
@@ -52,6 +52,9 @@ func run(m *testing.M, keep bool) (int, error) {
 		return 0, err
 	}
 	defer unlock()
+
+	// Last of all, since what ends may race, too.
+	defer func() { err = errors.Join(err, s.Races()) }()
 
 	if !keep {
 		// There is one only if it was kept, or if an earlier run was killed.

@@ -112,6 +112,7 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 		return errors.Wrap(err, "cannot remove what was left")
 	}
 
+	s.later(s.stack.Races)
 	s.later(func() error { return s.stack.Down(context.Background()) })
 
 	if err := s.stack.Up(ctx); err != nil {

@@ -20,7 +20,7 @@ const supervise = "supervise"
 // Self returns the argv that executes this binary as a supervisor. What follows
 // it is passed to supervisor.Main.
 func Self() ([]string, error) {
-	path, err := os.Executable()
+	path, err := binary()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this binary: %w", err)
 	}
