@@ -31,6 +31,9 @@ func advice(reason string, req Request) string {
 			return "it must be a private key without a passphrase, as ssh-keygen writes it"
 		}},
 		{pattern: `Permission denied \(`, todo: adviseKey},
+		{pattern: `\[Errno 13\] Permission denied`, todo: func(Request) string {
+			return "installations read only what spec.confinement.readPaths allows, beside the system"
+		}},
 		{pattern: `as JSON`, todo: func(Request) string { return "check that this is the URL of a Galaxy server" }},
 		{pattern: `LooseVersion`, todo: func(Request) string { return "give a range without wildcards, such as >=1.0.0,<2.0.0" }},
 		{pattern: `is not an HTTP URL`, todo: func(Request) string {

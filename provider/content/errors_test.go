@@ -94,3 +94,15 @@ func TestReasonOther(t *testing.T) {
 		})
 	}
 }
+
+// TestInstallErrorDenied is about a directory that an installation may not read:
+// ansible-galaxy takes that for a mistake of its own.
+func TestInstallErrorDenied(t *testing.T) {
+	output := "[ERROR]: Unexpected Exception, this is probably a bug: [Errno 13] Permission denied: b'/srv/web/galaxy.yml'\n"
+	want := "cannot install collections: [Errno 13] Permission denied: b'/srv/web/galaxy.yml'; " +
+		"installations read only what spec.confinement.readPaths allows, beside the system"
+
+	if diff := cmp.Diff(want, installError("collections", output, os.ErrPermission, Request{}).Error()); diff != "" {
+		t.Errorf("installError(...): -want, +got:\n%s", diff)
+	}
+}

@@ -115,6 +115,7 @@ func readable(s string) string {
 		{from: `: - `, to: ": "},
 		{from: `: ?; \* `, to: ": "},
 		{from: `; \* `, to: ", "},
+		{from: `Unexpected Exception, this is probably a bug: `, to: ""},
 		{from: ` due to the following unforeseen error: `, to: ": "},
 		{from: `:$`, to: ""},
 	} {

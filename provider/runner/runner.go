@@ -201,6 +201,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 
 	res := verdict(run, ending{
 		summary: rec.Summary(), code: code, cause: context.Cause(ctx), text: named(run.Inputs, rec.Text()), warnings: named(run.Inputs, rec.Warnings()),
+		confined: plan.Domain.Landlock,
 	})
 	res.Output = rec.Tail()
 

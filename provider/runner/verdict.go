@@ -23,6 +23,8 @@ type ending struct {
 	cause error
 	// text and warnings were written besides the events.
 	text, warnings string
+	// confined is true when the run could reach only what it was allowed to.
+	confined bool
 }
 
 // verdict says how a run ended. A run that did everything succeeded, even if it
@@ -59,6 +61,9 @@ func verdict(run Run, e ending) Result {
 		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
 	case len(s.Failures) > 0:
 		r.Reason, r.Message = failed(s)
+		if e.confined {
+			r.Message += confinedTo(s.Failures[0])
+		}
 	case s.Totals.Failed > 0:
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
 	case s.Totals.Unreachable > 0:
@@ -68,7 +73,7 @@ func verdict(run Run, e ending) Result {
 	}
 
 	if r.Reason == ReasonPlaybookError {
-		r.Message = explained(run.Inputs, r.Message, e.warnings)
+		r.Message = missed(run, explained(run.Inputs, r.Message, e.warnings))
 	}
 
 	if r.Message == "" {

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
@@ -22,12 +25,19 @@ func TestVerdict(t *testing.T) {
 
 		return s
 	}
+	denied := func(host string) event.Summary {
+		return with(func(s *event.Summary) {
+			s.Failures = []common.Failure{{Play: "p", Task: "t", Host: host, Message: "[Errno 13] Permission denied: b'/srv/page'"}}
+			s.Totals = common.HostTotals{Failed: 1}
+		})
+	}
 	failures := []common.Failure{{Play: "p", Task: "t", Host: "h", Message: "the reason"}}
 
 	cases := map[string]struct {
 		reason string
 		tags   []string
 		state  common.RunState
+		set    content.Set
 		ending ending
 		want   Result
 	}{
@@ -106,6 +116,65 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 4, text: "no such role"},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "no such role"},
 		},
+		"NoRole": {
+			reason: "What is installed says more than where Ansible has looked for it.",
+			set:    content.Set{Collections: []common.ContentItem{{Name: "acme.web", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "motd"}}},
+			ending: ending{code: 1, text: "the role 'acme.web.pag' was not found in roles:/state/sets/1:roles:project\nOrigin: playbook.yml:4:5"},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Message: "the role 'acme.web.pag' was not found (installed: acme.web 1.0.0, motd)\nOrigin: playbook.yml:4:5",
+			},
+		},
+		"NoPlaybook": {
+			reason: "Ansible says of a playbook that is not there what it says of files for a module.",
+			ending: ending{code: 1, text: "Unable to retrieve file contents.\nCould not find or access 'acme.web.site' on the Ansible Controller.\n" +
+				"If you are using a module and expect the file to exist on the remote, see the remote_src option"},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "the playbook 'acme.web.site' was not found (installed: nothing)",
+			},
+		},
+		"NoFile": {
+			reason: "Files that a playbook includes are none of its own.",
+			ending: ending{code: 1, text: "Could not find or access 'vars.yml' on the Ansible Controller."},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "Could not find or access 'vars.yml' on the Ansible Controller.",
+			},
+		},
+		"NoModule": {
+			reason: "Nor does a module name the collection that is not there.",
+			set:    content.Set{Collections: slices.Repeat([]common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, 12)},
+			ending: ending{code: 1, text: "couldn't resolve module/action 'acme.web.upload'. This often indicates a misspelling."},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Message: "couldn't resolve module/action 'acme.web.upload' (installed: " + strings.Repeat("a.b 1.0.0, ", 10) + "and 2 more). " +
+					"This often indicates a misspelling.",
+			},
+		},
+		"Denied": {
+			reason: "What is not allowed on localhost may be for its configuration to allow.",
+			ending: ending{code: 2, confined: true, summary: denied("localhost")},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'; ` +
+					"localhost is the provider itself, where content may do only what spec.confinement of its configuration allows",
+			},
+		},
+		"DeniedElsewhere": {
+			reason: "On other hosts that has to do with those.",
+			ending: ending{code: 2, confined: true, summary: denied("web1")},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "t" failed on host "web1": [Errno 13] Permission denied: b'/srv/page'`,
+			},
+		},
+		"DeniedUnconfined": {
+			reason: "And so it is where runs are not confined.",
+			ending: ending{code: 2, summary: denied("localhost")},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "t" failed on host "localhost": [Errno 13] Permission denied: b'/srv/page'`,
+			},
+		},
 		"Silent": {
 			reason: "There is always a message.",
 			ending: ending{code: 137},
@@ -136,8 +205,8 @@ func TestVerdict(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			run := Run{
-				Timeout: time.Minute, State: tc.state,
-				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags}},
+				Timeout: time.Minute, State: tc.state, Content: tc.set,
+				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags, Playbook: "acme.web.site"}},
 			}
 
 			got := verdict(run, tc.ending)
