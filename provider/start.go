@@ -158,11 +158,18 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	mgrCtx, stopManager := context.WithCancel(context.Background())
 	defer stopManager()
 
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(mgrCtx) }()
+	var err error
+
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		err = mgr.Start(mgrCtx)
+	}()
 
 	select {
-	case err := <-ended:
+	case <-ended:
 		runs.Stop(atOnce())
 		store.Stop()
 
@@ -181,11 +188,13 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 	runs.Stop(grace)
 
 	// An upgrade takes the rights to write them away, and gives them back when the
-	// next revision has its own.
-	recorded(runs, time.Until(over.Add(recordGrace)))
+	// next revision has its own. A removal does not, and the lease is lost.
+	recorded(runs, time.Until(over.Add(recordGrace)), ended)
 	stopManager()
 
-	return <-ended
+	<-ended
+
+	return err
 }
 
 // stopping stops all that runs as soon as the manager ends. It ends before it is told
@@ -209,8 +218,9 @@ func atOnce() context.Context {
 	return ctx
 }
 
-// recorded waits until the results of all runs were written.
-func recorded(runs *pool.Pool, atMost time.Duration) {
+// recorded waits until the results of all runs were written, or cannot be any more
+// since the manager has ended.
+func recorded(runs *pool.Pool, atMost time.Duration, ended <-chan struct{}) {
 	deadline := time.After(atMost)
 	tick := time.NewTicker(50 * time.Millisecond)
 
@@ -219,6 +229,8 @@ func recorded(runs *pool.Pool, atMost time.Duration) {
 	for runs.Unrecorded() > 0 {
 		select {
 		case <-deadline:
+			return
+		case <-ended:
 			return
 		case <-tick.C:
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -16,7 +17,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -101,8 +105,36 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer) //nolint:errchkjson // The client notices.
 }
 
-// TestServe ends a provider with a run in progress that would not end, whose API
-// server answers no more.
+// newRuns are one run that ends when it is canceled, and that nothing is recorded of.
+func newRuns(t *testing.T) *pool.Pool {
+	t.Helper()
+
+	runs := pool.New(1, pool.ExecutorFn(func(ctx context.Context, j job.Job, _ job.Watch) job.Report {
+		<-ctx.Done()
+
+		return job.NewReport(j)
+	}))
+
+	j := job.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}
+	if err := runs.Submit(j, func() {}); err != nil {
+		t.Fatal(err)
+	}
+
+	return runs
+}
+
+func newStore(t *testing.T) *content.Store {
+	t.Helper()
+
+	s, err := content.NewStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return s
+}
+
+// TestServe ends a provider whose API server answers no more.
 func TestServe(t *testing.T) {
 	kube := newAPIServer(t)
 	c := &startCommand{
@@ -115,20 +147,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	store, err := content.NewStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	runs := pool.New(1, pool.ExecutorFn(func(ctx context.Context, j job.Job, _ job.Watch) job.Report {
-		<-ctx.Done()
-
-		return job.NewReport(j)
-	}))
-	if err := runs.Submit(job.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}, func() {}); err != nil {
-		t.Fatal(err)
-	}
-
+	runs, store := newRuns(t), newStore(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 
@@ -152,6 +171,46 @@ func TestServe(t *testing.T) {
 	case <-time.After(c.ShutdownGracePeriod + 10*time.Second):
 		t.Fatal("A provider that is told to stop should end ten seconds after its grace period at the latest.")
 	}
+}
+
+// A loser is a manager that has lost its lease by the time it is told to stop.
+type loser struct {
+	ctrl.Manager
+
+	stopping manager.Runnable
+}
+
+var errLost = errors.New("leader election lost")
+
+func (l *loser) Start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+
+	<-ctx.Done()
+
+	return errors.Join(errLost, l.stopping.Start(ctx))
+}
+
+// TestServeWithoutLease ends a provider that loses its lease while it waits for its
+// runs, or for their results to be written.
+func TestServeWithoutLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &startCommand{ShutdownGracePeriod: time.Hour}
+		runs, store := newRuns(t), newStore(t)
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+
+		start := time.Now()
+		err := c.serve(ctx, &loser{stopping: stopping(runs, store)}, runs, store, logging.NewNopLogger())
+
+		if !errors.Is(err, errLost) {
+			t.Errorf("want %q, got %v", errLost, err)
+		}
+
+		if took := time.Since(start); took > 2*time.Minute {
+			t.Errorf("A provider that has lost its lease should not wait for anything, it did for %s", took)
+		}
+	})
 }
 
 // TestTerm adds up what may happen one after another.
