@@ -121,6 +121,7 @@ func TestEvaluate(t *testing.T) {
 		"RunPending":        {reason: "A run that is not observed may be later.", value: "${runs.cache.outputs.x}", want: problem(Pending, "runs.cache is not there yet")},
 		"OutputPending":     {reason: "An output that is not there may be later.", value: "${runs.database.outputs.user}", want: problem(Pending, "runs.database.outputs.user is not there yet")},
 		"IndexPending":      {reason: "An item that is not there may be later.", value: "${runs.database.outputs.nodes[1]}", want: problem(Pending, "runs.database.outputs.nodes[1] is not there yet")},
+		"IndexElsewhere":    {reason: "What is made of a list has items of its own.", value: "${xr.spec.users.filter(u, u.name == 'bob')[0].name}", want: problem(Invalid, "index out of bounds: 0, here: xr.spec.users.filter(u, u.name == 'bob')[0]▸.name")},
 		"StatusPending":     {reason: "A status that is not there may be later.", value: "${xr.status.port}", want: problem(Pending, "xr.status.port is not there yet")},
 		"NotSet":            {reason: "A spec field has to be set by somebody.", value: "${xr.spec.unset}", want: problem(NotSet, "xr.spec.unset is not set; write xr.spec.?unset if it may be missing")},
 		"NotSetParent":      {reason: "The message names what is missing.", value: "${xr.spec.nested.gone.deeper}", want: problem(NotSet, "xr.spec.nested.gone is not set; write xr.spec.nested.?gone if it may be missing")},

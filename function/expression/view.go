@@ -52,7 +52,8 @@ func (l *lookups) explain(err error) *place {
 	}
 
 	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && l.list != nil {
-		if i, err := strconv.Atoi(index); err == nil {
+		// What it has an item at is not the list that the error tells of.
+		if i, err := strconv.Atoi(index); err == nil && i >= len(l.list.items) {
 			return &place{up: &l.list.place, index: i, isIndex: true}
 		}
 	}
