@@ -115,6 +115,52 @@ results:
 - {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "connectionDetails[0].value: cannot be computed", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
+		"StatusWhole": {
+			reason: "An object of the status without a field that the XRD requires would stop the whole XR: it comes with that field. Nothing is left of an object without fields.",
+			req: `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: database, runPolicy: RunOnChange, role: acme.postgres.server, vars: {size: "${xr.spec.size}"}}]
+  status:
+    missing: {host: "${runs.database.outputs.host}", port: 5432}
+    none: {host: "${xr.spec.?host}", port: 5432}
+    kept: {host: "${runs.database.outputs.host}", port: 5432}
+    theirs: {port: 5432}
+    empty: {host: "${runs.database.outputs.host}"}
+    literal: {}
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5}, status: {kept: {host: db, port: 1}}}
+  resources:
+    database:` + observedRun + `
+meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
+required_schemas:
+  xr:
+    openapi_v3:
+      type: object
+      properties:
+        spec: {type: object, properties: {size: {type: integer}, host: {type: string}}}
+        status:
+          type: object
+          properties:
+            missing: &address {type: object, required: [host, port], properties: {host: {type: string}, port: {type: integer}}}
+            none: *address
+            kept: *address
+            theirs: *address
+            empty: {type: object, properties: {host: {type: string}}}
+            literal: {type: object}
+`,
+			want: `
+desired:
+  composite:
+    resource: {status: {kept: {host: db, port: 5432}, theirs: {port: 5432}, literal: {}}}
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+requirements: {schemas: {xr: {api_version: example.org/v1, kind: App}}}
+` + isRunning,
+		},
 		"StatusFits": {
 			reason: "Status fields become what the XRD says where nothing is lost; one that does not fit stays as it is.",
 			req: `

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -26,6 +27,8 @@ type fit struct {
 	validator validation.SchemaValidator
 	// unknown is true for fields that the schema does not have.
 	unknown bool
+	// required fields of an object whose fields have fits of their own.
+	required []string
 }
 
 // fitsOf a status, by the OpenAPI v3 schema of an XR; none without a schema.
@@ -47,10 +50,34 @@ func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
 		return
 	}
 
+	// What the Composition does not set others may.
+	for name := range setOf(schema["required"]) {
+		if _, ok := t.Fields()[name]; ok {
+			all.require(t, name)
+		}
+	}
+
 	for name, f := range t.Fields() {
 		below, known := property(schema, name)
 		all.add(f, below, known)
 	}
+}
+
+func (all fits) require(t *expression.Template, name string) {
+	if all[t] == nil {
+		all[t] = &fit{}
+	}
+
+	all[t].required = append(all[t].required, name)
+}
+
+// whole is true for an object with all fields that it has to have.
+func (f *fit) whole(object map[string]any) bool {
+	if f == nil {
+		return true
+	}
+
+	return !slices.ContainsFunc(f.required, func(name string) bool { return object[name] == nil })
 }
 
 // misfits are the fields that the XR cannot have, or that can never have such a
@@ -61,7 +88,7 @@ func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorLis
 	f, ok := all[t]
 
 	switch {
-	case !ok:
+	case !ok || f.required != nil:
 		for _, name := range sortedKeys(t.Fields()) {
 			errs = append(errs, all.misfits(path.Child(name), t.Fields()[name])...)
 		}

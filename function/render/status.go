@@ -22,7 +22,8 @@ func (r *rendering) status(ctx context.Context) (map[string]any, []expression.Pr
 }
 
 // field evaluates a field of the status. One whose value is not to be had keeps
-// the value that was observed; a nil value is left out.
+// the value that was observed; a nil value is left out, and so is an object that
+// would be nothing without it, or nothing that the XRD allows.
 func (r *rendering) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
 	if t.Fields() == nil {
 		return r.leaf(ctx, t, observed)
@@ -40,6 +41,10 @@ func (r *rendering) field(ctx context.Context, t *expression.Template, observed 
 		if v != nil {
 			object[name] = v
 		}
+	}
+
+	if len(object) == 0 && len(t.Fields()) > 0 || !r.composition.fits[t].whole(object) {
+		return nil, problems
 	}
 
 	return object, problems
