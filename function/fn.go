@@ -106,6 +106,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 		Resources: map[string]map[string]any{},
 		Required:  map[string][]map[string]any{},
 		Context:   req.GetContext().AsMap(),
+		Earlier:   map[string]bool{},
 		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
 	}
 	o.Reported = report.Reported(o.XR)
@@ -113,6 +114,10 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 	for name, r := range req.GetObserved().GetResources() {
 		o.Resources[name] = r.GetResource().AsMap()
 		o.Details[name] = r.GetConnectionDetails()
+	}
+
+	for name := range req.GetDesired().GetResources() {
+		o.Earlier[name] = true
 	}
 
 	for name, r := range req.GetRequiredResources() {

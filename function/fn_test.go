@@ -550,6 +550,45 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
+		"EarlierRuns": {
+			reason: "AnsibleRuns of an earlier step have not left the Composition, and their order is that step's business.",
+			req: `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: other, role: acme.app.server}]
+observed:
+  composite:` + xrApp + `
+  resources:
+    database:` + observedRun + readyStatus + `
+    app:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {name: app-app, annotations: {ansible.fn.crossplane.io/depends-on: database}}
+desired:
+  resources:
+    database: {resource: {kind: AnsibleRun}}
+    app: {resource: {kind: AnsibleRun}}
+`,
+			want: `
+desired:
+  resources:
+    database: {resource: {kind: AnsibleRun}}
+    app: {resource: {kind: AnsibleRun}}
+    other:
+      ready: READY_FALSE
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.app.server}
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
 		"LeavingOptional": {
 			reason: "What a run can do without stays only until that run is applied without it.",
 			req: `

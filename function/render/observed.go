@@ -38,6 +38,9 @@ type Observed struct {
 	Details map[string]map[string][]byte
 	// Context of the pipeline.
 	Context map[string]any
+	// Earlier are the composition resource names of what earlier steps of the
+	// pipeline compose.
+	Earlier map[string]bool
 	// Reported is what was said of the runs before: a line each, which starts
 	// with the name of the run and a colon.
 	Reported string
@@ -55,6 +58,12 @@ func (o Observed) reported(name string) []string {
 	}
 
 	return messages
+}
+
+// foreign is true for what an earlier step of the pipeline composes, and no run of
+// this one.
+func (r *rendering) foreign(resource string) bool {
+	return r.observed.Earlier[resource] && r.relations.run(resource) == nil
 }
 
 // isAnsibleRun is true for AnsibleRuns of either group.

@@ -51,7 +51,7 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 	dependents, users := r.dependents(), r.users()
 
 	for resource, o := range r.observed.Resources {
-		if !isAnsibleRun(o) || wanted[resource] {
+		if !isAnsibleRun(o) || wanted[resource] || r.foreign(resource) {
 			continue
 		}
 

@@ -76,7 +76,7 @@ func (r *rendering) usages() map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
 	for by, user := range r.observed.Resources {
-		if !isAnsibleRun(user) || !r.holds(by) {
+		if !isAnsibleRun(user) || !r.holds(by) || r.foreign(by) {
 			continue
 		}
 
