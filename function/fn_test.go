@@ -550,6 +550,26 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
+		"NameTaken": {
+			reason: "What an earlier step composes is not replaced by a run of the same name.",
+			req: `
+input: ` + inputDatabase + `
+observed:
+  composite:` + xrApp + `
+desired:
+  resources:
+    database: {resource: {apiVersion: v1, kind: ConfigMap}}
+`,
+			want: `
+desired:
+  resources:
+    database: {resource: {apiVersion: v1, kind: ConfigMap}}
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: 'give run "database" another resourceName: an earlier step of the pipeline composes "database", which is of kind ConfigMap'
+`,
+		},
 		"EarlierRuns": {
 			reason: "AnsibleRuns of an earlier step have not left the Composition, and their order is that step's business.",
 			req: `

@@ -61,7 +61,9 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
 		}
 
-		rsp.Desired.Resources[r.Resource] = &fnv1.Resource{Resource: s}
+		if err := put(rsp.GetDesired(), r.Resource, &fnv1.Resource{Resource: s}); err != nil {
+			return errors.Wrapf(err, "give run %q another resourceName", r.Name)
+		}
 	}
 
 	if len(wrong) > 0 {

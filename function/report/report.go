@@ -67,8 +67,25 @@ func resources(desired *fnv1.State, runs []render.Run) error {
 			ready = fnv1.Ready_READY_TRUE
 		}
 
-		desired.Resources[r.Resource] = &fnv1.Resource{Resource: s, Ready: ready}
+		if err := put(desired, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {
+			return errors.Wrapf(err, "give run %q another resourceName", r.Name)
+		}
 	}
+
+	return nil
+}
+
+// put a composed resource into the desired state, in place of one of its kind. The
+// error is another one of that name: one of them would never be there.
+func put(desired *fnv1.State, name string, r *fnv1.Resource) error {
+	was, is := desired.GetResources()[name].GetResource().GetFields(), r.GetResource().GetFields()
+
+	kind := was["kind"].GetStringValue()
+	if kind != "" && (kind != is["kind"].GetStringValue() || was["apiVersion"].GetStringValue() != is["apiVersion"].GetStringValue()) {
+		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name, kind)
+	}
+
+	desired.Resources[name] = r
 
 	return nil
 }
@@ -96,7 +113,9 @@ func details(desired *fnv1.State, result render.Result) error {
 			return errors.New("cannot put the connection details into the response")
 		}
 
-		desired.Resources[render.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+		if err := put(desired, render.ResourceConnection, &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}); err != nil {
+			return errors.Wrap(err, "cannot compose the Secret with connectionDetails")
+		}
 	}
 
 	if len(result.Details) == 0 {
