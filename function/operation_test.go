@@ -131,6 +131,22 @@ results:
     backup: vars.store: environment.store is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?store if it may be missing
 `,
 		},
+		"SameName": {
+			reason: "Of two AnsibleRuns of one name only one would be applied, and nobody could tell which.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, forEach: [a, b-c]}
+  - {name: other, resourceName: backup-b, forEach: [c]}
+`,
+			want: `
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: |-
+    there is no XR in an Operation, and nothing to wait for:
+    other[c]: the AnsibleRun of backup[b-c] is called backup-b-c, too; set resourceName
+`,
+		},
 		"BackOnTheXR": {
 			reason: "There is nothing to bring outputs back to.",
 			req: inputOperation + `

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -41,6 +43,8 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 
 	var wrong []string
 
+	called := map[string]string{}
+
 	for _, r := range result.Runs {
 		if r.Held() {
 			wrong = append(wrong, r.Name+": "+strings.Join(r.Messages, "; "))
@@ -55,6 +59,14 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 			wrong = append(wrong, r.Name+": an AnsibleRun cannot be called "+name+"; set resourceName")
 			continue
 		}
+
+		id := objectID(r.Desired, name)
+		if other, ok := called[id]; ok {
+			wrong = append(wrong, r.Name+": the AnsibleRun of "+other+" is called "+name+", too; set resourceName")
+			continue
+		}
+
+		called[id] = r.Name
 
 		s, err := structpb.NewStruct(requested(r.Desired, name, now))
 		if err != nil {
@@ -71,6 +83,12 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 	}
 
 	return nil
+}
+
+// objectID tells AnsibleRuns of one name in other groups or namespaces apart.
+func objectID(run map[string]any, name string) string {
+	namespace, _, _ := unstructured.NestedString(run, "metadata", "namespace")
+	return fmt.Sprintf("%s/%s/%s", run["apiVersion"], namespace, name)
 }
 
 // requested is an AnsibleRun with a name that is asked to run now.
