@@ -15,6 +15,10 @@ import (
 // objects that were created together are not polled together for ever.
 const jitter = 0.1
 
+// longest interval between two runs: never, to all who are there to see it, and
+// far from what a duration can hold at most.
+const longest = 100 * 365 * 24 * time.Hour
+
 // polls remember when the objects are to be looked at again.
 type polls struct {
 	poll, least time.Duration
@@ -36,6 +40,8 @@ func (p *polls) interval(o resource.Object) time.Duration {
 	if asked, ok := meta.GetPollInterval(o); ok {
 		d = max(asked, p.least)
 	}
+
+	d = min(d, longest)
 
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(o.GetUID()))

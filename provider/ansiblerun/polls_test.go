@@ -36,6 +36,11 @@ func TestInterval(t *testing.T) {
 			asked:  "1s",
 			want:   10 * time.Second,
 		},
+		"Never": {
+			reason: "The longest interval should not become a negative one, after which a run is due always.",
+			asked:  "2562047h",
+			want:   longest,
+		},
 		"Malformed": {
 			reason: "What is no duration should be ignored, as the runtime does.",
 			asked:  "often",
