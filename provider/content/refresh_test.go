@@ -222,6 +222,27 @@ func TestRefreshEmptyStore(t *testing.T) {
 	}
 }
 
+// TestResolutionClockAhead starts a store again whose content was resolved with a
+// clock that was a year ahead.
+func TestResolutionClockAhead(t *testing.T) {
+	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
+	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
+	dir := t.TempDir()
+	c := newClock()
+
+	c.pass(365 * 24 * time.Hour)
+
+	_, release := ensure(t, newStore(t, dir, WithTTL(time.Hour), WithClock(c.Now)), req)
+	release()
+
+	c.pass(-365 * 24 * time.Hour)
+
+	r := resolution(t, newStore(t, dir, WithTTL(time.Hour), WithClock(c.Now)), req)
+	if !r.Found || !r.Stale {
+		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): want a set that is stale, got %+v", r)
+	}
+}
+
 func TestResolutionNever(t *testing.T) {
 	cases := map[string]struct {
 		reason, text string

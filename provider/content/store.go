@@ -145,7 +145,7 @@ func (s *Store) load() error {
 
 	for _, e := range s.entries {
 		if s.current(e.manifest.Digest) == e {
-			s.histories[e.manifest.Digest] = history{resolved: marked(e.dir, markResolved)}
+			s.histories[e.manifest.Digest] = history{resolved: s.past(marked(e.dir, markResolved))}
 		}
 	}
 
@@ -154,6 +154,17 @@ func (s *Store) load() error {
 	remove(dirs)
 
 	return nil
+}
+
+// past is a time that is over. One that is still to come was noted with a clock
+// that was ahead, and is not known: what waits for it would wait for as long as
+// the clock was wrong.
+func (s *Store) past(t time.Time) time.Time {
+	if t.After(s.now()) {
+		return time.Time{}
+	}
+
+	return t
 }
 
 // Stop resolving content again, and wait for the end of that. Installations that
