@@ -30,9 +30,11 @@ func backoff(attempts int64) time.Duration {
 }
 
 // record what the pool knows of a run. It may be called any number of times
-// with the same or a later report.
+// with the same or a later report, of which nothing is shared: clients decode what
+// the API server answers over what is there, and it may answer with an older
+// status.
 func record(o *common.AnsibleRunObservation, r job.Report) {
-	run := r.Run
+	run := *r.Run.DeepCopy()
 	o.LastRun = &run
 
 	switch {
@@ -41,7 +43,7 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	case r.Content.Digest == "":
 		o.Content = nil
 	default:
-		o.Content = r.Content
+		o.Content = r.Content.DeepCopy()
 	}
 
 	// A run that has not begun, and may never, is neither an answer nor an
@@ -103,7 +105,8 @@ func recordCheck(o *common.AnsibleRunObservation, r job.Report) {
 
 	switch {
 	case run.Hosts.Changed > 0:
-		o.Drift = &common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
+		d := common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
+		o.Drift = d.DeepCopy()
 	case run.Reason != job.ReasonNotCheckable:
 		o.AppliedDigest = run.InputsDigest
 	}
@@ -113,7 +116,7 @@ func recordCheck(o *common.AnsibleRunObservation, r job.Report) {
 func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
 	a := o.LastApply
 	a.Result = result
-	a.CompletionTime = at
+	a.CompletionTime = at.DeepCopy()
 
 	if result == common.PhaseSucceeded || at == nil {
 		return

@@ -23,7 +23,7 @@ func recordOutputs(o *common.AnsibleRunObservation, r job.Report) {
 	case r.Run.State != common.StatePresent:
 		// What is removed has nothing to put out.
 	case r.Run.Phase == common.PhaseSucceeded:
-		o.Outputs = r.Outputs
+		o.Outputs = r.Outputs.DeepCopy()
 	case len(r.Reported.Outputs) > 0:
 		o.Outputs = mergedOutputs(o.Outputs, r.Reported.Outputs)
 	}

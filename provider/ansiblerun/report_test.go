@@ -136,6 +136,66 @@ func TestRecordOutputs(t *testing.T) {
 	}
 }
 
+// TestRecordCopies decodes another status over what was recorded, as clients do
+// with the answer to each write.
+func TestRecordCopies(t *testing.T) {
+	report := func(task string, at int64) job.Report {
+		then := metav1.Unix(at, 0)
+
+		return job.Report{
+			Run: common.Run{
+				ID: task, Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: &then, CompletionTime: &then,
+				Hosts: &common.HostTotals{OK: at, Changed: at}, Failures: []common.Failure{{Task: task}},
+			},
+			Content: &common.Content{Digest: task, Roles: []common.ContentItem{{Name: task}}},
+			Changed: []common.DriftTask{{Task: task}},
+			Outputs: &apiextensionsv1.JSON{Raw: []byte(`"` + task + `"`)},
+		}
+	}
+	apply := func(r job.Report) job.Report {
+		r.Run.Mode = common.ModeApply
+
+		return r
+	}
+
+	cases := map[string]struct {
+		reason         string
+		report, answer job.Report
+		want           job.Report
+	}{
+		"Check": {
+			reason: "What an old status says of a check run should not become what the pool knows.",
+			report: report("new", 2), answer: report("old", 1), want: report("new", 2),
+		},
+		"Apply": {
+			reason: "Nor what it says of an apply, and of its outputs.",
+			report: apply(report("new", 2)), answer: apply(report("old", 1)), want: apply(report("new", 2)),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var was, o common.AnsibleRunObservation
+
+			record(&was, tc.answer)
+			record(&o, tc.report)
+
+			answer, err := json.Marshal(was)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := json.Unmarshal(answer, &o); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, tc.report); diff != "" {
+				t.Errorf("%s\n-want report, +got report:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestConditions(t *testing.T) {
 	early := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	late := metav1.NewTime(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
