@@ -360,11 +360,12 @@ func (e *external) wakeAt(run common.AnsibleRun, at time.Time) {
 
 // known is the content that was resolved for the object before.
 func known(o *common.AnsibleRunObservation) content.Set {
-	if o.Content == nil {
+	c := o.Content.DeepCopy()
+	if c == nil {
 		return content.Set{}
 	}
 
-	return content.Set{Digest: o.Content.Digest, Collections: o.Content.Collections, Roles: o.Content.Roles}
+	return content.Set{Digest: c.Digest, Collections: c.Collections, Roles: c.Roles}
 }
 
 // before is what was known before a run.

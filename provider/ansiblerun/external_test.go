@@ -2,6 +2,7 @@ package ansiblerun
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -491,6 +492,7 @@ func TestJobIsApart(t *testing.T) {
 	run := object(beingDeleted, annotated("team", "web"), observed(common.AnsibleRunObservation{
 		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
 		Executed:  true,
+		Content:   &common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}},
 	}))
 	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
 
@@ -503,6 +505,12 @@ func TestJobIsApart(t *testing.T) {
 	}
 
 	meta.AddAnnotations(run, map[string]string{"team": "ops"})
+
+	read := `{"status":{"atProvider":{"content":{"collections":[{"name":"a.b","version":"2"}],"roles":[{"name":"r","version":"2"}]}}}}`
+	if err := json.Unmarshal([]byte(read), run); err != nil {
+		t.Fatal(err)
+	}
+
 	*run = v1alpha1.AnsibleRun{}
 
 	if len(p.submitted) != 1 {
@@ -512,6 +520,11 @@ func TestJobIsApart(t *testing.T) {
 	j := p.submitted[0]
 	if got := j.Object.Annotations["team"]; got != "web" {
 		t.Errorf("A job should keep the annotations that it started with, got %q", got)
+	}
+
+	want := content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}}
+	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Known, j.Before.Content}); diff != "" {
+		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff(absentDigest(2), j.Digest(content.Set{})); diff != "" {
