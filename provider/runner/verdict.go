@@ -36,7 +36,7 @@ func verdict(run Run, e ending) Result {
 		phase, reason, message := accomplished(run, e)
 		r := Result{Phase: phase, Reason: reason, Message: message, Summary: s}
 
-		if phase != common.PhaseSucceeded {
+		if phase != common.PhaseSucceeded || !publishes(run) {
 			return r
 		}
 
@@ -96,7 +96,7 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, so that nothing was done" + suffix(e.warnings)
 	case s.Tasks == 0 && tagged:
 		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
-	case s.OutputsSize > event.MaxOutputs:
+	case s.OutputsSize > event.MaxOutputs && publishes(run):
 		return common.PhaseFailed, ReasonOutputsTooLarge,
 			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
 	case s.Report.Excess:
@@ -105,6 +105,11 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 	}
 
 	return common.PhaseSucceeded, "", ""
+}
+
+// publishes is true for runs whose outputs and connection details are kept.
+func publishes(run Run) bool {
+	return run.Mode != common.ModeCheck && run.State != common.StateAbsent
 }
 
 // failed describes the first failure.

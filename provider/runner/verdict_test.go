@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ func TestVerdict(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		tags   []string
+		mode   common.RunMode
 		state  common.RunState
 		set    content.Set
 		ending ending
@@ -93,6 +95,25 @@ func TestVerdict(t *testing.T) {
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
 				Message: "the content published 70000 bytes of outputs; at most 65536 can be kept",
+			},
+		},
+		"OutputsOfAbsent": {
+			reason: "A run that removes something publishes nothing: an object would not go for what nobody keeps.",
+			state:  common.StateAbsent,
+			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
+			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"OutputsOfCheck": {
+			reason: "Nor does a check run.",
+			mode:   common.ModeCheck,
+			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
+			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"ConnectionDetails": {
+			reason: "Connection details that no Secret can hold fail the run.",
+			ending: ending{summary: with(func(s *event.Summary) { s.ConnectionDetails = json.RawMessage(`"x"`) })},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails, Message: "connection_details must be a mapping of names to values",
 			},
 		},
 		"TaskFailed": {
@@ -205,7 +226,7 @@ func TestVerdict(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			run := Run{
-				Timeout: time.Minute, State: tc.state, Content: tc.set,
+				Timeout: time.Minute, Mode: tc.mode, State: tc.state, Content: tc.set,
 				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags, Playbook: "acme.web.site"}},
 			}
 
