@@ -35,13 +35,23 @@ conditions: [{type: Ready, status: "True", message: all is well}, {type: Synced,
 		"Failed": {
 			reason: "When a run has failed the reason is shown.",
 			object: `{status: {atProvider: {lastRun: {phase: Failed, trigger: Retry}},
-conditions: [{type: Ready, status: "False", message: no space}, {type: Synced, status: "False", message: "observe failed: no space"}]}}`,
-			want: cells{"READY": "False", "SYNCED": "False", "PHASE": "Failed", "TRIGGER": "Retry", "MESSAGE": "no space"},
+conditions: [{type: Ready, status: "False", reason: RunFailed, message: no space},
+{type: Synced, status: "False", reason: ReconcileError, message: "observe failed: no space"}]}}`,
+			want: cells{
+				"READY": "False", "SYNCED": "False", "PHASE": "Failed", "TRIGGER": "Retry",
+				"REASON": "RunFailed", "MESSAGE": "no space",
+			},
 		},
 		"Mistaken": {
 			reason: "When inputs cannot be resolved Ready has no message, and that of Synced is shown.",
-			object: `{status: {conditions: [{type: Ready, status: "False"}, {type: Synced, status: "False", message: no such Secret}]}}`,
-			want:   cells{"READY": "False", "SYNCED": "False", "MESSAGE": "no such Secret"},
+			object: `{status: {conditions: [{type: Ready, status: "False", reason: Creating},
+{type: Synced, status: "False", reason: ReconcileError, message: no such Secret}]}}`,
+			want: cells{"READY": "False", "SYNCED": "False", "REASON": "Creating", "MESSAGE": "no such Secret"},
+		},
+		"Paused": {
+			reason: "A pause is a reason without a message.",
+			object: `{status: {conditions: [{type: Ready, status: "True"}, {type: Synced, status: "False", reason: ReconcilePaused}]}}`,
+			want:   cells{"READY": "True", "SYNCED": "False", "REASON": "ReconcilePaused"},
 		},
 	}
 
