@@ -34,7 +34,7 @@ func newLease(cfg *rest.Config, namespace string, timeout time.Duration) (*resou
 		return nil, errors.Wrap(err, "cannot find the name of this host")
 	}
 
-	cfg = rest.AddUserAgent(cfg, "leader-election")
+	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
 	cfg.Timeout = timeout
 
 	kube, err := coordinationv1.NewForConfig(cfg)

@@ -147,6 +147,10 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if got := mgr.GetConfig().Timeout; got != 0 {
+		t.Errorf("Only requests for the lease should have a timeout, got %s", got)
+	}
+
 	runs, store := newRuns(t), newStore(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
