@@ -126,9 +126,9 @@ func installedCollections(root *os.Root) ([]common.ContentItem, error) {
 // collection in a directory.
 func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 	type info struct {
-		Namespace string `json:"namespace" yaml:"namespace"`
-		Name      string `json:"name"      yaml:"name"`
-		Version   string `json:"version"   yaml:"version"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+		Version   string `json:"version"`
 	}
 
 	m := struct {
@@ -137,7 +137,12 @@ func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 
 	found, err := read(root, path.Join(dir, "MANIFEST.json"), func(text []byte) error { return json.Unmarshal(text, &m) })
 	if err == nil && !found {
-		found, err = read(root, path.Join(dir, "galaxy.yml"), func(text []byte) error { return yaml.Unmarshal(text, &m.Info) })
+		found, err = read(root, path.Join(dir, "galaxy.yml"), func(text []byte) error {
+			values, err := scalars(text)
+			m.Info = info{Namespace: values["namespace"], Name: values["name"], Version: values["version"]}
+
+			return err
+		})
 	}
 
 	return common.ContentItem{Name: m.Info.Namespace + "." + m.Info.Name, Version: m.Info.Version}, found, err
@@ -154,18 +159,48 @@ func installedRoles(root *os.Root) ([]common.ContentItem, error) {
 	var items []common.ContentItem
 
 	for _, file := range files {
-		info := struct {
-			Version string `yaml:"version"`
-		}{}
+		var values map[string]string
 
-		if _, err := read(root, file, func(text []byte) error { return yaml.Unmarshal(text, &info) }); err != nil {
+		_, err := read(root, file, func(text []byte) (err error) {
+			values, err = scalars(text)
+
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 
-		items = append(items, common.ContentItem{Name: path.Base(path.Dir(path.Dir(file))), Version: info.Version})
+		items = append(items, common.ContentItem{Name: path.Base(path.Dir(path.Dir(file))), Version: values["version"]})
 	}
 
 	return sorted(items), nil
+}
+
+// scalars of a mapping in YAML by their names. They are not decoded: that compares
+// all keys with each other, which takes minutes where there are a hundred thousand.
+func scalars(text []byte) (map[string]string, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+		return nil, nil
+	}
+
+	if doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("is not a mapping")
+	}
+
+	values := map[string]string{}
+
+	for pairs := range slices.Chunk(doc.Content[0].Content, 2) {
+		if value := deref(pairs[1]); value.Kind == yaml.ScalarNode && !isNull(value) {
+			values[pairs[0].Value] = value.Value
+		}
+	}
+
+	return values, nil
 }
 
 // read and decode a file; false when there is none. Whoever wrote the content

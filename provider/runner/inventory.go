@@ -3,6 +3,7 @@ package runner
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,18 +78,32 @@ func inventoryPath(in inputs.Inputs, i int) string {
 // only files with its own name. What cannot be the name of a plugin is not to be
 // that of a file.
 func inventoryName(data []byte) string {
-	var config struct {
-		Plugin string `yaml:"plugin"`
-	}
+	name := plugin(data)
+	name = name[strings.LastIndexByte(name, '.')+1:]
 
-	if yaml.Unmarshal(data, &config) != nil {
-		return "hosts"
-	}
-
-	name := config.Plugin[strings.LastIndexByte(config.Plugin, '.')+1:]
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`).MatchString(name) {
 		return "hosts"
 	}
 
 	return name + ".yml"
+}
+
+// plugin that an inventory is for; empty when it names none. It is looked up, not
+// decoded: that compares all keys with each other, which takes minutes where there
+// are a hundred thousand.
+func plugin(data []byte) string {
+	var doc yaml.Node
+	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return ""
+	}
+
+	name := ""
+
+	for pairs := range slices.Chunk(doc.Content[0].Content, 2) {
+		if pairs[0].Value == "plugin" && pairs[1].Kind == yaml.ScalarNode {
+			name = pairs[1].Value
+		}
+	}
+
+	return name
 }

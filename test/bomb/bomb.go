@@ -1,0 +1,122 @@
+// Package bomb has documents of YAML that are small and valid, or nearly so, and
+// that take all time or memory of whoever is careless.
+package bomb
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Secret is how many bytes a Secret may have, with all that is in it.
+const Secret = 1 << 20
+
+// What it may take to read a bomb. A parser takes some hundred bytes for each; a
+// bomb that goes off takes gigabytes and minutes.
+const (
+	maxTime   = 30 * time.Second
+	maxMemory = 1 << 30
+)
+
+// Laughs is a document with a variable of a name that stands for more than nine to
+// the power of nine others.
+func Laughs(name string) string {
+	return nested(name, "[x]", "[%s]")
+}
+
+// nested variables of which each has nine times the one before.
+func nested(name, first, format string) string {
+	var b strings.Builder
+
+	b.WriteString("a: &a " + first + "\n")
+
+	for c := 'b'; c < 'l'; c++ {
+		again := strings.TrimSuffix(strings.Repeat("*"+string(c-1)+", ", 9), ", ")
+		fmt.Fprintf(&b, "%c: &%c "+format+"\n", c, c, again)
+	}
+
+	return b.String() + name + ": *k\n"
+}
+
+// All bombs of a size by name. Each has a field of the given name, where that is
+// possible.
+func All(field string, size int) map[string]string {
+	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
+
+	return map[string]string{
+		"Laughs":     Laughs(field),
+		"Merges":     nested(field, "{x: y}", "{<<: [%s]}"),
+		"Cycle":      field + ": &a [*a, *a, *a]\n",
+		"MergeCycle": field + ": &a {<<: *a, x: *a}\n",
+		"Aliases":    "a: &a {b: c}\n" + field + ": [" + fill("*a,") + "]\n",
+		"AliasesBig": "a: &a [" + strings.Repeat("x,", 1000) + "]\n" + field + ": [" + fill("*a,") + "]\n",
+		"Deep":       field + ": " + fill("["),
+		"DeepMaps":   field + ": " + fill("{a: "),
+		"DeepBlocks": field + ":\n  " + fill("- "),
+		"DeepKeys":   fill("? "),
+		"Indented":   indented(field, size),
+		"Documents":  fill("---\n"),
+		"Comments":   fill("#\n") + field + ": [x]\n",
+		"CommentsIn": field + ":\n" + fill("- x # y\n"),
+		"Anchors":    field + ": " + fill("&a "),
+		"Tags":       field + ": !<" + fill("a") + "> [x]\n",
+		"Quotes":     field + ": " + fill(`"`),
+		"Escapes":    field + `: "` + fill(`\x41`) + "\"\n",
+		"Folded":     field + ": >\n" + fill("  x\n\n"),
+		"Spaces":     field + ": >\n" + fill(" "),
+		"Long":       field + ": " + fill("x") + "\n",
+		"Keys":       keys(size),
+		"Number":     field + ": " + fill("9") + "\n",
+		"Binary":     field + ": !!binary " + fill("A") + "\n",
+		"Colons":     fill(": "),
+		"Questions":  "{" + fill("?,"),
+	}
+}
+
+func indented(field string, size int) string {
+	var b strings.Builder
+
+	b.WriteString(field + ":\n")
+
+	for depth := 1; b.Len() < size; depth++ {
+		b.WriteString(strings.Repeat(" ", depth) + "a:\n")
+	}
+
+	return b.String()
+}
+
+func keys(size int) string {
+	var b strings.Builder
+
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "a%d:\n", i)
+	}
+
+	return b.String()
+}
+
+// Defuse is what a test calls with what reads bombs: it must come to an end before
+// they go off. Memory is what the heap has grown by.
+func Defuse(t *testing.T, fn func()) {
+	t.Helper()
+
+	var before, after runtime.MemStats
+
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&before)
+
+	began := time.Now()
+
+	fn()
+
+	took := time.Since(began)
+
+	runtime.ReadMemStats(&after)
+
+	if used := after.HeapSys - before.HeapInuse; took > maxTime || used > maxMemory {
+		t.Errorf("It took %s and %d MiB.", took, used>>20)
+	}
+}
