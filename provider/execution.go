@@ -32,6 +32,18 @@ type execution struct {
 	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
 }
 
+// Validate the flags.
+func (x execution) Validate() error {
+	switch {
+	case x.Timeout < 0:
+		return errors.New("--timeout must not be negative: 0 means none")
+	case x.ContentTTL < 0:
+		return errors.New("--content-ttl must not be negative: 0 means for ever")
+	}
+
+	return nil
+}
+
 // A size in bytes, written as a Kubernetes quantity.
 type size int64
 

@@ -35,6 +35,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
@@ -66,6 +67,21 @@ type startCommand struct {
 	AllowHostSources       bool          `help:"Allow cluster scoped configurations to read files and environment variables of the provider: the sources Filesystem and Environment."`
 	MetricsBindAddress     string        `default:":8080"                                                    help:"Address of the metrics; 0 turns them off."`
 	HealthProbeBindAddress string        `default:":8081"                                                    help:"Address of /healthz and /readyz; 0 turns them off."`
+}
+
+// Validate the flags: with some values a provider would do nothing and not say
+// why, or never rest.
+func (c *startCommand) Validate() error {
+	switch {
+	case c.MaxConcurrentRuns < 1:
+		return errors.New("--max-concurrent-runs must be at least 1")
+	case c.MaxReconcileRate < 1:
+		return errors.New("--max-reconcile-rate must be at least 1")
+	case c.PollInterval <= 0:
+		return errors.Errorf("--poll-interval must be more than 0: objects that are not to be run at a poll have the run policy %s", common.RunOnChange)
+	}
+
+	return c.execution.Validate()
 }
 
 // Run the controllers until the process is told to stop.
