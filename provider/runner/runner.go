@@ -133,18 +133,18 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: err.Error()}, nil
 	}
 
+	if r.shipped != nil {
+		if err := r.shipped.Repair(); err != nil {
+			return Result{}, err
+		}
+	}
+
 	lock, err := supervisor.Lock(lockFile(plan.Dir))
 	if err != nil {
 		return Result{}, errors.Wrapf(err, "cannot start run %q", run.ID)
 	}
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
-
-	if r.shipped != nil {
-		if err := r.shipped.Repair(); err != nil {
-			return Result{}, err
-		}
-	}
 
 	res, err := r.execute(ctx, run, plan, lock, w)
 	if rerr := remove(plan.Dir); err == nil {
@@ -196,7 +196,11 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	rec.Close()
 
 	if err != nil && ctx.Err() == nil {
-		return Result{}, errors.Wrap(err, rec.Text())
+		if text := rec.Text(); text != "" {
+			err = errors.Wrap(err, text)
+		}
+
+		return Result{}, err
 	}
 
 	res := verdict(run, ending{

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -692,6 +695,55 @@ func TestSweepUnsupervised(t *testing.T) {
 
 	if err := other.Process.Signal(unix.Signal(0)); err != nil {
 		t.Errorf("What is not of the run should be left alone: %v", err)
+	}
+}
+
+// broken collections cannot be repaired.
+type broken struct{}
+
+func (broken) Path() string  { return "/nonexistent" }
+func (broken) Repair() error { return errors.New("no space left on device") }
+
+// TestRunCannotStart has a machine on which no run can begin.
+func TestRunCannotStart(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		o      []Option
+		self   []string
+		want   string
+	}{
+		"Shipped": {
+			reason: "The collections that the provider brings cannot be repaired.",
+			o:      []Option{WithShipped(broken{})},
+			want:   `^no space left on device$`,
+		},
+		"Supervisor": {
+			reason: "There is no supervisor, which says nothing.",
+			self:   []string{"/nonexistent/provider"},
+			want:   `^cannot start the supervisor: .*no such file or directory$`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newRunner(t, tc.o...)
+			if tc.self != nil {
+				r.self = tc.self
+			}
+
+			_, err := r.Run(t.Context(), inline("- hosts: localhost"), event.Watch{})
+			if err == nil || !regexp.MustCompile(tc.want).MatchString(err.Error()) {
+				t.Errorf("\n%s\nRun(...): want an error that matches %s, got %v", tc.reason, tc.want, err)
+			}
+
+			if files, _ := os.ReadDir(r.dir); len(files) > 0 {
+				t.Errorf("\n%s\nRun(...): nothing should be left, got %v", tc.reason, files)
+			}
+		})
 	}
 }
 
