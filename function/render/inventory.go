@@ -262,6 +262,7 @@ func (e *evaluation) hostsData(path string, v any) any {
 			name, ok := item.(string)
 			if !ok {
 				e.invalid(path+"["+strconv.Itoa(i)+"]", errors.New("must be the name of a host"))
+				continue
 			}
 
 			hosts[name] = nil

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"encoding/json"
+	"fmt"
 	"net"
 	"regexp"
 	"slices"
@@ -113,7 +115,7 @@ func connection(name string, v any) error {
 	switch name {
 	case "ansible_host":
 		if !address.MatchString(s) || len(s) > maxName {
-			return errors.Errorf("%.80q is not the address of a host", v)
+			return errors.Errorf("%s is not the address of a host", show(v))
 		}
 
 		if isProvider(s) {
@@ -121,13 +123,30 @@ func connection(name string, v any) error {
 		}
 	case "ansible_user":
 		if !account.MatchString(s) || len(s) > maxName {
-			return errors.Errorf("%.80q is not the name of a user", v)
+			return errors.Errorf("%s is not the name of a user", show(v))
 		}
 	case "ansible_port":
 		if n, ok := v.(float64); !ok || n != float64(int(n)) || len(validation.IsValidPortNum(int(n))) > 0 {
-			return errors.Errorf("%v is not the number of a port", v)
+			return errors.Errorf("%s is not the number of a port", show(v))
 		}
 	}
 
 	return nil
+}
+
+// show a JSON value in a message: a text in quotes, and no more than there is room
+// for.
+func show(v any) string {
+	const most = 80
+
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%.*q", most, s)
+	}
+
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+
+	return fmt.Sprintf("%.*s", most, b)
 }

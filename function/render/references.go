@@ -131,7 +131,7 @@ func (o object) evaluate(ctx context.Context, data expression.Data) (object, []e
 
 		s, ok := v.(string)
 		if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(s)) > 0) {
-			problems = append(problems, invalid(t.Path(), errors.Errorf("%.80q cannot be the name of an object", v)))
+			problems = append(problems, invalid(t.Path(), errors.Errorf("%s cannot be the name of an object", show(v))))
 		}
 
 		names[name] = s

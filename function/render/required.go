@@ -270,7 +270,7 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 	if r.matchLabels == nil {
 		name, ok := v.(string)
 		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return out, false, []expression.Problem{invalid(path+".matchName", errors.Errorf("%.80q cannot be the name of an object", v))}
+			return out, false, []expression.Problem{invalid(path+".matchName", errors.Errorf("%s cannot be the name of an object", show(v)))}
 		}
 
 		out.MatchName = name
@@ -284,7 +284,7 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 	for _, k := range sortedKeys(labels) {
 		s, ok := labels[k].(string)
 		if !ok || len(validation.IsValidLabelValue(s)) > 0 {
-			problems = append(problems, invalid(path+".matchLabels."+k, errors.Errorf("%.80q cannot be the value of a label", labels[k])))
+			problems = append(problems, invalid(path+".matchLabels."+k, errors.Errorf("%s cannot be the value of a label", show(labels[k]))))
 		}
 
 		out.MatchLabels[k] = s
