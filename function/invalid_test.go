@@ -151,6 +151,25 @@ runs:
 				`runs[3].usages: Forbidden: Crossplane has no Usage of a namespaced object by a cluster-scoped one, so b could be deleted before d; set usages: false if that does no harm`,
 			},
 		},
+		"Namespaces": {
+			reason: "Nothing can be composed in a namespace that cannot be.",
+			xr:     cluster,
+			input: `
+apiVersion: ansible.fn.crossplane.io/v1alpha1
+kind: AnsibleRuns
+defaults: {role: a.b.c, scope: Namespaced}
+runs:
+- {name: a, namespace: Team_A}
+- {name: b, namespace: "${xr.spec.team}"}
+connectionDetails: [{name: a, value: b}]
+connectionSecret: {namespace: "${xr.spec.team}"}
+`,
+			want: []string{
+				`connectionSecret.namespace: Invalid value: "${xr.spec.team}": cannot be the name of a namespace; it is literal`,
+				`runs[0].namespace: Invalid value: "Team_A": cannot be the name of a namespace; it is literal`,
+				`runs[1].namespace: Invalid value: "${xr.spec.team}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+			},
+		},
 		"Fields": {
 			reason: "Mistakes in what belongs together.",
 			input: `

@@ -63,6 +63,8 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 
 	if namespaced && d.namespace != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", fieldNamespace), "the Secret of a namespaced XR is in its own namespace"))
+	} else if d.namespace != "" {
+		errs = append(errs, notANamespace(field.NewPath("connectionSecret", fieldNamespace), d.namespace)...)
 	}
 
 	return d, errs

@@ -172,6 +172,9 @@ func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
 		return scope, field.ErrorList{field.Forbidden(path, "the runs of a namespaced XR are in its own namespace")}
 	case namespaced:
 		return v1alpha1.ScopeNamespaced, nil
+	case scope == v1alpha1.ScopeNamespaced && namespace != "" && !strings.Contains(namespace, "${"):
+		// Reading has said it of an expression.
+		return scope, notANamespace(path, namespace)
 	case scope == v1alpha1.ScopeNamespaced && namespace == "":
 		return scope, field.ErrorList{field.Required(path, "a namespaced run of a cluster-scoped XR needs a namespace")}
 	case scope != v1alpha1.ScopeNamespaced && namespace != "":
@@ -181,6 +184,16 @@ func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
 	}
 
 	return scope, nil
+}
+
+// notANamespace reports what cannot be the name of a namespace: core could compose
+// nothing of the XR.
+func notANamespace(path *field.Path, name string) field.ErrorList {
+	if len(validation.IsDNS1123Label(name)) == 0 {
+		return nil
+	}
+
+	return field.ErrorList{field.Invalid(path, name, "cannot be the name of a namespace; it is literal")}
 }
 
 // oneContent reports a run with no content, or with more than one.
