@@ -550,6 +550,25 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "other: is being created\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
+		"NameInUse": {
+			reason: "What has the name of a run, and is none, is not ours to keep: what we know of AnsibleRuns would empty it.",
+			req: `
+input: ` + inputDatabase + `
+  - {name: app, role: acme.app.server, vars: {data: "${runs.?database.?metadata.?name.orValue('none')}"}}
+observed:
+  composite:` + xrApp + `
+  resources:
+    database: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}, data: {a: b}}}
+`,
+			want: `
+desired:
+  composite: {ready: READY_FALSE}
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: InvalidValue, message: "database: resourceName: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: InvalidValue, message: "database: resourceName: the XR has a ConfigMap of this name; give the run another one\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
 		"NameTaken": {
 			reason: "What an earlier step composes is not replaced by a run of the same name.",
 			req: `

@@ -46,6 +46,12 @@ type Observed struct {
 	Reported string
 }
 
+// run returns an observed AnsibleRun.
+func (o Observed) run(resource string) (map[string]any, bool) {
+	r := o.Resources[resource]
+	return r, isAnsibleRun(r)
+}
+
 // reported returns what was said of the failure of a run before.
 func (o Observed) reported(name string) []string {
 	var messages []string

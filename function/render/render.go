@@ -109,7 +109,7 @@ func (r *rendering) see(run *run, out outcome) {
 	}
 
 	if run.each == nil {
-		if o, ok := r.observed.Resources[run.resource]; ok {
+		if o, ok := r.observed.run(run.resource); ok {
 			r.data.Runs[run.name] = view(o)
 		}
 
@@ -120,7 +120,7 @@ func (r *rendering) see(run *run, out outcome) {
 
 	for _, m := range out.runs {
 		key, member := run.key(m.Resource)
-		if o, ok := r.observed.Resources[m.Resource]; ok && member && m.Reason != Skipped {
+		if o, ok := r.observed.run(m.Resource); ok && member && m.Reason != Skipped {
 			set[key] = view(o)
 		}
 	}
@@ -298,12 +298,16 @@ func (r *rendering) dependsOn(run *run) []string {
 	return resources
 }
 
-// moved reports a run that is to be somewhere else than it is: core would apply
-// it there, and forget the one that is.
+// moved reports a run that is to be somewhere else than it is, or where something
+// else is: core would apply it there, and forget the one that is.
 func (r *rendering) moved(resource string, object map[string]any) []expression.Problem {
 	observed, ok := r.observed.Resources[resource]
 	if !ok {
 		return nil
+	}
+
+	if !isAnsibleRun(observed) {
+		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + text(observed, fieldKind) + " of this name; give the run another one"}}
 	}
 
 	group, _, _ := strings.Cut(text(object, fieldAPIVersion), "/")
@@ -347,7 +351,7 @@ func (r *rendering) hold(out Run, problems []expression.Problem) Run {
 // keep a run as it is: apply again what was applied, or nothing when nothing
 // was.
 func (r *rendering) keep(out Run) Run {
-	if o, ok := r.observed.Resources[out.Resource]; ok {
+	if o, ok := r.observed.run(out.Resource); ok {
 		out.Desired, _ = applied(o)
 	}
 
