@@ -93,6 +93,14 @@ results:
 - {severity: SEVERITY_WARNING, reason: InvalidStatus, message: "connectionDetails: a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
+		"TwoSecrets": {
+			reason: "Of two steps with connection details, the second one would drop those of the first.",
+			req:    input + "observed:\n  composite: {" + modern + "}\n  resources:\n    database:" + observedRun + readyStatus + details + "\ndesired:\n  resources:" + secret,
+			want: "desired:\n  resources:" + secret + "    database:\n      ready: READY_TRUE" + renderedDatabase + `
+results:
+- {severity: SEVERITY_FATAL, message: 'an earlier step of the pipeline composes "connection-details", which is to be the Secret with connectionDetails: only one step can have these', target: TARGET_COMPOSITE}
+`,
+		},
 		"NotText": {
 			reason: "What no expression can use says so, instead of being awaited for ever, and shows nothing of itself.",
 			req: strings.Replace(input, "connectionDetails.user}", "connectionDetails.password}", 1) +

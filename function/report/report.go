@@ -113,9 +113,12 @@ func details(desired *fnv1.State, result render.Result) error {
 			return errors.New("cannot put the connection details into the response")
 		}
 
-		if err := put(desired, render.ResourceConnection, &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}); err != nil {
-			return errors.Wrap(err, "cannot compose the Secret with connectionDetails")
+		// It has the connection details of this step only.
+		if _, ok := desired.GetResources()[render.ResourceConnection]; ok {
+			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", render.ResourceConnection)
 		}
+
+		desired.Resources[render.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
 
 	if len(result.Details) == 0 {
