@@ -52,7 +52,7 @@ func begin(t *testing.T, d runData) (Object, string) {
 
 // marker is an argument of sleep that no other process has.
 func marker() string {
-	return fmt.Sprintf("91%d", time.Now().UnixNano()%1e6)
+	return fmt.Sprintf("91%06d", time.Now().UnixNano()%1e6)
 }
 
 // nothingLeft of any run.

@@ -338,7 +338,7 @@ func TestReported(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: fmt.Sprintf("90%d", time.Now().UnixNano()%1e6)}
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: fmt.Sprintf("90%06d", time.Now().UnixNano()%1e6)}
 	objs := cp.Apply(t, `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
