@@ -157,6 +157,11 @@ func (s *scaffold) definition() *mapping {
 				set("name", version).
 				set("served", true).
 				set("referenceable", true).
+				set("additionalPrinterColumns", []*mapping{newMapping().
+					set("name", "Status").
+					set("type", "string").
+					set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)},
+					"What kubectl get shows beside whether it is ready.").
 				set("schema", newMapping().set("openAPIV3Schema", openAPI))}))
 }
 
