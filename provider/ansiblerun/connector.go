@@ -81,7 +81,7 @@ type connector struct {
 // the inputs matters depends on what is to be done, and a run in progress is
 // reported in any case.
 func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed.TypedExternalClient[common.AnsibleRun], error) {
-	e := &external{connector: c}
+	e := &external{connector: c, digestKey: inputs.ObjectKey(c.key, run.GetUID())}
 
 	// What a deleted object refers to may be gone already. It is not needed
 	// before a run is to be started.

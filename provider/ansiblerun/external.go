@@ -23,6 +23,8 @@ import (
 type external struct {
 	*connector
 
+	// digestKey is the object's own.
+	digestKey  []byte
 	inputs     inputs.Inputs
 	request    content.Request
 	err        error
@@ -344,7 +346,7 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 }
 
 func (e *external) digest(set content.Set) (string, error) {
-	return e.inputs.Digest(e.key, set.Collections, set.Roles)
+	return e.inputs.Digest(e.digestKey, set.Collections, set.Roles)
 }
 
 // wakeAt wakes the object at a time where the reconciler would not: errors and

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,6 +109,67 @@ func TestAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(true, strings.Contains(message(tc.in.Validate()), tc.want)); diff != "" {
 				t.Errorf("Validate(): want %q, got %q", tc.want, message(tc.in.Validate()))
+			}
+		})
+	}
+}
+
+// TestDigestGuess tries to find out a secret of four digits from what is shown of
+// it: the digest in the status, with all else that the inputs are made of.
+func TestDigestGuess(t *testing.T) {
+	const pin = "4711"
+
+	secret := []byte("0123456789abcdef0123456789abcdef")
+	of := func(pin string) Inputs {
+		return Inputs{
+			Parameters: common.AnsibleRunParameters{Role: "acme.web.page"},
+			VarFiles:   []File{{Name: "vars", Data: []byte("pin: " + pin + "\n"), Secret: true}},
+		}
+	}
+	sum := func(key []byte, pin string) string {
+		d, err := of(pin).Digest(key, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return d[strings.LastIndexByte(d, '.')+1:]
+	}
+	guess := func(key []byte, shown string) string {
+		for n := range 10000 {
+			if pin := fmt.Sprintf("%04d", n); sum(key, pin) == shown {
+				return pin
+			}
+		}
+
+		return ""
+	}
+
+	own := ObjectKey(secret, "uid")
+	shown := sum(own, pin)
+
+	public, err := of("").Digest(own, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		key    []byte
+		want   string
+	}{
+		"Provider":    {reason: "The provider knows the key, and so this test could find the secret.", key: own, want: pin},
+		"None":        {reason: "Nobody else does: there is one."},
+		"Empty":       {reason: "An object has a key of its own, but only the provider can make it.", key: ObjectKey(nil, "uid")},
+		"Fingerprint": {reason: "What is shown of the key is not the key.", key: []byte(strings.Split(public, ".")[1])},
+		"Shown":       {reason: "Nor is the digest.", key: []byte(shown)},
+		"UID":         {reason: "Nor what the object is called.", key: []byte("uid")},
+		"Another":     {reason: "Who may create objects can have the provider make digests of guesses, but with another key.", key: ObjectKey(secret, "another")},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, guess(tc.key, shown)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

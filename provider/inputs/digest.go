@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -77,6 +79,16 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (st
 	}
 
 	return strings.Join([]string{Schema, fingerprint(key), sum(key, Schema, text)}, "."), nil
+}
+
+// ObjectKey is the key for the digests of one object, made from the provider's.
+// With the same key for all, who may create objects could guess what the secrets of
+// another are, and see from the digest of their own whether it was right.
+func ObjectKey(key []byte, uid types.UID) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("object\x00" + uid))
+
+	return h.Sum(nil)
 }
 
 // Comparable is true when the digests have the same schema and were made with
