@@ -17,7 +17,7 @@ const Secret = 1 << 20
 // What it may take to read a bomb. A parser takes some hundred bytes for each; a
 // bomb that goes off takes gigabytes and minutes.
 const (
-	maxTime   = 30 * time.Second
+	maxTime   = time.Minute
 	maxMemory = 1 << 30
 )
 

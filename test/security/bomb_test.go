@@ -1,0 +1,38 @@
+package security
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
+)
+
+// TestPlayBomb has a variable that only Ansible makes more of than was written. That
+// takes all memory that the run may have, or all of its time, and none of the
+// provider's.
+func TestPlayBomb(t *testing.T) {
+	r, _ := newRunner(t, confine.Required, func(p *confine.Policy) { p.Limits.Memory = 256 << 20 })
+
+	bomb.Defuse(t, func() {
+		got, err := r.Run(t.Context(), runner.Run{
+			ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: 15 * time.Second,
+			Inputs: inputs.Inputs{
+				Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
+					"  - {name: Laugh, ansible.builtin.debug: {msg: '{{ bomb }}'}}\n"},
+				VarFiles: []inputs.File{{Name: "vars", Data: []byte(bomb.Laughs("bomb")), Secret: true}},
+			},
+		}, event.Watch{})
+		must(t, err)
+
+		failed := got.Phase == common.PhaseFailed && strings.Contains(got.Message, "Laugh")
+		if !failed && got.Phase != common.PhaseTimedOut {
+			t.Errorf("The run should fail in that task, or take too long.\nRun(...): %s, %s: %s", got.Phase, got.Reason, got.Message)
+		}
+	})
+}
