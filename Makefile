@@ -86,11 +86,9 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 # stands for packages that the test puts together itself.
 PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
 
-# TestRemoval passes alone, but after the others it may wait in vain for Kubernetes'
-# garbage collector to take a Deployment's Pods away.
 test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
-	go test ./test/install/... -skip='^TestRemoval$$' -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
+	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
 	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 

@@ -53,14 +53,20 @@ func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured
 // Kubectl as a user runs it, with manifests on its standard input.
 func (c *cluster) Kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), c.stack.Tool("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.stack.Kubeconfig())
+	cmd := c.command(t.Context(), args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %s: %s\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// command of kubectl.
+func (c *cluster) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.stack.Tool("kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.stack.Kubeconfig())
+	return cmd
 }
 
 // Apply manifests.
@@ -112,8 +118,14 @@ func (c *cluster) explain(u *unstructured.Unstructured) string {
 	if err != nil {
 		b = []byte(err.Error())
 	}
+	return fmt.Sprintf("--- object\n%s%s", b, c.evidence())
+}
+
+// evidence of what packages there are, and what runs of them.
+func (c *cluster) evidence() string {
 	s := &strings.Builder{}
-	_, _ = fmt.Fprintf(s, "--- object\n%s", b)
+	out, _ := c.command(context.Background(), "get", "pkg,pkgrev,deployments,pods,leases", "--namespace=crossplane-system", "--show-kind").CombinedOutput()
+	_, _ = fmt.Fprintf(s, "--- packages\n%s", out)
 	for _, l := range host.Logs() {
 		_, _ = fmt.Fprintf(s, "--- %s\n%s", l.name, l.tail)
 	}
@@ -148,6 +160,6 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return is(), nil })
 	if err != nil {
-		t.Fatalf("waited for %s: %s\n%s", what, err, cp.explain(object("v1", "Nothing", "", "")))
+		t.Fatalf("waited for %s: %s\n%s", what, err, cp.evidence())
 	}
 }

@@ -190,8 +190,8 @@ spec:
 	cp.WaitFor(t, object("protection.crossplane.io/v1beta1", "ClusterUsage", "", "provider-ansible"), "Ready=True")
 	pkg := field(provider, "spec.package")
 
-	// It would bring the provider back.
-	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found")
+	// It would bring the provider back, as long as one of its revisions is there.
+	cp.Kubectl(t, "", "delete", "configuration.pkg", "configuration-ansible", "--ignore-not-found", "--cascade=foreground")
 	if err := cp.kube.Delete(t.Context(), provider); err == nil || !strings.Contains(err.Error(), "AnsibleRuns need it to go away") {
 		t.Errorf("delete the provider: want a refusal that says why, got %v", err)
 	}
