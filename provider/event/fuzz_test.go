@@ -69,6 +69,10 @@ func FuzzRecorder(f *testing.F) {
 
 		r.Close()
 
+		if err := r.Err(); err != nil {
+			t.Fatalf("%q: %v", stream, err)
+		}
+
 		s := r.Summary()
 		s.ConnectionDetails = nil
 

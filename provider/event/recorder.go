@@ -3,9 +3,12 @@ package event
 import (
 	"encoding/json"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -33,6 +36,8 @@ type Recorder struct {
 	details json.RawMessage
 	// item and diff belong to a result that is not complete yet.
 	item, diff pending
+	// broken is true when a line was met that the recorder cannot read.
+	broken bool
 }
 
 // pending is text that came before the result of a task on a host.
@@ -86,8 +91,8 @@ func NewRecorder(o ...Option) *Recorder {
 		r.watch.Task = func(TaskResult) {}
 	}
 
-	r.out.emit = r.line
-	r.err.emit = r.text
+	r.out.emit = r.guard(r.line)
+	r.err.emit = r.guard(r.text)
 
 	return r
 }
@@ -103,6 +108,41 @@ func (r *Recorder) Close() {
 	r.out.Flush()
 	r.err.Flush()
 	r.watch.Progress(r.Summary())
+}
+
+// Err says that the summary lacks something, because of a mistake of the
+// recorder's.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.broken {
+		return errors.New("cannot read something that ansible-runner wrote; the log of the provider has a stack trace")
+	}
+
+	return nil
+}
+
+// guard what reads a line: a mistake in that, with what anybody's content may have
+// written, must not end the runs of all others.
+func (r *Recorder) guard(read func(line []byte)) func(line []byte) {
+	return func(line []byte) {
+		defer func() {
+			if recover() == nil {
+				return
+			}
+
+			// Without the value of the panic, which may have a secret in it.
+			debug.PrintStack()
+
+			r.mu.Lock()
+			defer r.mu.Unlock()
+
+			r.broken = true
+		}()
+
+		read(line)
+	}
 }
 
 // Summary of the events so far, redacted.

@@ -289,6 +289,28 @@ func TestRedactedBeforeCut(t *testing.T) {
 	}
 }
 
+func TestMistake(t *testing.T) {
+	if err := record(t, "text\n").Err(); err != nil {
+		t.Errorf("Text is no mistake, got %v", err)
+	}
+
+	stream := line(hostOK, map[string]any{"host": "h"}) + line(stats, map[string]any{"ok": map[string]int{"h": 1}})
+	calls := 0
+	r := record(t, stream, WithSeen(func(int64, string) {
+		if calls++; calls == 1 {
+			panic("a mistake")
+		}
+	}))
+
+	if r.Err() == nil {
+		t.Error("A line that cannot be read should be told.")
+	}
+
+	if !r.Summary().Finished {
+		t.Error("What comes after it should be read.")
+	}
+}
+
 func TestBounds(t *testing.T) {
 	var stream strings.Builder
 

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -41,14 +42,26 @@ func NewExecutor(i Installer, r Runner) *Executor {
 
 // Execute a job. It returns soon after the context is done, with nothing of the
 // job left running.
-func (x *Executor) Execute(ctx context.Context, j Job, w Watch) Report {
+func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	progress := w.Progress
 	if progress == nil {
 		progress = func(Report) {}
 	}
 
-	r := NewReport(j)
+	r = NewReport(j)
 	r.Run.StartTime = x.time()
+
+	// A mistake that one job meets must not end all others.
+	defer func() {
+		if recover() != nil {
+			// Without the value of the panic, which may have a secret in it.
+			debug.PrintStack()
+
+			r.Run.Phase, r.Run.Reason = common.PhaseFailed, ReasonInternal
+			r.Run.Message = "the provider has made a mistake; its log has a stack trace"
+			r = x.end(r)
+		}
+	}()
 
 	set, release, ok := x.install(ctx, j, &r, progress)
 	if !ok {

@@ -162,6 +162,22 @@ func TestExecute(t *testing.T) {
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},
 		},
+		"Panic": {
+			reason:    "A mistake of the provider should fail the run that meets it, and no others.",
+			ctx:       t.Context(),
+			inputs:    required,
+			installer: installed,
+			runner:    func(context.Context, runner.Run, event.Watch) (runner.Result, error) { panic("hunter2") },
+			want: want{
+				report: Report{
+					Run:     base(common.PhaseFailed, ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
+					Attempt: 1,
+					Request: "token",
+					Content: &common.Content{Digest: "abc", Collections: set.Collections},
+				},
+				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
+			},
+		},
 	}
 
 	for name, tc := range cases {

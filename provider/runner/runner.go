@@ -203,6 +203,10 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		return Result{}, err
 	}
 
+	if err := rec.Err(); err != nil {
+		return Result{}, err
+	}
+
 	res := verdict(run, ending{
 		summary: rec.Summary(), code: code, cause: context.Cause(ctx), text: named(run.Inputs, rec.Text()), warnings: named(run.Inputs, rec.Warnings()),
 		confined: plan.Domain.Landlock,
