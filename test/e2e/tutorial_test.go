@@ -143,8 +143,8 @@ func TestTutorial(t *testing.T) {
 		t.Errorf("The role should have written the page: want %q, got %q", "Hello dark 0", got)
 	}
 
-	if out := sh.Run(t, commands[3]); !regexp.MustCompile(`(?m)^hello +True +True`).MatchString(out) {
-		t.Errorf("kubectl get should say that the page is ready, got:\n%s", out)
+	if out := sh.Run(t, commands[3]); !regexp.MustCompile(`(?m)^hello +Available +True +True`).MatchString(out) {
+		t.Errorf("kubectl get should say that the page is available and ready, got:\n%s", out)
 	}
 
 	sh.Run(t, `kubectl patch page hello --type=merge --patch='{"spec": {"pageTitle": "TODO"}}'`)
