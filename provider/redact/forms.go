@@ -13,11 +13,14 @@ import (
 	"unicode/utf8"
 )
 
+// readable is an escaped path in which slashes stay, and blanks are not plus signs.
+var readable = strings.NewReplacer("+", "%20", "%2F", "/") //nolint:gochecknoglobals // A constant.
+
 // escaped returns a secret as it is and as it is when it was escaped or quoted.
 func escaped(s string) []string {
 	query := url.QueryEscape(s)
 	forms := []string{
-		s, query, url.PathEscape(s), strings.ReplaceAll(query, "+", "%20"), strings.NewReplacer("+", "%20", "%2F", "/").Replace(query),
+		s, query, url.PathEscape(s), strings.ReplaceAll(query, "+", "%20"), readable.Replace(query),
 		html.EscapeString(s),
 		strings.ReplaceAll(s, "'", `'"'"'`), strings.ReplaceAll(s, "'", `'\''`),
 	}

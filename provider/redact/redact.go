@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -78,8 +79,17 @@ func (r Redactor) learn(s string) {
 	// What precedes it in a text may change what is seen of it in a view.
 	r.exact.add(s)
 
+	forms := slices.Concat(escaped(s), encoded(s))
+
 	// The escape of a letter that is not in ASCII is another in upper case.
-	for _, form := range slices.Concat(escaped(s), encoded(s), escaped(strings.ToUpper(s)), escaped(strings.ToLower(s))) {
+	if strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) {
+		forms = slices.Concat(forms, escaped(strings.ToUpper(s)), escaped(strings.ToLower(s)))
+	}
+
+	// Most secrets have little to escape, and few forms.
+	slices.Sort(forms)
+
+	for _, form := range slices.Compact(forms) {
 		r.disguised.add(newView(form).text)
 	}
 }
