@@ -88,9 +88,12 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 }
 
 // executed is true for a run whose content was executed: it was installed, and
-// there was nothing wrong with its inputs.
+// there was nothing wrong with its inputs. Of a run in progress that is known when
+// it has told something; if nobody hears of its end, see interrupt.
 func executed(r job.Report) bool {
-	return r.Content != nil && r.Run.Reason != runner.ReasonInvalidInputs
+	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
+
+	return r.Content != nil && begun && r.Run.Reason != runner.ReasonInvalidInputs
 }
 
 // recordCheck what a check run found out. Inputs for which there is nothing to

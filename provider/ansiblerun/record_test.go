@@ -1,0 +1,78 @@
+package ansiblerun
+
+import (
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+func TestRecordExecuted(t *testing.T) {
+	report := func(phase common.RunPhase, os ...func(*job.Report)) job.Report {
+		r := job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
+		for _, o := range os {
+			o(&r)
+		}
+
+		return r
+	}
+	installed := func(r *job.Report) { r.Content = &common.Content{} }
+	told := func(r *job.Report) { r.Run.Hosts = &common.HostTotals{} }
+	invalid := func(r *job.Report) { r.Run.Reason = runner.ReasonInvalidInputs }
+
+	cases := map[string]struct {
+		reason  string
+		reports []job.Report
+		want    bool
+	}{
+		"NotInstalled": {
+			reason:  "Content that could not be installed has changed nothing.",
+			reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)},
+		},
+		"InvalidInputs": {
+			reason:  "Inputs that are found to be wrong once the run is said to be running have changed nothing.",
+			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, told, invalid)},
+		},
+		"Told": {
+			reason:  "A run that has told something may have changed something.",
+			reports: []job.Report{report(common.PhaseRunning, installed, told)},
+			want:    true,
+		},
+		"Failed": {
+			reason:  "A run that failed may have changed something, whatever it has told.",
+			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
+			want:    true,
+		},
+		"Stays": {
+			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
+			reports: []job.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, invalid)},
+			want:    true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{}
+			for _, r := range tc.reports {
+				record(o, r)
+			}
+
+			if o.Executed != tc.want {
+				t.Errorf("\n%s\nrecord(...): want executed %t, got %t", tc.reason, tc.want, o.Executed)
+			}
+		})
+	}
+}
+
+func TestInterruptedIsExecuted(t *testing.T) {
+	o := &common.AnsibleRunObservation{}
+	record(o, job.Report{
+		Run:     common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
+		Content: &common.Content{},
+	})
+
+	if !interrupt(o, t0) || !o.Executed {
+		t.Errorf("A run whose end nobody heard of may have changed something, got %+v", o)
+	}
+}
