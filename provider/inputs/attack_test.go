@@ -62,6 +62,7 @@ func TestAttacks(t *testing.T) {
 		"SrcLine":           {in: role(common.Role{Name: "a.b", Src: "https://example.org/\nx"}), want: "must be printable"},
 		"VersionOption":     {in: role(common.Role{Name: "a.b", Version: " --exec=id"}), want: "must not start with a dash"},
 		"VersionNUL":        {in: role(common.Role{Name: "a.b", Version: "1\x00"}), want: "must be printable"},
+		"VersionBytes":      {in: role(common.Role{Name: "a.b", Version: "1\xff"}), want: "must be printable"},
 		"PlaybookPath":      {in: Inputs{Parameters: common.AnsibleRunParameters{Playbook: "/etc/x.yml"}}, want: noBook},
 		"PlaybookOption":    {in: Inputs{Parameters: common.AnsibleRunParameters{Playbook: "--inventory=x.y.z"}}, want: noBook},
 		"PlaybookTemplate":  {in: Inputs{Parameters: common.AnsibleRunParameters{Playbook: "{{a}}.b.c"}}, want: noBook},

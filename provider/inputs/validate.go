@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -112,7 +113,7 @@ func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 		switch _, rest, scm := strings.Cut(f.value, "+"); {
 		case isOption(f.value), scm && isOption(rest), strings.Contains(f.value, ",-"):
 			errs = append(errs, field.Invalid(path.Child(f.name), f.value, "must not start with a dash"))
-		case strings.ContainsFunc(f.value, func(c rune) bool { return !unicode.IsPrint(c) }):
+		case !isPrintable(f.value):
 			errs = append(errs, field.Invalid(path.Child(f.name), f.value, "must be printable"))
 		}
 	}
@@ -129,6 +130,12 @@ func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 	}
 
 	return errs
+}
+
+// isPrintable is false for bytes that are no text, too, as a manifest may have them
+// that no API server has seen.
+func isPrintable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
 func isOption(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "-") }
@@ -242,7 +249,7 @@ func validateFilename(name string) error {
 	}
 
 	switch {
-	case name == "" || strings.ContainsAny(name, "/\\") || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }):
+	case name == "" || strings.ContainsAny(name, "/\\") || !isPrintable(name):
 		return errors.New("must be the name of a file, without a path")
 	case len(name) > maxFilename:
 		return errors.Errorf("must have %d bytes at most", maxFilename)
