@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -26,6 +27,10 @@ type ending struct {
 	// confined is true when the run could reach only what it was allowed to.
 	confined bool
 }
+
+// deadWorker is what Ansible says when a process of its own has ended that had a
+// task to carry out.
+const deadWorker = "A worker was found in a dead state"
 
 // verdict says how a run ended. A run that did everything succeeded, even if it
 // was ended right after that.
@@ -68,6 +73,8 @@ func verdict(run Run, e ending) Result {
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
 	case s.Totals.Unreachable > 0:
 		r.Reason, r.Message = ReasonHostUnreachable, "a host could not be reached, with a result too large to be read"
+	case strings.HasPrefix(e.text, deadWorker):
+		r.Reason, r.Message = ReasonPlaybookError, "a process of the play was ended"+during(s)+"; it may have taken more memory than --max-memory allows"
 	default:
 		r.Reason, r.Message = ReasonPlaybookError, e.text
 	}

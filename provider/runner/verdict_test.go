@@ -137,6 +137,14 @@ func TestVerdict(t *testing.T) {
 			ending: ending{code: 4, text: "no such role"},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "no such role"},
 		},
+		"DeadWorker": {
+			reason: "Ansible does not say why a process of its own has ended. Mostly it is memory.",
+			ending: ending{code: 1, text: "A worker was found in a dead state", summary: event.Summary{Play: "p", Task: "t"}},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Summary: event.Summary{Play: "p", Task: "t"},
+				Message: `a process of the play was ended during task "t" of play "p"; it may have taken more memory than --max-memory allows`,
+			},
+		},
 		"NoRole": {
 			reason: "What is installed says more than where Ansible has looked for it.",
 			set:    content.Set{Collections: []common.ContentItem{{Name: "acme.web", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "motd"}}},

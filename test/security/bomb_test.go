@@ -30,7 +30,7 @@ func TestPlayBomb(t *testing.T) {
 		}, event.Watch{})
 		must(t, err)
 
-		failed := got.Phase == common.PhaseFailed && strings.Contains(got.Message, "Laugh")
+		failed := got.Phase == common.PhaseFailed && strings.Contains(got.Message, `task "Laugh"`)
 		if !failed && got.Phase != common.PhaseTimedOut {
 			t.Errorf("The run should fail in that task, or take too long.\nRun(...): %s, %s: %s", got.Phase, got.Reason, got.Message)
 		}
