@@ -34,6 +34,11 @@ func backoff(attempts int64) time.Duration {
 // the API server answers over what is there, and it may answer with an older
 // status.
 func record(o *common.AnsibleRunObservation, r job.Report) {
+	// The end of an apply that nobody heard of, when the next run is known already.
+	if a := o.LastApply; a != nil && a.ID != r.Run.ID && a.Result == "" {
+		o.Executed = true
+	}
+
 	run := *r.Run.DeepCopy()
 	o.LastRun = &run
 

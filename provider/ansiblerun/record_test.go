@@ -44,6 +44,13 @@ func TestRecordExecuted(t *testing.T) {
 			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
 			want:    true,
 		},
+		"Unheard": {
+			reason: "A run whose end nobody heard of, before the next one began, may have changed something.",
+			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, func(r *job.Report) {
+				r.Run.ID, r.Run.Mode = "2", common.ModeCheck
+			})},
+			want: true,
+		},
 		"Stays": {
 			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
 			reports: []job.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, invalid)},
