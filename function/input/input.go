@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,9 +24,12 @@ type Reader struct {
 	schema *schema
 }
 
+// The shipped schema takes longer to compile than most inputs to read.
+var shippedSchema = sync.OnceValues(func() (*schema, error) { return newSchema(shipped.Schema) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
+
 // NewReader returns a Reader for inputs of the shipped schema.
 func NewReader() (*Reader, error) {
-	s, err := newSchema(shipped.Schema)
+	s, err := shippedSchema()
 	return &Reader{schema: s}, errors.Wrap(err, "cannot use the schema of the input")
 }
 

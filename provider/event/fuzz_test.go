@@ -14,6 +14,8 @@ import (
 func FuzzRecorder(f *testing.F) {
 	const secret = "hunter2hunter2"
 
+	redactor := redact.New([]byte(secret))
+
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
 	if err != nil {
 		f.Fatal(err)
@@ -51,7 +53,7 @@ func FuzzRecorder(f *testing.F) {
 		var told strings.Builder
 
 		r := NewRecorder(
-			WithRedactor(redact.New([]byte(secret))), WithTail(), WithHidden("/run/"),
+			WithRedactor(redactor), WithTail(), WithHidden("/run/"),
 			WithWatch(Watch{Task: func(res TaskResult) {
 				told.WriteString(res.Play + "\n" + res.Task + "\n" + res.Host + "\n" + res.Message + "\n")
 			}}),
