@@ -216,6 +216,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun:        &succeeded,
 					LastApply:      &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					Executed:       true,
 					AppliedDigest:  digest,
 					HandledRequest: "token",
 				},
@@ -268,6 +269,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					Executed:      true,
 					AppliedDigest: digest,
 				},
 				ready: xpv2.Available().WithObservedGeneration(2),
@@ -287,6 +289,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					Executed:      true,
 					AppliedDigest: digest,
 				},
 				ready: xpv2.Available().WithObservedGeneration(2),

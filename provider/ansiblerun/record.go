@@ -7,7 +7,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Back-off between attempts for the same inputs.
@@ -92,13 +91,13 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	recordOutputs(o, r)
 }
 
-// executed is true for a run whose content was executed: it was installed, and
-// there was nothing wrong with its inputs. Of a run in progress that is known when
-// it has told something; if nobody hears of its end, see interrupt.
+// executed is true for a run that may have changed something. Of a run in
+// progress that is known when it has told something; if nobody hears of its end,
+// see interrupt.
 func executed(r job.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
-	return r.Content != nil && begun && r.Run.Reason != runner.ReasonInvalidInputs
+	return begun && !r.Untouched
 }
 
 // recordCheck what a check run found out. Inputs for which there is nothing to

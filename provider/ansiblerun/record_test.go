@@ -5,7 +5,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 func TestRecordExecuted(t *testing.T) {
@@ -19,7 +18,7 @@ func TestRecordExecuted(t *testing.T) {
 	}
 	installed := func(r *job.Report) { r.Content = &common.Content{} }
 	told := func(r *job.Report) { r.Run.Hosts = &common.HostTotals{} }
-	invalid := func(r *job.Report) { r.Run.Reason = runner.ReasonInvalidInputs }
+	untouched := func(r *job.Report) { r.Untouched = true }
 
 	cases := map[string]struct {
 		reason  string
@@ -28,11 +27,11 @@ func TestRecordExecuted(t *testing.T) {
 	}{
 		"NotInstalled": {
 			reason:  "Content that could not be installed has changed nothing.",
-			reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)},
+			reports: []job.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
 		},
-		"InvalidInputs": {
-			reason:  "Inputs that are found to be wrong once the run is said to be running have changed nothing.",
-			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, told, invalid)},
+		"Untouched": {
+			reason:  "Nor has content that could not be loaded, or found no host, though the run is said to be running.",
+			reports: []job.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
 		},
 		"Told": {
 			reason:  "A run that has told something may have changed something.",
@@ -53,7 +52,7 @@ func TestRecordExecuted(t *testing.T) {
 		},
 		"Stays": {
 			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
-			reports: []job.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, invalid)},
+			reports: []job.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
 			want:    true,
 		},
 	}

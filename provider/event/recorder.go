@@ -251,6 +251,7 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 	switch e.Kind {
 	case playStart:
+		r.summary.Started = true
 		r.summary.Play, r.summary.Task = r.name(d.Name), ""
 
 		return true, nil
@@ -287,6 +288,7 @@ func (r *Recorder) show(stdout string, details bool) {
 }
 
 func (r *Recorder) startTask(d data) {
+	r.summary.Started = true
 	r.taskUUID = d.TaskUUID
 	r.summary.Task = r.name(d.Name)
 
@@ -305,6 +307,7 @@ func (r *Recorder) host(e event, d data) *TaskResult {
 		return nil
 	}
 
+	r.summary.Started = true
 	totals := &r.summary.Totals
 
 	switch t.Outcome {

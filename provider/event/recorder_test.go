@@ -58,7 +58,8 @@ func TestStreams(t *testing.T) {
 			reason: "Whatever fails says why, in Ansible's words, except for what no_log hides.",
 			stream: "failures",
 			want: want{summary: Summary{
-				Play: "On dark", Task: "Reach nobody", Tasks: 10, Ran: 9,
+				Started: true,
+				Play:    "On dark", Task: "Reach nobody", Tasks: 10, Ran: 9,
 				Totals: common.HostTotals{Failed: 9, Unreachable: 1, Skipped: 10},
 				Failures: []common.Failure{
 					failure("custom", "Fail with a message", "the message of custom"),
@@ -81,7 +82,8 @@ func TestStreams(t *testing.T) {
 			reason: "Failures that were rescued or ignored are none; outputs are exact, and redacted like the rest.",
 			stream: "rescued",
 			want: want{summary: Summary{
-				Play: "Fail and go on", Task: "Fail in the end", Tasks: 7, Ran: 6,
+				Started: true,
+				Play:    "Fail and go on", Task: "Fail in the end", Tasks: 7, Ran: 6,
 				Totals: common.HostTotals{OK: 4, Changed: 1, Failed: 1, Skipped: 1, Rescued: 1, Ignored: 1},
 				Failures: []common.Failure{
 					{Play: "Fail and go on", Task: "Fail in the end", Host: "localhost", Message: "******** is wrong"},
@@ -97,7 +99,8 @@ func TestStreams(t *testing.T) {
 			reason: "A check run lists what would change, with redacted diffs, and none of what no_log hides.",
 			stream: "check",
 			want: want{summary: Summary{
-				Play: "Change things", Task: "Do not run", Tasks: 5, Ran: 4,
+				Started: true,
+				Play:    "Change things", Task: "Do not run", Tasks: 5, Ran: 4,
 				Totals: common.HostTotals{OK: 4, Changed: 3, Skipped: 1},
 				Changed: []common.DriftTask{
 					{
@@ -120,7 +123,7 @@ func TestStreams(t *testing.T) {
 			reason: "A play for nobody processes no host, and warns of the pattern.",
 			stream: "nohosts",
 			want: want{
-				summary:  Summary{Play: "For nobody", Finished: true},
+				summary:  Summary{Started: true, Play: "For nobody", Finished: true},
 				text:     "[WARNING]: Could not match supplied host pattern, ignoring: nobody",
 				warnings: "Could not match supplied host pattern, ignoring: nobody",
 			},
@@ -129,7 +132,8 @@ func TestStreams(t *testing.T) {
 			reason: "Facts are gathered whatever the tags are; that is no task.",
 			stream: "tags",
 			want: want{summary: Summary{
-				Play: "Only facts", Task: "Gathering Facts", Totals: common.HostTotals{OK: 1}, Finished: true, Processed: 1,
+				Started: true,
+				Play:    "Only facts", Task: "Gathering Facts", Totals: common.HostTotals{OK: 1}, Finished: true, Processed: 1,
 			}},
 		},
 		"Syntax": {

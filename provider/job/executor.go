@@ -59,6 +59,7 @@ func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 
 			r.Run.Phase, r.Run.Reason = common.PhaseFailed, ReasonInternal
 			r.Run.Message = "the provider has made a mistake; its log has a stack trace"
+			r.Untouched = r.Content == nil
 			r = x.end(r)
 		}
 	}()
@@ -82,10 +83,13 @@ func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	})
 	if err != nil {
 		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInternal, err.Error()
+		r.Untouched = false
+
 		return x.end(r)
 	}
 
 	summarise(&r, result.Summary)
+	r.Untouched = result.Untouched
 	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
 
 	if j.Mode == common.ModeCheck && result.Phase == common.PhaseSucceeded && result.Summary.Ran == 0 {
@@ -189,6 +193,7 @@ func summarise(r *Report, s event.Summary) {
 	totals := s.Totals
 	r.Run.Hosts = &totals
 	r.Run.CurrentTask = s.Task
+	r.Untouched = !s.Started
 	r.Run.Failures = s.Failures
 	r.Changed = s.Changed
 	r.Reported = s.Report

@@ -121,9 +121,10 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: Report{
-					Run:     base(common.PhaseFailed, ReasonInstallFailed, "no such collection", "digest of before"),
-					Attempt: 1,
-					Request: "token",
+					Run:       base(common.PhaseFailed, ReasonInstallFailed, "no such collection", "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
 				},
 				phases: []common.RunPhase{common.PhaseInstalling},
 			},
@@ -137,11 +138,38 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: Report{
-					Run:     base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
-					Attempt: 1,
-					Request: "token",
+					Run:       base(common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed", "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
 				},
 				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"Untouched": {
+			reason:    "What the runner is certain of should be reported, whatever was told before.",
+			ctx:       t.Context(),
+			inputs:    required,
+			installer: installed,
+			runner: func(_ context.Context, _ runner.Run, w event.Watch) (runner.Result, error) {
+				w.Progress(event.Summary{})
+
+				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil
+			},
+			want: want{
+				report: Report{
+					Run: func() common.Run {
+						r := base(common.PhaseFailed, runner.ReasonPlaybookError, "no such role", "digest of abc")
+						r.Hosts = &common.HostTotals{}
+
+						return r
+					}(),
+					Attempt:   1,
+					Request:   "token",
+					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
+					Untouched: true,
+				},
+				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning, common.PhaseRunning},
 			},
 		},
 		"RunnerBroken": {

@@ -91,6 +91,9 @@ type Report struct {
 	// Content that the run uses, once it is installed. Its digest is empty when
 	// nothing is required.
 	Content *common.Content
+	// Untouched is true as long as it is certain that the content has changed
+	// nothing.
+	Untouched bool
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask
 	// Generation of the object that the run belongs to.
@@ -131,5 +134,6 @@ func NewReport(j Job) Report {
 		Attempt:    j.Attempt,
 		Request:    j.Request,
 		Generation: j.Object.Generation,
+		Untouched:  true,
 	}
 }

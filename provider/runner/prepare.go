@@ -32,7 +32,10 @@ const (
 	modeDir        fs.FileMode = 0o700
 )
 
-// ident names the one directory of artifacts in a private data directory.
+// argsFile has the command to run, for ansible-runner.
+const argsFile = "args"
+
+// ident names the directory of artifacts of a run in its private data directory.
 const ident = "run"
 
 // A File of a private data directory.
@@ -54,8 +57,10 @@ type Plan struct {
 	Dirs []string
 	// Files to write into it.
 	Files []File
-	// Argv of ansible-runner.
+	// Argv of ansible-runner, without the name of its directory of artifacts.
 	Argv []string
+	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
+	Play []string
 	// Env of ansible-runner and of the play, and all of it.
 	Env []string
 	// Domain that the run is confined to.
@@ -89,8 +94,6 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 		{Path: fileConfig, Mode: modeFile},
 		// Events are read from the stream; nothing else keeps the output.
 		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n"), Mode: modeFile},
-		// ansible-runner takes a file of this name as the command to run.
-		{Path: "args", Data: []byte(commandLine(r.playArgv(run, dir, inv, vars))), Mode: modeFile},
 	}
 	files = append(files, credentials(in)...)
 	files = append(files, inv...)
@@ -106,7 +109,8 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 		Dir:    dir,
 		Dirs:   []string{homeDir, tempDir, controlDir},
 		Files:  files,
-		Argv:   []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident", ident},
+		Argv:   []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident"},
+		Play:   r.playArgv(run, dir, inv, vars),
 		Env:    r.environment(run, dir),
 		Domain: domain,
 	}, nil

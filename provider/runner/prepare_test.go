@@ -279,19 +279,11 @@ func TestPrepareCommand(t *testing.T) {
 				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
 			}
 
-			got := ""
-
-			for _, f := range plan.Files {
-				if f.Path == "args" {
-					got = string(f.Data)
-				}
-			}
-
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, commandLine(plan.Play)); diff != "" {
 				t.Errorf("%s\nPrepare(...): -want command, +got command:\n%s", tc.reason, diff)
 			}
 
-			argv := []string{"/bin/ansible-runner", "run", "/runs/r1", "--json", "-p", "playbook.yml", "--ident", "run"}
+			argv := []string{"/bin/ansible-runner", "run", "/runs/r1", "--json", "-p", "playbook.yml", "--ident"}
 			if diff := cmp.Diff(argv, plan.Argv); diff != "" {
 				t.Errorf("%s\nPrepare(...): -want argv, +got argv:\n%s", tc.reason, diff)
 			}

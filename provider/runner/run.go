@@ -98,6 +98,8 @@ type Result struct {
 	Reason string
 	// Message explains the reason, redacted.
 	Message string
+	// Untouched is true when it is certain that no task was carried out.
+	Untouched bool
 	// Summary of the events.
 	Summary event.Summary
 	// ConnectionDetails that the content published, as the data of a Secret.

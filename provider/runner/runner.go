@@ -130,7 +130,7 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 
 	plan, err := r.Prepare(run)
 	if err != nil {
-		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: err.Error()}, nil
+		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: err.Error(), Untouched: true}, nil
 	}
 
 	if r.shipped != nil {
@@ -166,12 +166,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 
 	defer root.Close() //nolint:errcheck // Nothing was written to it.
 
-	options := []event.Option{
-		event.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
-		event.WithHidden(filepath.Join(plan.Dir, projectDir)+"/", plan.Dir+"/"),
-		event.WithWatch(w),
-		event.WithSeen(spool(root)),
-	}
+	options := append(plan.readable(run), event.WithWatch(w), event.WithSeen(spool(root)))
 	if run.KeepOutput {
 		options = append(options, event.WithTail())
 	}
@@ -188,12 +183,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
 	defer done()
 
-	code, err := supervisor.Command{
-		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,
-		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
-	}.Run(ctx)
-
-	rec.Close()
+	code, err := r.start(ctx, plan, ident, lock, rec)
 
 	if err != nil && ctx.Err() == nil {
 		if text := rec.Text(); text != "" {
@@ -207,13 +197,39 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		return Result{}, err
 	}
 
-	res := verdict(run, ending{
+	e := ending{
 		summary: rec.Summary(), code: code, cause: context.Cause(ctx), text: named(run.Inputs, rec.Text()), warnings: named(run.Inputs, rec.Warnings()),
 		confined: plan.Domain.Landlock,
-	})
+	}
+
+	res := verdict(run, e)
 	res.Output = rec.Tail()
+	res.Untouched = r.untouched(ctx, run, plan, lock, e)
 
 	return res, nil
+}
+
+// start ansible-runner, with artifacts of the given name, and wait until
+// everything that it has started has ended.
+func (r *Runner) start(ctx context.Context, plan Plan, ident string, lock *os.File, rec *event.Recorder) (int, error) {
+	defer rec.Close()
+
+	if err := os.WriteFile(filepath.Join(plan.Dir, argsFile), []byte(commandLine(plan.Play)), modeFile); err != nil {
+		return 0, errors.Wrap(err, "cannot write into the private data directory")
+	}
+
+	return supervisor.Command{
+		Self: r.self, Argv: append(slices.Clone(plan.Argv), ident), Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,
+		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
+	}.Run(ctx)
+}
+
+// readable makes what is read of a run's processes fit to be seen.
+func (p Plan) readable(run Run) []event.Option {
+	return []event.Option{
+		event.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
+		event.WithHidden(filepath.Join(p.Dir, projectDir)+"/", p.Dir+"/"),
+	}
 }
 
 // write the private data directory. It must not be there yet: what

@@ -347,7 +347,7 @@ func TestRunFailures(t *testing.T) {
 			reason:   "A run for nobody fails.",
 			playbook: "- hosts: nobody\n  tasks: []\n",
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched,
+				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Untouched: true,
 				Message: "no host matched, so that nothing was done: Could not match supplied host pattern, ignoring: nobody",
 			},
 		},
@@ -358,7 +358,7 @@ func TestRunFailures(t *testing.T) {
 				in.Inventories = []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("[web\nh1\n"), Name: `ConfigMap "a/b", key "c"`}}
 			},
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true,
 				Message: `Completely failed to parse inventory source ConfigMap "a/b", key "c": ` +
 					"Failed to parse inventory with 'yaml' plugin: YAML parsing failed: While parsing a flow sequence did not find expected ',' or ']'.\n" +
 					"Failed to parse inventory with 'ini' plugin: Failed to parse inventory: not enough values to unpack (expected 3, got 2)",
@@ -371,7 +371,7 @@ func TestRunFailures(t *testing.T) {
 				in.Parameters.ExecutableInventory = true
 				in.Inventories = []inputs.File{{Data: []byte("#!/bin/sh\necho no token >&2\nexit 3\n"), Name: "spec.forProvider.inventoryInline"}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",
@@ -385,7 +385,7 @@ func TestRunFailures(t *testing.T) {
 			reason:   "An error in the playbook is explained, without paths of this machine.",
 			playbook: "- hosts: localhost\n  roles: [acme.nothing]\n",
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError,
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true,
 				Message: "the role 'acme.nothing' was not found (installed: nothing)\nOrigin: playbook.yml:2:11",
 			},
 		},
@@ -411,7 +411,7 @@ func TestRunFailures(t *testing.T) {
 			reason:   "A vault that would ask for its password is an error.",
 			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n",
 			inputs:   func(in *inputs.Inputs) { in.Env = map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@prompt"} },
-			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 		},
 		"Inputs": {
 			reason:   "Inputs of which no run can be made fail it.",
@@ -419,7 +419,7 @@ func TestRunFailures(t *testing.T) {
 			inputs: func(in *inputs.Inputs) {
 				in.Config, in.Credentials = `ProviderConfig "x"`, []inputs.File{{Name: "args"}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true, Message: `ProviderConfig "x": spec.credentials[0].filename: Invalid value: "args": has a meaning to Ansible or ansible-runner`},
 		},
 	}
 

@@ -87,13 +87,13 @@ func TestRunVault(t *testing.T) {
 		"NoPasswordForFile": {
 			reason:  "A file that cannot be decrypted is named as the user knows it.",
 			whole:   true,
-			want:    Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+			want:    Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 			message: `no vault secrets found. (encrypted as a whole: Secret "a/b", key "c")`,
 		},
 		"NoSuchPassword": {
 			reason:  "So is a password that is not there.",
 			env:     map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "nothing"},
-			want:    Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
+			want:    Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
 			message: "The vault password file nothing was not found",
 		},
 	}

@@ -141,31 +141,61 @@ func TestDeletedWhileRunning(t *testing.T) {
 	}
 }
 
-// TestDeletedBeforeAnythingWasDone deletes an object whose content could never be
-// installed, and for which nothing can be run any more.
+// TestDeletedBeforeAnythingWasDone deletes objects whose content has never done
+// anything, and of which no run with state absent would succeed, either.
 func TestDeletedBeforeAnythingWasDone(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
-	run := cp.Apply(t, `
+	objects := cp.Apply(t, `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: missing}
 spec:
   requirements: |
     collections: [{name: "[[.Directory]]/missing-1.0.0.tar.gz", type: file}]
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
+metadata: {namespace: [[.Namespace]], name: not-installed}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: missing}
+  forProvider: {role: acme.site.first}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: misspelt}
 spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider: {role: acme.site.first}
-`, d)[1]
-	cp.WaitFor(t, run, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
+  forProvider: {role: acme.site.frist}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: no-hosts}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    playbookInline: |
+      - hosts: nobody
+        tasks:
+        - ansible.builtin.debug:
+`, d)
+	notInstalled, misspelt, noHosts := objects[2], objects[3], objects[4]
+	cp.WaitFor(t, notInstalled, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
+	cp.WaitFor(t, misspelt, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "PlaybookError"))
+	cp.WaitFor(t, noHosts, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "NoHostsMatched"))
 
-	cp.Delete(t, run)
-	cp.WaitGone(t, run)
+	for _, o := range objects[2:] {
+		cp.Delete(t, o)
+	}
+	for _, o := range objects[2:] {
+		cp.WaitGone(t, o)
+	}
 }
 
 // TestLeaderElection lets the provider lead before it reconciles.
