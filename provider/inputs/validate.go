@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,13 @@ const ProviderVariable = "ansible_provider_meta"
 // maxFilename is the length of the longest name of a file, in bytes.
 const maxFilename = 255
 
+const (
+	// maxQuoted is how much of a value is quoted in an error, in bytes.
+	maxQuoted = 128
+	// maxFailure is the length of all errors of a field's values together, in bytes.
+	maxFailure = 4 << 10
+)
+
 // PlaybookFile is the playbook of a run in the working directory, beside the
 // credentials.
 const PlaybookFile = "playbook.yml"
@@ -37,7 +45,7 @@ func (in Inputs) Validate() error {
 	run = append(run, validateVariables(&in.Parameters, path)...)
 	run = append(run, validateSelection(&in.Parameters, path)...)
 
-	if err := run.ToAggregate(); err != nil {
+	if err := aggregate(run); err != nil {
 		return err
 	}
 
@@ -50,7 +58,40 @@ func (in Inputs) ValidateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
 	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
 
-	return errors.Wrap(errs.ToAggregate(), in.Config)
+	return errors.Wrap(aggregate(errs), in.Config)
+}
+
+// aggregate errors into one that fits into a condition: values may be as long as
+// an object, and there may be as many mistakes.
+func aggregate(errs field.ErrorList) error {
+	first := errs[:min(len(errs), maxErrors)]
+
+	for _, err := range first {
+		if s, ok := err.BadValue.(string); ok {
+			err.BadValue = head(s, maxQuoted)
+		}
+	}
+
+	err := first.ToAggregate()
+	if err == nil {
+		return nil
+	}
+
+	text := head(err.Error(), maxFailure)
+	if more := len(errs) - len(first); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+
+	return errors.New(text)
+}
+
+// head of a text, with what shows that there is more.
+func head(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+
+	return strings.ToValidUTF8(s[:size], "") + "…"
 }
 
 func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {

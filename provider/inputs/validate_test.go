@@ -1,6 +1,9 @@
 package inputs
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +127,11 @@ func TestValidate(t *testing.T) {
 			in:     Inputs{Parameters: fine, Config: `ProviderConfig "x"`, Env: map[string]string{"A=B": "c"}},
 			want:   `ProviderConfig "x": spec.vars: Invalid value: "A=B": must be the name of an environment variable`,
 		},
+		"Long": {
+			reason: "A value of a megabyte does not fit into a condition.",
+			in:     Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all", Limit: strings.Repeat("x", 1<<20) + "\n"}},
+			want:   `spec.forProvider.limit: Invalid value: "` + strings.Repeat("x", maxQuoted) + `…": must not contain control characters`,
+		},
 	}
 
 	for name, tc := range cases {
@@ -137,5 +145,36 @@ func TestValidate(t *testing.T) {
 				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// Mistakes may be as many as fit into an object.
+func TestValidateMany(t *testing.T) {
+	err := Inputs{Parameters: common.AnsibleRunParameters{Role: "a.b.c", Tags: slices.Repeat([]string{"a\x00é"}, 10_000)}, Roles: []common.Role{{Name: "a.b.c"}}}.Validate()
+	if err == nil {
+		t.Fatal("Validate(): want an error")
+	}
+
+	text := err.Error()
+	if want := fmt.Sprintf("tags[%d]: Invalid value: %q: must not contain control characters] and 9990 more", maxErrors-1, "a\x00é"); !strings.HasSuffix(text, want) {
+		t.Errorf("Validate(): want the first %d errors, got %s", maxErrors, text)
+	}
+
+	if first := `[spec.forProvider.tags[0]: Invalid value: "a\x00é": must not contain control characters, `; !strings.HasPrefix(text, first) {
+		t.Errorf("Validate(): want the first error in full, got %s", text)
+	}
+}
+
+// The names of variables may be as long as an object, too.
+func TestValidateLong(t *testing.T) {
+	vars := &runtime.RawExtension{Raw: []byte(`{"` + strings.Repeat("é", 1<<19) + `": {"__ansible_unsafe": 1}}`)}
+
+	err := Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all", Vars: vars}}.Validate()
+	if err == nil {
+		t.Fatal("Validate(): want an error")
+	}
+
+	if text := err.Error(); len(text) > maxFailure+len("…") || !strings.HasSuffix(text, "é…") {
+		t.Errorf("Validate(): want the first %d bytes of the error, got %d: %s", maxFailure, len(text), text)
 	}
 }

@@ -19,7 +19,7 @@ const VaultHeader = "$ANSIBLE_VAULT;"
 // and calls more a recursive loop in a template.
 const maxDepth = 128
 
-// maxErrors is how many mistakes in variables are reported.
+// maxErrors is how many mistakes are reported at a time.
 const maxErrors = 10
 
 // What Ansible takes a mapping with this key for: an encrypted value, or one
