@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"bufio"
-	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +16,8 @@ func parseConfig(data []byte) ansibleConfig {
 	c := ansibleConfig{}
 	section := ""
 
-	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
-		line := strings.TrimSpace(s.Text())
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
 
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			continue

@@ -334,7 +334,7 @@ func TestPrepareEnv(t *testing.T) {
 		"Paths": {
 			reason:  "Content is looked for in its set first, then where the configuration says, under either name, then where ansible.cfg says.",
 			env:     map[string]string{"ANSIBLE_ROLE_PATH": "/r1", "ANSIBLE_ROLES_PATH": "/r2", "ANSIBLE_COLLECTION_PATH": "/c1:/c2"},
-			creds:   []inputs.File{{Name: "ansible.cfg", Data: []byte("[defaults]\nroles_path = mine:/r3\ncollections_path=c3 ; comment\n")}},
+			creds:   []inputs.File{{Name: "ansible.cfg", Data: []byte("[defaults]\n# " + strings.Repeat("x", 100_000) + "\nroles_path = mine:/r3\ncollections_path=c3 ; comment\n")}},
 			content: content.Set{Dir: "/set"},
 			want: map[string]string{
 				"ANSIBLE_CONFIG":           "/runs/r1/project/ansible.cfg",
