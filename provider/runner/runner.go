@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -147,8 +148,10 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
 
 	res, err := r.execute(ctx, run, plan, lock, w)
-	if rerr := remove(plan.Dir); err == nil {
-		err = rerr
+	if rerr := remove(plan.Dir); rerr != nil {
+		// How the run went is true all the same. What is left is removed when the
+		// provider starts.
+		res.Message = strings.TrimPrefix(res.Message+"; "+rerr.Error(), "; ")
 	}
 
 	return res, err

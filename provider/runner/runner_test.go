@@ -705,6 +705,22 @@ func (broken) Path() string  { return "/nonexistent" }
 func (broken) Repair() error { return errors.New("no space left on device") }
 
 // TestRunCannotStart has a machine on which no run can begin.
+// How a run went is true whatever becomes of its directory.
+func TestRunCannotBeRemoved(t *testing.T) {
+	r := newRunner(t)
+	lock := lockFile(filepath.Join(r.dir, "run-1"))
+	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.shell: rm " + lock + " && mkdir -p " + lock + "/x\n")
+
+	res, err := r.Run(t.Context(), run, event.Watch{})
+	if err != nil || res.Phase != common.PhaseSucceeded {
+		t.Errorf("Run(...): want a run that succeeded, got %v: %s: %s", err, res.Phase, res.Message)
+	}
+
+	if want := "cannot remove the lock of a run"; !strings.HasPrefix(res.Message, want) {
+		t.Errorf("Run(...): want a message that says %q, got %q", want, res.Message)
+	}
+}
+
 func TestRunCannotStart(t *testing.T) {
 	t.Parallel()
 
