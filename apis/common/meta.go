@@ -195,6 +195,18 @@ func CannotDelete(err error) xpv2.Condition {
 	}
 }
 
+// DeletionFailed indicates that the run that removes what the object stands for
+// failed, and is tried again, and says what to do about it.
+func DeletionFailed(err error) xpv2.Condition {
+	return xpv2.Condition{
+		Type:               TypeDeletable,
+		Status:             corev1.ConditionFalse,
+		LastTransitionTime: metav1.Now(),
+		Reason:             ReasonRunFailed,
+		Message:            err.Error() + "; repair the cause, or give the deletion run up with spec.managementPolicies: " + WithoutDelete,
+	}
+}
+
 // GaveUpDeleting indicates that the run that removes what the object stands for
 // failed as often as it may be tried, and says what to do about it.
 func GaveUpDeleting(err error) xpv2.Condition {

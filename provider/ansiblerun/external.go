@@ -253,11 +253,14 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		e.pool.Cancel(run.GetUID())
 	}
 
-	if d.Exhausted {
-		run.SetConditions(common.GaveUpDeleting(d.Failure).WithObservedGeneration(run.GetGeneration()))
-	}
-
 	if d.Failure != nil {
+		stuck := common.DeletionFailed(d.Failure)
+		if d.Exhausted {
+			stuck = common.GaveUpDeleting(d.Failure)
+		}
+
+		run.SetConditions(stuck.WithObservedGeneration(run.GetGeneration()))
+
 		return managed.ExternalDelete{}, d.Failure
 	}
 
@@ -273,7 +276,8 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 
 	e.inputs = in
 
-	if run.GetCondition(common.TypeDeletable).Status == corev1.ConditionFalse {
+	// One that has failed may fail again.
+	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse && c.Reason != common.ReasonRunFailed {
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
 
