@@ -183,10 +183,10 @@ func attributes(flags uintptr, user, group int) *syscall.SysProcAttr {
 // privileged says whether this process may become any user. Root of a user
 // namespace with only one user may not.
 func privileged() bool {
-	users := 0
+	var inside, outside, users int
 	b, err := os.ReadFile("/proc/self/uid_map")
 	if err == nil {
-		_, err = fmt.Sscanf(string(b), "0 0 %d", &users)
+		_, err = fmt.Sscan(string(b), &inside, &outside, &users)
 	}
 	return os.Geteuid() == 0 && err == nil && users > 1
 }
