@@ -19,6 +19,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // settling is how long everything may take to come right after the faults.
@@ -104,6 +105,13 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func
 
 // hurry an object whose next attempt is planned, but not soon: once per attempt.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
+	if o.deleted && o.misspelt && run.Observation().Executed {
+		// What may have been done cannot be removed by a role that is not there.
+		_ = d.population.repair(ctx, o)
+
+		return
+	}
+
 	a := run.Observation().LastApply
 	if o.way.hopeless && !o.deleted { // It gives up by itself.
 		return
@@ -132,6 +140,12 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 		return "its run is in progress: " + summary(run)
 	case ready.ObservedGeneration != run.GetGeneration():
 		return "its conditions are of an earlier generation: " + summary(run)
+	case o.misspelt:
+		if ready.Status == corev1.ConditionTrue || last.Reason != runner.ReasonPlaybookError {
+			return "its role is misspelt, which it does not say: " + summary(run)
+		}
+
+		return ""
 	case ours != nil && (apply == nil || apply.ID != ours.ID):
 		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
 	case o.way.hopeless:

@@ -41,8 +41,10 @@ type object struct {
 	value      string
 	former     string
 	way        way
-	deleted    bool
-	gone       bool
+	// misspelt is the role, so that no play of the object can begin.
+	misspelt bool
+	deleted  bool
+	gone     bool
 	// kept for one that has plans for it, and not changed at random.
 	kept bool
 }
@@ -121,14 +123,23 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 		f.RetryLimit = new(int32(2))
 	}
 
-	if o.config == configContent {
-		f.Role = role
-		f.Hosts = "localhost"
-	} else {
-		f.PlaybookInline = playbook()
-	}
+	o.spell(f)
 
 	return run
+}
+
+// spell what is to be run.
+func (o *object) spell(f *common.AnsibleRunParameters) {
+	f.Role, f.Hosts, f.PlaybookInline = "", "", ""
+
+	switch {
+	case o.misspelt:
+		f.Role, f.Hosts = role+"k", "localhost"
+	case o.config == configContent:
+		f.Role, f.Hosts = role, "localhost"
+	default:
+		f.PlaybookInline = playbook()
+	}
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
@@ -215,6 +226,8 @@ func (p *population) create(ctx context.Context) error {
 		o.way.fails = 0.4
 	case n < 5:
 		o.way.hopeless = true
+	case n < 6:
+		o.misspelt = true
 	}
 	p.mu.Unlock()
 
@@ -264,7 +277,8 @@ func (p *population) add(ctx context.Context, o *object) error {
 	return nil
 }
 
-// edit an object: it gets a new value, or the one before.
+// edit an object: it gets a new value, or the one before, and now and then a role
+// that is misspelt, until the next time.
 func (p *population) edit(ctx context.Context, o *object) error {
 	p.mu.Lock()
 	p.tokens++
@@ -275,26 +289,42 @@ func (p *population) edit(ctx context.Context, o *object) error {
 		o.value, o.former = fmt.Sprintf("v%d", p.tokens), o.value
 	}
 
-	value := o.value
-	vars := p.vars(o)
+	o.misspelt = !o.misspelt && !o.kept && !o.way.hopeless && p.rng.IntN(12) == 0
 	p.mu.Unlock()
 
-	p.book.Note(string(o.uid), "edited", value)
+	return p.write(ctx, o, "edited")
+}
 
-	return p.update(ctx, o, func(run common.AnsibleRun) { run.Parameters().Vars = vars })
+// repair an object whose role is misspelt.
+func (p *population) repair(ctx context.Context, o *object) error {
+	p.mu.Lock()
+	o.misspelt = false
+	p.mu.Unlock()
+
+	return p.write(ctx, o, "repaired")
 }
 
 // revert an object to the value that it had before the last one.
 func (p *population) revert(ctx context.Context, o *object) error {
 	p.mu.Lock()
 	o.value, o.former = o.former, o.value
-	value := o.value
-	vars := p.vars(o)
 	p.mu.Unlock()
 
-	p.book.Note(string(o.uid), "reverted", value)
+	return p.write(ctx, o, "reverted")
+}
 
-	return p.update(ctx, o, func(run common.AnsibleRun) { run.Parameters().Vars = vars })
+// write an object as it is wanted now.
+func (p *population) write(ctx context.Context, o *object, why string) error {
+	p.mu.Lock()
+	wanted := *o
+	p.mu.Unlock()
+
+	p.book.Note(string(o.uid), why, wanted.value, map[bool]string{true: "with a role that is misspelt"}[wanted.misspelt])
+
+	return p.update(ctx, o, func(run common.AnsibleRun) {
+		run.Parameters().Vars = p.vars(&wanted)
+		wanted.spell(run.Parameters())
+	})
 }
 
 // request a run of an object.
