@@ -186,36 +186,28 @@ const WithoutDelete = `["Observe", "Create", "Update", "LateInitialize"]`
 // CannotDelete indicates that the run that removes what the object stands for
 // cannot be started, and says what to do about it.
 func CannotDelete(err error) xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeDeletable,
-		Status:             corev1.ConditionFalse,
-		LastTransitionTime: metav1.Now(),
-		Reason:             ReasonInputsUnavailable,
-		Message:            err.Error() + ": bring it back, or give the deletion run up with spec.managementPolicies: " + WithoutDelete,
-	}
+	return notDeletable(ReasonInputsUnavailable, err.Error()+": bring it back, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
 }
 
 // DeletionFailed indicates that the run that removes what the object stands for
 // failed, and is tried again, and says what to do about it.
 func DeletionFailed(err error) xpv2.Condition {
-	return xpv2.Condition{
-		Type:               TypeDeletable,
-		Status:             corev1.ConditionFalse,
-		LastTransitionTime: metav1.Now(),
-		Reason:             ReasonRunFailed,
-		Message:            err.Error() + "; repair the cause, or give the deletion run up with spec.managementPolicies: " + WithoutDelete,
-	}
+	return notDeletable(ReasonRunFailed, err.Error()+"; repair the cause, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
 }
 
 // GaveUpDeleting indicates that the run that removes what the object stands for
 // failed as often as it may be tried, and says what to do about it.
 func GaveUpDeleting(err error) xpv2.Condition {
+	return notDeletable(ReasonRetriesExhausted, err.Error())
+}
+
+func notDeletable(r xpv2.ConditionReason, message string) xpv2.Condition {
 	return xpv2.Condition{
 		Type:               TypeDeletable,
 		Status:             corev1.ConditionFalse,
 		LastTransitionTime: metav1.Now(),
-		Reason:             ReasonRetriesExhausted,
-		Message:            err.Error(),
+		Reason:             r,
+		Message:            message,
 	}
 }
 

@@ -601,63 +601,45 @@ func TestDelete(t *testing.T) {
 		}
 	})
 
-	t.Run("Exhausted", func(t *testing.T) {
-		p := &fakePool{}
-		run := object(beingDeleted, observed(common.AnsibleRunObservation{
-			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
-			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(0)},
-			Executed:  true,
-		}))
-		limit := int32(1)
-		run.Spec.ForProvider.RetryLimit = &limit
-		e := connect(t, p, run, resolved)
+	for name, tc := range map[string]struct {
+		limit *int32
+		want  func(error) xpv2.Condition
+	}{
+		"Exhausted": {limit: new(int32(1)), want: common.GaveUpDeleting},
+		"Retried":   {want: common.DeletionFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{}
+			run := object(beingDeleted, observed(common.AnsibleRunObservation{
+				LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
+				LastApply: &common.Apply{
+					ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1,
+					CompletionTime: at(0), NextRetryTime: at(time.Minute),
+				},
+				Executed: true,
+			}))
+			run.Spec.ForProvider.RetryLimit = tc.limit
+			e := connect(t, p, run, resolved)
 
-		if _, err := e.Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
+			if _, err := e.Observe(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
 
-		_, err := e.Delete(t.Context(), run)
-		if err == nil {
-			t.Fatal("Delete should report that it gave up")
-		}
+			_, err := e.Delete(t.Context(), run)
+			if err == nil {
+				t.Fatal("Delete should report that the last run failed")
+			}
 
-		want := common.GaveUpDeleting(err).WithObservedGeneration(2)
-		if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
-			t.Errorf("A condition should say that the deletion gave up: -want, +got:\n%s", diff)
-		}
+			want := tc.want(err).WithObservedGeneration(2)
+			if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
+				t.Errorf("A condition should say why the object does not go, and the way out: -want, +got:\n%s", diff)
+			}
 
-		if len(p.submitted) != 0 {
-			t.Errorf("Nothing should be started after the last attempt, got %+v", p.submitted)
-		}
-	})
-
-	t.Run("Retried", func(t *testing.T) {
-		p := &fakePool{}
-		run := object(beingDeleted, observed(common.AnsibleRunObservation{
-			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
-			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(time.Minute)},
-			Executed:  true,
-		}))
-		e := connect(t, p, run, resolved)
-
-		if _, err := e.Observe(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-
-		_, err := e.Delete(t.Context(), run)
-		if err == nil {
-			t.Fatal("Delete should report that the last run failed")
-		}
-
-		want := common.DeletionFailed(err).WithObservedGeneration(2)
-		if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
-			t.Errorf("A condition should say why the run failed, and the way out: -want, +got:\n%s", diff)
-		}
-
-		if len(p.submitted) != 0 {
-			t.Errorf("Nothing should be started before it is time, got %+v", p.submitted)
-		}
-	})
+			if len(p.submitted) != 0 {
+				t.Errorf("Nothing should be started now, got %+v", p.submitted)
+			}
+		})
+	}
 
 	t.Run("CancelsPresent", func(t *testing.T) {
 		p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
