@@ -103,7 +103,8 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func
 	return wrong
 }
 
-// hurry an object whose next attempt is planned, but not soon: once per attempt.
+// hurry an object whose next attempt is planned, but not soon, or whose deletion
+// was interrupted so often that it gave up: once per attempt.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
 	if o.deleted && o.misspelt && run.Observation().Executed {
 		// What may have been done cannot be removed by a role that is not there.
@@ -117,7 +118,14 @@ func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, ask
 		return
 	}
 
-	if a == nil || a.NextRetryTime == nil || time.Until(a.NextRetryTime.Time) < 5*time.Second || time.Until(a.NextRetryTime.Time) > time.Hour || asked[o.uid] == a.ID {
+	if a == nil || !a.Result.Finished() || a.Result == common.PhaseSucceeded || asked[o.uid] == a.ID {
+		return
+	}
+
+	switch next := a.NextRetryTime; {
+	case next == nil && !o.deleted:
+		return
+	case next != nil && (time.Until(next.Time) < 5*time.Second || time.Until(next.Time) > time.Hour):
 		return
 	}
 
