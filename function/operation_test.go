@@ -93,6 +93,73 @@ desired:
           forProvider: {role: acme.shop.backup, unsafeVars: {store: inventory}}
 `,
 		},
+		"Watched": {
+			reason: "What a WatchOperation watches is there without being asked for, and may select what else is needed.",
+			req: inputOperation + `
+  requiredResources:
+    plan: {apiVersion: example.org/v1, kind: Plan, matchName: "${required.watched.spec.plan}"}
+  runs:
+  - name: backup
+    forEach: "${[required.watched.metadata.name]}"
+    vars: {store: "${required.watched.metadata.name}", keep: "${required.plan.spec.keep}"}
+required_resources:
+  ops.crossplane.io/watched-resource:
+    items: [{resource: {apiVersion: example.org/v1, kind: Store, metadata: {name: inventory}, spec: {plan: daily}}}]
+  plan:
+    items: [{resource: {apiVersion: example.org/v1, kind: Plan, metadata: {name: daily}, spec: {keep: 7}}}]
+`,
+			want: `
+requirements:
+  resources:
+    plan: {apiVersion: example.org/v1, kind: Plan, matchName: daily}
+desired:
+  resources:
+    backup[inventory]:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: backup-inventory
+          namespace: platform
+          annotations: {crossplane.io/reconcile-requested-at: "2026-11-21T09:00:00.5Z"}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.shop.backup, unsafeVars: {store: inventory, keep: 7}}
+`,
+		},
+		"NothingWatched": {
+			reason: "Other Operations have nothing that is watched, and say so, unless they do not need it.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, vars: {store: "${required.watched.metadata.name}"}}
+  - {name: other, vars: {store: "${required.?watched.metadata.name.orValue('all')}"}}
+`,
+			want: `
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: |-
+    there is no XR in an Operation, and nothing to wait for:
+    backup: required.watched: there is nothing watched: the Operation was not made by a WatchOperation
+`,
+		},
+		"WatchedTwice": {
+			reason: "What is required by that name would hide it.",
+			req: inputOperation + `
+  requiredResources:
+    watched: {apiVersion: example.org/v1, kind: Store, matchName: a}
+  runs:
+  - {name: backup, vars: {store: "${required.watched.metadata.name}"}}
+`,
+			want: `
+results:
+- severity: SEVERITY_FATAL
+  target: TARGET_COMPOSITE
+  message: |-
+    invalid input:
+    requiredResources.watched: Forbidden: this is what a WatchOperation watches; give it another name
+`,
+		},
 		"NothingToWaitFor": {
 			reason: "Values of an XR or of other runs never come. That is known before anything is fetched.",
 			req: inputOperation + `

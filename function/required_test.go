@@ -79,6 +79,25 @@ func TestRequiredResources(t *testing.T) {
 				want: one("unsafeVars: {subnets: [10.0.0.0/24, 10.0.1.0/24], color: blue, region: eu, other: 1}") + contextAll + needsSubnets,
 			},
 		},
+		"Watched": {
+			reason: "Only in Operations this name means something of its own.",
+			rendering: rendering{
+				input: `
+requiredResources:
+  watched: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}
+runs:
+- name: app
+  role: acme.app.server
+  vars: {color: "${required.watched.data.color}"}
+`,
+				spec: `network: net`, observed: "\nrequired_resources: {watched: {items: [{resource: {data: {color: blue}}}]}}\n",
+				want: one("unsafeVars: {color: blue}") + `
+requirements:
+  resources:
+    watched: {apiVersion: v1, kind: ConfigMap, matchName: settings, namespace: platform}
+`,
+			},
+		},
 		"NotFound": {
 			reason: "What does not exist is told from what was not fetched yet.",
 			rendering: rendering{

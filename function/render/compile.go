@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -118,7 +119,9 @@ func environments(in map[string]any, templates []template, d expression.Declarat
 		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
 	}
 
-	d.Runs, d.Required, d.Run = names(templates), requiredNames(in), run
+	required := requiredNames(in)
+	maps.Copy(required, d.Required)
+	d.Runs, d.Required, d.Run = names(templates), required, run
 
 	xr, err := expression.NewEnvironment(d)
 	if err != nil {

@@ -10,6 +10,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
+const (
+	// watched is what expressions call the resource that an Operation was made
+	// for, as in required.watched.
+	watched = "watched"
+	// requirementWatched is what core calls it. Source: RequirementNameWatchedResource
+	// of the API of Operations.
+	requirementWatched = "ops.crossplane.io/watched-resource"
+)
+
 // CompileOperation compiles an input for Operations, as Compile does for XRs. There
 // is no XR in them, nothing is observed of runs, and so nothing can be waited for.
 func CompileOperation(in map[string]any) (*Composition, field.ErrorList) {
@@ -25,7 +34,11 @@ func CompileOperation(in map[string]any) (*Composition, field.ErrorList) {
 		delete(in, name)
 	}
 
-	c, cerrs := compile(in, false, expression.Declarations{Operation: true})
+	if _, ok := requiredNames(in)[watched]; ok {
+		errs = append(errs, field.Forbidden(field.NewPath("requiredResources", watched), "this is what a WatchOperation watches; give it another name"))
+	}
+
+	c, cerrs := compile(in, false, expression.Declarations{Operation: true, Required: map[string]bool{watched: false}})
 	errs = append(errs, cerrs...)
 
 	templates, _ := merge(in)

@@ -173,6 +173,11 @@ func orderRequired(all []required) ([]required, field.ErrorList) {
 
 			d := 1
 			for on := range r.template().Required() {
+				// Core brings that without being asked.
+				if on == watched && !declared(all, watched) {
+					continue
+				}
+
 				if depth[on] == 0 {
 					d = 0
 					break
@@ -208,6 +213,10 @@ func orderRequired(all []required) ([]required, field.ErrorList) {
 	return out, errs
 }
 
+func declared(all []required, name string) bool {
+	return slices.ContainsFunc(all, func(r required) bool { return r.name == name })
+}
+
 func (r required) template() *expression.Template {
 	if r.matchLabels != nil {
 		return r.matchLabels
@@ -225,6 +234,12 @@ func (r required) template() *expression.Template {
 func (r *rendering) requirements(ctx context.Context) map[string]Requirement {
 	all := map[string]Requirement{}
 	r.missing = map[string][]expression.Problem{}
+
+	if _, ok := r.observed.Required[requirementWatched]; !ok && !declared(r.composition.required, watched) {
+		r.missing[watched] = []expression.Problem{{
+			Path: "required." + watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a WatchOperation",
+		}}
+	}
 
 	for _, req := range r.composition.required {
 		if problems := r.lacks(req.template()); len(problems) > 0 {
@@ -302,6 +317,10 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 // core has found. Lists are in the order of their names.
 func (c *Composition) viewRequired(answers map[string][]map[string]any) map[string]any {
 	v := map[string]any{}
+
+	if found := answers[requirementWatched]; len(found) > 0 {
+		v[watched] = viewObject(found[0])
+	}
 
 	for _, r := range c.required {
 		found, ok := answers[r.name]
