@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -41,13 +42,18 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	return f.Finalizer.RemoveFinalizer(ctx, o)
 }
 
-// whenNoted tells the pool of the runs that the API server knows of.
+// whenNoted tells the pool of the runs that the API server knows of. Of those of
+// objects that are paused it never will.
 func whenNoted(pool Pool) handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			run, ok := e.ObjectNew.(common.AnsibleRun)
 			if !ok {
 				return
+			}
+
+			if meta.IsPaused(run) {
+				pool.Withdraw(run.GetUID())
 			}
 
 			if r := run.Observation().LastRun; r != nil && r.StartTime != nil {

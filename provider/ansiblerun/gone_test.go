@@ -9,10 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
@@ -81,10 +83,42 @@ func TestRemoveFinalizer(t *testing.T) {
 	}
 }
 
+func TestWhenNoted(t *testing.T) {
+	noted := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", StartTime: at(0)}})
+
+	for name, tc := range map[string]struct {
+		reason    string
+		object    *v1alpha1.AnsibleRun
+		noted     []string
+		withdrawn int
+	}{
+		"Noted":  {reason: "The pool waits for this.", object: object(noted), noted: []string{"uid 1"}},
+		"Queued": {reason: "A run without a start was not noted yet.", object: object(observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))},
+		"Paused": {
+			reason: "Nobody would note the run of an object that is paused, which would keep its place for as long as it may wait.",
+			object: object(annotated(meta.AnnotationKeyReconciliationPaused, "true")), withdrawn: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{}
+			whenNoted(p).Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: tc.object}, nil)
+
+			if diff := cmp.Diff(tc.noted, p.noted); diff != "" {
+				t.Errorf("\n%s\n-want noted, +got noted:\n%s", tc.reason, diff)
+			}
+
+			if p.withdrawn != tc.withdrawn {
+				t.Errorf("\n%s\nwant %d withdrawn, got %d", tc.reason, tc.withdrawn, p.withdrawn)
+			}
+		})
+	}
+}
+
 func TestWhenGone(t *testing.T) {
 	pool, p := &fakePool{}, newPolls(time.Minute, time.Second)
 	p.set("uid", t0)
 	p.wakeAt("uid", time.Hour, func() {})
+	p.first("uid", "1")
 
 	whenGone(pool, p).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
 
@@ -92,7 +126,7 @@ func TestWhenGone(t *testing.T) {
 		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)
 	}
 
-	if len(p.until)+len(p.timers) > 0 {
-		t.Errorf("Nothing should be remembered of an object that is gone, got %v and %v", p.until, p.timers)
+	if len(p.until)+len(p.timers)+len(p.told) > 0 {
+		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.told)
 	}
 }

@@ -26,10 +26,11 @@ type polls struct {
 	mu     sync.Mutex
 	until  map[types.UID]time.Time
 	timers map[types.UID]*time.Timer
+	told   map[types.UID]string
 }
 
 func newPolls(poll, least time.Duration) *polls {
-	return &polls{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}}
+	return &polls{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, told: map[types.UID]string{}}
 }
 
 // interval between the end of a run of an object and its next periodic run. It
@@ -70,7 +71,25 @@ func (p *polls) set(uid types.UID, until time.Time) {
 }
 
 // forget an object.
-func (p *polls) forget(uid types.UID) { p.set(uid, time.Time{}) }
+func (p *polls) forget(uid types.UID) {
+	p.set(uid, time.Time{})
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	delete(p.told, uid)
+}
+
+// first is true when it is asked for the first time about a run of an object.
+func (p *polls) first(uid types.UID, runID string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	was := p.told[uid]
+	p.told[uid] = runID
+
+	return was != runID
+}
 
 // wakeAt calls wake after a while, unless the object is looked at before.
 func (p *polls) wakeAt(uid types.UID, after time.Duration, wake func()) {

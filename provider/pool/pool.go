@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -22,6 +23,8 @@ var (
 	ErrBusy = errors.New("an earlier run of this object has not been recorded yet")
 	// ErrStopped means that the pool takes no more jobs.
 	ErrStopped = errors.New("the provider is stopping")
+	// ErrGone means that the object of a job is gone.
+	ErrGone = errors.New("the object is gone")
 )
 
 // One in so many jobs is taken from those that can wait, so that they do not
@@ -58,6 +61,8 @@ type Pool struct {
 	running int
 	taken   int
 	idle    chan struct{}
+	// gone are the objects that went last.
+	gone *lru.Cache
 }
 
 // An entry is a job that the pool knows.
@@ -84,7 +89,7 @@ func New(limit int, e Executor) *Pool {
 	idle := make(chan struct{})
 	close(idle)
 
-	return &Pool{executor: e, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, idle: idle}
+	return &Pool{executor: e, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, idle: idle, gone: lru.New(1024)}
 }
 
 // Submit a job. It waits for its turn, urgent ones first. Wake is called
@@ -95,6 +100,12 @@ func (p *Pool) Submit(j job.Job, wake func()) error {
 
 	if p.stopped {
 		return ErrStopped
+	}
+
+	// A reconcile that began before may still want a run, which nobody would
+	// ever forget.
+	if _, gone := p.gone.Get(j.UID()); gone {
+		return ErrGone
 	}
 
 	if _, known := p.entries[j.UID()]; known {
@@ -169,6 +180,8 @@ func (p *Pool) Abandon(uid types.UID) {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
+	p.gone.Add(uid, nil)
 
 	e, known := p.entries[uid]
 	if !known {

@@ -236,6 +236,10 @@ func TestAbandon(t *testing.T) {
 			t.Fatal("A job in progress should be canceled and forgotten when its object is gone.")
 		}
 	}
+
+	if diff := cmp.Diff(ErrGone, p.Submit(newJob("a", common.TriggerCreated), wake), test.EquateErrors()); diff != "" {
+		t.Errorf("A reconcile that began before should get no job for an object that is gone: -want, +got:\n%s", diff)
+	}
 }
 
 func TestWithdraw(t *testing.T) {
