@@ -142,9 +142,10 @@ func (e *external) observe(run common.AnsibleRun) *active {
 // lost tells of a run that had begun and was interrupted.
 func (e *external) lost(run common.AnsibleRun) {
 	o := run.Observation()
-	r := job.Report{Run: *o.LastRun}
+	r := job.Report{Run: *o.LastRun, Attempt: 1}
 
-	if r.Run.StartTime == nil {
+	// A status that could not be written is read again as it was.
+	if r.Run.StartTime == nil || !e.polls.first(run.GetUID(), r.Run.ID) {
 		return
 	}
 

@@ -488,6 +488,28 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// A status that cannot be written, as that of an object that waits for the
+// finalizers of others, is read again as it was.
+func TestLostOnce(t *testing.T) {
+	p, seen := &fakePool{}, newPolls(10*time.Minute, time.Second)
+
+	for range 3 {
+		run := object(observed(common.AnsibleRunObservation{
+			LastRun:   &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
+			LastApply: &common.Apply{ID: "1", State: common.StatePresent, Attempts: 1},
+		}))
+		e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) { c.polls = seen })
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if diff := cmp.Diff([]string{"1"}, p.ended); diff != "" {
+		t.Errorf("That a run was interrupted should be told once: -want, +got:\n%s", diff)
+	}
+}
+
 // The reconciler goes on with the object while the job is carried out: it writes
 // annotations, and reads the object back into the same place.
 func TestJobIsApart(t *testing.T) {
@@ -640,6 +662,30 @@ func TestDelete(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("Again", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, observed(common.AnsibleRunObservation{
+			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
+			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(-time.Hour)},
+			Executed:  true,
+		}))
+		stuck := common.DeletionFailed(errBoom)
+		run.SetConditions(stuck)
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := e.Delete(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(stuck, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" || len(p.submitted) != 1 {
+			t.Errorf("What failed may fail again: want the condition to stay while it is tried, got %d jobs; -want, +got:\n%s", len(p.submitted), diff)
+		}
+	})
 
 	t.Run("CancelsPresent", func(t *testing.T) {
 		p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
