@@ -59,6 +59,11 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	// Nor is one that was noted, but did not begin after all.
 	begun := run.Reason != job.ReasonNotStarted
 	if !begun {
+		// It has taken no place of the last apply, where nobody noted it.
+		if o.LastApply == nil || o.LastApply.ID != run.ID {
+			return
+		}
+
 		r.Attempt--
 	}
 

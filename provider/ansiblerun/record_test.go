@@ -2,6 +2,9 @@ package ansiblerun
 
 import (
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
@@ -66,6 +69,45 @@ func TestRecordExecuted(t *testing.T) {
 
 			if o.Executed != tc.want {
 				t.Errorf("\n%s\nrecord(...): want executed %t, got %t", tc.reason, tc.want, o.Executed)
+			}
+		})
+	}
+}
+
+// A run that never began, and that nobody noted, leaves what is known of the last
+// apply as it was.
+func TestRecordNotBegun(t *testing.T) {
+	notBegun := job.Report{Attempt: 1, Untouched: true, Run: common.Run{
+		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
+	}}
+	applied := common.AnsibleRunObservation{
+		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)},
+		AppliedDigest: "d", Executed: true,
+	}
+	noted := common.AnsibleRunObservation{LastApply: &common.Apply{ID: "2", State: common.StatePresent, Attempts: 2}}
+
+	for name, tc := range map[string]struct {
+		reason string
+		before common.AnsibleRunObservation
+		want   *common.Apply
+	}{
+		"Applied": {reason: "An object that was applied is applied still.", before: applied, want: applied.LastApply.DeepCopy()},
+		"Unknown": {reason: "An apply that may have been lost is not known to have had no effect."},
+		"Noted": {
+			reason: "One that was noted is over, and was no attempt.", before: noted,
+			want: &common.Apply{ID: "2", State: common.StatePresent, Result: common.PhaseCanceled, CompletionTime: at(time.Minute), NextRetryTime: at(time.Minute + firstBackoff)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := tc.before
+			record(&o, notBegun)
+
+			if diff := cmp.Diff(tc.want, o.LastApply); diff != "" {
+				t.Errorf("\n%s\nrecord(...): -want last apply, +got last apply:\n%s", tc.reason, diff)
+			}
+
+			if o.LastRun == nil || o.LastRun.ID != "2" {
+				t.Errorf("\n%s\nrecord(...): want the run to be shown, got %+v", tc.reason, o.LastRun)
 			}
 		})
 	}
