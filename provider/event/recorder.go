@@ -251,7 +251,6 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 	switch e.Kind {
 	case playStart:
-		r.summary.Started = true
 		r.summary.Play, r.summary.Task = r.name(d.Name), ""
 
 		return true, nil

@@ -123,7 +123,7 @@ func TestStreams(t *testing.T) {
 			reason: "A play for nobody processes no host, and warns of the pattern.",
 			stream: "nohosts",
 			want: want{
-				summary:  Summary{Started: true, Play: "For nobody", Finished: true},
+				summary:  Summary{Play: "For nobody", Finished: true},
 				text:     "[WARNING]: Could not match supplied host pattern, ignoring: nobody",
 				warnings: "Could not match supplied host pattern, ignoring: nobody",
 			},

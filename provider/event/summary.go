@@ -28,7 +28,7 @@ const (
 // A Summary is what a stream of events amounts to. It is bounded: the longest
 // play has no larger summary than one that fails and changes a few tasks.
 type Summary struct {
-	// Started is true once a play has begun.
+	// Started is true once a task has begun.
 	Started bool
 	// Play and Task in progress.
 	Play, Task string

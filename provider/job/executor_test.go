@@ -152,7 +152,7 @@ func TestExecute(t *testing.T) {
 			inputs:    required,
 			installer: installed,
 			runner: func(_ context.Context, _ runner.Run, w event.Watch) (runner.Result, error) {
-				w.Progress(event.Summary{})
+				w.Progress(event.Summary{Started: true})
 
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil
 			},
@@ -229,5 +229,27 @@ func TestExecute(t *testing.T) {
 				t.Errorf("\n%s\nExecute(...): -want phases, +got phases:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// While a run goes on, it is certain that nothing was changed until a task has begun.
+func TestExecuteStarted(t *testing.T) {
+	x := NewExecutor(
+		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
+			return content.Set{}, func() {}, nil
+		}),
+		runnerFn(func(_ context.Context, _ runner.Run, w event.Watch) (runner.Result, error) {
+			w.Progress(event.Summary{Play: "p"})
+			w.Progress(event.Summary{Play: "p", Task: "t", Started: true})
+
+			return runner.Result{Phase: common.PhaseSucceeded}, nil
+		}),
+	)
+
+	var got []bool
+
+	r := x.Execute(t.Context(), Job{ID: "1", Digest: func(content.Set) string { return "" }}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
+	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
+		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}
 }

@@ -704,7 +704,6 @@ type broken struct{}
 func (broken) Path() string  { return "/nonexistent" }
 func (broken) Repair() error { return errors.New("no space left on device") }
 
-// TestRunCannotStart has a machine on which no run can begin.
 // How a run went is true whatever becomes of its directory.
 func TestRunCannotBeRemoved(t *testing.T) {
 	r := newRunner(t)
@@ -721,6 +720,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 	}
 }
 
+// TestRunCannotStart has a machine on which no run can begin.
 func TestRunCannotStart(t *testing.T) {
 	t.Parallel()
 

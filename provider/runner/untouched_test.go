@@ -66,6 +66,9 @@ func TestRunUntouched(t *testing.T) {
 func TestUntouchedWithoutEvents(t *testing.T) {
 	const missing = "the role 'nothing' was not found (installed: nothing)"
 
+	later := func(keyword string) string {
+		return "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n- hosts: localhost\n  " + keyword + ": '{{ nothing }}'\n  tasks: []\n"
+	}
 	broken := "- hosts: localhost\n  roles: [nothing]\n"
 	sound := "- hosts: localhost\n  tasks: []\n"
 
@@ -80,7 +83,10 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 		"Code":    {reason: "So may another exit status.", playbook: broken, ending: ending{code: 250, text: "SAME"}},
 		"Silence": {reason: "Who says nothing has proven nothing.", playbook: broken, ending: ending{code: 1}},
 		"Sound":   {reason: "A playbook that can be loaded may have been executed.", playbook: sound, ending: ending{code: 1, text: missing}},
-		"Began":   {reason: "A play that has begun may have changed something.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: event.Summary{Started: true}}},
+		"Later":   {reason: "A play is templated when it is its turn: others may have been executed before.", playbook: later("serial"), ending: ending{code: 4, text: "SAME"}},
+		"Hosts":   {reason: "So are the hosts of a play.", playbook: later("hosts"), ending: ending{code: 4, text: "SAME"}},
+		"Play":    {reason: "A play that has begun was loaded.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: event.Summary{Play: "p"}}},
+		"Began":   {reason: "A task that has begun may have changed something.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: event.Summary{Started: true}}},
 		"Ended":   {reason: "A run that was ended is not known to have stayed where it was.", playbook: broken, ending: ending{code: 1, text: "SAME", cause: errTimedOut}},
 	}
 
@@ -109,12 +115,17 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 
 			// What Ansible really says.
 			rec := event.NewRecorder(plan.readable(run)...)
-			if _, err := r.start(t.Context(), plan, ident, lock, rec); err != nil {
+			code, err := r.start(t.Context(), plan, ident, lock, rec)
+			if err != nil {
 				t.Fatal(err)
 			}
 
 			if tc.ending.text == "SAME" {
 				tc.ending.text = rec.Text()
+			}
+
+			if tc.want && code != tc.ending.code {
+				t.Fatalf("%s\nAnsible should have ended with exit status %d, not %d: %s", tc.reason, tc.ending.code, code, rec.Text())
 			}
 
 			if got := r.untouched(t.Context(), run, plan, lock, tc.ending); got != tc.want {

@@ -172,7 +172,7 @@ kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: misspelt}
 spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider: {role: acme.site.frist}
+  forProvider: {role: acme.site.frist, retryLimit: 1} # What is canceled may have done something.
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
@@ -180,6 +180,7 @@ metadata: {namespace: [[.Namespace]], name: no-hosts}
 spec:
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
+    retryLimit: 1
     playbookInline: |
       - hosts: nobody
         tasks:
