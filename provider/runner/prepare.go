@@ -35,7 +35,7 @@ const (
 // argsFile has the command to run, for ansible-runner.
 const argsFile = "args"
 
-// ident names the directory of artifacts of a run in its private data directory.
+// ident names the one directory of artifacts in a private data directory.
 const ident = "run"
 
 // A File of a private data directory.
@@ -57,7 +57,7 @@ type Plan struct {
 	Dirs []string
 	// Files to write into it.
 	Files []File
-	// Argv of ansible-runner, without the name of its directory of artifacts.
+	// Argv of ansible-runner.
 	Argv []string
 	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
 	Play []string
@@ -109,7 +109,7 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 		Dir:    dir,
 		Dirs:   []string{homeDir, tempDir, controlDir},
 		Files:  files,
-		Argv:   []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident"},
+		Argv:   []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident", ident},
 		Play:   r.playArgv(run, dir, inv, vars),
 		Env:    r.environment(run, dir),
 		Domain: domain,

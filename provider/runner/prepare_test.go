@@ -283,7 +283,7 @@ func TestPrepareCommand(t *testing.T) {
 				t.Errorf("%s\nPrepare(...): -want command, +got command:\n%s", tc.reason, diff)
 			}
 
-			argv := []string{"/bin/ansible-runner", "run", "/runs/r1", "--json", "-p", "playbook.yml", "--ident"}
+			argv := []string{"/bin/ansible-runner", "run", "/runs/r1", "--json", "-p", "playbook.yml", "--ident", "run"}
 			if diff := cmp.Diff(argv, plan.Argv); diff != "" {
 				t.Errorf("%s\nPrepare(...): -want argv, +got argv:\n%s", tc.reason, diff)
 			}

@@ -186,7 +186,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
 	defer done()
 
-	code, err := r.start(ctx, plan, ident, lock, rec)
+	code, err := r.start(ctx, plan, lock, rec)
 
 	if err != nil && ctx.Err() == nil {
 		if text := rec.Text(); text != "" {
@@ -207,22 +207,17 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 
 	res := verdict(run, e)
 	res.Output = rec.Tail()
-	res.Untouched = r.untouched(ctx, run, plan, lock, e)
+	res.Untouched = r.untouched(ctx, run, e)
 
 	return res, nil
 }
 
-// start ansible-runner, with artifacts of the given name, and wait until
-// everything that it has started has ended.
-func (r *Runner) start(ctx context.Context, plan Plan, ident string, lock *os.File, rec *event.Recorder) (int, error) {
+// start ansible-runner, and wait until everything that it has started has ended.
+func (r *Runner) start(ctx context.Context, plan Plan, lock *os.File, rec *event.Recorder) (int, error) {
 	defer rec.Close()
 
-	if err := os.WriteFile(filepath.Join(plan.Dir, argsFile), []byte(commandLine(plan.Play)), modeFile); err != nil {
-		return 0, errors.Wrap(err, "cannot write into the private data directory")
-	}
-
 	return supervisor.Command{
-		Self: r.self, Argv: append(slices.Clone(plan.Argv), ident), Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,
+		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}.Run(ctx)
 }
@@ -248,7 +243,9 @@ func (p Plan) write() error {
 		}
 	}
 
-	for _, f := range p.Files {
+	args := File{Path: argsFile, Data: []byte(commandLine(p.Play)), Mode: modeFile}
+
+	for _, f := range append(slices.Clone(p.Files), args) {
 		path := filepath.Join(p.Dir, f.Path)
 
 		if err := os.MkdirAll(filepath.Dir(path), modeDir); err != nil {

@@ -365,13 +365,13 @@ func TestRunFailures(t *testing.T) {
 			},
 		},
 		"InventoryScript": {
-			reason:   "So does one with a script that fails.",
+			reason:   "So does one with a script that fails. It may have done anything.",
 			playbook: "- hosts: all\n  tasks: []\n",
 			inputs: func(in *inputs.Inputs) {
 				in.Parameters.ExecutableInventory = true
 				in.Inventories = []inputs.File{{Data: []byte("#!/bin/sh\necho no token >&2\nexit 3\n"), Name: "spec.forProvider.inventoryInline"}}
 			},
-			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+			want: Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
 		},
 		"Tags": {
 			reason:   "So does one whose tags are nobody's.",

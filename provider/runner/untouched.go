@@ -2,38 +2,73 @@ package runner
 
 import (
 	"context"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
-// identSyntax names the artifacts of a check of the syntax.
-const identSyntax = "syntax"
-
 // untouched is true when it is certain that a run that has ended like this has
-// changed nothing.
+// carried out no task.
 //
 // That no task was told of is not enough: where the disk is full, what Ansible
 // tells is lost. So Ansible is asked to do no more than to load the same playbook
 // with the same inputs. Where that ends in the same error before it says how many
 // plays there are, which it does before the first one begins, the run has not come
-// any further.
-func (r *Runner) untouched(ctx context.Context, run Run, plan Plan, lock *os.File, e ending) bool {
+// any further. An inventory that is executed may do anything while it is loaded.
+func (r *Runner) untouched(ctx context.Context, run Run, e ending) bool {
 	switch {
 	case e.summary.Finished:
 		return e.summary.Processed == 0
-	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "":
+	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "", run.Inputs.Parameters.ExecutableInventory:
 		return false
 	}
 
-	plan.Play = append(slices.Clone(plan.Play), "--syntax-check", "-vv")
+	again, err := r.load(ctx, run)
+
+	return err == nil && ctx.Err() == nil && !again.loaded && again.code == e.code && again.text == e.text
+}
+
+// A loading of a playbook ends with an exit status and a text, before or after
+// all plays were loaded.
+type loading struct {
+	code   int
+	text   string
+	loaded bool
+}
+
+// load the playbook of a run, in a private data directory that no content has had
+// before.
+func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
+	run.ID += "-load"
+
+	plan, err := r.Prepare(run)
+	if err != nil {
+		return loading{}, err
+	}
+
+	lock, err := supervisor.Lock(lockFile(plan.Dir))
+	if err != nil {
+		return loading{}, err
+	}
+
+	defer lock.Close() //nolint:errcheck // Nothing was written to it.
+
+	defer remove(plan.Dir) //nolint:errcheck // What is left is removed when the provider starts.
+
+	plan.Play = append(plan.Play, "--syntax-check", "-vv")
+
+	if err := plan.write(); err != nil {
+		return loading{}, err
+	}
+
+	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
+	defer done()
+
 	rec := event.NewRecorder(append(plan.readable(run), event.WithTail())...)
+	code, err := r.start(ctx, plan, lock, rec)
 
-	code, err := r.start(ctx, plan, identSyntax, lock, rec)
-	same := err == nil && ctx.Err() == nil && code == e.code && named(run.Inputs, rec.Text()) == e.text
-
-	// Source: PlaybookExecutor of ansible-core.
-	return same && !strings.Contains(rec.Tail(), " plays in ")
+	// Source of the text: PlaybookExecutor of ansible-core.
+	return loading{code: code, text: named(run.Inputs, rec.Text()), loaded: strings.Contains(rec.Tail(), " plays in ")}, err
 }

@@ -115,7 +115,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 
 			// What Ansible really says.
 			rec := event.NewRecorder(plan.readable(run)...)
-			code, err := r.start(t.Context(), plan, ident, lock, rec)
+			code, err := r.start(t.Context(), plan, lock, rec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 				t.Fatalf("%s\nAnsible should have ended with exit status %d, not %d: %s", tc.reason, tc.ending.code, code, rec.Text())
 			}
 
-			if got := r.untouched(t.Context(), run, plan, lock, tc.ending); got != tc.want {
+			if got := r.untouched(t.Context(), run, tc.ending); got != tc.want {
 				t.Errorf("%s\nuntouched(...): want %t, got %t; Ansible said %q in %s", tc.reason, tc.want, got, rec.Text(), filepath.Base(plan.Dir))
 			}
 		})
