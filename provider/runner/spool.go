@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // spool removes the files of events that were read, so that the longest play
@@ -31,7 +33,8 @@ func spool(root *os.Root) func(counter int64, uuid string) {
 // removeBefore removes the files of events with lower numbers. What
 // awx_display writes has no number until ansible-runner has read it.
 func removeBefore(root *os.Root, events string, counter int64) {
-	dir, err := root.Open(events)
+	// It may be a pipe by now, that nobody ever writes into.
+	dir, err := root.OpenFile(events, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}

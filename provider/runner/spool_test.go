@@ -4,6 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 func TestSpool(t *testing.T) {
@@ -54,5 +59,37 @@ func TestSpool(t *testing.T) {
 	left, err = os.ReadDir(other)
 	if err != nil || len(left) != len(files) {
 		t.Errorf("A play cannot make the provider remove what is others'.\nspool(...): only %v is left, %v", left, err)
+	}
+}
+
+// The play may have put a pipe in the place of its directory, that nobody ever
+// writes into.
+func TestSpoolPipe(t *testing.T) {
+	dir := t.TempDir()
+	artifacts := filepath.Join(dir, "artifacts", ident)
+
+	if err := errors.Join(os.MkdirAll(artifacts, modeDir), unix.Mkfifo(filepath.Join(artifacts, "job_events"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer root.Close()
+
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		spool(root)(7, "uuid")
+	}()
+
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Error("The reader of events should not wait for a pipe.")
 	}
 }

@@ -2,13 +2,13 @@ package runner
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
@@ -73,18 +73,8 @@ func (r *Runner) sweep(ctx context.Context, id string, waiting func(id string)) 
 // remove a private data directory, then its lock file. Content may have made
 // directories that cannot be written to.
 func remove(dir string) error {
-	if os.RemoveAll(dir) != nil {
-		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-			if d != nil && d.IsDir() {
-				return os.Chmod(path, modeDir) //nolint:gosec // It is about to be removed.
-			}
-
-			return nil
-		})
-
-		if err := os.RemoveAll(dir); err != nil {
-			return errors.Wrap(err, "cannot remove a private data directory")
-		}
+	if err := discard.All(dir); err != nil {
+		return errors.Wrap(err, "cannot remove a private data directory")
 	}
 
 	return errors.Wrap(os.Remove(lockFile(dir)), "cannot remove the lock of a run")

@@ -1,0 +1,146 @@
+package discard
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAll(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		fill   func(t *testing.T, dir, outside string)
+	}{
+		"Nothing": {
+			reason: "It is no error when there is nothing.",
+			fill: func(t *testing.T, dir, _ string) {
+				t.Helper()
+
+				must(t, os.Remove(dir))
+			},
+		},
+		"Empty": {reason: "An empty directory goes.", fill: func(*testing.T, string, string) {}},
+		"Links": {
+			reason: "What links lead to stays, and pipes are not waited for.",
+			fill: func(t *testing.T, dir, outside string) {
+				t.Helper()
+
+				must(t, os.Symlink(outside, filepath.Join(dir, "directory")))
+				must(t, os.Symlink(filepath.Join(outside, "file"), filepath.Join(dir, "file")))
+				must(t, os.Link(filepath.Join(outside, "file"), filepath.Join(dir, "hard")))
+				must(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+			},
+		},
+		"Modes": {
+			reason: "Nobody may use these, and they go, too.",
+			fill: func(t *testing.T, dir, _ string) {
+				t.Helper()
+
+				must(t, os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o700))
+				must(t, os.WriteFile(filepath.Join(dir, "a", "b", "file"), nil, 0o000))
+				must(t, os.Chmod(filepath.Join(dir, "a", "b"), 0o000))
+				must(t, os.Chmod(filepath.Join(dir, "a"), 0o500))
+				must(t, os.Chmod(dir, 0o500))
+			},
+		},
+		"Many": {
+			reason: "There may be more files than are read at a time.",
+			fill: func(t *testing.T, dir, _ string) {
+				t.Helper()
+
+				for i := range 3 * batch {
+					must(t, os.WriteFile(filepath.Join(dir, strings.Repeat("x", 1+i%200)+string(rune('a'+i/200))), nil, 0o600))
+				}
+			},
+		},
+		"Deep": {
+			reason: "There may be more directories in each other than open files, and some may be called as if they had been moved.",
+			fill: func(t *testing.T, dir, _ string) {
+				t.Helper()
+
+				must(t, os.Mkdir(filepath.Join(dir, ".discard-1"), 0o700))
+				nest(t, dir, 1000)
+				nest(t, dir, 500)
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "dir")
+			must(t, os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600))
+			must(t, os.Mkdir(dir, 0o700))
+			tc.fill(t, dir, outside)
+
+			few(t, 200)
+
+			if err := All(dir); err != nil {
+				t.Errorf("%s\nAll(...): %v", tc.reason, err)
+			}
+
+			if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+				t.Errorf("%s\nAll(...): something is left: %v", tc.reason, err)
+			}
+
+			if kept, err := os.ReadFile(filepath.Join(outside, "file")); err != nil || string(kept) != "kept" {
+				t.Errorf("%s\nAll(...): what is outside became %q: %v", tc.reason, kept, err)
+			}
+		})
+	}
+}
+
+func TestAllIsALink(t *testing.T) {
+	outside, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	must(t, os.WriteFile(filepath.Join(outside, "file"), nil, 0o600))
+	must(t, os.Symlink(outside, link))
+
+	if err := All(link); err == nil {
+		t.Error("All(...): want an error: a link is no directory")
+	}
+
+	if _, err := os.Stat(filepath.Join(outside, "file")); err != nil {
+		t.Errorf("All(...): what is outside is gone: %v", err)
+	}
+}
+
+// nest so many directories in each other: no path can name the last one.
+func nest(t *testing.T, dir string, levels int) {
+	t.Helper()
+
+	d, err := unix.Open(dir, unix.O_DIRECTORY, 0)
+	must(t, err)
+
+	for range levels {
+		name := "d" + string(rune('a'+levels/500))
+		must(t, unix.Mkdirat(d, name, 0o700))
+
+		next, err := unix.Openat(d, name, unix.O_DIRECTORY, 0)
+		must(t, err)
+		must(t, unix.Close(d))
+		d = next
+	}
+
+	must(t, unix.Close(d))
+}
+
+// few files may be open from now on.
+func few(t *testing.T, files uint64) {
+	t.Helper()
+
+	var limit syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: limit.Max}))
+	t.Cleanup(func() { must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)) })
+}
