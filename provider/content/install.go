@@ -54,6 +54,10 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry
 		return nil, "", err
 	}
 
+	if err := w.sound(); err != nil {
+		return nil, "", err
+	}
+
 	m, err := newManifest(w.set, req.Requirements)
 	if err != nil {
 		return nil, "", err
@@ -106,7 +110,7 @@ func (s *Store) roles(ctx context.Context, req Request, w *workspace) error {
 // galaxy writes a requirements file and runs ansible-galaxy with it. Nothing
 // that a user says is in its arguments.
 func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, file string, text []byte, argv ...string) error {
-	if err := os.WriteFile(file, text, 0o600); err != nil {
+	if err := writeNew(file, text); err != nil {
 		return errors.Wrapf(err, "cannot write the required %s", what)
 	}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -71,10 +72,12 @@ func (w *workspace) write(files []inputs.File) error {
 }
 
 // remove the workspace. What cannot be removed now is a leftover at the next
-// start.
+// start, which its lock tells.
 func (w *workspace) remove() {
-	_ = os.RemoveAll(w.dir)
-	_ = os.Remove(w.lock.Name())
+	if discard.All(w.dir) == nil {
+		_ = os.Remove(w.lock.Name())
+	}
+
 	_ = w.lock.Close()
 }
 
@@ -100,7 +103,7 @@ func removeLeftovers(parent string) error {
 		}
 
 		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			err = errors.Wrap(os.RemoveAll(strings.TrimSuffix(name, lockSuffix)), "cannot remove a leftover")
+			err = errors.Wrap(discard.All(strings.TrimSuffix(name, lockSuffix)), "cannot remove a leftover")
 			_ = os.Remove(name)
 		}
 
@@ -112,4 +115,39 @@ func removeLeftovers(parent string) error {
 	}
 
 	return nil
+}
+
+// sound fails for a workspace in which the set was replaced by a link, and removes
+// from the set what has the names of files of the store's: whoever has had the
+// workspace may have put links, or pipes, there.
+func (w *workspace) sound() error {
+	for _, dir := range []string{w.set.Dir, w.set.CollectionsPath(), w.set.RolesPath()} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return errors.Errorf("%s was replaced while it was installed", filepath.Base(dir))
+		}
+	}
+
+	for _, name := range []string{manifestFile, markResolved, markUsed} {
+		if err := os.RemoveAll(filepath.Join(w.set.Dir, name)); err != nil {
+			return errors.Wrap(err, "cannot remove what is not content")
+		}
+	}
+
+	return nil
+}
+
+// writeNew writes a file in place of whatever has its name, and never through a link.
+func writeNew(path string, data []byte) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+
+	_, err = f.Write(data)
+
+	return errors.Join(err, f.Close())
 }
