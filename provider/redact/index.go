@@ -7,15 +7,22 @@ import (
 )
 
 // An index of forms by how they start. Each has minSecret bytes at least.
-type index map[prefix][]string
+type index map[prefix]bucket
+
+// A bucket is forms that start alike, in order, each with the longest other one that
+// it starts with, -1 for none.
+type bucket struct {
+	forms  []string
+	within []int
+}
 
 // A prefix is how the shortest form of a secret starts.
 type prefix [minSecret]byte
 
 func (x index) clone() index {
 	c := make(index, len(x))
-	for p, forms := range x {
-		c[p] = slices.Clone(forms)
+	for p, b := range x {
+		c[p] = bucket{forms: slices.Clone(b.forms)}
 	}
 
 	return c
@@ -25,15 +32,27 @@ func (x index) clone() index {
 func (x index) add(form string) {
 	if len(form) >= minSecret {
 		p := prefix([]byte(form[:minSecret]))
-		x[p] = append(x[p], form)
+		x[p] = bucket{forms: append(x[p].forms, form)}
 	}
 }
 
 // sort what was added.
 func (x index) sort() {
 	for p := range maps.Keys(x) {
-		slices.Sort(x[p])
-		x[p] = slices.Compact(x[p])
+		forms := x[p].forms
+		slices.Sort(forms)
+		forms = slices.Compact(forms)
+
+		within := make([]int, len(forms))
+
+		for i := range forms {
+			within[i] = i - 1
+			for within[i] >= 0 && !strings.HasPrefix(forms[i], forms[within[i]]) {
+				within[i] = within[within[i]]
+			}
+		}
+
+		x[p] = bucket{forms: forms, within: within}
 	}
 }
 
@@ -44,25 +63,24 @@ func (x index) match(text string) int {
 		return 0
 	}
 
-	forms := x[prefix([]byte(text[:minSecret]))]
+	b := x[prefix([]byte(text[:minSecret]))]
 
-	for len(forms) > 0 && text != "" {
-		i, found := slices.BinarySearch(forms, text)
-		if found {
-			return len(text)
+	i, found := slices.BinarySearch(b.forms, text)
+	if found {
+		return len(text)
+	}
+
+	if i == 0 {
+		return 0
+	}
+
+	// A form that the text starts with, the one before starts with, too.
+	n := common(text, b.forms[i-1])
+
+	for p := i - 1; p >= 0; p = b.within[p] {
+		if len(b.forms[p]) <= n {
+			return len(b.forms[p])
 		}
-
-		if i == 0 {
-			return 0
-		}
-
-		// A form that the text starts with, the one before starts with, too.
-		last := forms[i-1]
-		if strings.HasPrefix(text, last) {
-			return len(last)
-		}
-
-		forms, text = forms[:i-1], text[:common(text, last)]
 	}
 
 	return 0
