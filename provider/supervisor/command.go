@@ -73,7 +73,7 @@ func (c Command) Run(ctx context.Context) (int, error) {
 		return 0, err
 	}
 
-	if err := cmd.Start(); err != nil {
+	if err := supervisors.start(cmd); err != nil {
 		return 0, fmt.Errorf("cannot start the supervisor: %w", errors.Join(err, o.close()))
 	}
 
@@ -81,9 +81,11 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	err = cmd.Wait()
 
+	supervisors.ended(cmd)
+
 	// What is left of a run still has its output.
 	if cmd.ProcessState.ExitCode() < 0 {
-		endOrphans(c.Self, c.Grace)
+		endOrphans(c.Grace)
 	}
 
 	o.wait()

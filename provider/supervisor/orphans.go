@@ -3,8 +3,9 @@ package supervisor
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,15 +22,45 @@ func adopt() error {
 	return nil
 }
 
+// supervisors that this process has started. What they look like says nothing: a
+// process can have any arguments.
+var supervisors = known{pids: map[int]*exec.Cmd{}} //nolint:gochecknoglobals // A process has one set of children.
+
+type known struct {
+	sync.Mutex
+	pids map[int]*exec.Cmd
+}
+
+func (k *known) start(cmd *exec.Cmd) error {
+	k.Lock()
+	defer k.Unlock()
+
+	err := cmd.Start()
+	if err == nil {
+		k.pids[cmd.Process.Pid] = cmd
+	}
+
+	return err
+}
+
+func (k *known) ended(cmd *exec.Cmd) {
+	k.Lock()
+	defer k.Unlock()
+
+	// Its pid may be that of the next one already.
+	if pid := cmd.Process.Pid; k.pids[pid] == cmd {
+		delete(k.pids, pid)
+	}
+}
+
 // endOrphans ends what killed supervisors have left to this process, as they
-// would have done. Everything else that this process has started is a supervisor,
-// which self is the start of the argv of.
-func endOrphans(self []string, grace time.Duration) {
+// would have done. Everything else that this process has started is a supervisor.
+func endOrphans(grace time.Duration) {
 	asked, killed := map[process]bool{}, map[process]bool{}
 	deadline := time.Now().Add(grace)
 
 	for {
-		left := orphans(self)
+		left := orphans()
 		if len(left) == 0 {
 			return
 		}
@@ -55,18 +86,15 @@ func endOrphans(self []string, grace time.Duration) {
 	}
 }
 
-// orphans of killed supervisors, with their descendants. Of those that have ended
-// nobody knows any more what they were; they are left alone.
-func orphans(self []string) []process {
-	supervisor := strings.Join(self, "\x00") + "\x00"
-	own := commandLine(unix.Getpid())
+// orphans of killed supervisors, with their descendants.
+func orphans() []process {
+	supervisors.Lock()
+	defer supervisors.Unlock()
 
 	var found []process
 
 	for _, c := range children(unix.Getpid()) {
-		// A child that has not become a supervisor yet still looks like its parent.
-		line := commandLine(c.pid)
-		if line == "" || line == own || strings.HasPrefix(line, supervisor) {
+		if supervisors.pids[c.pid] != nil {
 			continue
 		}
 

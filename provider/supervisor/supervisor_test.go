@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 		daemon("linger", args[0])
 	case "flee":
 		flee(args[0])
+	case "disguise":
+		disguise(args[0])
 	default:
 		os.Exit(m.Run())
 	}
@@ -81,6 +83,21 @@ func flee(pidfile string) {
 	signal.Ignore(syscall.SIGTERM)
 	write(pidfile, strconv.Itoa(os.Getpid()))
 	daemon("flee", pidfile)
+}
+
+// disguise a process as a supervisor: anybody can have any arguments.
+func disguise(dir string) {
+	script := "trap '' TERM; echo $$ >pid.new; mv pid.new pid; while :; do sleep 1; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "supervise"), []byte(script), 0o600); err != nil {
+		panic(err)
+	}
+
+	cmd := &exec.Cmd{Path: "/bin/sh", Args: self(), Dir: dir, SysProcAttr: &syscall.SysProcAttr{Setsid: true}, Stdout: os.Stdout}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+
+	select {}
 }
 
 // write a file so that it is never seen half written.
@@ -392,5 +409,44 @@ func TestRunSupervisorKilled(t *testing.T) {
 
 	if alive(pid) {
 		t.Error("Nothing should be left of a run whose supervisor was killed.")
+	}
+}
+
+// What a killed supervisor has left is ended, whatever it looks like.
+func TestRunDisguised(t *testing.T) {
+	dir := t.TempDir()
+	ended := make(chan error, 1)
+
+	go func() {
+		var out bytes.Buffer
+
+		_, err := Command{
+			Self: self(), Argv: []string{os.Args[0], "disguise", dir}, Env: os.Environ(), Grace: 100 * time.Millisecond, Stdout: &out,
+		}.Run(t.Context())
+		ended <- err
+	}()
+
+	pid := strings.TrimSpace(waitFor(filepath.Join(dir, "pid")))
+	if !alive(pid) {
+		t.Fatalf("the process should be there, got %q", pid)
+	}
+
+	for _, c := range children(os.Getpid()) {
+		if err := syscall.Kill(c.pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("Run(...): want an error: its supervisor was killed")
+		}
+	case <-time.After(patience):
+		t.Error("Run(...) waits for a process that looks like a supervisor")
+	}
+
+	if alive(pid) {
+		t.Errorf("process %s should be gone", pid)
 	}
 }
