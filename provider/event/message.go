@@ -33,6 +33,11 @@ type result struct {
 	Code         json.RawMessage `json:"rc"`
 	Label        json.RawMessage `json:"_ansible_item_label"`
 	Items        json.RawMessage `json:"results"`
+
+	// clean what is cut: half a secret is not found any more. Nil leaves it as it is.
+	clean func(string) string
+	// item is true for the result of an item. Those have no items of their own.
+	item bool
 }
 
 // parseResult never fails: content may return anything, and a field that is
@@ -88,7 +93,7 @@ func (r result) explain() string {
 // explainItem explains the first item of a loop that failed.
 func (r result) explainItem() string {
 	var items []json.RawMessage
-	if json.Unmarshal(r.Items, &items) != nil {
+	if r.item || json.Unmarshal(r.Items, &items) != nil {
 		return ""
 	}
 
@@ -104,6 +109,7 @@ func (r result) explainItem() string {
 			continue
 		}
 
+		item.item, item.clean = true, r.clean
 		first = item.explain()
 		if label := text(item.Label); label != "" {
 			first = "item " + label + ": " + first
@@ -138,6 +144,10 @@ func (r result) detail() string {
 
 	for _, raw := range []json.RawMessage{r.Stderr, r.ModuleStderr, r.ModuleStdout, r.Stdout} {
 		if s := text(raw); s != "" {
+			if s = whole(s); r.clean != nil {
+				s = r.clean(s)
+			}
+
 			return end(s, maxDetail)
 		}
 	}

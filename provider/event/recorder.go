@@ -34,6 +34,9 @@ type Recorder struct {
 	taskUUID string
 	// details are the connection details that were published last.
 	details json.RawMessage
+	// learnt is how many bytes of connection details were published, each time that
+	// they changed.
+	learnt int
 	// item and diff belong to a result that is not complete yet.
 	item, diff pending
 	// broken is true when a line was met that the recorder cannot read.
@@ -344,7 +347,9 @@ func (r *Recorder) host(e event, d data) *TaskResult {
 func (r *Recorder) partial(e event, d data) {
 	switch {
 	case e.Kind == itemFailed && !r.item.of(d):
-		r.item = pending{host: d.Host, task: d.TaskUUID, text: parseResult(d.Result).explain()}
+		res := parseResult(d.Result)
+		res.item, res.clean = true, r.clean
+		r.item = pending{host: d.Host, task: d.TaskUUID, text: res.explain()}
 	case e.Kind == fileDiff:
 		r.keepDiff(e, d)
 	}
@@ -402,6 +407,8 @@ func (r *Recorder) change(e event, d data, t TaskResult) {
 // explain a failure, redacted and at most MaxMessage long.
 func (r *Recorder) explain(e event, d data) string {
 	res := parseResult(d.Result)
+	res.clean = r.clean
+
 	if res.Censored != "" && d.ResolvedAction == actionStatus {
 		return silenced
 	}
@@ -505,6 +512,10 @@ func (r *Recorder) field(s string, limit int) string {
 
 // clean makes a text fit to be seen.
 func (r *Recorder) clean(s string) string {
+	if r.summary.ExcessDetails {
+		return ""
+	}
+
 	s = r.redactor.String(plain(s))
 
 	for _, h := range r.hidden {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
 // record a stream in pieces, as a pipe delivers it.
@@ -431,5 +433,90 @@ func TestProgress(t *testing.T) {
 
 	if diff := cmp.Diff([]int64{1, 2, 3, 4, 5, 6}, files); diff != "" {
 		t.Errorf("Every event is seen.\n-want, +got:\n%s", diff)
+	}
+}
+
+// failedWith is an event of a task that failed with a result.
+func failedWith(t *testing.T, result any) string {
+	t.Helper()
+
+	line, err := json.Marshal(map[string]any{
+		"uuid": "u", "event": "runner_on_failed", "event_data": map[string]any{"host": "h", "task": "t", "res": result},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(line) + "\n"
+}
+
+// Half a secret is not found any more.
+func TestCutSecrets(t *testing.T) {
+	long := make([]byte, 2*maxDetail)
+	for i := range long {
+		long[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[i*i%36]
+	}
+
+	cases := map[string]struct {
+		reason, secret, stderr string
+	}{
+		"Longer":   {reason: "A token is longer than what is kept of a line.", secret: string(long), stderr: "Authorization: Bearer " + string(long)},
+		"AtTheCut": {reason: "A password is where a line is cut.", secret: "correct-horse-battery", stderr: "-pcorrect-horse-battery " + strings.Repeat("x", maxDetail-10)},
+		"Colored":  {reason: "A terminal shows something in between.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxDetail-10)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, items := range []bool{false, true} {
+				var result any = map[string]any{"failed": true, "msg": "non-zero return code", "rc": 1, "stderr": tc.stderr}
+				if items {
+					result = map[string]any{"failed": true, "results": []any{result}}
+				}
+
+				got := record(t, failedWith(t, result), WithRedactor(redact.New([]byte(tc.secret)))).Summary().Failures[0].Message
+				if end := tc.secret[len(tc.secret)-8:]; strings.Contains(got, end) || !strings.Contains(got, "non-zero return code") {
+					t.Errorf("%s\nwant the code, and no part of %q, got %q", tc.reason, tc.secret, got)
+				}
+			}
+		})
+	}
+}
+
+// Results of items have no items of their own, however content pretends it.
+func TestNestedItems(t *testing.T) {
+	const depth = 4000
+
+	result := strings.Repeat(`{"failed":true,"results":[`, depth) + `{"failed":true,"msg":"m"}` + strings.Repeat(`]}`, depth)
+
+	bomb.Defuse(t, func() { record(t, strings.Replace(failedWith(t, "RESULT"), `"RESULT"`, result, 1)) })
+}
+
+// Content may publish other connection details again and again. To know them all
+// would take all memory.
+func TestExcessDetails(t *testing.T) {
+	r := NewRecorder(WithTail())
+	published := func(secret string) {
+		line := `{"uuid": "u", "event": "runner_on_ok", "event_data": {"host": "h", "task": "t", "res": {"ansible_stats": {"data": {"connection_details": {"a": "` +
+			secret + strings.Repeat("x", 200<<10) + `", "b": "` + secret + `"}}}}}}`
+		_, _ = r.Stdout().Write([]byte(line + "\n"))
+	}
+
+	_, _ = r.Stdout().Write([]byte(failedWith(t, map[string]any{"msg": "no hunter99 here"})))
+
+	bomb.Defuse(t, func() {
+		for i := range 100 {
+			published("hunter" + strconv.Itoa(i))
+		}
+	})
+
+	_, _ = r.Stdout().Write([]byte(failedWith(t, map[string]any{"msg": "no hunter98 here"})))
+	_, _ = r.Stdout().Write([]byte(`{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"h": 1}, "failures": {"h": 2}, "artifact_data": {"a": "hunter99"}}}` + "\n"))
+	r.Close()
+
+	s := r.Summary()
+	s.ConnectionDetails = nil
+
+	if text := fmt.Sprintf("%+v %s %s", s, s.Outputs, r.Tail()); !s.ExcessDetails || strings.Contains(text, "hunter9") {
+		t.Errorf("Nothing should be shown of a run that published too much, got %s", text)
 	}
 }

@@ -178,6 +178,10 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 
 // object of JSON, redacted.
 func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
+	if r.summary.ExcessDetails {
+		return json.RawMessage("{}")
+	}
+
 	var out bytes.Buffer
 
 	enc := json.NewEncoder(&out)
@@ -208,7 +212,13 @@ func (r *Recorder) learn(details json.RawMessage) {
 	}
 
 	r.details = bytes.Clone(details)
-	r.redactor = r.redactor.With(scalars(details)...)
+	r.learnt += len(details)
+
+	// To know more takes more memory than a run is worth. Without knowing, nothing
+	// can be shown.
+	if r.summary.ExcessDetails = r.learnt > MaxDetails; !r.summary.ExcessDetails {
+		r.redactor = r.redactor.With(scalars(details)...)
+	}
 
 	s := &r.summary
 	s.Play, s.Task = r.name(s.Play), r.name(s.Task)

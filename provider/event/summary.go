@@ -21,6 +21,9 @@ const (
 	// ConnectionDetails is the name of the outputs that are for the connection
 	// secret.
 	ConnectionDetails = "connection_details"
+	// MaxDetails is the length of all connection details that content publishes, one
+	// after another, in bytes of JSON. A Secret has a mebibyte at most.
+	MaxDetails = 4 << 20
 	// MaxOutputs is the length of the outputs, in bytes of JSON.
 	MaxOutputs = 64 << 10
 )
@@ -62,4 +65,7 @@ type Summary struct {
 	// ConnectionDetails are what set_stats published under that name. They are
 	// no outputs, and not redacted: they are for the connection secret only.
 	ConnectionDetails json.RawMessage
+	// ExcessDetails is true once more than MaxDetails were published, again and again
+	// with other values. Nothing is shown of a run from then on.
+	ExcessDetails bool
 }

@@ -106,6 +106,9 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 	case s.OutputsSize > event.MaxOutputs && publishes(run):
 		return common.PhaseFailed, ReasonOutputsTooLarge,
 			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
+	case s.ExcessDetails:
+		return common.PhaseFailed, ReasonInvalidConnectionDetails,
+			fmt.Sprintf("the content published more than %d bytes of connection details, counting each change; nothing is shown of the run since then", event.MaxDetails)
 	case s.Report.Excess:
 		return common.PhaseFailed, ReasonTooManyConditions,
 			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", event.MaxConditions)

@@ -61,6 +61,14 @@ func TestVerdict(t *testing.T) {
 				Message: `wrote more than 10Gi below its private directory, the limit of --max-run-size, during task "t" of play "p"`,
 			},
 		},
+		"TooManyDetails": {
+			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
+			ending: ending{summary: with(func(s *event.Summary) { s.ExcessDetails = true })},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
+				Message: "the content published more than 4194304 bytes of connection details, counting each change; nothing is shown of the run since then",
+			},
+		},
 		"NoHosts": {
 			reason: "A run that processed no host did not do what it was to do.",
 			ending: ending{summary: with(func(s *event.Summary) { s.Processed = 0 }), warnings: "no such pattern"},
