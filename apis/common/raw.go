@@ -18,6 +18,9 @@ type Role struct {
 	Version string `json:"version,omitempty"`
 }
 
+// MaxRoles is how many roles a run may have.
+const MaxRoles = 100
+
 // ParseRoles returns the roles of the parameters in order, role included. The
 // error names the item that is neither a string nor an object {name, src,
 // version}.
@@ -37,6 +40,10 @@ func (p *AnsibleRunParameters) ParseRoles() ([]Role, error) {
 
 	if len(items) == 0 {
 		return nil, errors.New("spec.forProvider.roles must not be empty")
+	}
+
+	if len(items) > MaxRoles {
+		return nil, errors.Errorf("spec.forProvider.roles must have at most %d items, not %d", MaxRoles, len(items))
 	}
 
 	roles := make([]Role, len(items))

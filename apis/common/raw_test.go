@@ -1,6 +1,7 @@
 package common
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,11 @@ func TestParseRoles(t *testing.T) {
 			reason: "Strings and objects may stand side by side, in order.",
 			p:      raw(`["a.b.c", {"name": "web", "src": "git+file:///web", "version": "v1"}]`),
 			want:   want{roles: []Role{{Name: "a.b.c"}, {Name: "web", Src: "git+file:///web", Version: "v1"}}},
+		},
+		"TooMany": {
+			reason: "As all lists have, roles should have an end.",
+			p:      raw(`["a` + strings.Repeat(`","a`, 100) + `"]`),
+			want:   want{err: "spec.forProvider.roles must have at most 100 items, not 101"},
 		},
 		"NotAList": {
 			reason: "Anything but a list should be an error.",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -34,6 +35,10 @@ func checkVars(data []byte) (empty bool, err error) {
 
 	if i := bytes.IndexFunc(data, unprintable); i >= 0 {
 		return false, errors.Errorf("has a character that YAML does not allow (line %d)", bytes.Count(data[:i], []byte("\n"))+1)
+	}
+
+	if err := document.Check(data); err != nil {
+		return false, err
 	}
 
 	d := yaml.NewDecoder(bytes.NewReader(data))

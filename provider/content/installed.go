@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 )
 
 // maxInfo is the size of the largest file that says what was installed, in bytes.
@@ -90,7 +91,7 @@ func writeManifest(dir string, m manifest) error {
 		return errors.Wrap(err, "cannot encode the manifest of a content set")
 	}
 
-	return errors.Wrap(os.WriteFile(filepath.Join(dir, manifestFile), text, 0o600), "cannot write the manifest of a content set")
+	return errors.Wrap(writeNew(filepath.Join(dir, manifestFile), text), "cannot write the manifest of a content set")
 }
 
 // installedCollections are those in a content set, by name. Their versions
@@ -179,6 +180,10 @@ func installedRoles(root *os.Root) ([]common.ContentItem, error) {
 // scalars of a mapping in YAML by their names. They are not decoded: that compares
 // all keys with each other, which takes minutes where there are a hundred thousand.
 func scalars(text []byte) (map[string]string, error) {
+	if err := document.Check(text); err != nil {
+		return nil, err
+	}
+
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err

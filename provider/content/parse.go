@@ -12,13 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 )
+
+// maxItems is how many collections, and how many roles, may be required.
+const maxItems = 1000
 
 // Parse the text of a requirements.yml: a mapping with collections and roles,
 // or a list of roles. Versions count as written, 1.10 is not 1.1. What
 // ansible-galaxy would silently ignore is an error; each error names the path
 // within the text. The same requirement twice is one.
 func Parse(text string) (Requirements, error) {
+	if err := document.Check([]byte(text)); err != nil {
+		return Requirements{}, err
+	}
+
 	d := yaml.NewDecoder(bytes.NewReader([]byte(text)))
 
 	doc := &yaml.Node{}
@@ -81,6 +90,10 @@ func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *fi
 
 	if n.Kind != yaml.SequenceNode {
 		return nil, errors.Errorf("%s must be a list", path)
+	}
+
+	if len(n.Content) > maxItems {
+		return nil, errors.Errorf("%s must have at most %d items, not %d", path, maxItems, len(n.Content))
 	}
 
 	list := make([]T, len(n.Content))

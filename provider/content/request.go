@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // Credentials that are used for installing content, whatever else says so.
@@ -39,10 +40,28 @@ type Request struct {
 	Redact func(string) string
 }
 
+// maxFailure is the length of the longest error of a request, in bytes.
+const maxFailure = 4 << 10
+
 // NewRequest returns the request for the content that the inputs need. The
 // error names what is wrong in the configuration's requirements, or which role
 // contradicts them.
 func NewRequest(in inputs.Inputs) (Request, error) {
+	r, err := newRequest(in)
+	if err == nil {
+		return r, nil
+	}
+
+	// What it quotes may have a password in it, and be as long as an object.
+	text := redact.New(in.InstallSecrets()...).String(err.Error())
+	if len(text) > maxFailure {
+		text = strings.ToValidUTF8(text[:maxFailure], "") + "…"
+	}
+
+	return Request{}, errors.New(text)
+}
+
+func newRequest(in inputs.Inputs) (Request, error) {
 	required, err := Parse(in.Requirements)
 	if err != nil {
 		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
@@ -66,10 +85,14 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	}, nil
 }
 
+// maxPath is how many directories of a path are looked into.
+const maxPath = 100
+
 // onPath tells whether a role is in a directory that the configuration brings:
 // a role that was put into the provider's image is not installed again.
 func onPath(env map[string]string) func(role string) bool {
 	dirs := filepath.SplitList(env["ANSIBLE_ROLES_PATH"] + string(filepath.ListSeparator) + env["ANSIBLE_ROLE_PATH"])
+	dirs = dirs[:min(len(dirs), maxPath)]
 
 	return func(role string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool {

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 )
 
 const (
@@ -271,6 +273,10 @@ func secrets(file []byte) []string {
 
 	// A parser must not fail on a strange file, and what it cannot read is
 	// covered as text.
+	if document.Check(file) != nil {
+		return found
+	}
+
 	d := yaml.NewDecoder(bytes.NewReader(file))
 
 	for {

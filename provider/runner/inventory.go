@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -93,7 +94,7 @@ func inventoryName(data []byte) string {
 // are a hundred thousand.
 func plugin(data []byte) string {
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+	if document.Check(data) != nil || yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return ""
 	}
 

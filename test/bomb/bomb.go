@@ -72,6 +72,7 @@ func All(field string, size int) map[string]string {
 		"Number":     field + ": " + fill("9") + "\n",
 		"Binary":     field + ": !!binary " + fill("A") + "\n",
 		"Colons":     fill(": "),
+		"Directives": directives(field, size),
 		"Questions":  "{" + fill("?,"),
 	}
 }
@@ -86,6 +87,16 @@ func indented(field string, size int) string {
 	}
 
 	return b.String()
+}
+
+func directives(field string, size int) string {
+	var b strings.Builder
+
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "%%TAG !%x! x\n", i)
+	}
+
+	return b.String() + "---\n" + field + ": [x]\n"
 }
 
 func keys(size int) string {

@@ -1,0 +1,129 @@
+package content
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// Whoever has taken over ansible-galaxy may do what it likes in the workspace, and
+// nowhere else. What the store does there afterwards must not lead out of it.
+func TestTakenOverWorkspace(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		attack func(t *testing.T, workspace, victim string)
+		// served is true for what does no harm to the set.
+		served bool
+	}{
+		"Requirements": {
+			reason: "The roles to be installed are not written through a link.",
+			attack: func(t *testing.T, w, victim string) {
+				t.Helper()
+				must(t, os.Symlink(victim, filepath.Join(w, "roles.yml")))
+			},
+			served: true,
+		},
+		"Manifest": {
+			reason: "Nor is the manifest.",
+			attack: func(t *testing.T, w, victim string) {
+				t.Helper()
+				must(t, os.Symlink(victim, filepath.Join(w, "set", manifestFile)))
+			},
+			served: true,
+		},
+		"Marks": {
+			reason: "Nor are the marks.",
+			attack: func(t *testing.T, w, victim string) {
+				t.Helper()
+				must(t, os.Symlink(victim, filepath.Join(w, "set", markUsed)))
+				must(t, os.Symlink(victim, filepath.Join(w, "set", markResolved)))
+			},
+			served: true,
+		},
+		"Pipe": {
+			reason: "A pipe is not waited for.",
+			attack: func(t *testing.T, w, _ string) {
+				t.Helper()
+				must(t, unix.Mkfifo(filepath.Join(w, "set", manifestFile), 0o600))
+			},
+			served: true,
+		},
+		"Set": {
+			reason: "The set of somebody else is not served.",
+			attack: func(t *testing.T, w, victim string) {
+				t.Helper()
+				must(t, os.Rename(filepath.Join(w, "set"), filepath.Join(w, "was")))
+				must(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set")))
+			},
+		},
+		"Roles": {
+			reason: "Nor is a part of it.",
+			attack: func(t *testing.T, w, victim string) {
+				t.Helper()
+				must(t, os.RemoveAll(filepath.Join(w, "set", "roles")))
+				must(t, os.Symlink(filepath.Dir(victim), filepath.Join(w, "set", "roles")))
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			victim := filepath.Join(t.TempDir(), "victim")
+			must(t, os.WriteFile(victim, []byte("precious"), 0o600))
+
+			before, err := os.Stat(victim)
+			must(t, err)
+
+			s, err := NewStore(t.TempDir(), WithCommand(func(_ context.Context, p Program) error {
+				// Once the set is there, before what is installed last.
+				if strings.Contains(strings.Join(p.Argv, " "), "collection") == (name == "Requirements") {
+					tc.attack(t, filepath.Dir(p.Dir), victim)
+				}
+
+				return nil
+			}))
+			must(t, err)
+
+			req, err := NewRequest(inputs.Inputs{Requirements: "collections: [a.b]\nroles: [{name: x, src: 'https://example.org/x.tar.gz'}]"})
+			must(t, err)
+
+			_, release, err := s.Ensure(t.Context(), req)
+			if (err == nil) != tc.served {
+				t.Errorf("%s\nEnsure(...): %v", tc.reason, err)
+			}
+
+			if err == nil {
+				release()
+			}
+
+			after, err := os.Stat(victim)
+			must(t, err)
+
+			if got, err := os.ReadFile(victim); err != nil || string(got) != "precious" || !after.ModTime().Equal(before.ModTime()) {
+				t.Errorf("%s\nEnsure(...): what is outside became %q: %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+// An error may quote what is required.
+func TestNewRequestErrors(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, requirements string }{
+		"Password": {reason: "A password stays where it is.", requirements: "roles: [{src: 'https://me:hunter22@git.example.org', scm: git}]"},
+		"Long":     {reason: "Only so much fits into a status.", requirements: "? '" + strings.Repeat("\u200b", 300_000) + "'\n: 1\n"},
+		"Many":     {reason: "Lists have an end.", requirements: "- a" + strings.Repeat("\n- a", maxItems)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewRequest(inputs.Inputs{Requirements: tc.requirements})
+			if err == nil || strings.Contains(err.Error(), "hunter22") || len(err.Error()) > maxFailure+len("…") {
+				t.Errorf("%s\nNewRequest(...): %.200v", tc.reason, err)
+			}
+		})
+	}
+}
