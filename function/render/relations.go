@@ -60,7 +60,10 @@ func dependsOn(o map[string]any) []string {
 		return nil
 	}
 
-	return strings.Split(list, ",")
+	entries := strings.Split(list, ",")
+	slices.Sort(entries)
+
+	return slices.Compact(entries)
 }
 
 // settle what became of the runs of the Composition.
