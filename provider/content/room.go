@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 )
 
 // An eviction is a set that is to go, and why.
@@ -126,6 +128,6 @@ func (s *Store) tell() {
 // start.
 func remove(dirs []string) {
 	for _, dir := range dirs {
-		_ = os.RemoveAll(dir)
+		_ = discard.All(dir)
 	}
 }
