@@ -55,7 +55,7 @@ func FuzzExpression(f *testing.F) {
 		"required.subnets.filter(s, s.metadata.name == 'a')", "environment.region.replace('e', 'f')", "xr.spec.zones.join('-')", "'%s %.3f'.format([1, 2.0])",
 		"xr.spec.zones[5]", "xr.spec == xr.spec", "[xr.spec.zones, [1]].flatten()", "sets.contains(xr.spec.zones, ['a'])", "lists.range(xr.spec.size)",
 		"xr.spec.key.matches('(a+)+')", "timestamp('2024-01-01T00:00:00Z') - duration('1h')", "ip('1.2.3.4').family()", "quantity('1Gi').add(1)", "{1: 2, 'a': b'c'}",
-		"xr.spec.large", "1 / 0", "[1, 2].exists(i, i / 0 == 1) || xr.spec.a", "has(xr.spec.nested) ? 1 : 'x'", "optional.of(xr.spec.unset)", "-9223372036854775808 - 1", "\"\\u00e9\" + 'ü'", "xr.\nspec",
+		"xr.spec.large", "1 / 0", "[1, 2].exists(i, i / 0 == 1) || xr.spec.a", "has(xr.spec.nested) ? 1 : 'x'", "optional.of(xr.spec.unset)", "-9223372036854775808 - 1", "{1: 1, dyn(bytes(xr.spec.key)): 2}", "\"\\u00e9\" + 'ü'", "xr.\nspec",
 	} {
 		f.Add(s)
 	}

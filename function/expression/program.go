@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -62,16 +63,67 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, []string{err.Error()}
 	}
 
-	p, err := e.cel.Program(compiled,
-		cel.CustomDecorator(e.meter),
-		cel.CustomDecorator(inOrder(rangesOf(compiled.NativeRep()))),
-		cel.EvalOptions(cel.OptOptimize),
-	)
+	if at, ok := strangeKey(compiled.NativeRep()); ok {
+		return nil, []string{e.explain(source, &cel.Error{Location: at, Message: messageKeys})}
+	}
+
+	p, err := e.plan(compiled)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
 
 	return &program{source: source, cel: p, ast: compiled.NativeRep(), output: compiled.OutputType(), uses: u, shape: e.shape, known: e.known(compiled.OutputType())}, nil
+}
+
+// plan the evaluation of an expression. Constants are evaluated here, without the
+// care that is taken later.
+func (e *Environment) plan(compiled *cel.Ast) (p cel.Program, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New(unpanicked(fmt.Sprint(r)))
+		}
+	}()
+
+	return e.cel.Program(compiled,
+		cel.CustomDecorator(e.meter),
+		cel.CustomDecorator(inOrder(rangesOf(compiled.NativeRep()))),
+		cel.EvalOptions(cel.OptOptimize),
+	)
+}
+
+// strangeKey returns where a map literal has a key that no map can have, if any
+// does: there, evaluation panics.
+func strangeKey(a *ast.AST) (at common.Location, found bool) {
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.MapKind || found {
+			return
+		}
+
+		for _, entry := range e.AsMap().Entries() {
+			key := entry.AsMapEntry().Key().ID()
+
+			switch a.GetType(key).Kind() {
+			case types.BoolKind, types.IntKind, types.UintKind, types.DoubleKind, types.StringKind, types.DynKind, types.AnyKind:
+			default:
+				at, found = a.SourceInfo().GetStartLocation(key), true
+				return
+			}
+		}
+	}))
+
+	return at, found
+}
+
+// messageKeys is what is wrong with a key that no map can have.
+const messageKeys = "the keys of a map must be strings, numbers or booleans"
+
+// unpanicked says what the text of a panic means.
+func unpanicked(text string) string {
+	if strings.Contains(text, "hash of unhashable type") {
+		return messageKeys
+	}
+
+	return text
 }
 
 // check an expression. With schemas, only that is a mistake which would fail
@@ -226,7 +278,7 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		return &Problem{Kind: Invalid, Message: e.binary.String() + " is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64", Plain: true}
 	}
 
-	message := strings.TrimPrefix(err.Error(), "evaluation error: ")
+	message := unpanicked(strings.TrimPrefix(err.Error(), "evaluation error: "))
 
 	if strings.HasPrefix(message, messageNoOverload) {
 		message += "; its operands are of types that do not go together, string(…), int(…) and double(…) convert them"

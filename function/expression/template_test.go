@@ -193,6 +193,16 @@ func TestCompile(t *testing.T) {
 				`vars.x.b[1]: Invalid value: "${baz}": undeclared reference to 'baz', here: ▸baz`,
 			},
 		},
+		"Keys": {
+			reason: "A map cannot have such a key.",
+			value:  "${{1: 2, b'': 3}}",
+			want:   []string{`vars.x: Invalid value: "${{1: 2, b'': 3}}": the keys of a map must be strings, numbers or booleans, here: {1: 2, ▸b'': 3}`},
+		},
+		"KeysOfAnyType": {
+			reason: "Nor can it where its type is not known, which is found when the expression is evaluated, here before there is an XR.",
+			value:  "${{1: 2, dyn(b''): 3}}",
+			want:   []string{`vars.x: Invalid value: "${{1: 2, dyn(b''): 3}}": the keys of a map must be strings, numbers or booleans`},
+		},
 		"Lines": {
 			reason: "The message stays one line.",
 			value:  "${xr.spec.a\n  + foo\n  + 1}",
