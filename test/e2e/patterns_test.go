@@ -303,7 +303,8 @@ func TestPatterns(t *testing.T) {
 			cp.WaitFor(t, run, Reason("Synced", "ReconcileSuccess"))
 
 			// One that is done asks again.
-			again := s.Manifests[len(s.Manifests)-1].DeepCopy()
+			i := slices.IndexFunc(s.Manifests, func(m *unstructured.Unstructured) bool { return m.GetKind() == "Operation" })
+			again := s.Manifests[i].DeepCopy()
 			again.SetName("backup-again")
 
 			nightly := Object{APIVersion: apiNamespaced, Kind: "AnsibleRun", Namespace: "default", Name: "nightly-backup"}
