@@ -2,9 +2,7 @@ package supervisor
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -102,12 +100,4 @@ func orphans() []process {
 	}
 
 	return found
-}
-
-// commandLine of a process, with a NUL after each argument; empty for one that
-// has ended.
-func commandLine(pid int) string {
-	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-
-	return string(raw)
 }

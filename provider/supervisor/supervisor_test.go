@@ -450,3 +450,11 @@ func TestRunDisguised(t *testing.T) {
 		t.Errorf("process %s should be gone", pid)
 	}
 }
+
+// commandLine of a process, with a NUL after each argument; empty for one that
+// has ended.
+func commandLine(pid int) string {
+	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+
+	return string(raw)
+}
