@@ -49,7 +49,12 @@ func meter(env *cel.Env) (interpreter.InterpretableDecorator, error) {
 			b = &functions.Overload{}
 		}
 
-		return &call{InterpretableCall: c, args: c.Args(), binding: b}, nil
+		metered := &call{InterpretableCall: c, args: c.Args(), binding: b}
+		if isSearch(c.Function()) {
+			return newSearch(metered), nil
+		}
+
+		return metered, nil
 	}, nil
 }
 
@@ -63,30 +68,53 @@ type call struct {
 
 // Eval makes the call.
 func (c *call) Eval(a interpreter.Activation) ref.Val {
-	var few [3]ref.Val
+	args, failed := c.evaluate(a)
+	if failed != nil {
+		return failed
+	}
 
-	args := few[:0]
+	spender(a)(workOf(c.Function(), args))
+
+	return types.LabelErrNode(c.ID(), c.make(args))
+}
+
+// evaluate the arguments. One that failed stands for the call, where that needs
+// them all.
+func (c *call) evaluate(a interpreter.Activation) (args []ref.Val, failed ref.Val) {
+	args = make([]ref.Val, 0, len(c.args))
 
 	for _, arg := range c.args {
 		v := arg.Eval(a)
 		if types.IsUnknownOrError(v) && !c.binding.NonStrict {
-			return v
+			return nil, v
 		}
 
 		args = append(args, v)
 	}
 
+	return args, nil
+}
+
+// spender returns what takes the work of a call from its evaluation. Constants
+// are evaluated without one.
+func spender(a interpreter.Activation) func(work uint64) {
 	if e, ok := a.ResolveName(nameEvaluation); ok {
 		if e, ok := e.(*evaluation); ok {
-			e.spend(workOf(c.Function(), args))
+			return e.spend
 		}
 	}
 
-	return types.LabelErrNode(c.ID(), c.make(args))
+	return func(uint64) {}
 }
 
 func (c *call) make(args []ref.Val) ref.Val {
 	b := c.binding
+
+	if c.Function() == operators.Add {
+		if sum, ok := concatenate(args); ok {
+			return sum
+		}
+	}
 
 	if trait := b.OperandTrait; trait == 0 || args[0].Type().HasTrait(trait) {
 		switch {
@@ -106,4 +134,34 @@ func (c *call) make(args []ref.Val) ref.Val {
 	}
 
 	return types.NewErr("no such overload: %s", c.Function())
+}
+
+// concatenate two lists. CEL's own sum of two looks into both each time, so that
+// one with itself, again and again, takes for ever.
+func concatenate(args []ref.Val) (ref.Val, bool) {
+	const operands = 2
+
+	if len(args) != operands {
+		return nil, false
+	}
+
+	// A comprehension adds to its result in place.
+	if _, ok := args[0].(traits.MutableLister); ok {
+		return nil, false
+	}
+
+	var values []ref.Val
+
+	for _, arg := range args {
+		list, ok := arg.(traits.Lister)
+		if !ok {
+			return nil, false
+		}
+
+		for it := list.Iterator(); it.HasNext() == types.True; {
+			values = append(values, it.Next())
+		}
+	}
+
+	return types.NewRefValList(types.DefaultTypeAdapter, values), true
 }

@@ -73,6 +73,9 @@ type Environment struct {
 	shape *shape
 	// operation is true where there is no XR.
 	operation bool
+	// patterns is the size of the regular expressions that are written in what
+	// was compiled.
+	patterns uint64
 }
 
 // base is the CEL environment that all others extend, with the meter of its
@@ -243,7 +246,6 @@ func libraries() []cel.EnvOption {
 		cel.ASTValidators(
 			cel.ValidateDurationLiterals(),
 			cel.ValidateTimestampLiterals(),
-			cel.ValidateRegexLiterals(),
 		),
 		ext.Strings(ext.StringsVersion(2)),
 		ext.Sets(),

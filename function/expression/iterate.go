@@ -39,7 +39,7 @@ func (o *orderedRange) Eval(a interpreter.Activation) ref.Val {
 
 	if e, ok := a.ResolveName(nameEvaluation); ok {
 		if e, ok := e.(*evaluation); ok {
-			e.spend(length(v))
+			e.spend(perTurn * length(v))
 		}
 	}
 
@@ -69,7 +69,7 @@ func (o ordered) Iterator() traits.Iterator {
 
 	slices.SortFunc(keys, compareKeys)
 
-	return newIterator(keys)
+	return newIterator(len(keys), func(i int) ref.Val { return keys[i] })
 }
 
 // Fold the keys and values.
@@ -112,30 +112,30 @@ func fold(m traits.Mapper, f traits.Folder) {
 	}
 }
 
-// An iterator of values.
+// An iterator of values, which are made one after another.
 type iterator struct {
-	values []ref.Val
-	next   int
+	length, next int
+	at           func(int) ref.Val
 }
 
-func newIterator(values []ref.Val) *iterator {
-	return &iterator{values: values}
+func newIterator(length int, at func(int) ref.Val) *iterator {
+	return &iterator{length: length, at: at}
 }
 
 // HasNext is true when there is another value.
 func (i *iterator) HasNext() ref.Val {
-	return types.Bool(i.next < len(i.values))
+	return types.Bool(i.next < i.length)
 }
 
 // Next returns the next value.
 func (i *iterator) Next() ref.Val {
-	if i.next >= len(i.values) {
+	if i.next >= i.length {
 		return nil
 	}
 
 	i.next++
 
-	return i.values[i.next-1]
+	return i.at(i.next - 1)
 }
 
 // ConvertToNative is not possible.

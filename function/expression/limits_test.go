@@ -2,6 +2,7 @@ package expression
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,9 @@ func TestRunaway(t *testing.T) {
 	data := func() Data {
 		return Data{XR: map[string]any{"spec": map[string]any{
 			"items": items, "x": x, "y": strings.Repeat("y", 500_000),
-			"billion": 1e9, "precision": "%.999999999f", "regex": strings.Repeat("(x?){500}", 500),
+			"billion": 1e9, "precision": "%.999999999f", "regex": strings.Repeat("(x?){500}", 4),
+			"halves": []any{0.5, 0.25}, "numbers": strings.Repeat("%f%f", 50_000), "exponent": "1e-2147483647", "nines": strings.Repeat("9", 100_000),
+			"zone": "America/New_York", "version": "1.0.0-" + strings.Repeat("1.", 50_000) + "1", "url": "https://example.org/?" + strings.Repeat("a=b&", 50_000),
 		}}}
 	}
 
@@ -48,6 +51,20 @@ func TestRunaway(t *testing.T) {
 		"Flatten":       {reason: "So has a list that is made flat.", source: "lists.range(1000).map(i, xr.spec.items).flatten()", want: work},
 		"Regex":         {reason: "So have regular expressions.", source: "xr.spec.x.matches(xr.spec.regex)", want: work},
 		"Find":          {reason: "So have those that look for something.", source: "xr.spec.x.findAll(xr.spec.regex)", want: work},
+		"Written":       {reason: "So have those that are written.", source: "xr.spec.x.matches('(x?){500}y')", want: work},
+		"WrittenFind":   {reason: "And those that look for something.", source: "xr.spec.items.map(i, xr.spec.x.find('y$'))", want: work},
+		"Again":         {reason: "One that looks at all the rest for each match takes the square of it.", source: "xr.spec.x.findAll('x*y|x')", want: work},
+		"AgainBehind":   {reason: "Also one that looks back.", source: "xr.spec.x.findAll('x*y|\\\\bx|x')", want: work},
+		"Matches":       {reason: "So many matches are work, too.", source: "xr.spec.x.findAll('').size()", want: work},
+		"Index":         {reason: "A text that is looked for is compared at each place.", source: "xr.spec.x.indexOf(xr.spec.y)", want: work},
+		"LastIndex":     {reason: "From the end, too.", source: "xr.spec.x.lastIndexOf(xr.spec.y)", want: work},
+		"Doubled":       {reason: "A list with itself, again and again, is as long as it is.", source: "[xr.spec.items]" + strings.Repeat(".map(a, a + a)", 30), want: work},
+		"Numbers":       {reason: "Numbers become long texts.", source: "xr.spec.numbers.format(lists.range(50000).map(i, xr.spec.halves).flatten())", want: work},
+		"Exponent":      {reason: "An exponent is as many digits.", source: "quantity(xr.spec.exponent).isInteger()", want: work},
+		"Digits":        {reason: "So are digits.", source: "isQuantity(xr.spec.nines)", want: work},
+		"Zone":          {reason: "A time zone is read from a file.", source: "lists.range(10000).map(i, timestamp('2026-01-01T00:00:00Z').getHours(xr.spec.zone))", want: work},
+		"Version":       {reason: "A version is as large as its text.", source: "[semver(xr.spec.version)].map(v, lists.range(10000).filter(i, v.isLessThan(v)))", want: work},
+		"URL":           {reason: "So is a URL.", source: "[url(xr.spec.url)].map(u, lists.range(10000).filter(i, u.getQuery() == {}))", want: work},
 		"Size":          {reason: "The length of a text is not for free.", source: "xr.spec.items.filter(i, size(xr.spec.x) > i)", want: work},
 		"CharAt":        {reason: "Nor is a letter of it.", source: "xr.spec.items.map(i, xr.spec.x.charAt(i))", want: work},
 		"SharedTexts":   {reason: "A value must not become huge by having one text many times.", source: "xr.spec.items.map(i, xr.spec.x)", want: size},
@@ -217,5 +234,65 @@ func TestOrder(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What asks little of a large value does not go through it: that would be work
+// that nobody counts.
+func TestLittle(t *testing.T) {
+	items, fields := make([]any, 10_000), map[string]any{}
+	for i := range items {
+		items[i] = float64(i)
+		fields[fmt.Sprint("k", i)] = float64(i)
+	}
+
+	data := Data{XR: map[string]any{"spec": map[string]any{
+		"items": items, "fields": fields, "deep": map[string]any{"items": items}, "inexact": map[string]any{"a": 1e300, "b": 1.0},
+	}}}
+
+	cases := map[string]struct {
+		reason string
+		source string
+		want   any
+	}{
+		"List":      {reason: "Lists of different lengths differ.", source: "xr.spec.items == []", want: false},
+		"Map":       {reason: "So do maps.", source: "xr.spec.fields == {}", want: false},
+		"Swapped":   {reason: "From the other side, too.", source: "[] == xr.spec.items || {} == xr.spec.fields", want: false},
+		"Deep":      {reason: "And what is in them.", source: "xr.spec.deep == {'items': {}} || xr.spec.deep == {'items': [1]}", want: false},
+		"First":     {reason: "What differs first is enough.", source: "[xr.spec.items, 1] == [[], 1]", want: false},
+		"Other":     {reason: "So is a value of another type.", source: "dyn(xr.spec) == 1 || dyn(xr.spec.items) == 1", want: false},
+		"Type":      {reason: "A type is known.", source: "type(xr.spec) == map && type(xr.spec.items) == list", want: true},
+		"Last":      {reason: "The last one is at the end.", source: "[xr.spec.items].map(l, l.last().hasValue())", want: []any{true}},
+		"Size":      {reason: "A length is known.", source: "xr.spec.items.size() + size(xr.spec.items)", want: 20_000.0},
+		"Different": {reason: "What is not exact does not make different values equal.", source: "xr.spec.inexact == {'a': 1, 'b': 2}", want: false},
+	}
+
+	e := environment(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tmpl, errs := e.Compile(field.NewPath("x"), "${"+tc.source+"}")
+			if len(errs) > 0 {
+				t.Fatalf("\n%s\nCompile(...): %v", tc.reason, errs)
+			}
+
+			got, _, problems := tmpl.Evaluate(context.Background(), data)
+			if diff := cmp.Diff(tc.want, got); diff != "" || len(problems) > 0 {
+				t.Fatalf("\n%s\nEvaluate(...): %v, -want, +got:\n%s", tc.reason, problems, diff)
+			}
+
+			if n := testing.AllocsPerRun(1, func() { tmpl.Evaluate(context.Background(), data) }); n > 1000 {
+				t.Errorf("\n%s\nEvaluate(...): want less than 1,000 allocations, got %v", tc.reason, n)
+			}
+		})
+	}
+
+	tmpl, errs := e.Compile(field.NewPath("x"), "${xr.spec.inexact == {'a': 1, 'b': 1}}")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	if v, _, problems := tmpl.Evaluate(context.Background(), data); len(problems) != 1 || !strings.Contains(problems[0].Message, "beyond 2^53") {
+		t.Errorf("Evaluate(...): want what is not exact, got %v, %v", v, problems)
 	}
 }

@@ -67,6 +67,10 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, []string{e.explain(source, &cel.Error{Location: at, Message: messageKeys})}
 	}
 
+	if bad := e.badPattern(compiled.NativeRep()); bad != nil {
+		return nil, []string{e.explain(source, bad)}
+	}
+
 	p, err := e.plan(compiled)
 	if err != nil {
 		return nil, []string{err.Error()}

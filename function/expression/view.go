@@ -23,6 +23,26 @@ type lookups struct {
 	list   *list
 	// binary is a value that is no text.
 	binary *place
+	// sorted are the keys of objects that were gone through, by where their maps
+	// are. CEL goes through an object each time that it asks for its type.
+	sorted map[uintptr][]string
+}
+
+// keys of an object, in order.
+func (l *lookups) keys(fields map[string]any) []string {
+	at := reflect.ValueOf(fields).Pointer()
+
+	keys, ok := l.sorted[at]
+	if !ok {
+		if l.sorted == nil {
+			l.sorted = map[uintptr][]string{}
+		}
+
+		keys = slices.Sorted(maps.Keys(fields))
+		l.sorted[at] = keys
+	}
+
+	return keys
 }
 
 // messageBinary ends the error of a value that is no text.
@@ -159,14 +179,9 @@ func (o *object) Size() ref.Val {
 
 // Iterator of the keys.
 func (o *object) Iterator() traits.Iterator {
-	keys := slices.Sorted(maps.Keys(o.fields))
-	values := make([]ref.Val, len(keys))
+	keys := o.lookups.keys(o.fields)
 
-	for i := range keys {
-		values[i] = types.String(keys[i])
-	}
-
-	return newIterator(values)
+	return newIterator(len(keys), func(i int) ref.Val { return types.String(keys[i]) })
 }
 
 // Fold the keys and values.
@@ -174,9 +189,39 @@ func (o *object) Fold(f traits.Folder) {
 	fold(o, f)
 }
 
-// Equal is true for maps with equal keys and values.
+// Equal is true for maps with equal keys and values. It looks no further than
+// to what differs.
 func (o *object) Equal(other ref.Val) ref.Val {
-	return o.plain().Equal(other)
+	m, ok := other.(traits.Mapper)
+	if !ok || o.Size() != m.Size() {
+		return types.False
+	}
+
+	equal := ref.Val(types.True)
+
+	for it := o.Iterator(); it.HasNext() == types.True; {
+		k := it.Next()
+
+		theirs, ok := m.Find(k)
+		if !ok {
+			return types.False
+		}
+
+		if equal = both(equal, types.Equal(o.Get(k), theirs)); equal == types.False {
+			return equal
+		}
+	}
+
+	return equal
+}
+
+// both are true, or one of them is false, or the first error.
+func both(a, b ref.Val) ref.Val {
+	if b == types.False || a == types.True {
+		return b
+	}
+
+	return a
 }
 
 // ConvertToNative returns the value as a value of Go.
@@ -186,11 +231,14 @@ func (o *object) ConvertToNative(t reflect.Type) (any, error) {
 
 // ConvertToType returns the value as a value of another type.
 func (o *object) ConvertToType(t ref.Type) ref.Val {
-	if t == types.MapType {
+	switch t {
+	case types.MapType:
 		return o
+	case types.TypeType:
+		return types.MapType
 	}
 
-	return o.plain().ConvertToType(t)
+	return types.NewErr("type conversion error from 'map' to '%s'", t)
 }
 
 // Type of the value.
@@ -255,17 +303,26 @@ func (l *list) Add(other ref.Val) ref.Val {
 
 // Iterator of the items.
 func (l *list) Iterator() traits.Iterator {
-	values := make([]ref.Val, len(l.items))
-	for i := range l.items {
-		values[i] = l.Get(types.Int(i))
-	}
-
-	return newIterator(values)
+	return newIterator(len(l.items), func(i int) ref.Val { return l.Get(types.Int(i)) })
 }
 
-// Equal is true for lists with equal items.
+// Equal is true for lists with equal items. It looks no further than to what
+// differs.
 func (l *list) Equal(other ref.Val) ref.Val {
-	return l.plain().Equal(other)
+	theirs, ok := other.(traits.Lister)
+	if !ok || types.Int(len(l.items)) != theirs.Size() {
+		return types.False
+	}
+
+	equal := ref.Val(types.True)
+
+	for i := range l.items {
+		if equal = both(equal, types.Equal(l.Get(types.Int(i)), theirs.Get(types.Int(i)))); equal == types.False {
+			return equal
+		}
+	}
+
+	return equal
 }
 
 // ConvertToNative returns the value as a value of Go.
@@ -275,11 +332,14 @@ func (l *list) ConvertToNative(t reflect.Type) (any, error) {
 
 // ConvertToType returns the value as a value of another type.
 func (l *list) ConvertToType(t ref.Type) ref.Val {
-	if t == types.ListType {
+	switch t {
+	case types.ListType:
 		return l
+	case types.TypeType:
+		return types.ListType
 	}
 
-	return l.plain().ConvertToType(t)
+	return types.NewErr("type conversion error from 'list' to '%s'", t)
 }
 
 // Type of the value.

@@ -1,14 +1,17 @@
 package expression
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crossplane/function-sdk-go/errors"
 )
 
 const (
@@ -18,8 +21,21 @@ const (
 	maxTotalWork = celconfig.RuntimeCELCostBudget
 	// perCall is the work of the least call.
 	perCall = 5
+	// perTurn is the work of a turn of a comprehension, apart from its calls.
+	perTurn = 3
+	// perItem is the work of functions that compare the items of a list.
+	perItem = 2
 	// perUnit is how many bytes of a text are gone through in a unit.
 	perUnit = 10
+	// perComparisons is how many letters are compared in a unit.
+	perComparisons = 20
+	// perFormat is how many times a text is gone through that is validated.
+	perFormat = 4
+	// perZone is the work to read the rules of a time zone.
+	perZone = 300
+	// perClause is how long a number becomes in a text, at most, and the time it
+	// takes, as bytes.
+	perClause = 320
 	// PerField is the work of a field of an object: it is sorted, and put into
 	// another one.
 	PerField = 10
@@ -62,16 +78,26 @@ func workOf(function string, args []ref.Val) uint64 {
 	case function == "lists.range":
 		n, _ := args[0].(types.Int)
 		return perCall + uint64(max(n, 0))
-	case function == operators.Equals || function == operators.NotEquals:
-		return perCall + min(weight(args[0]), weight(args[1]))
+	case (function == operators.Equals || function == operators.NotEquals) && len(args) > 1:
+		return perCall + lighter(args[0], args[1])
+	case function == operators.Add && len(args) > 1:
+		return perCall + texts(args) + added(args[0], args[1])
+	case (function == "indexOf" || function == "lastIndexOf") && isText(args[0]) && len(args) > 1:
+		return perCall + texts(args) + length(args[0])*length(args[1])/perComparisons
+	case function == "quantity" || function == "isQuantity":
+		return perCall + quantity(args[0])
+	case function == "validate":
+		return perCall + perFormat*texts(args)
+	case function == "split" || function == "semver" || function == "isSemver":
+		return perCall + length(args[0])
+	case isLocal(args):
+		return perCall + perZone
 	case isLinear(function):
-		return perCall + weights(args)
+		return perCall + perItem*weights(args)
 	case strings.HasPrefix(function, "sets.") && len(args) > 1:
 		return perCall + length(args[0])*weight(args[1])
 	case function == "distinct":
 		return perCall + length(args[0])*weight(args[0])/2
-	case (function == overloads.Matches || function == "find" || function == "findAll") && len(args) > 1:
-		return (1 + length(args[0])/perUnit) * (1 + length(args[1])/4)
 	case function == "replace" && len(args) > 2:
 		return perCall + replaced(args)/perUnit
 	case function == "join":
@@ -95,7 +121,8 @@ func isLinear(function string) bool {
 	return false
 }
 
-// texts returns the work to go through all texts, once.
+// texts returns the work to go through all texts, once, and through what was
+// made of texts.
 func texts(args []ref.Val) uint64 {
 	n := uint64(0)
 
@@ -105,10 +132,67 @@ func texts(args []ref.Val) uint64 {
 			n += uint64(len(a))
 		case types.Bytes:
 			n += uint64(len(a))
+		case apiservercel.URL:
+			n += uint64(len(a.Host) + len(a.Path) + perUnit*len(a.RawQuery))
+		case apiservercel.Semver:
+			n += perUnit * uint64(len(a.Pre)+len(a.Build))
 		}
 	}
 
 	return n / perUnit
+}
+
+func isText(v ref.Val) bool {
+	_, ok := v.(types.String)
+	return ok
+}
+
+// isLocal is true for what asks a time for its part in a time zone, whose rules
+// are read from a file.
+func isLocal(args []ref.Val) bool {
+	const operands = 2
+
+	_, ok := args[0].(types.Timestamp)
+
+	return ok && len(args) == operands && isText(args[1])
+}
+
+// added returns the work to make a list of two. A comprehension adds to its
+// result in place.
+func added(a, b ref.Val) uint64 {
+	n := uint64(0)
+
+	if _, ok := a.(traits.MutableLister); ok {
+		a = b
+	} else if _, ok := b.(traits.Lister); ok {
+		n = length(b)
+	}
+
+	if _, ok := a.(traits.Lister); ok {
+		n += length(a)
+	}
+
+	return n
+}
+
+// quantity returns the work to parse a quantity: a number, which is written out
+// without its exponent.
+func quantity(v ref.Val) uint64 {
+	s, _ := v.(types.String)
+	n := uint64(len(s))
+
+	if i := strings.LastIndexAny(string(s), "eE"); i >= 0 {
+		exponent, err := strconv.ParseInt(string(s[i+1:]), 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return maxWork
+		}
+
+		n += uint64(max(exponent, -exponent, 0))
+	}
+
+	n = min(n, maxWork)
+
+	return n * n / perUnit
 }
 
 func weights(args []ref.Val) uint64 {
@@ -122,30 +206,81 @@ func weights(args []ref.Val) uint64 {
 
 // weight of a value is the work to go through all that is in it.
 func weight(v ref.Val) uint64 {
-	n := uint64(0)
-	weigh(v, &n)
+	s := scales{limit: maxWork}
+	s.weigh(v)
 
-	return n
+	return s.weight
 }
 
-// weigh a value as long as it is not too heavy in any case.
-func weigh(v ref.Val, n *uint64) {
-	*n++
+// lighter returns the weight of the lighter one of two values, and looks no
+// further into the other one than it has to: that would be work that nobody
+// counts.
+func lighter(a, b ref.Val) uint64 {
+	const few = 16
+
+	for limit := uint64(few); ; limit *= few {
+		x, y := scales{limit: limit}, scales{limit: limit}
+		x.weigh(a)
+		y.weigh(b)
+
+		if n := min(x.weight, y.weight); n <= limit || limit > maxWork {
+			return n
+		}
+	}
+}
+
+// scales weigh values as long as they are not too heavy in any case.
+type scales struct {
+	weight, limit uint64
+}
+
+func (s *scales) isFull() bool {
+	return s.weight > s.limit
+}
+
+func (s *scales) weigh(v ref.Val) {
+	s.weight++
 
 	switch v := v.(type) {
 	case types.String:
-		*n += uint64(len(v)) / perUnit
+		s.weight += uint64(len(v)) / perUnit
 	case types.Bytes:
-		*n += uint64(len(v)) / perUnit
+		s.weight += uint64(len(v)) / perUnit
+	case *list:
+		s.json(v.items)
+	case *object:
+		s.json(v.fields)
 	case traits.Lister:
-		for it := v.Iterator(); it.HasNext() == types.True && *n <= maxWork; {
-			weigh(it.Next(), n)
+		for it := v.Iterator(); it.HasNext() == types.True && !s.isFull(); {
+			s.weigh(it.Next())
 		}
 	case traits.Mapper:
-		for it := v.Iterator(); it.HasNext() == types.True && *n <= maxWork; {
+		for it := v.Iterator(); it.HasNext() == types.True && !s.isFull(); {
 			k := it.Next()
-			weigh(k, n)
-			weigh(v.Get(k), n)
+			s.weigh(k)
+			s.weigh(v.Get(k))
+		}
+	}
+}
+
+// json weighs what is in a value of the data.
+func (s *scales) json(v any) {
+	switch v := v.(type) {
+	case string:
+		s.weight += uint64(len(v)) / perUnit
+	case []any:
+		for i := 0; i < len(v) && !s.isFull(); i++ {
+			s.weight++
+			s.json(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			if s.isFull() {
+				return
+			}
+
+			s.weight += 2 + uint64(len(k))/perUnit
+			s.json(v[k])
 		}
 	}
 }
@@ -194,13 +329,17 @@ func joined(args []ref.Val) uint64 {
 	return n
 }
 
-// formatted returns at least the length of text.format(list), apart from the
-// items of the list: the text, with numbers as precise as it says.
+// formatted returns about the length of text.format(list), apart from the texts
+// of the list: the text, with numbers as precise as it says.
 func formatted(args []ref.Val) uint64 {
 	s, _ := args[0].(types.String)
 	n, digits := uint64(len(s)), uint64(0)
 
 	for _, c := range []byte(s) {
+		if c == '%' {
+			n += perClause
+		}
+
 		if c < '0' || c > '9' {
 			n, digits = n+digits, 0
 			continue

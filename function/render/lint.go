@@ -8,7 +8,8 @@ import (
 
 // Lint returns the mistakes of a Composition that stop no XR, and that nobody
 // would find out about otherwise: status fields that XRs cannot have, or that can
-// never have such a value, and required resources that nothing refers to.
+// never have such a value, required resources that nothing refers to, and names
+// that are none of variables.
 func (c *Composition) Lint() field.ErrorList {
 	var errs field.ErrorList
 
@@ -21,6 +22,10 @@ func (c *Composition) Lint() field.ErrorList {
 		if !used[r.name] {
 			errs = append(errs, field.Forbidden(field.NewPath("requiredResources").Child(r.name), "no expression refers to required."+r.name))
 		}
+	}
+
+	for _, run := range c.runs {
+		errs = append(errs, run.unnamed...)
 	}
 
 	return errs

@@ -27,20 +27,22 @@ var (
 // maxName is the length of the longest name from data, in bytes.
 const maxName = 253
 
-// prefixAnsible starts the names of variables that tell Ansible how to connect
-// and what to execute. Some of them run commands on the controller.
-const prefixAnsible = "ansible_"
+// Prefixes of the names of variables that tell Ansible how to connect and what to
+// execute. Some of them run commands on the controller.
+const (
+	prefixAnsible  = "ansible_"
+	prefixInternal = "_ansible_"
+)
 
 // special names mean something to Ansible or Jinja2 that no value should
 // replace: magic variables, functions that content relies on, and words of the
-// language.
+// language. A test asks Ansible for all of them.
 // https://docs.ansible.com/ansible/latest/reference_appendices/special_variables.html
 var special = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"environment", "group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname",
-	"inventory_hostname_short", "omit", "play_hosts", "playbook_dir", "role_name", "role_names", "role_path",
-	"role_uuid", "vars",
-	"lookup", "query", "undef",
-	"and", "else", "false", "False", "if", "in", "is", "none", "None", "not", "or", "true", "True",
+	"inventory_hostname_short", "play_hosts", "playbook_dir", "role_name", "role_names", "role_path", "role_uuid", "vars",
+	"cycler", "dict", "joiner", "lipsum", "lookup", "namespace", "now", "omit", "q", "query", "range", "undef",
+	"and", "else", "false", "False", "if", "in", "is", "none", "None", "not", "or", "self", "true", "True",
 }
 
 // variable says what is wrong with a name from data as the name of a variable.
@@ -48,10 +50,14 @@ func variable(name string) error {
 	switch {
 	case !identifier.MatchString(name) || len(name) > maxName:
 		return errors.Errorf("%.80q cannot be the name of a variable: it must be an identifier", name)
-	case strings.HasPrefix(name, prefixAnsible):
-		return errors.Errorf("%.80q cannot be the name of a variable: those that start with %s are Ansible's own", name, prefixAnsible)
 	case slices.Contains(special[:], name):
 		return errors.Errorf("%q cannot be the name of a variable: it has a meaning to Ansible", name)
+	}
+
+	for _, prefix := range []string{prefixAnsible, prefixInternal} {
+		if strings.HasPrefix(name, prefix) {
+			return errors.Errorf("%.80q cannot be the name of a variable: those that start with %s are Ansible's own", name, prefix)
+		}
 	}
 
 	return nil
@@ -95,7 +101,7 @@ func group(name string) error {
 // computable is true when the value of a variable of this literal name may come
 // from people without trust. How Ansible connects and what it executes may not.
 func computable(name string) bool {
-	if !strings.HasPrefix(name, prefixAnsible) {
+	if !strings.HasPrefix(name, prefixAnsible) && !strings.HasPrefix(name, prefixInternal) {
 		return true
 	}
 

@@ -1,10 +1,69 @@
 package render
 
 import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// The names that have a meaning are those that the real Ansible and Jinja2 give
+// one.
+func TestSpecial(t *testing.T) {
+	ansible, err := exec.LookPath("ansible-playbook")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(ansible), "python3"), filepath.Join("testdata", "names.py")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var names map[string][]string
+	if err := json.Unmarshal(out, &names); err != nil {
+		t.Fatal(err)
+	}
+
+	// Between two operands these are no variables.
+	want := []string{"and", "else", "if", "in", "is", "or"}
+
+	for kind, list := range names {
+		if len(list) == 0 {
+			t.Errorf("want names that are %s", kind)
+		}
+
+		for _, name := range list {
+			if err := variable(name); err == nil && name != "_z_test_entry" {
+				t.Errorf("variable(%q): want an error, it is one of Ansible's %s", name, kind)
+			}
+
+			if kind != "settings" && !strings.HasPrefix(name, prefixAnsible) {
+				want = append(want, name)
+			}
+		}
+	}
+
+	slices.Sort(want)
+
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(special[:]))); diff != "" {
+		t.Errorf("special names: -Ansible's, +ours:\n%s", diff)
+	}
+
+	for _, name := range []string{"name", "port", "item", "loop", "tags", "hosts", "timeout", "ansible"} {
+		if err := variable(name); err != nil {
+			t.Errorf("variable(%q): %v", name, err)
+		}
+	}
+
+	if computable("_ansible_ansiballz_debugpy_config") {
+		t.Error("want no computed settings of Ansible's own")
+	}
+}
 
 // The names are those that the tests of the Ansible operator's own conversion
 // have.

@@ -22,6 +22,8 @@ type variables struct {
 	from []varsSource
 	// templated variables hold expressions, and are templated nevertheless.
 	templated map[string]bool
+	// unnamed are fields that can be there, and that cannot be variables.
+	unnamed field.ErrorList
 }
 
 // A varsSource is an object whose fields are variables.
@@ -75,16 +77,44 @@ func compileVariables(env *expression.Environment, t template) (variables, field
 			errs = append(errs, field.Forbidden(t.path.Child("varsFrom").Index(i), "only one of include and exclude can be set"))
 		}
 
-		v.from = append(v.from, varsSource{
+		source := varsSource{
 			value:   value,
 			path:    path.String(),
 			snake:   text(s, "keys") == string(v1alpha1.KeysSnakeCase),
 			include: setOf(s["include"]),
 			exclude: setOf(s["exclude"]),
-		})
+		}
+		v.from = append(v.from, source)
+		v.unnamed = append(v.unnamed, source.unnamed(t.path.Child("varsFrom").Index(i))...)
 	}
 
 	return v, errs
+}
+
+// unnamed fields that the object can have, and that cannot be variables.
+func (s varsSource) unnamed(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range s.value.Known() {
+		if !s.chooses(name) {
+			continue
+		}
+
+		if s.snake {
+			name = snakeCase(name)
+		}
+
+		if err := variable(name); err != nil {
+			errs = append(errs, field.Forbidden(path, err.Error()+"; exclude it"))
+		}
+	}
+
+	return errs
+}
+
+// chooses the field of an object.
+func (s varsSource) chooses(name string) bool {
+	return !s.exclude[name] && (s.include == nil || s.include[name])
 }
 
 // unknownKeys reports what is to be included or excluded, and that the object will
@@ -205,11 +235,9 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 	chosen := make(map[string]any, len(object))
 
 	for name, value := range object {
-		if s.exclude[name] || s.include != nil && !s.include[name] {
-			continue
+		if s.chooses(name) {
+			chosen[name] = value
 		}
-
-		chosen[name] = value
 	}
 
 	data.Budget.Spend(expression.PerField * uint64(len(object)))

@@ -251,8 +251,8 @@ type RunTemplate struct {
 
 	// VarsFrom are objects whose fields become variables, weaker than vars, the
 	// last one strongest. Ansible never templates them. Their names must be
-	// identifiers, and can neither start with ansible_ nor be one of Ansible's
-	// magic variables.
+	// identifiers, and can neither start with ansible_ or _ansible_ nor be one of
+	// Ansible's magic variables, or a function or a word of its templates.
 	// +optional
 	VarsFrom []VarsSource `json:"varsFrom,omitempty"`
 
@@ -271,7 +271,7 @@ type RunTemplate struct {
 	// Inventory in its YAML form, which may hold expressions: for values, for
 	// hosts, vars or children as a whole, and for hosts also as a list of names.
 	// Ansible never templates what is computed. Computed names must be names of
-	// hosts, or identifiers; those of variables cannot start with ansible_.
+	// hosts, or identifiers; those of variables are as those of varsFrom.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Inventory *runtime.RawExtension `json:"inventory,omitempty"`

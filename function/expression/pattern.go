@@ -1,0 +1,354 @@
+package expression
+
+import (
+	"io"
+	"regexp"
+	regexpsyntax "regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// Functions of regular expressions.
+const (
+	functionFind    = "find"
+	functionFindAll = "findAll"
+)
+
+const (
+	// maxPattern is how long a regular expression may be, in bytes. Three bytes
+	// may stand for a thousand ranges of letters, so that each can cost 4 KiB
+	// while it is parsed.
+	maxPattern = 4 << 10
+	// maxPatternSize is how large a regular expression may become that is
+	// compiled, in instructions. Each takes about 250 bytes.
+	maxPatternSize = 10_000
+	// maxPatternSizes is how large all those may become that are written in the
+	// expressions of a Composition.
+	maxPatternSizes = 10 * maxPatternSize
+	// perPatternByte is the work to parse a byte of a regular expression.
+	perPatternByte = 32
+	// perFold is the work to fold the case of all letters there are.
+	perFold = 60_000
+	// perInstruction is the work to compile an instruction.
+	perInstruction = 8
+	// perSteps is how many instructions are looked at in a unit.
+	perSteps = 16
+	// runesPerInstruction of a class take as much memory as an instruction.
+	runesPerInstruction = 16
+)
+
+// A pattern is a regular expression, compiled.
+type pattern struct {
+	*regexp.Regexp
+
+	// size in instructions, at least.
+	size uint64
+	// looksBack is true when what is matched depends on what comes before.
+	looksBack bool
+}
+
+// parseWork is the work to parse a regular expression, which is known before it
+// is done. Ranges that are wide take long where case is folded.
+func parseWork(source string) uint64 {
+	work := uint64(len(source)) * perPatternByte
+	if !strings.Contains(source, "(?") {
+		return work
+	}
+
+	for i := range len(source) - 1 {
+		if source[i] == '-' && (source[i+1] == '\\' || source[i+1] >= utf8.RuneSelf) {
+			work += perFold
+		}
+	}
+
+	return work
+}
+
+// checkPattern says why a regular expression is not even parsed, if so.
+func checkPattern(source string) error {
+	if len(source) > maxPattern {
+		return errors.Errorf("the regular expression is longer than %d bytes", maxPattern)
+	}
+
+	if parseWork(source) > maxWork {
+		return errors.New("the regular expression has too many ranges that are wide")
+	}
+
+	return nil
+}
+
+// parsePattern returns what a regular expression consists of, and its size.
+func parsePattern(source string) (*regexpsyntax.Regexp, uint64, error) {
+	if err := checkPattern(source); err != nil {
+		return nil, 0, err
+	}
+
+	re, err := regexpsyntax.Parse(source, regexpsyntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+
+	n := instructions(re)
+	if n > maxPatternSize {
+		return nil, 0, errors.Errorf("the regular expression is too large when its repetitions are written out: %d instructions, at most %d", n, maxPatternSize)
+	}
+
+	return re, n, nil
+}
+
+// compilePattern compiles a regular expression, if it does not become too large, and
+// spends the work for that before it is done.
+func compilePattern(source string, spend func(work uint64)) (*pattern, error) {
+	if err := checkPattern(source); err != nil {
+		return nil, err
+	}
+
+	spend(perCall + parseWork(source))
+
+	re, n, err := parsePattern(source)
+	if err != nil {
+		return nil, err
+	}
+
+	spend(n * perInstruction)
+
+	compiled, err := regexp.Compile(source)
+
+	return &pattern{Regexp: compiled, size: n, looksBack: looksBack(re)}, err
+}
+
+// instructions of the program that a regular expression is compiled to, at
+// least; about what regexp/syntax counts to refuse those beyond 128 MiB.
+func instructions(re *regexpsyntax.Regexp) uint64 {
+	n := uint64(1)
+
+	switch re.Op {
+	case regexpsyntax.OpLiteral:
+		return max(1, uint64(len(re.Rune)))
+	case regexpsyntax.OpCharClass:
+		return 1 + uint64(len(re.Rune))/runesPerInstruction
+	case regexpsyntax.OpRepeat:
+		sub := instructions(re.Sub[0])
+		return 1 + uint64(max(re.Min, 1))*sub + uint64(max(re.Max-re.Min, 0))*(1+sub)
+	case regexpsyntax.OpAlternate:
+		n += uint64(len(re.Sub))
+	}
+
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+
+	return n
+}
+
+// looksBack is true when what a regular expression matches depends on what comes
+// before.
+func looksBack(re *regexpsyntax.Regexp) bool {
+	switch re.Op {
+	case regexpsyntax.OpBeginLine, regexpsyntax.OpBeginText, regexpsyntax.OpWordBoundary, regexpsyntax.OpNoWordBoundary:
+		return true
+	}
+
+	return slices.ContainsFunc(re.Sub, looksBack)
+}
+
+// work to go through this many bytes.
+func (p *pattern) work(bytes int) uint64 {
+	const overhead = 3
+
+	return perCall + uint64(max(bytes, 0)+1)*(overhead+p.size)/perSteps
+}
+
+// findAll returns all matches. A search may look at far more than it matches, so
+// that all of them would look at a text as often as it has matches: each is paid.
+func (p *pattern) findAll(s string, spend func(uint64)) []string {
+	found := []string{}
+
+	if p.looksBack {
+		p.ReplaceAllStringFunc(s, func(m string) string {
+			spend(p.work(len(s)))
+
+			found = append(found, m)
+
+			return ""
+		})
+
+		return found
+	}
+
+	for at, last := 0, -1; at <= len(s); {
+		r := &runes{text: s[at:]}
+		loc := p.FindReaderIndex(r)
+
+		spend(p.work(r.next))
+
+		if loc == nil {
+			break
+		}
+
+		start, end := at+loc[0], at+loc[1]
+		if start != end || start != last {
+			found = append(found, s[start:end])
+		}
+
+		if at, last = end, end; loc[1] == 0 {
+			_, n := utf8.DecodeRuneInString(s[end:])
+			at += max(n, 1)
+		}
+	}
+
+	return found
+}
+
+// runes of a text, which knows how far it was read.
+type runes struct {
+	text string
+	next int
+}
+
+// ReadRune returns the next one.
+func (r *runes) ReadRune() (c rune, n int, err error) {
+	if r.next >= len(r.text) {
+		return 0, 0, io.EOF
+	}
+
+	c, n = utf8.DecodeRuneInString(r.text[r.next:])
+	r.next += n
+
+	return c, n, nil
+}
+
+// isSearch is true for functions that have a regular expression.
+func isSearch(function string) bool {
+	return function == overloads.Matches || function == functionFind || function == functionFindAll
+}
+
+// A search is a call of a function that has a regular expression. It is none of
+// the calls that CEL knows: CEL would compile what is written in an expression
+// however large it becomes, and search without the meter.
+type search struct {
+	interpreter.Interpretable
+
+	call *call
+	// written in the expression, if it is.
+	written *pattern
+}
+
+func newSearch(c *call) *search {
+	s := &search{Interpretable: c, call: c}
+
+	if len(c.args) > 1 {
+		if constant, ok := c.args[1].(interpreter.InterpretableConst); ok {
+			if source, ok := constant.Value().(types.String); ok {
+				// A mistake is told when it is evaluated.
+				s.written, _ = compilePattern(string(source), func(uint64) {})
+			}
+		}
+	}
+
+	return s
+}
+
+// Eval makes the search.
+func (s *search) Eval(a interpreter.Activation) ref.Val {
+	args, failed := s.call.evaluate(a)
+	if failed != nil {
+		return failed
+	}
+
+	return types.LabelErrNode(s.ID(), s.make(args, spender(a)))
+}
+
+func (s *search) make(args []ref.Val, spend func(uint64)) ref.Val {
+	const needed = 2
+
+	if len(args) < needed {
+		return s.call.make(args)
+	}
+
+	text, isText := args[0].(types.String)
+	source, isSource := args[1].(types.String)
+
+	if !isText || !isSource {
+		return s.call.make(args)
+	}
+
+	p := s.written
+	if p == nil {
+		var err error
+		if p, err = compilePattern(string(source), spend); err != nil {
+			return types.WrapErr(err)
+		}
+	}
+
+	spend(p.work(len(text)))
+
+	switch s.call.Function() {
+	case overloads.Matches:
+		return types.Bool(p.MatchString(string(text)))
+	case functionFind:
+		return types.String(p.FindString(string(text)))
+	}
+
+	found := p.findAll(string(text), spend)
+
+	if len(args) > needed {
+		n, ok := args[2].(types.Int)
+		if !ok {
+			return s.call.make(args)
+		}
+
+		if n >= 0 {
+			found = found[:min(int(n), len(found))]
+		}
+	}
+
+	return types.NewStringList(types.DefaultTypeAdapter, found)
+}
+
+// badPattern returns what is wrong with a regular expression that is written in
+// an expression, if anything is.
+func (e *Environment) badPattern(a *ast.AST) (found *common.Error) {
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		if x.Kind() != ast.CallKind || found != nil {
+			return
+		}
+
+		c := x.AsCall()
+		args := c.Args()
+
+		if c.IsMemberFunction() {
+			args = append([]ast.Expr{c.Target()}, args...)
+		}
+
+		if !isSearch(c.FunctionName()) || len(args) < 2 || args[1].Kind() != ast.LiteralKind {
+			return
+		}
+
+		source, ok := args[1].AsLiteral().(types.String)
+		if !ok {
+			return
+		}
+
+		_, n, err := parsePattern(string(source))
+		if e.patterns += n; err == nil && e.patterns > maxPatternSizes {
+			err = errors.Errorf("the regular expressions here are too large together: at most %d instructions", maxPatternSizes)
+		}
+
+		if err != nil {
+			found = &common.Error{Location: a.SourceInfo().GetStartLocation(args[1].ID()), Message: err.Error()}
+		}
+	}))
+
+	return found
+}

@@ -1,0 +1,120 @@
+package expression
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	regexpsyntax "regexp/syntax"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// A short regular expression may become large: what counts is what it becomes,
+// and each is refused before it does.
+func TestPattern(t *testing.T) {
+	const large = "the regular expression is too large when its repetitions are written out"
+
+	cases := map[string]struct {
+		reason  string
+		pattern string
+		want    string
+	}{
+		"Label":       {reason: "What people write is small.", pattern: `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`},
+		"Letters":     {reason: "Also with all letters there are.", pattern: `^\p{L}{1,63}$`},
+		"Folded":      {reason: "And without case.", pattern: `(?i)^[a-z_][a-z0-9_-]*$`},
+		"Repeated":    {reason: "One repetition is large.", pattern: "x{1000}"},
+		"Repetitions": {reason: "Many are too large.", pattern: strings.Repeat("x{1000}", 100), want: large},
+		"Nested":      {reason: "Repetitions of repetitions are.", pattern: "((x{10}){10}){10}y{1000}" + strings.Repeat("(a{30}){30}", 20), want: large},
+		"Optional":    {reason: "So are those that may be left out.", pattern: strings.Repeat("(x?){500}", 20), want: large},
+		"AtLeast":     {reason: "And those without an end.", pattern: strings.Repeat("(x{1000,}|y)", 20), want: large},
+		"Classes":     {reason: "Letters are many ranges.", pattern: strings.Repeat(`\pL`, 1000), want: large},
+		"Class":       {reason: "Each time that they are repeated.", pattern: `(\pL\pN){500}`, want: large},
+		"Wide":        {reason: "Ranges take long where case does not count.", pattern: strings.Repeat(`(?i:[A-\x{1e942}])`, 100), want: "the regular expression has too many ranges that are wide"},
+		"Long":        {reason: "What is long takes long to read.", pattern: strings.Repeat(`x`, 5000), want: "the regular expression is longer than 4096 bytes"},
+		"Wrong":       {reason: "What is none is none.", pattern: `(x`, want: "error parsing regexp: missing closing )"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, f := range []string{"find", "findAll", "matches"} {
+				e := environment(t)
+				source := fmt.Sprintf("xr.spec.key.%s(r'%s')", f, tc.pattern)
+
+				_, errs := e.Compile(field.NewPath("vars", "x"), "${"+source+"}")
+				if tc.want == "" && len(errs) > 0 || tc.want != "" && (len(errs) != 1 || !strings.Contains(errs[0].Detail, tc.want) || !strings.Contains(errs[0].Detail, "here: ")) {
+					t.Errorf("\n%s\nCompile(%.80s): want %q, got %v", tc.reason, source, tc.want, errs)
+				}
+
+				tmpl, errs := e.Compile(field.NewPath("vars", "x"), "${xr.spec.key."+f+"(xr.spec.pattern)}")
+				if len(errs) > 0 {
+					t.Fatal(errs)
+				}
+
+				_, _, problems := tmpl.Evaluate(context.Background(), Data{XR: map[string]any{"spec": map[string]any{"key": "size", "pattern": tc.pattern}}})
+				if tc.want == "" && len(problems) > 0 || tc.want != "" && (len(problems) != 1 || problems[0].Kind != Invalid || !strings.Contains(problems[0].Message, tc.want)) {
+					t.Errorf("\n%s\nEvaluate(%s): want %q, got %v", tc.reason, f, tc.want, problems)
+				}
+			}
+
+			re, size, err := parsePattern(tc.pattern)
+			if err != nil {
+				return
+			}
+
+			prog, err := regexpsyntax.Compile(re.Simplify())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if n := uint64(len(prog.Inst)); n > 2*size+3 {
+				t.Errorf("\n%s\nparsePattern(...): want the size of a program of %d instructions, got %d", tc.reason, n, size)
+			}
+		})
+	}
+}
+
+// The regular expressions of a Composition have a limit together.
+func TestPatterns(t *testing.T) {
+	e := environment(t)
+
+	for i := range 2 * maxPatternSizes / maxPatternSize {
+		// Twice: what was compiled is not compiled again.
+		for range 2 {
+			_, errs := e.Compile(field.NewPath("x"), fmt.Sprintf("${xr.spec.key.find('%d%s')}", i, strings.Repeat("x{900}", 11)))
+			if len(errs) == 0 {
+				continue
+			}
+
+			if i < maxPatternSizes/maxPatternSize-1 || !strings.Contains(errs[0].Detail, "too large together") {
+				t.Errorf("Compile(...) of %d: %v", i, errs)
+			}
+
+			return
+		}
+	}
+
+	t.Error("want a limit")
+}
+
+// What is found is what Go finds.
+func TestFindAll(t *testing.T) {
+	patterns := []string{"", "a", "a*", "a*?", "a|b*", "b*|a", "^a", "(?m)^.", `\b`, `\bx`, `\B`, "$", "(?m)$", "x*", "é", "é*", "[^,]+", "a*b|a", "(a)(b)?", `\z`, "(?s).", "(?s).*", "aa|a"}
+	texts := []string{"", "a", "aa", "ab", "aab aab", "béé,éx\nx,,a", "x\ny\n", "€5,€6", "\xff", "a\xffb", "aaaa b aaaa"}
+
+	for _, source := range patterns {
+		p, err := compilePattern(source, func(uint64) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, text := range texts {
+			want := append([]string{}, regexp.MustCompile(source).FindAllString(text, -1)...)
+			if diff := cmp.Diff(want, p.findAll(text, func(uint64) {})); diff != "" {
+				t.Errorf("findAll(%q) of %q: -want, +got:\n%s", source, text, diff)
+			}
+		}
+	}
+}
