@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,27 +24,31 @@ const (
 // confinement says what runs, and installations of content, may do on this
 // machine.
 type confinement struct {
-	Confinement  confine.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined by Landlock: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
+	Confinement  confine.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
 	ReadPath     []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
 	WritePath    []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
 	MaxMemory    size         `default:"4Gi"                                                                                                                                help:"Memory that one process of a run may have for itself; 0 means no limit."`
+	MaxRunMemory *size        `help:"Memory that all processes of a run, or of an installation of content, may have together; 0 means no limit. By default the memory of the container, without what the provider itself needs, divided by the number of runs at a time."`
 	MaxProcesses int64        `default:"4096"                                                                                                                               help:"Processes and threads of the provider's user, its own and those of all runs, above which runs start no more; 0 means no limit."`
 	MaxFileSize  size         `default:"10Gi"                                                                                                                               help:"Size of a file that a run writes; 0 means no limit."`
 	MaxRunSize   size         `default:"10Gi"  help:"What a run, or an installation of content, may have on disk below its own directory; 0 means no limit."`
+
+	// Sharing is how many runs share the memory of the container.
+	Sharing int `kong:"-"`
 }
 
 // policy for a state directory on this machine. The error says why runs cannot
 // be confined; what is short of that is logged.
 func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (confine.Policy, error) {
-	abi := confine.Kernel()
+	abi, filters := confine.Kernel(), confine.Filters()
 
-	warning, err := c.Confinement.Check(abi)
+	warning, err := c.Confinement.Check(abi, filters)
 	if err != nil {
 		return confine.Policy{}, err
 	}
 
 	if warning != "" {
-		log.Info("WARNING: "+warning, "confinement", c.Confinement, "landlock", abi)
+		log.Info("WARNING: "+warning, "confinement", c.Confinement, "landlock", abi, "seccomp", filters)
 	}
 
 	state, err := absolute(stateDir)
@@ -51,9 +56,11 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 		return confine.Policy{}, err
 	}
 
+	memory, together := c.memory(os.DirFS("/"), log)
+
 	p := confine.Policy{
 		Mode: c.Confinement, State: state, ServiceAccount: serviceAccount, Write: c.WritePath,
-		Limits:  confine.Limits{Memory: int64(c.MaxMemory), Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+		Limits:  confine.Limits{Memory: memory, Together: together, Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
 		RunSize: int64(c.MaxRunSize),
 	}
 
@@ -88,6 +95,30 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
 
 	return p, nil
+}
+
+// memory that one process of a run may have, and all together. A process may be given
+// more than it uses, but one that takes it at once must not end everybody.
+func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int64) {
+	each = int64(c.MaxMemory)
+
+	container := confine.ContainerMemory(root)
+	together, enough := confine.MemoryShare(container, c.Sharing)
+
+	if c.MaxRunMemory != nil {
+		together, enough = int64(*c.MaxRunMemory), true
+	}
+
+	if !enough {
+		log.Info("WARNING: The memory of the container is too little for --max-concurrent-runs: when they need it all, the kernel ends the provider with them",
+			"memory", container, "max-concurrent-runs", c.Sharing)
+	}
+
+	if together > 0 && (each == 0 || each > 2*together) {
+		each = 2 * together
+	}
+
+	return each, together
 }
 
 // kubeconfigs that this process may be using.

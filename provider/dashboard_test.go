@@ -166,7 +166,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
-			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewPoolMetrics(func() pool.Stats { return pool.Stats{} }),
+			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewPoolMetrics(func() pool.Stats { return pool.Stats{} }), telemetry.NewLeftMetric(func() int { return 0 }),
 		} {
 			c.Describe(descs)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
@@ -27,8 +28,10 @@ type execution struct {
 	confinement
 
 	StateDir       string        `default:"${state_dir}" help:"Directory for installed content and for runs in progress. One process may use it at a time."`
-	Timeout        time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means none."`
+	Timeout        time.Duration `default:"20m"          help:"Timeout of one run, unless the AnsibleRun has its own; 0 means the longest."`
+	MaxTimeout     time.Duration `default:"1h"           help:"Longest timeout of a run, whatever the AnsibleRun asks for; 0 means that there is none."`
 	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
+	MaxInstalls    int           `default:"4"            help:"How many content sets are installed at a time for runs that wait for them, beside those that are resolved again." name:"max-concurrent-installs"`
 	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
 }
 
@@ -36,12 +39,21 @@ type execution struct {
 func (x execution) Validate() error {
 	switch {
 	case x.Timeout < 0:
-		return errors.New("--timeout must not be negative: 0 means none")
+		return errors.New("--timeout must not be negative: 0 means the longest")
+	case x.MaxTimeout < 0:
+		return errors.New("--max-timeout must not be negative: 0 means that there is none")
+	case x.MaxInstalls < 1:
+		return errors.New("--max-concurrent-installs must be 1 or more")
 	case x.ContentTTL < 0:
 		return errors.New("--content-ttl must not be negative: 0 means for ever")
 	}
 
 	return nil
+}
+
+// timeouts of runs.
+func (x execution) timeouts() job.Timeouts {
+	return job.Timeouts{Default: x.Timeout, Longest: x.MaxTimeout}
 }
 
 // A size in bytes, written as a Kubernetes quantity.
@@ -62,8 +74,9 @@ func (s *size) UnmarshalText(text []byte) error {
 }
 
 // executor of jobs and its content store, with more options. What a former
-// process left in the state directory is waited for, and removed.
-func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, o ...content.StoreOption) (*job.Executor, *content.Store, error) {
+// process left in the state directory is waited for, and removed; left takes what
+// counts the directories that cannot be removed.
+func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), o ...content.StoreOption) (*job.Executor, *content.Store, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
@@ -82,10 +95,18 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	waiting := func(id string) { log.Info("Waiting for the end of what a former process started", "run", id) }
-	if err := r.Sweep(ctx, waiting); err != nil {
+	waiting := func(name string) { log.Info("Waiting for the end of what a former process started", "directory", name) }
+	odd := func(name string, err error) {
+		log.Info("Cannot remove what a former process left, trying again later", "directory", name, "error", err)
+	}
+
+	if err := r.Sweep(ctx, waiting, odd); err != nil {
 		return nil, nil, err
 	}
+
+	go r.Tidy(ctx)
+
+	left(r.Left)
 
 	// Only now nothing uses what another version has installed.
 	if err := shipped.Repair(); err != nil {
@@ -105,7 +126,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 	}
 
 	o = append(o, content.WithCommand(run), content.WithPolicy(policy), content.WithKey(key), content.WithTools(tools),
-		content.WithTTL(x.ContentTTL), content.WithMaxSize(int64(x.ContentMaxSize)))
+		content.WithTTL(x.ContentTTL), content.WithMaxInstalls(x.MaxInstalls), content.WithMaxSize(int64(x.ContentMaxSize)))
 
 	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), o...)
 	if err != nil {
@@ -118,7 +139,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 // lock the state directory for as long as this process lives, and any that it
 // started.
 func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, error) {
-	if err := os.MkdirAll(x.StateDir, 0o700); err != nil {
+	if err := own.Shared(x.StateDir); err != nil {
 		return nil, err
 	}
 

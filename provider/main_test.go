@@ -1,10 +1,14 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 
 // TestFlags shows which values of flags are refused: those with which a provider
@@ -36,12 +40,17 @@ func TestFlags(t *testing.T) {
 		"NegativeTimeout": {
 			reason: "Every run would be over before it begins.",
 			args:   "--timeout=-1m",
-			want:   "--timeout must not be negative: 0 means none",
+			want:   "--timeout must not be negative: 0 means the longest",
 		},
 		"NegativeTimeoutOfOneRun": {
 			reason: "Also without a cluster.",
 			args:   "run --file=run.yaml --timeout=-1m",
-			want:   "--timeout must not be negative: 0 means none",
+			want:   "--timeout must not be negative: 0 means the longest",
+		},
+		"NoInstalls": {
+			reason: "Nor that nothing is ever installed.",
+			args:   "--max-concurrent-installs=0",
+			want:   "--max-concurrent-installs must be 1 or more",
 		},
 		"NegativeTTL": {
 			reason: "Nobody can mean that.",
@@ -64,6 +73,56 @@ func TestFlags(t *testing.T) {
 
 			if !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" {
 				t.Errorf("\n%s\nParse(%q): want an error with %q, got %q", tc.reason, tc.args, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestFlagsAreDocumented looks for each flag in the table that has them all.
+func TestFlagsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p, err := kong.New(&cli{}, kong.Vars{"state_dir": t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range p.Model.Children[0].Flags {
+		if !strings.Contains(string(text), "`--"+f.Name+"`") && !strings.Contains(string(text), "`--no-"+f.Name+"`") {
+			t.Errorf("docs/operations.md should have --%s.", f.Name)
+		}
+	}
+}
+
+// What runs may have follows from what the container has, unless a flag says it.
+func TestMemory(t *testing.T) {
+	const mebi = 1 << 20
+
+	root := fstest.MapFS{
+		"proc/self/cgroup":         {Data: []byte("0::/\n")},
+		"sys/fs/cgroup/memory.max": {Data: []byte("1610612736\n")},
+	}
+
+	cases := map[string]struct {
+		reason         string
+		c              confinement
+		root           fstest.MapFS
+		each, together int64
+	}{
+		"Unlimited": {reason: "A machine has no limit.", c: confinement{MaxMemory: 4096 * mebi}, each: 4096 * mebi},
+		"Share":     {reason: "A container is shared.", c: confinement{MaxMemory: 4096 * mebi, Sharing: 4}, root: root, each: 640 * mebi, together: 320 * mebi},
+		"Less":      {reason: "A process may be given less.", c: confinement{MaxMemory: 200 * mebi, Sharing: 4}, root: root, each: 200 * mebi, together: 320 * mebi},
+		"Flag":      {reason: "Whoever knows better says so.", c: confinement{MaxRunMemory: new(size(0)), Sharing: 4}, root: root},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			each, together := tc.c.memory(tc.root, logging.NewNopLogger())
+			if each != tc.each || together != tc.together {
+				t.Errorf("%s\nmemory(...): want %d, %d, got %d, %d", tc.reason, tc.each, tc.together, each, together)
 			}
 		})
 	}

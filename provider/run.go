@@ -59,7 +59,7 @@ func (c *runCommand) Run() error {
 
 	t := &terminal{w: os.Stdout}
 
-	executor, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})))
+	executor, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {})
 	if err != nil {
 		return err
 	}
@@ -73,15 +73,11 @@ func (c *runCommand) Run() error {
 		Object:  runner.ObjectOf(run),
 		Inputs:  in,
 		Digest:  func(content.Set) string { return "" },
-		Timeout: c.Timeout,
+		Timeout: c.timeouts().Of(*run.Parameters()),
 	}
 
 	if c.Check {
 		j.Mode = common.ModeCheck
-	}
-
-	if t := run.Parameters().Timeout; t != nil {
-		j.Timeout = t.Duration
 	}
 
 	if err := t.refresh(ctx, store, in); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -61,6 +62,7 @@ type startCommand struct {
 	PollInterval           time.Duration `default:"10m"                                                      help:"Time between the end of a run and the next periodic one, unless the object is annotated with crossplane.io/poll-interval."`
 	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
+	MaxRunsPerNamespace    int           `default:"0"                                                        help:"Runs of one namespace to carry out at the same time; 0 means as many as --max-concurrent-runs. Cluster scoped AnsibleRuns count for the namespace of their claim, those without one together." name:"max-concurrent-runs-per-namespace"`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
 	ShutdownGracePeriod    time.Duration `default:"20s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
 	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`
@@ -76,6 +78,8 @@ func (c *startCommand) Validate() error {
 	switch {
 	case c.MaxConcurrentRuns < 1:
 		return errors.New("--max-concurrent-runs must be at least 1")
+	case c.MaxRunsPerNamespace < 0:
+		return errors.New("--max-concurrent-runs-per-namespace must not be negative: 0 means as many as --max-concurrent-runs")
 	case c.MaxReconcileRate < 1:
 		return errors.New("--max-reconcile-rate must be at least 1")
 	case c.PollInterval <= 0:
@@ -91,7 +95,7 @@ func (c *startCommand) Run() error {
 	ctrl.SetLogger(zl)
 	log := logging.NewLogrLogger(zl.WithName("provider-ansible"))
 
-	mgr, err := c.manager()
+	mgr, lease, err := c.manager()
 	if err != nil {
 		return err
 	}
@@ -107,7 +111,11 @@ func (c *startCommand) Run() error {
 
 	installs := telemetry.NewContentMetrics()
 
-	executor, store, err := c.executor(ctx, key, log, content.WithObserver(installs))
+	c.Sharing = c.MaxConcurrentRuns
+
+	executor, store, err := c.executor(ctx, key, log, func(left func() int) {
+		metrics.Registry.MustRegister(telemetry.NewLeftMetric(left))
+	}, content.WithObserver(installs))
 	if err != nil {
 		return err
 	}
@@ -118,26 +126,15 @@ func (c *startCommand) Run() error {
 		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		count,
 	}
-	runs := pool.New(c.MaxConcurrentRuns, telemetry.Witnessed(executor, witness))
+	runs := pool.New(c.MaxConcurrentRuns, cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns), telemetry.Witnessed(executor, witness))
 
 	metrics.Registry.MustRegister(count, installs, telemetry.NewPoolMetrics(runs.Stats))
 
-	o := ansiblerun.Options{
-		Options:         c.options(log),
-		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
-		Tracker:         config.NewTracker(mgr.GetClient()),
-		Pool:            runs,
-		Witness:         witness,
-		Keeper:          output.NewKeeper(mgr.GetClient(), c.Namespace),
-		Contents:        store,
-		Key:             key,
-		Timeout:         c.Timeout,
-		MinPollInterval: c.MinPollInterval,
-	}
-
-	if err := setup(ctx, mgr, o); err != nil {
+	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, witness, key, log)); err != nil {
 		return err
 	}
+
+	lease.end = func() { endNow(runs, store) }
 
 	if err := mgr.Add(stopping(runs, store)); err != nil {
 		return errors.Wrap(err, "cannot watch the leadership")
@@ -146,6 +143,22 @@ func (c *startCommand) Run() error {
 	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns, "state-dir", c.StateDir)
 
 	return c.serve(ctx, mgr, runs, store, log)
+}
+
+// reconcilers of AnsibleRuns are set up with these options.
+func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, w ansiblerun.Witness, key []byte, log logging.Logger) ansiblerun.Options {
+	return ansiblerun.Options{
+		Options:         c.options(log),
+		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
+		Tracker:         config.NewTracker(mgr.GetClient()),
+		Pool:            runs,
+		Witness:         w,
+		Keeper:          output.NewKeeper(mgr.GetClient(), c.Namespace),
+		Contents:        store,
+		Key:             key,
+		Timeouts:        c.timeouts(),
+		MinPollInterval: c.MinPollInterval,
+	}
 }
 
 // key of digests. A provider that was just installed may start before Crossplane
@@ -187,8 +200,7 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 
 	select {
 	case <-ended:
-		runs.Stop(atOnce())
-		store.Stop()
+		endNow(runs, store)
 
 		return err
 	case <-ctx.Done():
@@ -220,19 +232,19 @@ func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.P
 func stopping(runs *pool.Pool, store *content.Store) manager.RunnableFunc {
 	return func(ctx context.Context) error {
 		<-ctx.Done()
-		runs.Stop(atOnce())
-		store.Stop()
+		endNow(runs, store)
 
 		return nil
 	}
 }
 
-// atOnce is a grace period that is over.
-func atOnce() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
+// endNow all that runs, without a grace period.
+func endNow(runs *pool.Pool, store *content.Store) {
+	over, cancel := context.WithCancel(context.Background())
 	cancel()
 
-	return ctx
+	runs.Stop(over)
+	store.Stop()
 }
 
 // recorded waits until the results of all runs were written, or cannot be any more
@@ -254,7 +266,8 @@ func recorded(runs *pool.Pool, atMost time.Duration, ended <-chan struct{}) {
 	}
 }
 
-func (c *startCommand) manager() (ctrl.Manager, error) {
+// manager of the controllers, and the lease that it leads by.
+func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 	scheme := runtime.NewScheme()
 
 	for _, add := range []func(*runtime.Scheme) error{
@@ -264,20 +277,20 @@ func (c *startCommand) manager() (ctrl.Manager, error) {
 		namespacedv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
-			return nil, errors.Wrap(err, "cannot build the scheme")
+			return nil, nil, errors.Wrap(err, "cannot build the scheme")
 		}
 	}
 
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot find the API server")
+		return nil, nil, errors.Wrap(err, "cannot find the API server")
 	}
 
 	cfg = ratelimiter.LimitRESTConfig(cfg, c.MaxReconcileRate)
 
 	lease, err := newLease(cfg, c.Namespace, leaseRequest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	// Once each: of the finalizers that Crossplane gives every object, Kubernetes
@@ -286,13 +299,7 @@ func (c *startCommand) manager() (ctrl.Manager, error) {
 
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme,
-		Cache: cache.Options{
-			ByObject: map[client.Object]cache.ByObject{
-				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
-				&corev1.Secret{}:    {Transform: config.NameOnly},
-				&corev1.ConfigMap{}: {Transform: config.NameOnly},
-			},
-		},
+		Cache:  cacheOptions(),
 		// Secrets are read when they are needed, and not kept.
 		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Metrics:                             metricsserver.Options{BindAddress: c.MetricsBindAddress},
@@ -307,14 +314,28 @@ func (c *startCommand) manager() (ctrl.Manager, error) {
 		GracefulShutdownTimeout:             new(stopGrace),
 	})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot create the controller manager")
+		return nil, nil, errors.Wrap(err, "cannot create the controller manager")
 	}
 
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, errors.Wrap(err, "cannot serve /healthz")
+		return nil, nil, errors.Wrap(err, "cannot serve /healthz")
 	}
 
-	return mgr, nil
+	return mgr, lease, nil
+}
+
+// cacheOptions say what is kept in memory of what the manager watches. Who wrote
+// which field is about as large as the object and read by nobody here; an update
+// that says nothing about it leaves it to the API server, as it was.
+func cacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+			&corev1.Secret{}:    {Transform: config.NameOnly},
+			&corev1.ConfigMap{}: {Transform: config.NameOnly},
+		},
+	}
 }
 
 func (c *startCommand) options(log logging.Logger) controller.Options {

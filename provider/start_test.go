@@ -12,7 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
@@ -109,15 +112,15 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func newRuns(t *testing.T) *pool.Pool {
 	t.Helper()
 
-	runs := pool.New(1, pool.ExecutorFn(func(ctx context.Context, j job.Job, _ job.Watch) job.Report {
+	runs := pool.New(1, 1, pool.ExecutorFn(func(ctx context.Context, j job.Job, _ job.Watch) job.Report {
 		<-ctx.Done()
 
 		return job.NewReport(j)
 	}))
 
 	j := job.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}
-	if err := runs.Submit(j, func() {}); err != nil {
-		t.Fatal(err)
+	if !runs.Acquire(j, func() {}) || !runs.Submit(j) {
+		t.Fatal("There should be a place for a run.")
 	}
 
 	return runs
@@ -142,7 +145,7 @@ func TestServe(t *testing.T) {
 		MetricsBindAddress: "0", HealthProbeBindAddress: "0",
 	}
 
-	mgr, err := c.manager()
+	mgr, _, err := c.manager()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +218,26 @@ func TestServeWithoutLease(t *testing.T) {
 			t.Errorf("A provider that has lost its lease should not wait for anything, it did for %s", took)
 		}
 	})
+}
+
+// TestCacheOptions keeps what plays see of an object, and not who wrote it.
+func TestCacheOptions(t *testing.T) {
+	applied := map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}
+	run := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{
+		Name: "web", Annotations: applied,
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate}},
+	}}
+
+	got, err := cacheOptions().DefaultTransform(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Nil, not empty: the API server takes an empty list for a wish to forget them.
+	want := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: applied}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("The cache should leave out who wrote an object: -want, +got:\n%s", diff)
+	}
 }
 
 // TestTerm adds up what may happen one after another.

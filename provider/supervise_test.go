@@ -15,12 +15,12 @@ func TestSupervisorIsLean(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cmd := exec.CommandContext(t.Context(), self[0], append(self[1:], "--detach", "--", "/bin/true")...)
+	cmd := exec.CommandContext(t.Context(), self[0], append(self[1:], `--enter={}`, "--", "/bin/true")...)
 	cmd.Env = []string{"GODEBUG=inittrace=1"}
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("supervise --detach -- /bin/true: %v\n%s", err, out)
+		t.Fatalf("supervise --enter={} -- /bin/true: %v\n%s", err, out)
 	}
 
 	for pkg, want := range map[string]bool{"os": true, "k8s.io/client-go/kubernetes/scheme": false, "sigs.k8s.io/controller-runtime/pkg/client/apiutil": false} {

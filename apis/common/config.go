@@ -30,10 +30,66 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *apiextensionsv1.JSON `json:"vars,omitempty"`
 
+	// Verification of content when it is installed.
+	// +optional
+	Verification *Verification `json:"verification,omitempty"`
+
 	// Confinement allows the content more of the provider's machine than its
 	// own directories. Only cluster scoped configurations may have it.
 	// +optional
 	Confinement *Confinement `json:"confinement,omitempty"`
+}
+
+// Verification of what is installed: of the signatures of collections, as
+// ansible-galaxy does it, and of the files of collections and roles, wherever they
+// come from.
+// +kubebuilder:validation:XValidation:rule="has(self.keyring) || has(self.collections) || has(self.roles)",message="one of keyring, collections and roles must be set"
+type Verification struct {
+	// Keyring is the filename of a credential with public keys, as gpg --export
+	// writes them. Collections of Galaxy servers and archives must be signed then.
+	// Repositories, directories and roles have no signatures.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Keyring string `json:"keyring,omitempty"`
+
+	// Signatures of each collection that must be valid: how many, or "all" that
+	// there are. Without a "+" before it, a collection that has none is installed,
+	// too.
+	// +optional
+	// +kubebuilder:default="+1"
+	// +kubebuilder:validation:MaxLength=4
+	// +kubebuilder:validation:Pattern=`^\+?([1-9][0-9]?|all)$`
+	Signatures string `json:"signatures,omitempty"`
+
+	// Collections that must be installed with these files and no others.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
+	Collections []VerifiedContent `json:"collections,omitempty"`
+
+	// Roles that must be installed with these files and no others.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
+	Roles []VerifiedContent `json:"roles,omitempty"`
+}
+
+// VerifiedContent is a collection or role whose files are known.
+type VerifiedContent struct {
+	// Name of the collection or role.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Revision of the content in full, a hash of its files. While it is empty the
+	// content is not installed, and the error says which revision it has.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^([0-9a-f]{64})?$`
+	Revision string `json:"revision,omitempty"`
 }
 
 // Confinement is what content may do beyond what all content may. It holds for
@@ -72,6 +128,12 @@ type Credential struct {
 	// +kubebuilder:validation:Pattern=`^[^/\x00]+$`
 	// +kubebuilder:validation:XValidation:rule="self != '.' && self != '..'",message="filename must be the name of a file"
 	Filename string `json:"filename"`
+
+	// Rotates is true for a value that is replaced often, such as a token that lasts
+	// an hour. The value is then no input: a new one starts no run, and the next run
+	// gets it. Its source and its filename are still inputs.
+	// +optional
+	Rotates bool `json:"rotates,omitempty"`
 
 	FileSelector `json:",inline"`
 }

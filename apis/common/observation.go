@@ -55,7 +55,8 @@ type RunPhase string
 const (
 	// PhaseQueued runs wait for a free worker.
 	PhaseQueued RunPhase = "Queued"
-	// PhaseInstalling runs wait for their content to be installed.
+	// PhaseInstalling runs wait for their content to be installed, before they wait for
+	// a worker.
 	PhaseInstalling RunPhase = "Installing"
 	// PhaseRunning runs execute their content.
 	PhaseRunning RunPhase = "Running"
@@ -98,6 +99,13 @@ type AnsibleRunObservation struct {
 	// +optional
 	Executed bool `json:"executed,omitempty"`
 
+	// Interruptions counts the runs, one after another, that were in progress
+	// when the provider ended without notice, or that failed by a fault of its own.
+	// Each makes the next run wait longer; a run that ends by itself sets them back
+	// to none.
+	// +optional
+	Interruptions int64 `json:"interruptions,omitempty"`
+
 	// AppliedDigest identifies the inputs of the last successful apply.
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
@@ -124,10 +132,34 @@ type AnsibleRunObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
 
+	// ConnectionDetails is where those are that the last successful apply
+	// published, if it published any.
+	// +optional
+	ConnectionDetails *PublishedDetails `json:"connectionDetails,omitempty"`
+
 	// KeptOutput is where the end of what the last run displayed is kept, when
 	// the annotation ansible.crossplane.io/keepOutput is "true".
 	// +optional
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
+}
+
+// PublishedDetails say where the connection details of a run are. Without a name
+// they are in no Secret yet.
+type PublishedDetails struct {
+	// RunID is the id of the run.
+	RunID string `json:"runID"`
+
+	// Namespace of the Secret.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the Secret.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// UID of the Secret: another one of this name does not have them.
+	// +optional
+	UID string `json:"uid,omitempty"`
 }
 
 // KeptOutput is where the end of what a run displayed is kept.
@@ -253,9 +285,16 @@ type Apply struct {
 	State RunState `json:"state,omitempty"`
 
 	// Attempts that were made with these inputs since the last success, this
-	// one included.
+	// one included. One that the end of the provider cut off, or that failed by a fault
+	// of its own, is none.
 	// +optional
 	Attempts int64 `json:"attempts,omitempty"`
+
+	// Untouched is true when nothing was changed since the last apply that
+	// succeeded: this one did not come as far as its content, nor did any between
+	// them.
+	// +optional
+	Untouched bool `json:"untouched,omitempty"`
 
 	// NextRetryTime is the earliest time of the next attempt.
 	// +optional
@@ -277,6 +316,16 @@ type Content struct {
 	// +optional
 	// +listType=atomic
 	Roles []ContentItem `json:"roles,omitempty"`
+
+	// Resolved is when what was required was last known to resolve to these
+	// versions.
+	// +optional
+	Resolved *metav1.Time `json:"resolved,omitempty"`
+
+	// Proof that the provider wrote the versions, for the requirements that it
+	// resolved. Without it they are not installed again.
+	// +optional
+	Proof string `json:"proof,omitempty"`
 }
 
 // A ContentItem is an installed collection or role.
@@ -288,11 +337,15 @@ type ContentItem struct {
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Revision of the content, a short hash of its files. Only content that is
+	// Revision of the content, a hash of its files. Only content that is
 	// not pinned has one, such as a branch of a git repository: it may change
 	// while its version stays the same.
 	// +optional
 	Revision string `json:"revision,omitempty"`
+
+	// Source is the Galaxy server that a collection came from.
+	// +optional
+	Source string `json:"source,omitempty"`
 }
 
 // Drift is what a check run would change.

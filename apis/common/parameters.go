@@ -125,7 +125,8 @@ type AnsibleRunParameters struct {
 	Verbosity *int32 `json:"verbosity,omitempty"`
 
 	// Timeout of one run, for example 20m. It defaults to the timeout that the
-	// provider was started with.
+	// provider was started with. The --max-timeout of the provider is the upper
+	// limit: a longer timeout is cut to it, and 0 stands for it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`

@@ -15,10 +15,14 @@ func decideChecked(s situation) decision {
 		return recheck(s)
 	case requested(s):
 		return check(common.TriggerRequested)
+	case s.Unpublished && allowed(s) && !changed(s):
+		return begin(s, common.TriggerRetry, 1)
 	case checked(s):
 		return afterCheck(s)
 	case changed(s):
 		return check(trigger(s))
+	case cutOff(s.Recorded.LastRun):
+		return checkAgain(s)
 	}
 
 	return checkWhenDue(s, nil)
@@ -46,19 +50,40 @@ func afterCheck(s situation) decision {
 	r := s.Recorded.LastRun
 
 	switch {
-	case r.Phase == common.PhaseInterrupted, r.Phase == common.PhaseCanceled:
-		if next := completion(r).Add(firstBackoff); ahead(next, s.Now, firstBackoff) {
-			return decision{Until: next}
-		}
-
-		return check(r.Trigger)
+	case cutOff(r):
+		return checkAgain(s)
 	case differs(s) && allowed(s):
 		return begin(s, triggerOfApply(s), 1)
 	case r.Phase != common.PhaseSucceeded:
-		return checkWhenDue(s, errors.Errorf("check run %s: %s", verb(r.Phase), r.Message))
+		return checkWhenDue(s, checkFailure(r))
 	}
 
 	return checkWhenDue(s, nil)
+}
+
+// cutOff is true for a run that the provider did not let begin, or end. It leaves undone what
+// it was started for: a check that was asked for, or what one has found.
+func cutOff(r *common.Run) bool {
+	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == job.ReasonInternal)
+}
+
+// checkAgain what a run was started for that was cut off, after a pause.
+func checkAgain(s situation) decision {
+	r := s.Recorded.LastRun
+	if next := completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {
+		d := decision{Until: next}
+		if r.Reason == job.ReasonInternal {
+			d.Failure = checkFailure(r)
+		}
+
+		return d
+	}
+
+	return check(r.Trigger)
+}
+
+func checkFailure(r *common.Run) error {
+	return errors.Errorf("check run %s: %s", verb(r.Phase), r.Message)
 }
 
 // differs is true when the last check run would change something, or when it
@@ -76,9 +101,13 @@ func differs(s situation) bool {
 	return s.Recorded.AppliedDigest == ""
 }
 
+// triggerOfApply is why what the last check has found is applied.
 func triggerOfApply(s situation) common.RunTrigger {
-	if changed(s) {
+	switch {
+	case changed(s):
 		return trigger(s)
+	case s.Recorded.LastRun.Trigger == common.TriggerRequested:
+		return common.TriggerRequested
 	}
 
 	return common.TriggerDrift

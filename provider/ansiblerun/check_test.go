@@ -45,7 +45,7 @@ func TestDecideChecked(t *testing.T) {
 		return &start{Mode: common.ModeCheck, State: common.StatePresent, Trigger: t, Attempt: 1}
 	}
 	present := common.StatePresent
-	checkFailure := errors.New("check run failed: no such host")
+	checkFailed := errors.New("check run failed: no such host")
 
 	cases := map[string]struct {
 		reason string
@@ -132,7 +132,7 @@ func TestDecideChecked(t *testing.T) {
 		"AppliedCheckFailed": {
 			reason: "A check that fails after something was applied should be reported, and repeated when it is due.",
 			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0)),
-			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute), Failure: checkFailure},
+			want:   decision{Exists: true, Until: t0.Add(10 * time.Minute), Failure: checkFailed},
 		},
 		"AppliedCheckFailedDue": {
 			reason: "A check that failed should be repeated when it is due.",
@@ -190,6 +190,40 @@ func TestDecideChecked(t *testing.T) {
 			s:      given(notBegun(common.TriggerCreated)),
 			want:   decision{Exists: true, Start: checks(common.TriggerCreated)},
 		},
+		"DriftNotBegun": {
+			reason: "Drift whose apply did not begin should not be forgotten.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift)),
+			want:   decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"DriftNotBegunJustNow": {
+			reason: "What did not begin should not be started again without a pause.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift), later(time.Second)),
+			want:   decision{Exists: true, Until: t0.Add(firstBackoff)},
+		},
+		"DriftInterruptedInQueue": {
+			reason: "Drift whose apply waited when the provider ended should not be forgotten.",
+			s: given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift), func(s *situation) {
+				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, job.ReasonProviderEnded
+			}),
+			want: decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
+		"RequestNotBegun": {
+			reason: "Nor should an apply that was asked for, when the check has answered the request already.",
+			s:      given(applied(digestA), notBegun(common.TriggerRequested), request("now", "now")),
+			want:   decision{Exists: true, Start: checks(common.TriggerRequested)},
+		},
+		"RequestDiffers": {
+			reason: "What was asked for should not wait behind what nobody asked for.",
+			s: given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), request("now", "now"), func(s *situation) {
+				s.Recorded.LastRun.Trigger = common.TriggerRequested
+			}),
+			want: decision{Exists: true, Start: starts(present, common.TriggerRequested, 1)},
+		},
+		"CheckCanceledReverted": {
+			reason: "A check of former inputs that was cut off says nothing about those as they are now.",
+			s:      given(applied(digestA), lastChecked(digestB, common.PhaseCanceled, 0)),
+			want:   decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
 		"ChangedWhileChecking": {
 			reason: "A check of former inputs should not lead to an apply of those as they are now.",
 			s:      given(applied(digestB), lastChecked(digestB, common.PhaseSucceeded, 1)),
@@ -229,6 +263,25 @@ func TestDecideChecked(t *testing.T) {
 			reason: "A check that was interrupted should not be repeated at once.",
 			s:      given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), later(time.Second)),
 			want:   decision{Exists: true, Until: t0.Add(firstBackoff)},
+		},
+		"CheckFailedByProvider": {
+			reason: "A check that failed by a fault of the provider says nothing about what was never applied.",
+			s: given(lastChecked(digestA, common.PhaseFailed, 0), func(s *situation) {
+				s.Recorded.LastRun.Reason = job.ReasonInternal
+			}),
+			want: decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckFailedByProviderJustNow": {
+			reason: "It should be reported until the next one.",
+			s: given(lastChecked(digestA, common.PhaseFailed, 0), later(time.Second), func(s *situation) {
+				s.Recorded.LastRun.Reason = job.ReasonInternal
+			}),
+			want: decision{Exists: true, Until: t0.Add(firstBackoff), Failure: checkFailed},
+		},
+		"CheckInterruptedOften": {
+			reason: "A check that was there whenever the provider ended should wait longer.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseInterrupted, 0), interruptions(6)),
+			want:   decision{Exists: true, Until: t0.Add(32 * firstBackoff)},
 		},
 	}
 

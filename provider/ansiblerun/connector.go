@@ -40,12 +40,15 @@ type Pool interface {
 	Noted(uid types.UID, runID string)
 }
 
-// A Queue of jobs. One that waits can be withdrawn, one that waits or runs can
-// be canceled.
+// A Queue of objects that wait for a place to run. One that was acquired is kept for
+// a while, until a job is submitted to it. An object that waits can be withdrawn, one
+// that waits or runs can be canceled. When it is stopping nobody is given a place.
 type Queue interface {
-	Submit(j job.Job, wake func()) error
+	Acquire(j job.Job, wake func()) bool
+	Submit(j job.Job) bool
 	Withdraw(uid types.UID)
 	Cancel(uid types.UID)
+	Stopping() bool
 }
 
 // A Witness of runs is told of those that were interrupted: nobody else saw
@@ -69,8 +72,9 @@ type connector struct {
 	keeper   Keeper
 	contents Contents
 	recorder event.Recorder
+	secrets  secrets
 	key      []byte
-	timeout  time.Duration
+	timeouts job.Timeouts
 	polls    *polls
 	wake     func(types.NamespacedName)
 	now      func() time.Time

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Contents know what requirements resolve to at present.
@@ -26,7 +27,9 @@ type Contents interface {
 // resolve the requirements to the content that a run would use: what serves now,
 // or else what was resolved for the object before.
 func (e *external) resolve(run common.AnsibleRun) error {
-	e.content = known(run.Observation())
+	e.content = content.Known(run.Observation().Content)
+	e.request.Known = e.content
+	e.request.Tenant = runner.ObjectOf(run).Tenant()
 
 	r, err := e.contents.Resolution(e.request)
 	if err != nil {

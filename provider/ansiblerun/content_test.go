@@ -106,6 +106,12 @@ func TestObserveContent(t *testing.T) {
 			resolution: content.Resolution{},
 			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
 		},
+		"OtherDigest": {
+			reason:     "The same content under another digest, as after an upgrade of the provider, changes nothing.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: content.Set{Digest: "def", Collections: first.Collections}, Found: true, Due: t0.Add(time.Hour)},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+		},
 		"New": {
 			reason:     "Content of an object that is to be applied is installed by its run.",
 			run:        object(),

@@ -25,6 +25,9 @@ type situation struct {
 	Create, Update bool
 	// Deleted is true for an object with a deletion timestamp.
 	Deleted bool
+	// Held is true when somebody else does not let an object go that is deleted: of
+	// what happens nothing is written until then.
+	Held bool
 	// Generation of the object.
 	Generation int64
 	// Begun is true when an object was about to be created once.
@@ -35,6 +38,8 @@ type situation struct {
 	RetryLimit int64
 	// Request is the token of crossplane.io/reconcile-requested-at.
 	Request string
+	// Unpublished is true when connection details are to be had by a run only.
+	Unpublished bool
 	// Recorded is the observation, what the pool knows included.
 	Recorded common.AnsibleRunObservation
 	// Active is the run that the pool knows, nil if it knows none.
@@ -49,13 +54,19 @@ type situation struct {
 type active struct {
 	Mode  common.RunMode
 	State common.RunState
-	// Queued is true for a run that has not begun.
+	// Queued is true for one that waits for its turn: what is to be done is decided
+	// as if there were none.
 	Queued bool
 	// Finished is true for a run that ended and is not on the object yet.
 	Finished bool
-	// Request that the run answers.
-	Request string
 }
+
+// waits is true when the object waits for its turn.
+func (s situation) waits() bool { return s.Active != nil && s.Active.Queued }
+
+// runs is true when a run has begun, or is about to, and its result is not on the
+// object.
+func (s situation) runs() bool { return s.Active != nil && !s.Active.Queued }
 
 // A decision says what is to be done about an object.
 type decision struct {
@@ -63,9 +74,6 @@ type decision struct {
 	Start *start
 	// Cancel the run in progress.
 	Cancel bool
-	// Withdraw the run that has not begun: another has to take its place, and
-	// maybe one that need not wait as long.
-	Withdraw bool
 	// Exists is false when there is nothing to delete, or everything to create.
 	Exists bool
 	// Failure to report; nil when there is none.
@@ -119,7 +127,7 @@ func creates(s situation, d decision) bool {
 
 func decidePresent(s situation) decision {
 	switch {
-	case s.Active != nil:
+	case s.runs():
 		return report(s)
 	case s.Policy == common.CheckWhenObserve:
 		return decideChecked(s)
@@ -136,6 +144,8 @@ func decidePresent(s situation) decision {
 		return begin(s, common.TriggerRequested, nextAttempt(last))
 	case failed(last):
 		return retry(s, common.TriggerRetry)
+	case s.Unpublished:
+		return begin(s, common.TriggerRetry, 1)
 	case s.Policy == common.RunOnChange:
 		return decision{}
 	}
@@ -151,7 +161,7 @@ func decidePresent(s situation) decision {
 // object when it ends, or it has ended and its result is about to be written.
 func report(s situation) decision {
 	if !s.Active.Finished {
-		return decision{Withdraw: s.Active.Queued && (s.Recorded.LastRun.InputsDigest != s.Digest || asked(s))}
+		return decision{}
 	}
 
 	d := decision{Until: s.Now.Add(soon)}
@@ -207,7 +217,7 @@ func lost(s situation) bool {
 		return false
 	case r == nil, r.Mode == common.ModeCheck:
 		return s.Begun
-	case r.Phase == common.PhaseCanceled:
+	case r.Phase == common.PhaseCanceled, r.StartTime == nil:
 		// This one did not begin. It is a retry if one before was lost.
 		return r.Trigger == common.TriggerRetry
 	}
@@ -217,12 +227,6 @@ func lost(s situation) bool {
 
 func requested(s situation) bool {
 	return s.Request != "" && s.Request != s.Recorded.HandledRequest
-}
-
-// asked is true when somebody asks for a run that the one in the queue does not
-// answer.
-func asked(s situation) bool {
-	return requested(s) && s.Request != s.Active.Request
 }
 
 // failed is true for an apply that ended without success.
@@ -301,12 +305,11 @@ func exhausted(s situation) bool {
 func decideDeleted(s situation) decision {
 	last := s.Recorded.LastApply
 
-	if a := s.Active; a != nil {
+	if a := s.Active; s.runs() {
 		d := decision{Exists: true}
 		d.Cancel = a.State == common.StatePresent && !a.Finished
-		d.Withdraw = a.State == common.StateAbsent && a.Queued && asked(s)
 
-		if a.Finished {
+		if a.Finished && !s.Held {
 			d.Until = s.Now.Add(soon)
 		}
 
@@ -401,16 +404,16 @@ func verb(p common.RunPhase) string {
 
 // ready is the Ready condition that the situation calls for, given the one on
 // the object. It is True exactly when the inputs are those last applied and the
-// last apply did not fail.
+// last apply did not fail, or has changed nothing.
 func ready(s situation, now xpv2.Condition) xpv2.Condition {
 	o, last := s.Recorded, s.Recorded.LastApply
 
 	switch {
-	case failedHere(s):
+	case failedHere(s) && !spared(s):
 		return unready(s, now)
 	case retried(s) && common.Failed(now):
 		return now
-	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && !failed(last):
+	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && (!failed(last) || spared(s)):
 		if last != nil && last.Result == "" && now.Type == xpv2.TypeReady {
 			return now
 		}
@@ -429,6 +432,14 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 	}
 
 	return common.InputsChanged()
+}
+
+// spared is true when the inputs are those that were applied, and the last apply,
+// which failed, has changed nothing.
+func spared(s situation) bool {
+	last := s.Recorded.LastApply
+
+	return last != nil && last.Untouched && s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
 }
 
 // forbidden says why nothing may be applied, and where a preview is.
@@ -463,11 +474,14 @@ func unready(s situation, now xpv2.Condition) xpv2.Condition {
 	return c.WithMessage(why + "; " + gaveUp(s))
 }
 
-// retried is true while an apply that failed is tried again.
+// retried is true while an apply that failed, or was cut off, is tried again.
 func retried(s situation) bool {
-	last := s.Recorded.LastApply
+	last, run := s.Recorded.LastApply, s.Recorded.LastRun
+	if last == nil || last.Result != "" || last.InputsDigest != s.Digest {
+		return false
+	}
 
-	return last != nil && last.Result == "" && last.Attempts > 1 && last.InputsDigest == s.Digest
+	return last.Attempts > 1 || run != nil && run.ID == last.ID && run.Trigger == common.TriggerRetry
 }
 
 // why the last apply failed, in Ansible's words where there are any; empty when

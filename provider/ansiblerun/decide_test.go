@@ -74,11 +74,10 @@ func running(state common.RunState) option {
 	}
 }
 
-// queued is a run that has not begun.
-func queued(state common.RunState, digest, token string) option {
+// queued is a run that waits for its turn.
+func queued(state common.RunState) option {
 	return func(s *situation) {
-		s.Active = &active{Mode: common.ModeApply, State: state, Queued: true, Request: token}
-		s.Recorded.LastRun = &common.Run{ID: "5", Mode: common.ModeApply, State: state, Phase: common.PhaseQueued, InputsDigest: digest}
+		s.Active = &active{Mode: common.ModeApply, State: state, Queued: true}
 	}
 }
 
@@ -108,6 +107,7 @@ func adopted(s *situation) { s.Recorded.AppliedDigest = digestA }
 // begunOnce is an object that was about to be created.
 func begunOnce(s *situation) { s.Begun = true }
 
+func interruptions(n int64) option     { return func(s *situation) { s.Recorded.Interruptions = n } }
 func policy(p common.RunPolicy) option { return func(s *situation) { s.Policy = p } }
 func deleted(s *situation)             { s.Deleted = true; s.Digest = "" }
 func later(d time.Duration) option     { return func(s *situation) { s.Now = t0.Add(d) } }
@@ -176,29 +176,24 @@ func TestDecide(t *testing.T) {
 			want:   decision{Exists: true},
 		},
 		"Queued": {
-			reason: "A run that waits for its turn should go on waiting.",
-			s:      given(applied(digestA), queued(present, digestA, "")),
+			reason: "A run that waits for its turn should go on waiting for as long as it is wanted.",
+			s:      given(applied(digestA), queued(present), later(time.Hour)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+		},
+		"QueuedNotWanted": {
+			reason: "A run that waits is none that has to be started.",
+			s:      given(policy(common.RunOnChange), applied(digestA), queued(present)),
 			want:   decision{Exists: true},
 		},
 		"ChangedWhileQueued": {
-			reason: "A run that waits with inputs that have changed since should give way to one that need not wait as long.",
-			s:      given(applied(digestB), queued(present, digestB, "")),
-			want:   decision{Exists: true, Withdraw: true},
-		},
-		"ChangedWhileCheckQueued": {
-			reason: "So should a check run.",
-			s:      given(policy(common.CheckWhenObserve), applied(digestB), queued(present, digestB, "")),
-			want:   decision{Exists: true, Withdraw: true},
+			reason: "What waits should be what is wanted now.",
+			s:      given(applied(digestB), queued(present)),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerChanged, 1)},
 		},
 		"RequestedWhileQueued": {
-			reason: "A run that waits should give way to one that somebody has asked for.",
-			s:      given(applied(digestA), queued(present, digestA, ""), request("now", "before")),
-			want:   decision{Exists: true, Withdraw: true},
-		},
-		"RequestQueued": {
-			reason: "A run that answers the request should go on waiting.",
-			s:      given(applied(digestA), queued(present, digestA, "now"), request("now", "before")),
-			want:   decision{Exists: true},
+			reason: "A run that waits should answer what somebody has asked for meanwhile.",
+			s:      given(applied(digestA), queued(present), request("now", "before")),
+			want:   decision{Exists: true, Start: starts(present, common.TriggerRequested, 1)},
 		},
 		"EndedNotWritten": {
 			reason: "The result of a run should be written before anything else is started.",
@@ -340,6 +335,11 @@ func TestDecide(t *testing.T) {
 			s:      given(lastFailed(present, digestA, 1, common.PhaseInterrupted), later(2*time.Minute)),
 			want:   decision{Start: starts(present, common.TriggerRetry, 2)},
 		},
+		"InterruptedWithLimit": {
+			reason: "Interruptions should not use up attempts.",
+			s:      given(lastFailed(present, digestA, 0, common.PhaseInterrupted), interruptions(9), limit(1), later(2*time.Minute)),
+			want:   decision{Start: starts(present, common.TriggerRetry, 1)},
+		},
 		"Adopted": {
 			reason: "ObserveAndDelete should apply what only a check said to be there.",
 			s:      given(adopted),
@@ -391,11 +391,11 @@ func TestDecide(t *testing.T) {
 			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
 		},
 		"DeletedInterruptedInQueue": {
-			reason: "A run that was not seen to begin before the provider ended may have begun.",
-			s: given(deleted, notBegun(common.TriggerCreated), func(s *situation) {
+			reason: "Nothing begins before it was noted: what waited when the provider ended should be gone at once.",
+			s: given(deleted, begunOnce, notBegun(common.TriggerCreated), func(s *situation) {
 				s.Recorded.LastRun.Phase = common.PhaseInterrupted
 			}),
-			want: decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
+			want: decision{},
 		},
 		"DeletedQueuedRetry": {
 			reason: "What was tried before the run that did not begin should be removed.",
@@ -464,13 +464,18 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletedWhileQueued": {
 			reason: "A deleted object should not wait for a run that has not begun.",
-			s:      given(deleted, applied(digestA), queued(present, digestA, "")),
-			want:   decision{Exists: true, Cancel: true},
+			s:      given(deleted, applied(digestA), queued(present)),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
 		},
 		"DeletingRequestedWhileQueued": {
-			reason: "A deletion that is tried again should give way to one that somebody has asked for.",
-			s:      given(deleted, lastFailed(absent, absentDigest(3), 1, common.PhaseFailed), queued(absent, absentDigest(3), ""), request("now", "before")),
-			want:   decision{Exists: true, Withdraw: true},
+			reason: "A deletion that waits should answer what somebody has asked for meanwhile.",
+			s:      given(deleted, lastFailed(absent, absentDigest(3), 1, common.PhaseFailed), queued(absent), request("now", "before")),
+			want:   decision{Exists: true, Start: starts(absent, common.TriggerRequested, 2)},
+		},
+		"DeletedHeld": {
+			reason: "Nothing is written of an object that others do not let go, and looking at it all the time changes nothing.",
+			s:      given(applied(digestA), ended(present), deleted, func(s *situation) { s.Held = true }),
+			want:   decision{Exists: true},
 		},
 		"DeletedCanceledNotWritten": {
 			reason: "The result of the canceled run should be written before the next is started.",
@@ -582,6 +587,22 @@ func TestReady(t *testing.T) {
 			was:  was,
 			want: was,
 		},
+		"Spared": {
+			reason: "A periodic run that came not as far as its content leaves what was applied as it was.",
+			s: given(applied(digestA), lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), func(s *situation) {
+				s.Recorded.LastApply.Untouched = true
+			}),
+			was:  common.Running(),
+			want: xpv2.Available(),
+		},
+		"SparedOthers": {
+			reason: "Other inputs that could not be applied are not ready.",
+			s: given(applied(digestB), lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), func(s *situation) {
+				s.Recorded.LastApply.Untouched = true
+			}),
+			was:  was,
+			want: common.RunFailed().WithMessage(`task "Install" failed on host "db1": no space`),
+		},
 		"PeriodicAfterFailure": {
 			reason: "A retry in progress should leave Ready as it is.",
 			s: given(applied(digestA), running(common.StatePresent), func(s *situation) {
@@ -603,6 +624,15 @@ func TestReady(t *testing.T) {
 			}),
 			was:  common.RunFailed().WithMessage("no space"),
 			want: common.RunFailed().WithMessage("no space"),
+		},
+		"InterruptedRetrying": {
+			reason: "A run that was interrupted and is made up for, as the first attempt, should leave Ready as it is.",
+			s: given(running(common.StatePresent), func(s *situation) {
+				s.Recorded.LastApply = &common.Apply{ID: "2", State: common.StatePresent, InputsDigest: digestA, Attempts: 1}
+				s.Recorded.LastRun = &common.Run{ID: "2", State: common.StatePresent, Trigger: common.TriggerRetry, Phase: common.PhaseRunning}
+			}),
+			was:  common.RunFailed().WithMessage("the provider ended"),
+			want: common.RunFailed().WithMessage("the provider ended"),
 		},
 		"FailedRetrying": {
 			reason: "The reason of a failure should be said while it is tried again.",

@@ -7,12 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
@@ -31,12 +31,13 @@ type external struct {
 	resolution content.Resolution
 	content    content.Set
 	decision   decision
-	details    managed.ConnectionDetails
+	job        job.Job
+	details    map[string][]byte
 }
 
-// Observe brings the status up to date with what the pool knows, and decides
-// what is to be done. It changes nothing but the object in memory, and starts
-// nothing but check runs.
+// Observe brings the status up to date with what the pool knows, decides what is to
+// be done, and acquires a place for it. It changes nothing but the object in memory,
+// and starts nothing but check runs.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
 	e.keepOutput(ctx, run)
 
@@ -44,50 +45,77 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	s, err := e.situation(run, active)
 	if err != nil {
+		e.pool.Withdraw(run.GetUID())
 		return managed.ExternalObservation{}, e.mistaken(run, err)
 	}
 
 	if !s.Deleted {
 		s.Recorded = rebaselined(s, run.GetCondition(xpv2.TypeReady))
 		*run.Observation() = s.Recorded
+		s.Unpublished, err = e.publish(ctx, run)
+	}
+
+	e.decision = decide(s)
+
+	// What it waited for is not wanted any more.
+	if s.waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
+		e.pool.Withdraw(run.GetUID())
+
+		s.Active = nil
+	}
+
+	if !s.Deleted {
 		run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 		showCheckable(run, s)
 		showContent(run, e.resolution)
 
-		if err := e.refresh(run, s); err != nil {
+		if err == nil {
+			err = e.refresh(run, s)
+		}
+
+		if err != nil {
+			e.pool.Withdraw(run.GetUID())
 			return managed.ExternalObservation{}, err
 		}
 	}
-
-	e.decision = decide(s)
 
 	if e.decision.Exhausted {
 		run.Observation().LastApply.NextRetryTime = nil
 	}
 
 	e.polls.set(run.GetUID(), lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll))
-	e.wakeAt(run, e.decision.Until)
-
-	if e.decision.Withdraw {
-		e.pool.Withdraw(run.GetUID())
-	}
+	e.wakeAt(run, s.Active, e.decision.Until)
 
 	if e.decision.Failure != nil && !s.Deleted {
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
 
-	checks := e.decision.Start != nil && e.decision.Start.Mode == common.ModeCheck
-	if checks {
-		if err := e.submit(run); err != nil {
-			return managed.ExternalObservation{}, err
-		}
+	return e.observation(run, s), nil
+}
+
+// observation of an object about which something was decided. What is to be started
+// is shown to the runtime when there is a place for it: it has it created or updated
+// at once, and notes that it does.
+func (e *external) observation(run common.AnsibleRun, s situation) managed.ExternalObservation {
+	d := e.decision
+	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
+
+	if s.Deleted || d.Start == nil {
+		return o
 	}
 
-	return managed.ExternalObservation{
-		ResourceExists:    e.decision.Exists,
-		ResourceUpToDate:  checks || e.decision.Start == nil,
-		ConnectionDetails: e.details,
-	}, nil
+	e.job = e.newJob(run, *d.Start)
+
+	switch {
+	case !e.acquire(run):
+		o.ResourceExists, o.ResourceUpToDate = true, true
+	case d.Start.Mode == common.ModeCheck:
+		e.submit(run)
+
+		o.ResourceUpToDate = true
+	}
+
+	return o
 }
 
 // showCheckable says when check runs cannot tell anything, and when they can
@@ -115,12 +143,23 @@ func (e *external) observe(run common.AnsibleRun) *active {
 		known = false
 	}
 
-	if !known {
+	if known && report.Waits() {
+		e.restore(run, report)
+	}
+
+	// Nobody heard of the end of a run when none is known any more, or another.
+	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
 		if interrupt(o, e.now()) {
 			e.lost(run)
 		}
+	}
 
+	if !known {
 		return nil
+	}
+
+	if report.Waits() {
+		return &active{Mode: report.Run.Mode, State: report.Run.State, Queued: true}
 	}
 
 	record(o, report)
@@ -133,10 +172,21 @@ func (e *external) observe(run common.AnsibleRun) *active {
 	return &active{
 		Mode:     report.Run.Mode,
 		State:    report.Run.State,
-		Queued:   report.Run.Phase == common.PhaseQueued,
 		Finished: report.Run.Phase.Finished(),
-		Request:  report.Request,
 	}
+}
+
+// restore the run that was shown before the object came to wait: decisions are about
+// that one.
+func (e *external) restore(run common.AnsibleRun, r job.Report) {
+	o := run.Observation()
+	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
+		o.LastRun = r.Before.DeepCopy()
+		return
+	}
+
+	// It waits no more and does not say so.
+	e.pool.Forget(run.GetUID(), r.Run.ID)
 }
 
 // lost tells of a run that had begun and was interrupted.
@@ -150,7 +200,7 @@ func (e *external) lost(run common.AnsibleRun) {
 	}
 
 	if o.LastApply != nil && o.LastApply.ID == r.Run.ID {
-		r.Attempt = o.LastApply.Attempts
+		r.Attempt = o.LastApply.Attempts + 1 // It does not count any more.
 	}
 
 	policy, _ := policyOf(run)
@@ -170,7 +220,7 @@ func recorded(run common.AnsibleRun, r job.Report) bool {
 		return false
 	}
 
-	return len(r.ConnectionDetails) == 0 || run.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue
+	return published(run, r)
 }
 
 func (e *external) situation(run common.AnsibleRun, a *active) (situation, error) {
@@ -178,6 +228,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 
 	s := situation{
 		Deleted:    meta.WasDeleted(run),
+		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),
 		Begun:      begun(run),
 		Recorded:   *run.Observation(),
@@ -195,7 +246,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 	s.Request, _ = meta.GetReconcileRequest(run)
 
 	if s.Deleted {
-		e.content = known(run.Observation())
+		e.content = content.Known(run.Observation().Content)
 		return s, nil
 	}
 
@@ -221,6 +272,10 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 // mistaken reports inputs that cannot be run. An object whose spec was changed
 // since it became ready is not ready any more.
 func (e *external) mistaken(run common.AnsibleRun, err error) error {
+	if config.IsWatched(err) {
+		e.polls.miss(run)
+	}
+
 	was := run.GetCondition(xpv2.TypeReady)
 	if was.ObservedGeneration == run.GetGeneration() {
 		return err
@@ -236,14 +291,21 @@ func (e *external) mistaken(run common.AnsibleRun, err error) error {
 	return err
 }
 
-// Create applies the content for the first time.
+// Create applies the content for the first time. What this shows in the status is
+// lost when the runtime notes that it was called: only the next reconcile can note
+// that the run is about to begin.
 func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
-	return managed.ExternalCreation{}, e.submit(run)
+	e.submit(run)
+	e.wake(types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()})
+
+	return managed.ExternalCreation{}, nil
 }
 
 // Update applies the content again.
 func (e *external) Update(_ context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
-	return managed.ExternalUpdate{}, e.submit(run)
+	e.submit(run)
+
+	return managed.ExternalUpdate{}, nil
 }
 
 // Delete runs the content with state absent.
@@ -271,7 +333,9 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 
 	in, err := e.resolver.Resolve(ctx, run)
 	if err != nil {
+		e.pool.Withdraw(run.GetUID())
 		run.SetConditions(common.CannotDelete(err).WithObservedGeneration(run.GetGeneration()))
+
 		return managed.ExternalDelete{}, err
 	}
 
@@ -282,32 +346,42 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
 
-	return managed.ExternalDelete{}, e.submit(run)
+	e.job = e.newJob(run, *d.Start)
+	if e.acquire(run) {
+		e.submit(run)
+	}
+
+	return managed.ExternalDelete{}, nil
 }
 
 // Disconnect does nothing: there is no connection.
 func (e *external) Disconnect(context.Context) error { return nil }
 
-// submit the run that was decided on, and show it in the status.
-func (e *external) submit(run common.AnsibleRun) error {
-	st := e.decision.Start
-	if st == nil {
-		return nil
-	}
-
-	j := e.job(run, *st)
+// acquire a place for the run that was decided on. If there is none, that is shown in
+// the status.
+func (e *external) acquire(run common.AnsibleRun) bool {
 	name := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
 
-	if err := e.pool.Submit(j, func() { e.wake(name) }); err != nil {
-		return errors.Wrap(err, "cannot start a run")
+	acquired := e.pool.Acquire(e.job, func() { e.wake(name) })
+	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
+		record(run.Observation(), r)
+	}
+
+	return acquired
+}
+
+// submit the run that was decided on to its place, and show it in the status. If the
+// place is not kept any more it is decided anew.
+func (e *external) submit(run common.AnsibleRun) {
+	if !e.pool.Submit(e.job) {
+		e.wake(types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()})
+		return
 	}
 
 	e.observe(run)
-
-	return nil
 }
 
-func (e *external) job(run common.AnsibleRun, st start) job.Job {
+func (e *external) newJob(run common.AnsibleRun, st start) job.Job {
 	request, _ := meta.GetReconcileRequest(run)
 	// A run is started under a policy, or for an object that is being deleted.
 	policy, _ := policyOf(run)
@@ -325,12 +399,8 @@ func (e *external) job(run common.AnsibleRun, st start) job.Job {
 		Before:     before(run.Observation()),
 		Inputs:     e.inputs,
 		Known:      e.content,
-		Timeout:    e.timeout,
+		Timeout:    e.timeouts.Of(*run.Parameters()),
 		KeepOutput: keepsOutput(run),
-	}
-
-	if t := run.Parameters().Timeout; t != nil {
-		j.Timeout = t.Duration
 	}
 
 	// The reconciler writes the object while the job is carried out.
@@ -355,9 +425,10 @@ func (e *external) digest(set content.Set) (string, error) {
 }
 
 // wakeAt wakes the object at a time where the reconciler would not: errors and
-// deletions requeue it at other times.
-func (e *external) wakeAt(run common.AnsibleRun, at time.Time) {
-	if at.IsZero() || e.decision.Failure == nil && !meta.WasDeleted(run) {
+// deletions requeue it at other times, and what has ended is written before all that
+// is merely looked at.
+func (e *external) wakeAt(run common.AnsibleRun, a *active, at time.Time) {
+	if at.IsZero() || a == nil && e.decision.Failure == nil && !meta.WasDeleted(run) {
 		return
 	}
 
@@ -365,19 +436,9 @@ func (e *external) wakeAt(run common.AnsibleRun, at time.Time) {
 	e.polls.wakeAt(run.GetUID(), at.Sub(e.now()), func() { e.wake(name) })
 }
 
-// known is the content that was resolved for the object before.
-func known(o *common.AnsibleRunObservation) content.Set {
-	c := o.Content.DeepCopy()
-	if c == nil {
-		return content.Set{}
-	}
-
-	return content.Set{Digest: c.Digest, Collections: c.Collections, Roles: c.Roles}
-}
-
 // before is what was known before a run.
 func before(o *common.AnsibleRunObservation) job.Before {
-	return job.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: known(o)}
+	return job.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: content.Known(o.Content)}
 }
 
 // begun is true when the object was about to be created once. That is noted

@@ -56,12 +56,16 @@ func (p *fakePool) Ended(_ job.Job, r job.Report, _ time.Duration) {
 	p.ended = append(p.ended, r.Run.ID)
 }
 
-func (p *fakePool) Submit(j job.Job, _ func()) error {
+// Acquire a place, of which there is always one.
+func (p *fakePool) Acquire(job.Job, func()) bool { return true }
+
+func (p *fakePool) Submit(j job.Job) bool {
 	p.submitted = append(p.submitted, j)
 	r := job.NewReport(j)
+	r.Run.StartTime = at(0)
 	p.report = &r
 
-	return nil
+	return true
 }
 
 func (p *fakePool) Report(types.UID) (job.Report, bool) {
@@ -86,6 +90,8 @@ func (nopContents) Resolution(content.Request) (content.Resolution, error) {
 	return content.Resolution{}, nil
 }
 func (nopContents) Refresh(content.Request, string, func()) error { return nil }
+
+func (p *fakePool) Stopping() bool { return false }
 
 func (p *fakePool) Cancel(types.UID) { p.canceled++ }
 
@@ -166,10 +172,6 @@ func readySince(generation int64) func(*v1alpha1.AnsibleRun) {
 	}
 }
 
-func notSynced(r *v1alpha1.AnsibleRun) {
-	r.SetConditions(xpv2.ReconcileError(errBoom))
-}
-
 func beingDeleted(r *v1alpha1.AnsibleRun) {
 	now := metav1.NewTime(t0)
 	r.DeletionTimestamp = &now
@@ -181,6 +183,7 @@ func TestObserve(t *testing.T) {
 	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
 	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
 
+	noted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
 	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
 	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
 
@@ -259,42 +262,6 @@ func TestObserve(t *testing.T) {
 				ready: xpv2.Available().WithObservedGeneration(2),
 			},
 		},
-		"DetailsArrive": {
-			reason:  "Connection details should be published with the result.",
-			run:     object(),
-			report:  &job.Report{Run: succeeded, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}},
-			resolve: resolved,
-			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: managed.ConnectionDetails{"password": []byte("s3cret")}},
-				status: common.AnsibleRunObservation{
-					LastRun:       &succeeded,
-					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-					Executed:      true,
-					AppliedDigest: digest,
-				},
-				ready: xpv2.Available().WithObservedGeneration(2),
-			},
-		},
-		"DetailsNotPublished": {
-			reason: "A result should be kept until its connection details were published.",
-			run: object(readySince(2), notSynced, observed(common.AnsibleRunObservation{
-				LastRun:       &succeeded,
-				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-				AppliedDigest: digest,
-			})),
-			report:  &job.Report{Run: succeeded, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}},
-			resolve: resolved,
-			want: want{
-				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: managed.ConnectionDetails{"password": []byte("s3cret")}},
-				status: common.AnsibleRunObservation{
-					LastRun:       &succeeded,
-					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
-					Executed:      true,
-					AppliedDigest: digest,
-				},
-				ready: xpv2.Available().WithObservedGeneration(2),
-			},
-		},
 		"Interrupted": {
 			reason: "A run that is in progress according to the status, and of which nobody knows, was interrupted.",
 			run: object(observed(common.AnsibleRunObservation{
@@ -303,16 +270,35 @@ func TestObserve(t *testing.T) {
 			})),
 			resolve: resolved,
 			want: want{
-				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 2 follows at 2026-01-02T03:04:10Z"),
+				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
 						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digest, StartTime: at(0),
 						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
 					},
-					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 1, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
-					Executed:  true,
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
+					Executed:  true, Interruptions: 1,
 				},
 				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+				ended: []string{"1"},
+			},
+		},
+		"InterruptedUnheard": {
+			reason: "So was one of which nobody knows when the next one is known already: the status could not be written in between.",
+			run: object(observed(common.AnsibleRunObservation{
+				LastRun:   started.DeepCopy(),
+				LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 2},
+			})),
+			report:  &job.Report{Run: noted, Attempt: 3, Untouched: true},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:   &noted,
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 2, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
+					Executed:  true, Interruptions: 1,
+				},
+				ready: common.RunFailed().WithObservedGeneration(2),
 				ended: []string{"1"},
 			},
 		},
@@ -333,7 +319,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"Queued": {
-			reason: "A run that has not begun should not take the place of the last apply.",
+			reason: "A run that waits and is not due any more should not take the place of the last one.",
 			run: object(readySince(2), observed(common.AnsibleRunObservation{
 				LastRun:       &succeeded,
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
@@ -344,11 +330,12 @@ func TestObserve(t *testing.T) {
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
 				status: common.AnsibleRunObservation{
-					LastRun:       &queued,
+					LastRun:       &succeeded,
 					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 					AppliedDigest: digest,
 				},
-				ready: xpv2.Available().WithObservedGeneration(2),
+				forgotten: []string{"2"},
+				ready:     xpv2.Available().WithObservedGeneration(2),
 			},
 		},
 		"CanceledInQueue": {
@@ -558,15 +545,23 @@ func TestJobIsApart(t *testing.T) {
 }
 
 func TestWithdraw(t *testing.T) {
-	p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: "before"}}}
-	run := object()
+	before := &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded}
+	waits := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued}
+	p := &fakePool{report: &job.Report{Run: waits, Before: before}}
+	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{
+		LastRun: &waits, AppliedDigest: digestOf(t, in("a")),
+	}))
 
 	if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 
 	if p.withdrawn != 1 || p.canceled > 0 {
-		t.Errorf("A run that waits with inputs that have changed should be withdrawn, got %+v", p)
+		t.Errorf("A run that waits and is not wanted any more should be withdrawn, got %+v", p)
+	}
+
+	if diff := cmp.Diff(before, run.Status.AtProvider.LastRun); diff != "" {
+		t.Errorf("The object should show the run before: -want, +got:\n%s", diff)
 	}
 }
 

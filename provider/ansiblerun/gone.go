@@ -28,9 +28,9 @@ type finalizer struct {
 
 // RemoveFinalizer of an object of which no run is in progress.
 func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
-	if r, known := f.pool.Report(o.GetUID()); known && !r.Run.Phase.Finished() {
-		f.pool.Withdraw(o.GetUID())
+	f.pool.Withdraw(o.GetUID())
 
+	if r, known := f.pool.Report(o.GetUID()); known && !r.Waits() && !r.Run.Phase.Finished() {
 		// Nothing is lost with a check.
 		if r.Run.Mode == common.ModeCheck {
 			f.pool.Cancel(o.GetUID())
@@ -52,7 +52,7 @@ func whenNoted(pool Pool) handler.EventHandler {
 				return
 			}
 
-			if meta.IsPaused(run) {
+			if meta.IsPaused(run) || len(run.GetManagementPolicies()) == 0 {
 				pool.Withdraw(run.GetUID())
 			}
 

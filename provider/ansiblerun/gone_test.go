@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -42,9 +43,8 @@ func TestRemoveFinalizer(t *testing.T) {
 			want:   errInProgress,
 		},
 		"Queued": {
-			reason: "A run that has not begun should not be canceled if it begins meanwhile.",
+			reason: "An object that waits for its turn should wait no more, and go.",
 			report: report(common.ModeApply, common.PhaseQueued),
-			want:   errInProgress,
 		},
 		"Checking": {
 			reason:   "Nobody wants to know the result of a check any more.",
@@ -72,8 +72,8 @@ func TestRemoveFinalizer(t *testing.T) {
 				t.Errorf("\n%s\nRemoveFinalizer(...): removed is %t", tc.reason, removed)
 			}
 
-			if withdrawn := p.withdrawn > 0; withdrawn != (tc.want != nil) {
-				t.Errorf("\n%s\nRemoveFinalizer(...): withdrawn is %t: a run that has not begun should not begin any more", tc.reason, withdrawn)
+			if p.withdrawn != 1 {
+				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
 			}
 
 			if p.canceled != tc.canceled {
@@ -84,6 +84,9 @@ func TestRemoveFinalizer(t *testing.T) {
 }
 
 func TestWhenNoted(t *testing.T) {
+	tended := func(r *v1alpha1.AnsibleRun) {
+		r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+	}
 	noted := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", StartTime: at(0)}})
 
 	for name, tc := range map[string]struct {
@@ -92,12 +95,13 @@ func TestWhenNoted(t *testing.T) {
 		noted     []string
 		withdrawn int
 	}{
-		"Noted":  {reason: "The pool waits for this.", object: object(noted), noted: []string{"uid 1"}},
-		"Queued": {reason: "A run without a start was not noted yet.", object: object(observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))},
+		"Noted":  {reason: "The pool waits for this.", object: object(tended, noted), noted: []string{"uid 1"}},
+		"Queued": {reason: "A run without a start was not noted yet.", object: object(tended, observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))},
 		"Paused": {
 			reason: "Nobody would note the run of an object that is paused, which would keep its place for as long as it may wait.",
-			object: object(annotated(meta.AnnotationKeyReconciliationPaused, "true")), withdrawn: 1,
+			object: object(tended, annotated(meta.AnnotationKeyReconciliationPaused, "true")), withdrawn: 1,
 		},
+		"PausedByPolicy": {reason: "So it is with those whose management policies allow nothing.", object: object(), withdrawn: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePool{}

@@ -96,8 +96,11 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 	return w
 }
 
+// Acquire a place, of which there is always one.
+func (w *world) Acquire(job.Job, func()) bool { return true }
+
 // Submit carries a job out at once.
-func (w *world) Submit(j job.Job, _ func()) error {
+func (w *world) Submit(j job.Job) bool {
 	r := job.NewReport(j)
 	now := metav1.NewTime(w.now)
 	r.Run.StartTime, r.Run.CompletionTime = &now, &now
@@ -125,7 +128,7 @@ func (w *world) Submit(j job.Job, _ func()) error {
 		w.target = want
 	}
 
-	return nil
+	return true
 }
 
 // Report on the last run.
@@ -148,6 +151,9 @@ func (w *world) Withdraw(types.UID) {}
 
 // Noted is not waited for.
 func (w *world) Noted(types.UID, string) {}
+
+// Stopping is somebody else's.
+func (w *world) Stopping() bool { return false }
 
 // Abandon nothing.
 func (w *world) Abandon(types.UID) {}

@@ -19,6 +19,10 @@ const jitter = 0.1
 // far from what a duration can hold at most.
 const longest = 100 * 365 * 24 * time.Hour
 
+// leastMissing is the shortest time between two reconciles of an object in which
+// something is missing. It is how long the runtime waits between two retries.
+const leastMissing = time.Minute
+
 // polls remember when the objects are to be looked at again.
 type polls struct {
 	poll, least time.Duration
@@ -27,10 +31,11 @@ type polls struct {
 	until  map[types.UID]time.Time
 	timers map[types.UID]*time.Timer
 	told   map[types.UID]string
+	missed map[types.NamespacedName]time.Duration
 }
 
 func newPolls(poll, least time.Duration) *polls {
-	return &polls{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, told: map[types.UID]string{}}
+	return &polls{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, told: map[types.UID]string{}, missed: map[types.NamespacedName]time.Duration{}}
 }
 
 // interval between the end of a run of an object and its next periodic run. It
@@ -113,4 +118,26 @@ func (p *polls) after(mg resource.Managed, _ time.Duration) time.Duration {
 	}
 
 	return max(time.Until(until), time.Second)
+}
+
+// miss notes, while an object is reconciled, that all that is wrong with it is that
+// something is missing.
+func (p *polls) miss(o resource.Object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.missed[nameOf(o)] = max(p.interval(o), leastMissing)
+}
+
+// missing is how long to wait before an object is looked at again in which something
+// is missing; false when that was not noted, or was not written to its status. It is
+// asked for once.
+func (p *polls) missing(name types.NamespacedName) (time.Duration, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	d, ok := p.missed[name]
+	delete(p.missed, name)
+
+	return d, ok
 }

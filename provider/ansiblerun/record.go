@@ -15,17 +15,9 @@ const (
 	lastBackoff  = 10 * time.Minute
 )
 
-// backoff after the given number of attempts.
-func backoff(attempts int64) time.Duration {
-	d := firstBackoff
-	for range attempts - 1 {
-		d = min(2*d, lastBackoff)
-		if d == lastBackoff {
-			break
-		}
-	}
-
-	return d
+// backoff after the given number of attempts and interruptions.
+func backoff(times int64) time.Duration {
+	return min(firstBackoff<<max(min(times-1, 10), 0), lastBackoff)
 }
 
 // record what the pool knows of a run. It may be called any number of times
@@ -33,12 +25,8 @@ func backoff(attempts int64) time.Duration {
 // the API server answers over what is there, and it may answer with an older
 // status.
 func record(o *common.AnsibleRunObservation, r job.Report) {
-	// The end of an apply that nobody heard of, when the next run is known already.
-	if a := o.LastApply; a != nil && a.ID != r.Run.ID && a.Result == "" {
-		o.Executed = true
-	}
-
 	run := *r.Run.DeepCopy()
+	before := o.LastRun
 	o.LastRun = &run
 
 	switch {
@@ -51,23 +39,24 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	}
 
 	// A run that has not begun, and may never, is neither an answer nor an
-	// attempt.
-	if run.StartTime == nil {
+	// attempt, also when it was noted that it is about to.
+	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == job.ReasonNotStarted {
 		return
 	}
 
-	// Nor is one that was noted, but did not begin after all.
-	begun := run.Reason != job.ReasonNotStarted
-	if !begun {
-		// It has taken no place of the last apply, where nobody noted it.
-		if o.LastApply == nil || o.LastApply.ID != run.ID {
-			return
-		}
-
-		r.Attempt--
+	switch {
+	case run.Phase == common.PhaseCanceled, r.Blameless:
+		r.Attempt-- // Whoever did not let it end knows nothing against it.
+	case run.Phase.Finished():
+		o.Interruptions = 0
 	}
 
-	if begun && run.Phase.Finished() && r.Request != "" {
+	// A fault of the provider is not over at once. What has a time is held back.
+	if r.Blameless && r.NotBefore.IsZero() && (before == nil || before.ID != run.ID || !before.Phase.Finished()) {
+		o.Interruptions++
+	}
+
+	if run.Phase.Finished() && r.Request != "" {
 		o.HandledRequest = r.Request
 	}
 
@@ -76,16 +65,25 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 		return
 	}
 
+	recordApply(o, r)
+}
+
+// recordApply what the pool knows of an apply that has begun.
+func recordApply(o *common.AnsibleRunObservation, r job.Report) {
+	run := r.Run
+
 	o.Executed = o.Executed || executed(r)
 	o.LastApply = &common.Apply{
 		ID:           run.ID,
 		State:        run.State,
 		InputsDigest: run.InputsDigest,
 		Attempts:     r.Attempt,
+		Untouched:    untouched(o.LastApply, r),
 	}
 
 	if run.Phase.Finished() {
 		finish(o, run.Phase, run.CompletionTime)
+		holdBack(o.LastApply, r.NotBefore)
 	}
 
 	if run.Phase == common.PhaseSucceeded && run.State == common.StatePresent {
@@ -94,6 +92,7 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 	}
 
 	recordOutputs(o, r)
+	recordDetails(o, r)
 }
 
 // executed is true for a run that may have changed something. Of a run in
@@ -103,6 +102,21 @@ func executed(r job.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
 	return begun && !r.Untouched
+}
+
+// untouched is true when nothing was changed by an apply that did not come as far
+// as its content, or has not yet, nor by those that failed before it.
+func untouched(before *common.Apply, r job.Report) bool {
+	switch {
+	case before != nil && before.Result != common.PhaseSucceeded && !before.Untouched:
+		return false
+	case !r.Untouched, r.Run.Phase == common.PhaseSucceeded:
+		return false
+	case !r.Run.Phase.Finished():
+		return true
+	}
+
+	return r.Content == nil || r.Blameless || r.Run.Phase == common.PhaseCanceled
 }
 
 // recordCheck what a check run found out. Inputs for which there is nothing to
@@ -134,12 +148,21 @@ func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.
 		return
 	}
 
-	next := metav1.NewTime(at.Add(backoff(a.Attempts)))
+	next := metav1.NewTime(at.Add(backoff(a.Attempts + o.Interruptions)))
 	a.NextRetryTime = &next
 }
 
+// holdBack the next attempt until it has a chance.
+func holdBack(a *common.Apply, until time.Time) {
+	if next := a.NextRetryTime; next != nil && next.Time.Before(until) {
+		*next = metav1.NewTime(until)
+	}
+}
+
 // interrupt a run that the object says is in progress, of which nobody knows
-// any more. It returns false when there is none.
+// any more. It returns false when there is none. It is no attempt: all runs end
+// with the provider, whichever of them has taken its memory. One that is there
+// each time waits longer each time.
 func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r := o.LastRun
 	if r == nil || r.Phase.Finished() {
@@ -157,11 +180,35 @@ func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r.CurrentTask = ""
 	r.CompletionTime = &at
 
-	if a := o.LastApply; a != nil && a.ID == r.ID && a.Result == "" {
+	if r.StartTime == nil {
+		return true
+	}
+
+	o.Interruptions++
+
+	if r.Mode == common.ModeApply {
 		o.Executed = true // For all that is known.
+		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: attemptsBefore(o)}
 
 		finish(o, common.PhaseInterrupted, &at)
 	}
 
 	return true
+}
+
+// attemptsBefore are those that were made before the last run, which is an
+// apply, with its inputs.
+func attemptsBefore(o *common.AnsibleRunObservation) int64 {
+	a, r := o.LastApply, o.LastRun
+
+	switch {
+	case a == nil:
+		return 0
+	case a.ID == r.ID:
+		return max(a.Attempts-1, 0)
+	case failed(a) && a.State == r.State && a.InputsDigest == r.InputsDigest:
+		return a.Attempts
+	}
+
+	return 0
 }

@@ -46,13 +46,6 @@ func TestRecordExecuted(t *testing.T) {
 			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
 			want:    true,
 		},
-		"Unheard": {
-			reason: "A run whose end nobody heard of, before the next one began, may have changed something.",
-			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, func(r *job.Report) {
-				r.Run.ID, r.Run.Mode = "2", common.ModeCheck
-			})},
-			want: true,
-		},
 		"Stays": {
 			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
 			reports: []job.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
@@ -74,40 +67,78 @@ func TestRecordExecuted(t *testing.T) {
 	}
 }
 
-// A run that never began, and that nobody noted, leaves what is known of the last
-// apply as it was.
+// A run that never began leaves what is known of the last apply as it was, also
+// when it was noted that it was about to.
 func TestRecordNotBegun(t *testing.T) {
-	notBegun := job.Report{Attempt: 1, Untouched: true, Run: common.Run{
+	notBegun := job.Report{Attempt: 1, Untouched: true, Request: "token", Run: common.Run{
 		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
 	}}
-	applied := common.AnsibleRunObservation{
-		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)},
-		AppliedDigest: "d", Executed: true,
-	}
-	noted := common.AnsibleRunObservation{LastApply: &common.Apply{ID: "2", State: common.StatePresent, Attempts: 2}}
+	noted := notBegun
+	noted.Run.Phase, noted.Run.Reason, noted.Run.CompletionTime = common.PhaseQueued, "", nil
 
-	for name, tc := range map[string]struct {
-		reason string
-		before common.AnsibleRunObservation
-		want   *common.Apply
-	}{
-		"Applied": {reason: "An object that was applied is applied still.", before: applied, want: applied.LastApply.DeepCopy()},
-		"Unknown": {reason: "An apply that may have been lost is not known to have had no effect."},
-		"Noted": {
-			reason: "One that was noted is over, and was no attempt.", before: noted,
-			want: &common.Apply{ID: "2", State: common.StatePresent, Result: common.PhaseCanceled, CompletionTime: at(time.Minute), NextRetryTime: at(time.Minute + firstBackoff)},
-		},
+	for name, last := range map[string]*common.Apply{
+		"Applied": {ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)},
+		"Failed":  {ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Attempts: 3, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
+		"New":     nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := tc.before
-			record(&o, notBegun)
+			o := common.AnsibleRunObservation{LastApply: last.DeepCopy()}
 
-			if diff := cmp.Diff(tc.want, o.LastApply); diff != "" {
-				t.Errorf("\n%s\nrecord(...): -want last apply, +got last apply:\n%s", tc.reason, diff)
+			for _, r := range []job.Report{noted, notBegun} {
+				record(&o, r)
+
+				if diff := cmp.Diff(common.AnsibleRunObservation{LastRun: &r.Run, LastApply: last}, o); diff != "" {
+					t.Errorf("A run that has not begun, and is %s, should only be shown: -want, +got:\n%s", r.Run.Phase, diff)
+				}
+			}
+		})
+	}
+}
+
+// What did not come as far as its content has changed nothing, unless one before
+// it has.
+func TestRecordUntouched(t *testing.T) {
+	report := func(phase common.RunPhase, os ...func(*job.Report)) job.Report {
+		r := job.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
+		for _, o := range os {
+			o(&r)
+		}
+
+		return r
+	}
+	installed := func(r *job.Report) { r.Content = &common.Content{} }
+	own := func(r *job.Report) { r.Blameless = true }
+	touched := func(r *job.Report) { r.Untouched = false }
+	succeeded := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded}
+	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed}
+	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Untouched: true}
+
+	cases := map[string]struct {
+		reason  string
+		before  *common.Apply
+		reports []job.Report
+		want    bool
+	}{
+		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
+		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
+		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
+		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
+		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []job.Report{report(common.PhaseSucceeded, installed)}},
+		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{LastApply: tc.before}
+			for _, r := range tc.reports {
+				record(o, r)
+				record(o, r)
 			}
 
-			if o.LastRun == nil || o.LastRun.ID != "2" {
-				t.Errorf("\n%s\nrecord(...): want the run to be shown, got %+v", tc.reason, o.LastRun)
+			if o.LastApply.Untouched != tc.want {
+				t.Errorf("\n%s\nrecord(...): want untouched %t, got %+v", tc.reason, tc.want, o.LastApply)
 			}
 		})
 	}
@@ -122,5 +153,102 @@ func TestInterruptedIsExecuted(t *testing.T) {
 
 	if !interrupt(o, t0) || !o.Executed {
 		t.Errorf("A run whose end nobody heard of may have changed something, got %+v", o)
+	}
+}
+
+// An end that was not the run's fault is no attempt of that run.
+func TestCutOff(t *testing.T) {
+	run := func(id string, state common.RunState, phase common.RunPhase, attempt int64) job.Report {
+		r := job.Report{Attempt: attempt, Run: common.Run{ID: id, Mode: common.ModeApply, State: state, InputsDigest: digestA, Phase: phase, StartTime: at(0)}}
+		if phase.Finished() {
+			r.Run.CompletionTime = at(0)
+		}
+
+		return r
+	}
+	end := func(state common.RunState, result common.RunPhase, attempts int64, after time.Duration) *common.Apply {
+		return &common.Apply{ID: "1", State: state, InputsDigest: digestA, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(after)}
+	}
+	blameless := func(notBefore time.Duration) job.Report {
+		r := run("1", common.StatePresent, common.PhaseFailed, 3)
+		r.Blameless = true
+
+		if notBefore > 0 {
+			r.NotBefore = at(notBefore).Time
+		}
+
+		return r
+	}
+	present, absent := common.StatePresent, common.StateAbsent
+
+	cases := map[string]struct {
+		reason string
+		before int64
+		report job.Report
+		// provider ended while the run was in progress.
+		provider bool
+		want     *common.Apply
+		times    int64
+	}{
+		"Failed": {
+			reason: "A run that failed is an attempt, and ended by itself.",
+			before: 3, report: run("1", present, common.PhaseFailed, 2), want: end(present, common.PhaseFailed, 2, 2*firstBackoff),
+		},
+		"Interrupted": {
+			reason:   "The end of the provider is no attempt of the run.",
+			provider: true, report: run("1", present, common.PhaseRunning, 1), want: end(present, common.PhaseInterrupted, 0, firstBackoff), times: 1,
+		},
+		"InterruptedAgain": {
+			reason: "A run that was there at several such ends waits longer, and has as many attempts left.",
+			before: 3, provider: true, report: run("1", present, common.PhaseRunning, 2), want: end(present, common.PhaseInterrupted, 1, 16*firstBackoff), times: 4,
+		},
+		"InterruptedOften": {
+			reason: "It does not wait for ever.",
+			before: 1 << 40, provider: true, report: run("1", present, common.PhaseRunning, 1), want: end(present, common.PhaseInterrupted, 0, lastBackoff), times: 1<<40 + 1,
+		},
+		"InterruptedDeletion": {
+			reason: "So it is with deletions.",
+			before: 1, provider: true, report: run("1", absent, common.PhaseRunning, 3), want: end(absent, common.PhaseInterrupted, 2, 8*firstBackoff), times: 2,
+		},
+		"Blameless": {
+			reason: "A fault of the provider's own is no attempt either, and the next one waits longer.",
+			before: 1, report: blameless(0), want: end(present, common.PhaseFailed, 2, 8*firstBackoff), times: 2,
+		},
+		"HeldBack": {
+			reason: "What has no chance before some time waits for that.",
+			report: blameless(time.Hour), want: end(present, common.PhaseFailed, 2, time.Hour),
+		},
+		"HeldBackLess": {
+			reason: "And no less than it would otherwise.",
+			report: blameless(time.Second), want: end(present, common.PhaseFailed, 2, 2*firstBackoff),
+		},
+		"Canceled": {
+			reason: "A provider that is told to stop cancels runs: it says nothing about them.",
+			before: 2, report: run("1", present, common.PhaseCanceled, 3), want: end(present, common.PhaseCanceled, 2, 8*firstBackoff), times: 2,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{Interruptions: tc.before}
+
+			// It may be recorded any number of times.
+			record(o, tc.report)
+			record(o, tc.report)
+
+			if got := interrupt(o, t0); got != tc.provider {
+				t.Errorf("\n%s\ninterrupt(...): want %t, got %t", tc.reason, tc.provider, got)
+			}
+
+			interrupt(o, t0)
+
+			if diff := cmp.Diff(tc.want, o.LastApply); diff != "" {
+				t.Errorf("\n%s\n-want last apply, +got last apply:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.times, o.Interruptions); diff != "" {
+				t.Errorf("\n%s\n-want interruptions, +got interruptions:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

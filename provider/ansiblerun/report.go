@@ -29,6 +29,19 @@ func recordOutputs(o *common.AnsibleRunObservation, r job.Report) {
 	}
 }
 
+// recordDetails says that a run has published connection details, which are
+// nowhere yet.
+func recordDetails(o *common.AnsibleRunObservation, r job.Report) {
+	switch d := o.ConnectionDetails; {
+	case r.Run.State != common.StatePresent || r.Run.Phase != common.PhaseSucceeded:
+		// Those of the last successful apply are where they are.
+	case len(r.ConnectionDetails) == 0:
+		o.ConnectionDetails = nil
+	case d == nil || d.RunID != r.Run.ID:
+		o.ConnectionDetails = &common.PublishedDetails{RunID: r.Run.ID}
+	}
+}
+
 // mergedOutputs are those that were there with those that were reported over
 // them. If they do not fit together, those that were there are dropped.
 func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessage) *apiextensionsv1.JSON {

@@ -15,13 +15,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
@@ -29,6 +29,8 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
@@ -50,8 +52,8 @@ type Options struct {
 	Contents Contents
 	// Key of the digests.
 	Key []byte
-	// Timeout of one run, unless the object has its own; 0 means none.
-	Timeout time.Duration
+	// Timeouts of runs.
+	Timeouts job.Timeouts
 	// MinPollInterval is the shortest poll interval that an object may ask for.
 	MinPollInterval time.Duration
 }
@@ -89,15 +91,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		keeper:   o.Keeper,
 		contents: o.Contents,
 		recorder: telemetry.NewNovel(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		secrets:  secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
 		key:      o.Key,
-		timeout:  o.Timeout,
+		timeouts: o.Timeouts,
 		polls:    p,
 		wake:     q.wake,
 		now:      time.Now,
 		newID:    func() string { return string(uuid.NewUUID()) },
 	}
 
-	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
+	r := managed.NewReconciler(accepting{mgr, p}, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
 
 	if err := recordState(mgr, k, o); err != nil {
 		return err
@@ -106,7 +109,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.object, builder.WithPredicates(resource.DesiredStateChanged())).
+		For(k.object, builder.WithPredicates(news())).
 		Watches(k.object, whenGone(o.Pool, p)).
 		Watches(k.object, whenNoted(o.Pool)).
 		WatchesRawSource(source.Func(q.start))
@@ -115,7 +118,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		return err
 	}
 
-	return b.Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
+	l := limited{Reconciler: waiting{r, p}, name: name, limiter: o.GlobalRateLimiter, direct: o.Pool.Stopping}
+
+	return b.Complete(drain{Reconciler: l, pool: o.Pool, reader: mgr.GetClient(), object: k.object})
 }
 
 func options(kube client.Client, name string, c *connector, p *polls, o Options) []managed.ReconcilerOption {
@@ -139,12 +144,13 @@ func options(kube client.Client, name string, c *connector, p *polls, o Options)
 	return opts
 }
 
+// recordState every now and then. The recorder keeps what it has listed.
 func recordState(mgr ctrl.Manager, k Kind, o Options) error {
 	if o.MetricOptions == nil || o.MetricOptions.MRStateMetrics == nil {
 		return nil
 	}
 
-	r := statemetrics.NewMRStateRecorder(mgr.GetClient(), o.Logger, o.MetricOptions.MRStateMetrics, k.list(), o.MetricOptions.PollStateMetricInterval)
+	r := statemetrics.NewMRStateRecorder(cached.Lists(mgr.GetClient()), o.Logger, o.MetricOptions.MRStateMetrics, k.list(), o.MetricOptions.PollStateMetricInterval)
 
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
 }
@@ -165,12 +171,18 @@ func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface
 	return nil
 }
 
-// wake an object. It does not block.
+// wake an object, before all that nobody has news of. It does not block.
 func (q *queue) wake(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	if q.q != nil {
-		q.q.Add(reconcile.Request{NamespacedName: name})
+	req := reconcile.Request{NamespacedName: name}
+
+	switch wq := q.q.(type) {
+	case nil:
+	case priorityqueue.PriorityQueue[reconcile.Request]:
+		wq.AddWithOpts(priorityqueue.AddOpts{Priority: new(newsPriority)}, req)
+	default:
+		wq.Add(req)
 	}
 }

@@ -9,10 +9,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	cmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -55,6 +58,30 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Build
 	return nil
 }
 
+// news lets pass what is to be reconciled: all but that an object was given its
+// external name, which is done in the middle of its first reconcile. Those who come
+// after thousands that were just created would wait for them twice.
+func news() predicate.Predicate {
+	changed := resource.DesiredStateChanged()
+	unless := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if e.ObjectOld == nil || e.ObjectNew == nil || cmeta.GetExternalName(e.ObjectOld) != "" {
+			return true
+		}
+
+		was, ok := e.ObjectOld.DeepCopyObject().(client.Object)
+		if !ok {
+			return true
+		}
+
+		cmeta.SetExternalName(was, cmeta.GetExternalName(e.ObjectNew))
+		e.ObjectOld = was
+
+		return changed.Update(e)
+	}}
+
+	return predicate.And(changed, unless)
+}
+
 // A watcher finds the AnsibleRuns that a change concerns. It reads from the cache
 // and its indexes, which does not fail; if it did, the next poll would see the
 // change.
@@ -84,7 +111,7 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 
 		for _, list := range w.configs {
 			l := list()
-			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref}); err != nil {
+			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref}, client.UnsafeDisableDeepCopy); err != nil {
 				continue
 			}
 
@@ -103,7 +130,7 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 
 func (w watcher) runsBy(ctx context.Context, field, value string) []reconcile.Request {
 	l := w.runs()
-	if err := w.reader.List(ctx, l, client.MatchingFields{field: value}); err != nil {
+	if err := w.reader.List(ctx, l, client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
 

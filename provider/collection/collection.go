@@ -18,6 +18,9 @@ import (
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 )
 
 // Status is the resolved name of the action that reports outputs and
@@ -79,7 +82,7 @@ func (i *Installed) repair() error {
 		return nil
 	}
 
-	if err := os.MkdirAll(i.dir, modeOpen); err != nil {
+	if err := own.Shared(i.dir); err != nil {
 		return err
 	}
 
@@ -167,7 +170,9 @@ func (i *Installed) clear(root *os.Root) error {
 			return nil
 		}
 
-		if err := remove(filepath.Join(i.dir, p)); err != nil || !d.IsDir() {
+		// What is beside the collection harms nobody.
+		err = discard.All(filepath.Join(i.dir, p))
+		if !d.IsDir() || err != nil && strings.HasPrefix(p, i.name+"/") {
 			return err
 		}
 
@@ -205,19 +210,6 @@ func setModes(root *os.Root) error {
 
 		return root.Chmod(p, modeFile)
 	})
-}
-
-// remove a file, or a directory that cannot be written to.
-func remove(dir string) error {
-	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			return os.Chmod(p, modeOpen) //nolint:gosec // It is about to be removed.
-		}
-
-		return nil
-	})
-
-	return os.RemoveAll(dir)
 }
 
 // shipped are the files of the collection, by their paths.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 )
 
 // tree of a directory: paths to what is there.
@@ -51,7 +53,7 @@ func install(t *testing.T, dir string) *Installed {
 		t.Fatalf("Repair(): %v", err)
 	}
 
-	t.Cleanup(func() { _ = remove(dir) })
+	t.Cleanup(func() { _ = discard.All(dir) })
 
 	return i
 }

@@ -11,6 +11,10 @@ import (
 type MissingError struct {
 	// Missing references, a sentence each: field path, object, and key.
 	Missing []string
+
+	// Host is true when one of them leads to the provider's own machine, which
+	// nobody watches.
+	Host bool
 }
 
 // Error names all missing references.
@@ -25,14 +29,28 @@ func IsMissing(err error) bool {
 	return errors.As(err, &m)
 }
 
+// IsWatched is true for errors that are a MissingError, or wrap one, of which
+// whoever watches is told the end: all that is missing are objects.
+func IsWatched(err error) bool {
+	var m *MissingError
+
+	return errors.As(err, &m) && !m.Host
+}
+
 // missing is the MissingError of one reference.
 func missing(format string, args ...any) error {
 	return &MissingError{Missing: []string{errors.Errorf(format, args...).Error()}}
 }
 
+// missingHost is the MissingError of one reference to the provider's own machine.
+func missingHost(format string, args ...any) error {
+	return &MissingError{Missing: []string{errors.Errorf(format, args...).Error()}, Host: true}
+}
+
 // A gathering of missing references, so that one error names them all.
 type gathering struct {
 	missing []string
+	host    bool
 }
 
 // add returns errors that are no missing reference. It puts the context before
@@ -42,6 +60,8 @@ func (g *gathering) add(err error, context string) error {
 	if !errors.As(err, &m) {
 		return errors.Wrap(err, context)
 	}
+
+	g.host = g.host || m.Host
 
 	for _, s := range m.Missing {
 		g.missing = append(g.missing, context+": "+s)
@@ -55,5 +75,5 @@ func (g *gathering) err() error {
 		return nil
 	}
 
-	return &MissingError{Missing: g.missing}
+	return &MissingError{Missing: g.missing, Host: g.host}
 }

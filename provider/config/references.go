@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
@@ -36,16 +38,39 @@ type Reference struct {
 func (r Reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
 // References of an AnsibleRun or a configuration, its own ones only, to what the
-// Resolver reads on its behalf.
+// Resolver reads on its behalf, and to where its connection details go.
 func References(o client.Object) []Reference {
 	switch o := o.(type) {
 	case common.AnsibleRun:
-		return referencesOf(source{namespace: o.GetNamespace()}, runSelectors(o.Parameters()))
+		refs := referencesOf(source{namespace: o.GetNamespace()}, runSelectors(o.Parameters()))
+
+		if key, ok := ConnectionSecret(o); ok && !slices.Contains(refs, Reference{KindSecret, key}) {
+			refs = append(refs, Reference{KindSecret, key})
+		}
+
+		return refs
 	case common.Config:
 		return referencesOf(source{namespace: o.GetNamespace()}, configSelectors(o.ConfigSpec()))
 	}
 
 	return nil
+}
+
+// ConnectionSecret is the Secret that the connection details of an AnsibleRun go
+// to; false when they go nowhere.
+func ConnectionSecret(run common.AnsibleRun) (types.NamespacedName, bool) {
+	switch o := run.(type) {
+	case resource.LocalConnectionSecretWriterTo:
+		if ref := o.GetWriteConnectionSecretToReference(); ref != nil {
+			return types.NamespacedName{Namespace: run.GetNamespace(), Name: ref.Name}, true
+		}
+	case resource.ConnectionSecretWriterTo:
+		if ref := o.GetWriteConnectionSecretToReference(); ref != nil {
+			return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, true
+		}
+	}
+
+	return types.NamespacedName{}, false
 }
 
 // A selector is a key of a Secret or of a ConfigMap; the other one is nil.

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -37,6 +39,10 @@ func TestReferences(t *testing.T) {
 	namespaced.Spec.ForProvider = p
 	cluster := &clusterv1alpha1.AnsibleRun{}
 	cluster.Spec.ForProvider = p
+	connected := &clusterv1alpha1.AnsibleRun{}
+	connected.Spec.WriteConnectionSecretToReference = &xpv2.SecretReference{Namespace: "d", Name: "connection"}
+	connectedHere := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "a"}}
+	connectedHere.Spec.WriteConnectionSecretToReference = &xpv2.LocalSecretReference{Name: "connection"}
 	shared := &namespacedv1alpha1.ClusterProviderConfig{}
 	shared.Spec.Credentials = []common.Credential{
 		{Filename: "key", FileSelector: common.FileSelector{Source: common.FileSourceSecret, SecretRef: key("c", "key")}},
@@ -56,6 +62,16 @@ func TestReferences(t *testing.T) {
 			reason: "A cluster scoped run refers to any namespace, which it has to name.",
 			object: cluster,
 			want:   []Reference{ref(KindSecret, "a", "two"), ref(KindSecret, "b", "three"), ref(KindConfigMap, "a", "four")},
+		},
+		"Connected": {
+			reason: "A run refers to the Secret that its connection details go to.",
+			object: connected,
+			want:   []Reference{ref(KindSecret, "d", "connection")},
+		},
+		"ConnectedNamespaced": {
+			reason: "That of a namespaced run is in its namespace.",
+			object: connectedHere,
+			want:   []Reference{ref(KindSecret, "a", "connection")},
 		},
 		"ClusterProviderConfig": {
 			reason: "A configuration refers to its credentials.",

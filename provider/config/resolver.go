@@ -60,6 +60,11 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	in.Config = describe(c, types.NamespacedName{Namespace: c.GetNamespace(), Name: c.GetName()})
 	in.Requirements = c.ConfigSpec().Requirements
 
+	if v := c.ConfigSpec().Verification; v != nil {
+		in.Verification = v.DeepCopy()
+		in.Verification.Signatures = orDefault(v.Signatures, "+1")
+	}
+
 	in.Env, err = c.ConfigSpec().ParseVars()
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)

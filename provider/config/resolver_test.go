@@ -102,6 +102,38 @@ func TestResolve(t *testing.T) {
 				Env:          map[string]string{"A": "1"},
 			}},
 		},
+		"Verification": {
+			reason: "What verifies content is a credential; one signature is enough, but none is not.",
+			docs: []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {keyring: keys.gpg}, " +
+				"credentials: [{filename: keys.gpg, source: ConfigMapKey, configMapKeyRef: {name: keys, key: k}}]}", `
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: team, name: keys}
+data: {k: keys}
+`},
+			want: want{in: inputs.Inputs{
+				Config:       `ProviderConfig "team/local"`,
+				Requirements: "r",
+				Credentials:  []inputs.File{{Name: "keys.gpg", Data: []byte("keys")}},
+				Verification: &common.Verification{Keyring: "keys.gpg", Signatures: "+1"},
+			}},
+		},
+		"Revisions": {
+			reason: "What was installed is compared with what is to be.",
+			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {collections: [{name: acme.web, revision: ''}], roles: [{name: motd}]}}"},
+			want: want{in: inputs.Inputs{
+				Config:       `ProviderConfig "team/local"`,
+				Requirements: "r",
+				Verification: &common.Verification{
+					Signatures: "+1", Collections: []common.VerifiedContent{{Name: "acme.web"}}, Roles: []common.VerifiedContent{{Name: "motd"}},
+				},
+			}},
+		},
+		"NoKeyring": {
+			reason: "A keyring that is not there verifies nothing.",
+			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {keyring: keys.gpg}}"},
+			want:   want{err: `ProviderConfig "team/local": spec.verification.keyring: Invalid value: "keys.gpg": must be the filename of one of the credentials`},
+		},
 		"ConfigMissing": {
 			reason: "A configuration may be gone.",
 			docs:   []string{namespacedRun + local},
@@ -228,6 +260,18 @@ spec:
 			want: want{in: inputs.Inputs{
 				Config:      `ClusterProviderConfig "default"`,
 				Credentials: []inputs.File{{Name: "a", Data: []byte("password: y"), Secret: true}},
+			}},
+		},
+		"Rotates": {
+			reason: "A credential that rotates is known by where it comes from, and by the object that it is in.",
+			docs: []string{
+				namespacedRun + local,
+				namespacedConfig + `spec: {credentials: [{filename: a, rotates: true, source: Secret, secretRef: {name: token, key: token}}]}`,
+				"apiVersion: v1\nkind: Secret\nmetadata: {name: token, namespace: team, uid: u-1}\nstringData: {token: x}\n",
+			},
+			want: want{in: inputs.Inputs{
+				Config:      `ProviderConfig "team/local"`,
+				Credentials: []inputs.File{{Name: "a", Data: []byte("x"), Secret: true, Rotates: `Secret "team/token", key "token"`}},
 			}},
 		},
 		"NoNamespace": {

@@ -102,6 +102,10 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 		}
 
 		if ok {
+			if c.Rotates {
+				f.Rotates = f.Name
+			}
+
 			f.Name = c.Filename
 			in.Credentials = append(in.Credentials, f)
 		}
@@ -222,7 +226,7 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 
 	v, ok := os.LookupEnv(ref.Name)
 	if !ok {
-		return inputs.File{}, missing("the provider has no environment variable %q", ref.Name)
+		return inputs.File{}, missingHost("the provider has no environment variable %q", ref.Name)
 	}
 
 	return inputs.File{Name: fmt.Sprintf("environment variable %q", ref.Name), Data: []byte(v), Secret: true}, nil
@@ -239,7 +243,7 @@ func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
 
 	data, err := os.ReadFile(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return inputs.File{}, missing("the provider has no file %q", ref.Path)
+		return inputs.File{}, missingHost("the provider has no file %q", ref.Path)
 	}
 
 	if err != nil {

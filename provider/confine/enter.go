@@ -26,6 +26,11 @@ const killMeFirst = 500
 const sharedMemory landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
 	ll.AccessFSMakeReg | ll.AccessFSRemoveFile
 
+// Rights of a directory that may be written to. Nobody makes devices.
+const write landlock.AccessFSSet = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSWriteFile | ll.AccessFSTruncate |
+	ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg | ll.AccessFSMakeDir | ll.AccessFSMakeSym | ll.AccessFSMakeFifo |
+	ll.AccessFSMakeSock
+
 // Kernel returns the version of Landlock that the kernel has and lets this
 // process use; 0 for none.
 func Kernel() int {
@@ -73,19 +78,23 @@ func (d Domain) Enter() error {
 		}
 	}
 
+	if err := d.Limits.set(); err != nil || !d.Confined {
+		return err
+	}
+
 	if err := d.restrict(); err != nil {
 		return err
 	}
 
-	return d.Limits.set()
+	if err := dropCapabilities(); err != nil || !Filters() {
+		return err
+	}
+
+	return filterCalls()
 }
 
 // restrict this process to the domain's paths.
 func (d Domain) restrict() error {
-	if !d.Landlock {
-		return nil
-	}
-
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot give up new privileges: %w", err)
 	}
@@ -106,19 +115,17 @@ func (d Domain) restrict() error {
 // move files from one directory to another, and asking it to would make it
 // confine nothing at all.
 func (d Domain) rules(abi int) []landlock.Rule {
-	write := landlock.RWDirs(dirs(d.Write)...)
+	own := landlock.PathAccess(write, dirs(d.Write)...)
 	if abi > 1 {
-		write = write.WithRefer()
+		own = own.WithRefer()
 	}
 
 	return []landlock.Rule{
 		landlock.RODirs(dirs(d.Read)...).IgnoreIfMissing(),
 		landlock.ROFiles(files(d.Read)...).IgnoreIfMissing(),
-		write.WithIoctlDev().WithResolveUnix(),
+		own.WithIoctlDev().WithResolveUnix(),
 		landlock.RWFiles(files(d.Write)...).WithIoctlDev().WithResolveUnix(),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").
-			WithIoctlDev().IgnoreIfMissing(),
-		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSIoctlDev, "/dev/pts").IgnoreIfMissing(),
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom").WithIoctlDev().IgnoreIfMissing(),
 		landlock.PathAccess(sharedMemory, "/dev/shm").IgnoreIfMissing(),
 	}
 }

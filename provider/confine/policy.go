@@ -13,6 +13,10 @@ import (
 // https://docs.kernel.org/userspace-api/landlock.html#previous-limitations
 const Floor = 3
 
+// socketFloor is the first version of Landlock that keeps a process from connecting
+// to a socket by a path that it may not use.
+const socketFloor = 9
+
 // A Mode says what confinement is worth.
 type Mode string
 
@@ -25,24 +29,35 @@ const (
 	Off Mode = "Off"
 )
 
-// Check that a kernel with a version of Landlock, 0 for none, is good enough for
-// a mode. The warning says what is missing where it is started all the same.
-func (m Mode) Check(abi int) (warning string, err error) {
-	missing := "the kernel has no Landlock, or does not let the provider use it"
-	if abi > 0 {
-		missing = "the kernel's Landlock is too old to keep runs apart (Linux 6.2 is the first that is not)"
+// Check that a kernel with a version of Landlock, 0 for none, which filters system
+// calls or does not, is good enough for a mode. The warning says what is missing
+// where it is started all the same.
+func (m Mode) Check(abi int, filters bool) (warning string, err error) {
+	var missing []string
+
+	switch {
+	case abi == 0:
+		missing = append(missing, "the kernel has no Landlock, or does not let the provider use it")
+	case abi < Floor:
+		missing = append(missing, "the kernel's Landlock is too old to keep runs apart (Linux 6.2 is the first that is not)")
 	}
+
+	if !filters {
+		missing = append(missing, "the kernel does not filter system calls with seccomp, or the provider has no filter for this architecture")
+	}
+
+	what := strings.Join(missing, "; ")
 
 	switch {
 	case m == Off:
 		return "Runs are NOT confined: content can read what the provider can, its service account's token included", nil
-	case abi >= Floor:
+	case what == "":
 		return "", nil
 	case m == BestEffort:
-		return "Runs are NOT fully confined: " + missing, nil
+		return "Runs are NOT fully confined: " + what, nil
 	}
 
-	return "", errors.New("cannot confine runs: " + missing + "; --confinement=BestEffort starts them all the same")
+	return "", errors.New("cannot confine runs: " + what + "; --confinement=BestEffort starts them all the same")
 }
 
 // A Grant is what a configuration allows beyond what every run may do.
@@ -66,7 +81,7 @@ type Policy struct {
 	State string
 	// ServiceAccount is the directory with the service account of the provider.
 	ServiceAccount string
-	// Limits of each process.
+	// Limits of the processes.
 	Limits Limits
 	// RunSize is what a run, or an installation, may have on disk below its own
 	// directory, in bytes; 0 means no limit. The kernel does not look after it, see
@@ -83,8 +98,8 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 		}
 	}
 
-	d := Domain{Landlock: p.Mode == Required || p.Mode == BestEffort, Limits: p.Limits}
-	if !d.Landlock {
+	d := Domain{Confined: p.confines(), Limits: p.Limits}
+	if !d.Confined {
 		return d, nil
 	}
 
@@ -97,6 +112,12 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 
 	return d, nil
 }
+
+func (p Policy) confines() bool { return p.Mode == Required || p.Mode == BestEffort }
+
+// ExposesSockets is true if one run that knows the path of another's socket can
+// connect to it, though runs are to be kept apart, with a version of Landlock.
+func (p Policy) ExposesSockets(abi int) bool { return p.confines() && abi < socketFloor }
 
 // Validate a path that is to be allowed: it is absolute, and neither above the
 // state directory nor in it, where other runs are.

@@ -17,12 +17,16 @@ func TestCheck(t *testing.T) {
 		reason string
 		mode   Mode
 		abi    int
-		want   want
+		// unfiltered is true where system calls cannot be filtered.
+		unfiltered bool
+		want       want
 	}{
 		"New":            {reason: "A kernel that can confine is all that is asked for.", mode: Required, abi: 7},
 		"Floor":          {reason: "The oldest that can is good enough.", mode: Required, abi: Floor},
 		"Old":            {reason: "One that cannot keep files from being emptied cannot confine.", mode: Required, abi: Floor - 1, want: want{err: cmpopts.AnyError}},
 		"None":           {reason: "Nor can one without Landlock.", mode: Required, want: want{err: cmpopts.AnyError}},
+		"Unfiltered":     {reason: "Nor can one that lets every system call pass.", mode: Required, abi: 7, unfiltered: true, want: want{err: cmpopts.AnyError}},
+		"UnfilteredBest": {reason: "Who asks for the best effort is told that, too.", mode: BestEffort, abi: 7, unfiltered: true, want: want{warns: true}},
 		"BestEffort":     {reason: "Who asks for the best effort is warned when it is not enough.", mode: BestEffort, abi: 1, want: want{warns: true}},
 		"BestEffortNew":  {reason: "And is not when it is.", mode: BestEffort, abi: 7},
 		"BestEffortNone": {reason: "Nothing at all is an effort, too.", mode: BestEffort, want: want{warns: true}},
@@ -31,7 +35,7 @@ func TestCheck(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			warning, err := tc.mode.Check(tc.abi)
+			warning, err := tc.mode.Check(tc.abi, !tc.unfiltered)
 			if diff := cmp.Diff(tc.want.err, err, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s\nCheck(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
@@ -62,13 +66,13 @@ func TestDomain(t *testing.T) {
 	}{
 		"Nothing": {
 			reason: "A run may read the system and what it needs, and write its own directory.",
-			want:   want{domain: Domain{Landlock: true, Read: []string{"/usr", "/mirror", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1}}},
+			want:   want{domain: Domain{Confined: true, Read: []string{"/usr", "/mirror", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1}}},
 		},
 		"Grant": {
 			reason: "A configuration adds to that.",
 			grant:  Grant{Read: []string{"/r"}, Write: []string{"/w"}, ServiceAccount: true},
 			want: want{domain: Domain{
-				Landlock: true, Read: []string{"/usr", "/mirror", "/r", "/state/set", "/token"}, Write: []string{"/shared", "/w", "/state/run"}, Limits: Limits{Memory: 1},
+				Confined: true, Read: []string{"/usr", "/mirror", "/r", "/state/set", "/token"}, Write: []string{"/shared", "/w", "/state/run"}, Limits: Limits{Memory: 1},
 			}},
 		},
 		"Off": {
@@ -84,7 +88,7 @@ func TestDomain(t *testing.T) {
 			reason: "A name that only starts alike is another directory.",
 			grant:  Grant{Read: []string{"/state2"}},
 			want: want{domain: Domain{
-				Landlock: true, Read: []string{"/usr", "/mirror", "/state2", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1},
+				Confined: true, Read: []string{"/usr", "/mirror", "/state2", "/state/set"}, Write: []string{"/shared", "/state/run"}, Limits: Limits{Memory: 1},
 			}},
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,19 +24,16 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 		}
 	}
 
-	head, err := os.ReadFile(script)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the program: %w", err)
-	}
-
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-
-	interpreter, ok := strings.CutPrefix(string(line), "#!")
-	if !ok || !strings.Contains(interpreter, "python") {
+	interpreter, err := Interpreter(script)
+	if errors.Is(err, errNoPython) {
 		return resolved(paths), nil
 	}
 
-	argv := append(strings.Fields(interpreter), "-c", "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.executable] + sys.path))")
+	if err != nil {
+		return nil, err
+	}
+
+	argv := slices.Concat(interpreter, []string{"-c", "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.executable] + sys.path))"})
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = env
 	cmd.Dir = "/"
@@ -54,4 +52,23 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 	modules = slices.DeleteFunc(modules, func(p string) bool { return p == "/" })
 
 	return resolved(append(paths, modules...)), nil
+}
+
+var errNoPython = errors.New("it is no script in Python")
+
+// Interpreter returns the argv of what runs a script in Python.
+func Interpreter(script string) ([]string, error) {
+	head, err := os.ReadFile(script)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the program: %w", err)
+	}
+
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+
+	interpreter, ok := strings.CutPrefix(string(line), "#!")
+	if !ok || !strings.Contains(interpreter, "python") {
+		return nil, fmt.Errorf("cannot tell what runs %q: %w", script, errNoPython)
+	}
+
+	return strings.Fields(interpreter), nil
 }

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ func advice(reason string, req Request) string {
 		pattern string
 		todo    func(Request) string
 	}{
+		{pattern: `^Signature verification failed`, todo: adviseSignature},
 		{pattern: `Unable to get access token`, todo: func(Request) string {
 			return "check the token and auth_url of the server in the credential ansible.cfg"
 		}},
@@ -39,6 +41,7 @@ func advice(reason string, req Request) string {
 		{pattern: `is not an HTTP URL`, todo: func(Request) string {
 			return "source must be a URL, or a server in server_list of the credential ansible.cfg"
 		}},
+		{pattern: `Could not satisfy|Failed to resolve the requested dependencies|not found in the list of available versions`, todo: adviseExact},
 	} {
 		if regexp.MustCompile(a.pattern).MatchString(reason) {
 			return a.todo(req)
@@ -53,11 +56,27 @@ func adviseGalaxy(req Request) string {
 		return "check the token in the credential " + file
 	}
 
-	if len(galaxySections(req.data(ansibleConfig))) > 0 {
+	if bytes.Contains(req.data(ansibleConfig), []byte("[galaxy")) {
 		return "check the token, or the username and password, of the server in the credential ansible.cfg"
 	}
 
 	return "add an ansible.cfg with the server and its token to spec.credentials"
+}
+
+func adviseSignature(req Request) string {
+	if req.Verification == nil || req.Verification.Keyring == "" {
+		return ""
+	}
+
+	return "it must be signed with a key in the credential " + req.Verification.Keyring + ", which has public keys as gpg --export writes them, without --armor"
+}
+
+func adviseExact(req Request) string {
+	if !req.exact {
+		return ""
+	}
+
+	return "what was resolved before is installed again exactly: if the source has it no longer, require another version of it in spec.requirements"
 }
 
 func adviseArchive(req Request) string {

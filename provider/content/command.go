@@ -34,8 +34,8 @@ type Program struct {
 }
 
 // A Command runs a program to its end, with nothing on its standard input. It
-// returns an error when the program fails or cannot be started, and ends all
-// that the program started when the context is done.
+// returns an error when the program fails, a StartError when it cannot be run, and
+// ends all that the program started when the context is done.
 type Command func(ctx context.Context, p Program) error
 
 // Exec is a Command that runs the program in a session of its own, so that it
@@ -56,6 +56,10 @@ func Exec(ctx context.Context, p Program) error {
 		return context.Cause(ctx)
 	}
 
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return &StartError{Err: err}
+	}
+
 	return errors.Wrapf(err, "%s failed", p.Argv[0])
 }
 
@@ -73,8 +77,10 @@ func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case errors.As(err, new(*supervisor.MemoryError)):
+			return errors.Wrap(err, filepath.Base(p.Argv[0]))
 		case err != nil:
-			return err
+			return &StartError{Err: err}
 		case code != 0:
 			return errors.Errorf("%s failed with exit status %d", filepath.Base(p.Argv[0]), code)
 		}

@@ -25,12 +25,22 @@ func (e *DiskFullError) Error() string {
 // Unwrap returns the error that says so.
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
+// available is what is free on the disk of a directory, in bytes.
+func available(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, errors.Wrap(err, "cannot tell how much is free on the disk")
+	}
+
+	return int64(s.Bavail) * s.Bsize, nil //nolint:gosec // No disk has that many blocks.
+}
+
 // isFull is true for errors of a disk, or a quota, without space.
 func isFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
-// saysFull is true for the output of a program that found no space.
-func saysFull(output string) bool {
+// SaysFull is true for the output of a program that found no space.
+func SaysFull(output string) bool {
 	return strings.Contains(output, "No space left on device") || strings.Contains(output, "Disk quota exceeded")
 }

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -151,4 +153,70 @@ func TestDiskFullMakeRoom(t *testing.T) {
 	}
 
 	wantNoLeftovers(t, s)
+}
+
+// TestDiskFullLeastRecentlyUsed needs the space of some of the sets that nobody uses.
+func TestDiskFullLeastRecentlyUsed(t *testing.T) {
+	c, r := newClock(), &recorder{}
+	files, lies := 60, false
+	s := newStore(t, smallDisk(t, "1m"), WithClock(c.Now), WithObserver(r), WithPolicy(confine.Policy{RunSize: 900 << 10}),
+		withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+			err := install(argv, "x", files)
+			if lies {
+				err = unix.ENOSPC
+			}
+
+			if err != nil {
+				_, _ = io.WriteString(out, "[ERROR]: [Errno 28] No space left on device\n")
+			}
+
+			return err
+		}))
+	there := func() string {
+		var names []string
+
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			if resolution(t, s, requires(t, name)).Found {
+				names = append(names, name)
+			}
+		}
+
+		return strings.Join(names, " ")
+	}
+	want := func(reason, sets string) {
+		t.Helper()
+
+		if diff := cmp.Diff(sets, there()); diff != "" {
+			t.Errorf("\n%s -want sets, +got sets:\n%s", reason, diff)
+		}
+	}
+	use := func(name string) {
+		c.pass(time.Second)
+
+		_, release := ensure(t, s, requires(t, name))
+		release()
+	}
+
+	for _, name := range []string{"a", "b", "c", "a"} {
+		use(name)
+	}
+
+	want("There is room for three sets of 60 of the 256 blocks.", "a b c")
+
+	files = 90
+	use("d")
+	want("The one that was not used for longest makes room for more, and no others.", "a c d")
+
+	files = 200
+	use("e")
+	want("More goes when that is not enough.", "e")
+
+	s.makeRoom("")
+
+	lies, files = true, 1
+	s.entries = map[string]*entry{"x": newEntry(manifest{Digest: "x"}, 0, filepath.Join(s.sets(), "x"))}
+
+	if _, _, err := s.Ensure(t.Context(), requires(t, "a")); !IsOwn(err) || len(s.entries) != 1 {
+		t.Errorf("\nWho only says so gets nothing: all that an installation may take is free.\nEnsure(...): %v", err)
+	}
 }

@@ -1,12 +1,12 @@
 package content
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -22,6 +22,8 @@ const (
 	markUsed = "used"
 )
 
+var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
+
 // An entry is a set in the store. What was required may have resolved to
 // several sets in the course of time; they are numbered.
 type entry struct {
@@ -34,11 +36,19 @@ type entry struct {
 	used    time.Time
 	uses    int
 	damaged bool
+	// resolved is when it was last known that what is required resolves to it.
+	// Guarded by the store.
+	resolved time.Time
 
-	// stamp of the files when they were last known to be what was installed;
-	// empty before the first use after a start.
-	check sync.Mutex
-	stamp string
+	// checking is held by who looks at the files. Stamp is what they looked like
+	// when they were last known to be what was installed; empty before the first use
+	// after a start.
+	checking chan struct{}
+	stamp    string
+}
+
+func newEntry(m manifest, number int, dir string) *entry {
+	return &entry{manifest: m, number: number, dir: dir, checking: make(chan struct{}, 1)}
 }
 
 func (e *entry) set() Set {
@@ -46,12 +56,28 @@ func (e *entry) set() Set {
 }
 
 // intact is true when the files are what was installed. They are only looked at
-// when they were not touched since they were last read, and read otherwise.
-func (e *entry) intact() bool {
-	e.check.Lock()
-	defer e.check.Unlock()
+// when they were not touched since they were last read, and read otherwise. The error
+// is that of the context.
+func (e *entry) intact(ctx context.Context) (bool, error) {
+	select {
+	case e.checking <- struct{}{}:
+		defer func() { <-e.checking }()
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 
-	stamp, err := stampTree(e.dir)
+	ok := e.same(ctx)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+
+	return ok, nil
+}
+
+// same is true when the files are what was installed, as far as the context lets it
+// be known.
+func (e *entry) same(ctx context.Context) bool {
+	stamp, err := stampTree(ctx, e.dir)
 	if err != nil {
 		return false
 	}
@@ -65,7 +91,7 @@ func (e *entry) intact() bool {
 		return false
 	}
 
-	t, err := readTree(e.dir)
+	t, err := readTree(ctx, e.dir, bounds(0))
 	if err != nil || t.Sum != e.manifest.Tree.Sum {
 		return false
 	}
@@ -85,7 +111,7 @@ func entryName(digest string, number int) string {
 }
 
 func parseEntryName(name string) (digest string, number int, ok bool) {
-	m := regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`).FindStringSubmatch(name)
+	m := entryPattern.FindStringSubmatch(name)
 	if m == nil {
 		return "", 0, false
 	}
@@ -107,11 +133,15 @@ func loadEntry(dir string) (*entry, error) {
 		return nil, err
 	}
 
-	if m.Digest != digest || m.Tree.Sum == "" {
+	// What was installed under other rules nobody asks for any more.
+	if m.Schema != schema || m.Digest != digest || m.Tree.Sum == "" {
 		return nil, errors.New("the manifest is not that of this content set")
 	}
 
-	return &entry{manifest: m, number: number, dir: dir, used: marked(dir, markUsed)}, nil
+	e := newEntry(m, number, dir)
+	e.used = marked(dir, markUsed)
+
+	return e, nil
 }
 
 // mark a set with a time. What cannot be marked is only less well known after a

@@ -13,9 +13,11 @@ import (
 
 // environment of ansible-galaxy in a workspace: what is allowed of the
 // provider's, what the configuration sets, and what keeps the installation
-// where it belongs and without questions. What comes later wins.
-func environment(own []string, config map[string]string, credentials []inputs.File, w *workspace) []string {
+// where it belongs and without questions. What comes later wins. The provider's
+// time zone is of no use to it, and its changing no reason to install anything.
+func environment(own []string, config map[string]string, credentials []inputs.File, w layout) []string {
 	env := environ.Passed(own)
+	delete(env, "TZ")
 
 	maps.Copy(env, config)
 	maps.Copy(env, files(config, credentials, w.home))

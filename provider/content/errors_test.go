@@ -106,3 +106,15 @@ func TestInstallErrorDenied(t *testing.T) {
 		t.Errorf("installError(...): -want, +got:\n%s", diff)
 	}
 }
+
+// What a program writes may be many lines. What is looked for in each of them is not
+// made anew for each.
+func TestReasonLines(t *testing.T) {
+	const lines = maxOutput / 2
+
+	output := strings.Repeat("x\n", lines)
+
+	if n := testing.AllocsPerRun(1, func() { _ = reason(output) }); n > 10*lines {
+		t.Errorf("reason(...): %d lines take %.0f allocations", lines, n)
+	}
+}

@@ -2,9 +2,14 @@ package content
 
 import (
 	"context"
+	"runtime/debug"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
+
+// maxInstalls at a time, unless a store is told otherwise.
+const maxInstalls = 4
 
 // A flight is an installation in progress, shared by all who wait for it.
 type flight struct {
@@ -13,8 +18,10 @@ type flight struct {
 	done  chan struct{}
 	entry *entry
 	err   error
-	// end the installation.
-	end context.CancelFunc
+	// began is closed when the installation has a place.
+	began chan struct{}
+	// end the installation, and say why.
+	end context.CancelCauseFunc
 	// waiting counts those who wait. None means that the installation is being
 	// ended. Guarded by the store.
 	waiting int
@@ -24,41 +31,62 @@ type flight struct {
 // whether there is something new. The installation has the values of the context
 // that started it, but outlives it as long as others wait. One that is being
 // ended cannot be joined any more, which is reported; and so is whether it was
-// started.
-func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined, started bool) {
+// started. The error is that of the same installation not long ago.
+func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined, started bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if f, ok := s.flights[digest]; ok {
 		if f.waiting == 0 {
-			return f, false, false
+			return f, false, false, nil
 		}
 
 		f.waiting++
 
-		return f, true, false
+		return f, true, false, nil
 	}
 
-	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
-	f = &flight{done: make(chan struct{}), end: end, waiting: 1}
+	// What is resolved again has waited, see Resolution.
+	if err := s.history(digest).held(s.now(), req.Timeout); err != nil && !req.Asked && !again {
+		return nil, false, false, err
+	}
+
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	f = &flight{done: make(chan struct{}), began: make(chan struct{}), end: end, waiting: 1}
 	s.flights[digest] = f
 
 	go func() {
-		defer end()
+		defer end(nil)
 
 		s.fly(ctx, f, digest, req, again)
 	}()
 
-	return f, true, true
+	return f, true, true, nil
 }
 
 // fly is the installation itself.
 func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, again bool) {
-	began := s.now()
-	e, result, err := s.install(ctx, digest, req, again)
-	s.observer.Installed(Installation{Again: again, Result: result, Took: s.now().Sub(began)})
+	leave, err := s.enter(ctx, req.Tenant, again)
+
+	var e *entry
+
+	if err == nil {
+		close(f.began)
+
+		var result Result
+
+		began := s.now()
+		e, result, err = s.guarded(ctx, digest, req, again)
+		s.observer.Installed(Installation{Again: again, Result: result, Took: s.now().Sub(began)})
+		leave()
+	}
 
 	s.mu.Lock()
+
+	// What nobody waits for any more has not failed, unless it was too slow.
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.histories.Add(digest, s.history(digest).failedAt(s.now(), err))
+	}
 
 	if f.entry, f.err = e, err; e != nil {
 		e.uses += f.waiting - 1
@@ -72,10 +100,45 @@ func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, 
 	close(f.done)
 }
 
-// wait until the installation has ended, or the context is done. The last one
-// to leave ends the installation and sees it out, so that none of its processes
-// outlives those who wanted it. Who has not joined gets no set.
-func (s *Store) wait(ctx context.Context, f *flight, joined bool) (*entry, error) {
+// guarded is install, whose mistakes must not end the runs of others.
+func (s *Store) guarded(ctx context.Context, digest string, req Request, again bool) (e *entry, result Result, err error) {
+	defer func() {
+		if recover() != nil {
+			// Without the value of the panic, which may have a secret in it.
+			debug.PrintStack()
+
+			e, result, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
+		}
+	}()
+
+	return s.install(ctx, digest, req, again)
+}
+
+// enter takes a place for an installation. What is resolved again has places of its
+// own.
+func (s *Store) enter(ctx context.Context, tenant string, again bool) (leave func(), err error) {
+	if again {
+		return func() {}, nil
+	}
+
+	return s.installs.Enter(ctx, tenant)
+}
+
+// wait until the installation has ended, or the context is done, or the timeout is
+// over, which does not count while there is no place for it. The last one to leave
+// ends the installation and sees it out, so that none of its processes outlives
+// those who wanted it. Who has not joined gets no set.
+func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.Duration) (*entry, error) {
+	select {
+	case <-f.began:
+		var cancel context.CancelFunc
+
+		ctx, cancel = within(ctx, timeout)
+		defer cancel()
+	case <-f.done:
+	case <-ctx.Done():
+	}
+
 	select {
 	case <-f.done:
 		if joined {
@@ -87,7 +150,7 @@ func (s *Store) wait(ctx context.Context, f *flight, joined bool) (*entry, error
 	}
 
 	if joined && s.leave(f) {
-		f.end()
+		f.end(context.Cause(ctx))
 		<-f.done
 	}
 
@@ -114,4 +177,13 @@ func (s *Store) leave(f *flight) bool {
 
 func gaveUp(ctx context.Context) error {
 	return errors.Wrap(context.Cause(ctx), "gave up waiting for the content to be installed")
+}
+
+// within a timeout; 0 means none.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+
+	return context.WithTimeoutCause(ctx, timeout, tooSlow(timeout))
 }

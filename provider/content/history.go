@@ -1,18 +1,25 @@
 package content
 
-import "time"
+import (
+	"time"
 
-// Back-off between attempts to resolve content again.
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Back-off between attempts to install the same.
 const (
 	firstBackoff = 30 * time.Second
 	lastBackoff  = 10 * time.Minute
 )
 
-// A history is how resolving a request has gone.
+// maxHistories that are remembered, those that were asked for last.
+const maxHistories = 2048
+
+// A history is how installing what was requested has gone.
 type history struct {
 	// resolved last; the zero time when that is not known.
 	resolved time.Time
-	// failures to resolve it again since then, the last one at failed with err.
+	// failures since then, the last one at failed with err.
 	failures int
 	failed   time.Time
 	err      error
@@ -22,7 +29,7 @@ type history struct {
 func (h history) due(ttl time.Duration) time.Time {
 	switch {
 	case h.failures > 0:
-		return h.failed.Add(backoff(h.failures, ttl))
+		return h.failed.Add(min(backoff(h.failures), ttl))
 	case h.resolved.IsZero():
 		return time.Time{}
 	}
@@ -30,16 +37,27 @@ func (h history) due(ttl time.Duration) time.Time {
 	return h.resolved.Add(ttl)
 }
 
-// backoff after so many failures: never more than the TTL.
-func backoff(failures int, ttl time.Duration) time.Duration {
-	d := firstBackoff
-	for range failures - 1 {
-		if d = min(2*d, lastBackoff); d == lastBackoff {
-			break
-		}
+// held is the error for who wants what has just failed, and has so much time for it;
+// nil when it is to be tried. A clock that was set back holds nobody up for longer
+// than a back-off, and who has little time nobody who has more.
+func (h history) held(now time.Time, timeout time.Duration) error {
+	// What waits for it keeps the time in seconds.
+	until := h.failed.Add(backoff(h.failures)).Truncate(time.Second)
+	if h.failures == 0 || !now.Before(until) || until.Sub(now) > lastBackoff {
+		return nil
 	}
 
-	return min(d, ttl)
+	slow := &slowError{}
+	if errors.As(h.err, &slow) && (timeout == 0 || timeout > slow.after) {
+		return nil
+	}
+
+	return &BackoffError{Until: until, Err: h.err}
+}
+
+// backoff after so many failures.
+func backoff(failures int) time.Duration {
+	return min(firstBackoff<<max(min(failures-1, 10), 0), lastBackoff)
 }
 
 // failedAt is the history after another failure.
@@ -49,4 +67,18 @@ func (h history) failedAt(at time.Time, err error) history {
 	h.err = err
 
 	return h
+}
+
+// history of a request. The store is locked.
+func (s *Store) history(digest string) history {
+	if h, ok := s.histories.Get(digest); ok {
+		return h.(history) //nolint:forcetypeassert // There is nothing else.
+	}
+
+	// What is installed was resolved, however long ago it was asked for.
+	if e := s.current(digest); e != nil {
+		return history{resolved: e.resolved}
+	}
+
+	return history{}
 }

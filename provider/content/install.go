@@ -4,23 +4,30 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // maxOutput of ansible-galaxy that is kept, for the reason of its failure.
 const maxOutput = 64 << 10
 
 // install what is requested. When there is no room for it, sets that nobody uses
-// make some, unless what is requested only may have changed.
+// make some, a little more each time, unless what is requested only may have changed.
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
-	e, result, err := s.attempt(ctx, digest, req)
-	if isFull(err) && !again && s.makeRoom(digest) {
-		e, result, err = s.attempt(ctx, digest, req)
+	given, known := req, Set{}
+	if !again {
+		given, known = s.exactly(digest, req)
+	}
+
+	e, result, err := s.attempt(ctx, digest, req, given, known)
+	for isFull(err) && !again && s.makeRoom(digest) {
+		e, result, err = s.attempt(ctx, digest, req, given, known)
 	}
 
 	switch {
@@ -34,110 +41,108 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 }
 
 // attempt to install what is requested into a workspace, which becomes a content
-// set when all is there.
-func (s *Store) attempt(ctx context.Context, digest string, req Request) (*entry, Result, error) {
+// set when all is there. Given is what ansible-galaxy gets of the request.
+func (s *Store) attempt(ctx context.Context, digest string, req, given Request, known Set) (*entry, Result, error) {
 	w, err := newWorkspace(s.temp(), digest)
 	if err != nil {
 		return nil, "", err
 	}
 	defer w.remove()
 
-	if err := w.write(req.Credentials); err != nil {
-		return nil, "", err
-	}
-
-	if err := s.collections(ctx, req, w); err != nil {
-		return nil, "", err
-	}
-
-	if err := s.roles(ctx, req, w); err != nil {
+	if err := s.galaxy(ctx, given, w); err != nil {
 		return nil, "", err
 	}
 
 	if err := w.sound(); err != nil {
-		return nil, "", err
+		return nil, "", unfit(ctx, err)
 	}
 
-	m, err := newManifest(w.set, req.Requirements)
+	m, err := newManifest(ctx, w.set, req.Requirements, bounds(s.policy.RunSize))
 	if err != nil {
-		return nil, "", err
+		return nil, "", unfit(ctx, err)
+	}
+
+	if err := m.verify(req.Verification); err != nil {
+		return nil, "", unfit(ctx, err)
 	}
 
 	if err := writeManifest(w.set.Dir, m); err != nil {
 		return nil, "", err
 	}
 
-	stamp, err := stampTree(w.set.Dir)
+	stamp, err := stampTree(ctx, w.set.Dir)
 	if err != nil {
 		return nil, "", err
 	}
 
-	return s.publish(w.set.Dir, m, stamp)
-}
-
-func (s *Store) collections(ctx context.Context, req Request, w *workspace) error {
-	if len(req.Requirements.Collections) == 0 {
-		return nil
+	resolved := s.now()
+	if given.exact {
+		resolved = known.Resolved
 	}
 
-	text, err := req.Requirements.collectionsFile()
+	e, result, err := s.publish(w.set.Dir, m, stamp, resolved)
+	if err == nil {
+		s.setOf(req, e)
+	}
+
+	return e, result, err
+}
+
+// galaxy runs ansible-galaxy with what the recipe of the request says, and with
+// nothing else.
+func (s *Store) galaxy(ctx context.Context, req Request, w *workspace) error {
+	c, err := req.recipe(s.environ, w.layout)
 	if err != nil {
-		return errors.Wrap(err, "cannot encode the required collections")
+		return err
 	}
 
-	file := filepath.Join(w.dir, "collections.yml")
+	if err := w.write(c.Files); err != nil {
+		return err
+	}
 
-	return s.galaxy(ctx, req, w, "collections", file, text,
-		"ansible-galaxy", "collection", "install", "-r", file, "-p", w.set.CollectionsPath())
+	for _, p := range c.Programs {
+		if err := s.program(ctx, req, w, c, p); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
-func (s *Store) roles(ctx context.Context, req Request, w *workspace) error {
-	if len(req.Requirements.Roles) == 0 {
-		return nil
-	}
-
-	text, err := req.Requirements.rolesFile()
-	if err != nil {
-		return errors.Wrap(err, "cannot encode the required roles")
-	}
-
-	file := filepath.Join(w.dir, "roles.yml")
-
-	return s.galaxy(ctx, req, w, "roles", file, text,
-		"ansible-galaxy", "role", "install", "-r", file, "-p", w.set.RolesPath())
-}
-
-// galaxy writes a requirements file and runs ansible-galaxy with it. Nothing
-// that a user says is in its arguments.
-func (s *Store) galaxy(ctx context.Context, req Request, w *workspace, what, file string, text []byte, argv ...string) error {
-	if err := writeNew(file, text); err != nil {
-		return errors.Wrapf(err, "cannot write the required %s", what)
+func (s *Store) program(ctx context.Context, req Request, w *workspace, c recipe, p program) error {
+	if err := writeNew(p.File, p.Text); err != nil {
+		return errors.Wrapf(err, "cannot write the required %s", p.What)
 	}
 
 	out := &tail{max: maxOutput}
 
-	domain, err := s.policy.Domain(nil, []string{w.dir}, req.Grant)
+	domain, err := s.policy.Domain(nil, []string{w.dir}, c.Grant)
 	if err != nil {
-		return err
+		return &InstallError{What: p.What, Reason: clip(err.Error(), 0), Err: err}
 	}
 
 	ctx, done := quota.WithLimit(ctx, w.dir, s.policy.RunSize)
 	defer done()
 
-	err = s.run(ctx, Program{
-		Argv: argv, Env: environment(s.environ, req.Env, req.Credentials, w), Dir: w.home, Out: out, Domain: domain,
-	})
+	err = s.run(ctx, Program{Argv: p.Argv, Env: c.Env, Dir: w.home, Out: out, Domain: domain})
 	if ctx.Err() != nil {
-		return ended(what, context.Cause(ctx))
+		return ended(p.What, context.Cause(ctx))
 	}
 
 	switch text := out.String(); {
 	case err == nil:
 		return nil
-	case saysFull(text):
+	case SaysFull(text):
 		return errors.Wrap(unix.ENOSPC, "ansible-galaxy failed")
+	case errors.Is(err, unix.E2BIG):
+		// Only the configuration has a say in its length.
+		return &InstallError{What: p.What, Reason: "spec.vars of the configuration are too long for an environment", Err: err}
+	case errors.As(err, new(*supervisor.MemoryError)):
+		return &InstallError{What: p.What, Reason: err.Error(), Err: err}
+	case errors.As(err, new(*StartError)):
+		return errors.Wrap(err, "cannot run ansible-galaxy")
 	default:
-		return installError(what, text, err, req)
+		return installError(p.What, text, err, req)
 	}
 }
 
@@ -151,8 +156,9 @@ func ended(what string, cause error) error {
 }
 
 // publish a set that is complete, in use already. What serves goes on serving
-// when it has the same content.
-func (s *Store) publish(dir string, m manifest, stamp string) (*entry, Result, error) {
+// when it has the same content. Resolved is when it was known that it is what is
+// required: not now, where it is only what was required before.
+func (s *Store) publish(dir string, m manifest, stamp string, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -161,14 +167,16 @@ func (s *Store) publish(dir string, m manifest, stamp string) (*entry, Result, e
 
 	if was != nil && was.manifest.same(m) {
 		was.uses++
-		mark(was.dir, markResolved, now)
-		s.histories[m.Digest] = history{resolved: now}
+		was.resolved = resolved
+		mark(was.dir, markResolved, resolved)
+		s.histories.Add(m.Digest, history{resolved: resolved})
 
 		return was, ResultUnchanged, nil
 	}
 
-	e := &entry{manifest: m, number: s.next(m.Digest), stamp: stamp, used: now, uses: 1}
-	e.dir = filepath.Join(s.sets(), entryName(m.Digest, e.number))
+	number := s.next(m.Digest)
+	e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
+	e.stamp, e.used, e.resolved, e.uses = stamp, now, resolved, 1
 
 	// It was not used yet, and takes the place of one that may not have been for
 	// long.
@@ -176,7 +184,7 @@ func (s *Store) publish(dir string, m manifest, stamp string) (*entry, Result, e
 		e.used = was.used
 	}
 
-	mark(dir, markResolved, now)
+	mark(dir, markResolved, resolved)
 	mark(dir, markUsed, e.used)
 
 	if err := s.place(dir, e.dir); err != nil {
@@ -184,7 +192,7 @@ func (s *Store) publish(dir string, m manifest, stamp string) (*entry, Result, e
 	}
 
 	s.entries[e.dir] = e
-	s.histories[m.Digest] = history{resolved: now}
+	s.histories.Add(m.Digest, history{resolved: resolved})
 	s.tell()
 
 	return e, ResultInstalled, nil

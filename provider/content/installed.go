@@ -2,6 +2,7 @@ package content
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"maps"
@@ -17,16 +18,21 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 )
 
 // maxInfo is the size of the largest file that says what was installed, in bytes.
 const maxInfo = 4 << 20
+
+// maxManifest is the size of the largest manifest, in bytes.
+const maxManifest = 64 << 20
 
 // manifestFile is in the directory of every complete set.
 const manifestFile = "content.json"
 
 // A manifest says what a set consists of. It is written last, and not changed.
 type manifest struct {
+	Schema       int                  `json:"schema"`
 	Digest       string               `json:"digest"`
 	Requirements Requirements         `json:"requirements"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
@@ -42,47 +48,68 @@ func (m manifest) same(o manifest) bool {
 // newManifest of what was installed. What is pinned has a version that says
 // what it is. Anything else may change and keep its version, as a branch of a
 // git repository does, so that it gets a revision.
-func newManifest(set Set, required Requirements) (manifest, error) {
-	m := manifest{Digest: set.Digest, Requirements: required.withoutUsers()}
-	root, err := os.OpenRoot(set.Dir)
-	if err != nil {
-		return m, errors.Wrap(err, "cannot read what was installed")
-	}
-	defer root.Close() //nolint:errcheck // It was only read.
+func newManifest(ctx context.Context, set Set, required Requirements, l quota.Limits) (m manifest, err error) {
+	m = manifest{Schema: schema, Digest: set.Digest, Requirements: required.withoutUsers()}
 
-	if m.Collections, err = installedCollections(root); err != nil {
+	if _, err := measure(ctx, set.Dir, l); err != nil {
 		return m, err
 	}
 
-	if m.Roles, err = installedRoles(root); err != nil {
+	if m.Collections, m.Roles, err = installed(ctx, set.Dir); err != nil {
 		return m, err
 	}
 
-	if m.Tree, err = readTree(set.Dir); err != nil || required.Pinned() {
+	if err := strip(ctx, set.Dir, m.Collections); err != nil {
+		return m, err
+	}
+
+	if m.Tree, err = readTree(ctx, set.Dir, l); err != nil || required.Pinned() {
 		return m, err
 	}
 
 	for i, c := range m.Collections {
-		namespace, name, _ := strings.Cut(c.Name, ".")
-		m.Collections[i].Revision = m.Tree.revision(path.Join(collectionsDir, "ansible_collections", namespace, name))
+		m.Collections[i].Revision = m.Tree.Items[collectionPath(c.Name)]
 	}
 
 	for i, r := range m.Roles {
-		m.Roles[i].Revision = m.Tree.revision(path.Join(rolesDir, r.Name))
+		m.Roles[i].Revision = m.Tree.Items[path.Join(rolesDir, r.Name)]
 	}
 
 	return m, nil
 }
 
+// installed collections and roles in a directory.
+func installed(ctx context.Context, dir string) (collections, roles []common.ContentItem, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot read what was installed")
+	}
+	defer root.Close() //nolint:errcheck // It was only read.
+
+	if collections, err = installedCollections(ctx, root); err != nil {
+		return nil, nil, err
+	}
+
+	roles, err = installedRoles(ctx, root)
+
+	return collections, roles, err
+}
+
 func readManifest(dir string) (manifest, error) {
 	m := manifest{}
 
-	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return m, errors.Wrap(err, "cannot read the manifest of a content set")
+		return m, errors.Wrap(err, "cannot read a content set")
+	}
+	defer root.Close() //nolint:errcheck // It was only read.
+
+	found, err := read(root, manifestFile, maxManifest, func(text []byte) error { return json.Unmarshal(text, &m) })
+	if err == nil && !found {
+		err = errors.New("there is no manifest")
 	}
 
-	return m, errors.Wrap(json.Unmarshal(text, &m), "cannot decode the manifest of a content set")
+	return m, errors.Wrap(err, "cannot read the manifest of a content set")
 }
 
 func writeManifest(dir string, m manifest) error {
@@ -97,31 +124,81 @@ func writeManifest(dir string, m manifest) error {
 // installedCollections are those in a content set, by name. Their versions
 // are those that they were built with. Beside their namespaces there are
 // directories *.info with the servers that they came from.
-func installedCollections(root *os.Root) ([]common.ContentItem, error) {
-	dirs, err := fs.Glob(root.FS(), path.Join(collectionsDir, "ansible_collections", "*", "*"))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot look for collections")
-	}
+func installedCollections(ctx context.Context, root *os.Root) ([]common.ContentItem, error) {
+	const dir = collectionsDir + "/ansible_collections"
 
 	var items []common.ContentItem
 
-	for _, dir := range dirs {
+	for _, namespace := range directories(root, dir) {
 		// Namespaces have no dots.
-		if strings.Contains(path.Base(path.Dir(dir)), ".") {
+		if strings.Contains(namespace, ".") {
 			continue
 		}
 
-		item, ok, err := collection(root, dir)
-		if err != nil {
-			return nil, err
-		}
+		for _, name := range directories(root, path.Join(dir, namespace)) {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 
-		if ok {
-			items = append(items, item)
+			item, ok, err := collection(root, path.Join(dir, namespace, name))
+			if err != nil {
+				return nil, err
+			}
+
+			// Its name leads to it.
+			own := namespace + "." + name
+			if ok && item.Name != own {
+				return nil, errors.Errorf("the collection %s says that it is another", own)
+			}
+
+			if !strings.Contains(item.Version, "/") {
+				item.Source = source(root, path.Join(dir, own+"-"+item.Version+".info"))
+			}
+
+			if ok {
+				items = append(items, item)
+			}
+
+			if len(items) > maxInstalled {
+				return nil, errItems("collections")
+			}
 		}
 	}
 
 	return sorted(items), nil
+}
+
+// source is the Galaxy server that a collection came from, which ansible-galaxy notes
+// beside its namespace; empty when it came from elsewhere.
+func source(root *os.Root, dir string) string {
+	var values map[string]string
+
+	_, err := read(root, path.Join(dir, "GALAXY.yml"), maxInfo, func(text []byte) (err error) {
+		values, err = scalars(text)
+
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+
+	return withoutUser(values["server"])
+}
+
+// directories in a directory, by their names; none where there is no such directory.
+// Links to others are left alone: a few would make many of them.
+func directories(root *os.Root, dir string) []string {
+	entries, _ := fs.ReadDir(root.FS(), dir)
+
+	var names []string
+
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+
+	return names
 }
 
 // collection in a directory.
@@ -136,9 +213,9 @@ func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 		Info info `json:"collection_info"`
 	}{}
 
-	found, err := read(root, path.Join(dir, "MANIFEST.json"), func(text []byte) error { return json.Unmarshal(text, &m) })
+	found, err := read(root, path.Join(dir, collectionInfo), maxInfo, func(text []byte) error { return json.Unmarshal(text, &m) })
 	if err == nil && !found {
-		found, err = read(root, path.Join(dir, "galaxy.yml"), func(text []byte) error {
+		found, err = read(root, path.Join(dir, "galaxy.yml"), maxInfo, func(text []byte) error {
 			values, err := scalars(text)
 			m.Info = info{Namespace: values["namespace"], Name: values["name"], Version: values["version"]}
 
@@ -151,18 +228,17 @@ func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 
 // installedRoles are those in a content set, by name. A role that was required
 // without a version may have none.
-func installedRoles(root *os.Root) ([]common.ContentItem, error) {
-	files, err := fs.Glob(root.FS(), path.Join(rolesDir, "*", "meta", ".galaxy_install_info"))
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot look for roles")
-	}
-
+func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, error) {
 	var items []common.ContentItem
 
-	for _, file := range files {
+	for _, name := range directories(root, rolesDir) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+
 		var values map[string]string
 
-		_, err := read(root, file, func(text []byte) (err error) {
+		found, err := read(root, path.Join(rolesDir, name, "meta", ".galaxy_install_info"), maxInfo, func(text []byte) (err error) {
 			values, err = scalars(text)
 
 			return err
@@ -171,7 +247,13 @@ func installedRoles(root *os.Root) ([]common.ContentItem, error) {
 			return nil, err
 		}
 
-		items = append(items, common.ContentItem{Name: path.Base(path.Dir(path.Dir(file))), Version: values["version"]})
+		if found {
+			items = append(items, common.ContentItem{Name: name, Version: values["version"]})
+		}
+
+		if len(items) > maxInstalled {
+			return nil, errItems("roles")
+		}
 	}
 
 	return sorted(items), nil
@@ -208,10 +290,10 @@ func scalars(text []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// read and decode a file; false when there is none. Whoever wrote the content
+// read and decode a file of at most so many bytes; false when there is none. Whoever wrote the content
 // may have put anything in its place: a link to a file of the provider's, or
 // what never ends. So the error must not have what was read.
-func read(root *os.Root, file string, decode func([]byte) error) (bool, error) {
+func read(root *os.Root, file string, most int64, decode func([]byte) error) (bool, error) {
 	info, err := root.Stat(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -221,7 +303,7 @@ func read(root *os.Root, file string, decode func([]byte) error) (bool, error) {
 		return false, errors.Wrap(err, "cannot read what was installed")
 	}
 
-	if !info.Mode().IsRegular() || info.Size() > maxInfo {
+	if !info.Mode().IsRegular() || info.Size() > most {
 		return false, errors.Errorf("%s is not a file, or too large", file)
 	}
 

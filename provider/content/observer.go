@@ -84,6 +84,8 @@ func resultOf(ctx context.Context, err error) Result {
 	switch {
 	case err == nil:
 		return ResultInstalled
+	case errors.Is(err, context.DeadlineExceeded):
+		return ResultFailed // It was too slow.
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return ResultCanceled
 	}

@@ -155,7 +155,7 @@ func normalCollection(c Collection, path *field.Path) (Collection, error) {
 		return Collection{}, errors.Errorf("%s must have a name or a source", path)
 	}
 
-	if !slices.Contains([]string{"", "galaxy", git, "url", "file", "dir", "subdirs"}, c.Type) {
+	if !slices.Contains([]string{"", galaxy, git, "url", "file", "dir", "subdirs"}, c.Type) {
 		return Collection{}, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
 	}
 
@@ -180,6 +180,8 @@ func parseSignatures(n *yaml.Node, path *field.Path) ([]string, error) {
 	return parseList(n, path, text)
 }
 
+var nameOfRole = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
 func parseRole(n *yaml.Node, path *field.Path) (Role, error) {
 	r, err := parseRoleFields(n, path)
 	if err != nil {
@@ -192,7 +194,7 @@ func parseRole(n *yaml.Node, path *field.Path) (Role, error) {
 
 	r = normalRole(r)
 
-	if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`).MatchString(r.Name) {
+	if !nameOfRole.MatchString(r.Name) {
 		return Role{}, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
 	}
 

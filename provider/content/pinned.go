@@ -52,7 +52,7 @@ func (c Collection) kind() string {
 	case c.Type != "":
 		return c.Type
 	case collectionName.MatchString(name):
-		return "galaxy"
+		return galaxy
 	case c.repository() != "":
 		return git
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):

@@ -8,6 +8,31 @@ import (
 
 const maxReason = 1024
 
+// What is said in the output of ansible-galaxy, and of git and ssh.
+var (
+	unresolved = regexp.MustCompile(`^\* \S+:\S+ \(`)
+	commandRun = regexp.MustCompile(`: - command .* \(rc=[0-9]+\) - (Cloning into .*)?`)
+	causes     = compiled( //nolint:gochecknoglobals // They are never changed.
+		`^(?:fatal|error|remote|ERROR): (.+)$`,
+		`^(No \S+ host key is known for .+)$`,
+		`^(Host key for .+ has changed.*)$`,
+		`^(Host key verification failed.*)$`,
+		`^(?:ssh: )?(connect to host .+|Could not resolve hostname .+)$`,
+		`^(Load key .+)$`,
+		`^(\S+: Permission denied \(.+)$`,
+		`^(kex_exchange_identification: .+|Connection (?:closed|reset|timed out).*)$`,
+	)
+)
+
+func compiled(patterns ...string) []*regexp.Regexp {
+	all := make([]*regexp.Regexp, len(patterns))
+	for i, p := range patterns {
+		all[i] = regexp.MustCompile(p)
+	}
+
+	return all
+}
+
 // reason that the output of ansible-galaxy gives for its failure: what it calls
 // an error and the roles it did not install, then what git or ssh said. Without
 // any of these, the last lines.
@@ -51,9 +76,9 @@ func reason(output string) string {
 // says nothing.
 func ofGalaxy(line string) string {
 	switch {
-	case strings.Contains(line, "--ignore-errors"):
+	case strings.Contains(line, "--ignore-errors"), strings.Contains(line, "because GnuPG signature verification failed"):
 		return ""
-	case strings.HasPrefix(line, "Could not find "), regexp.MustCompile(`^\* \S+:\S+ \(`).MatchString(line):
+	case strings.HasPrefix(line, "Could not find "), strings.HasPrefix(line, "Signature verification failed for "), unresolved.MatchString(line):
 		return line
 	}
 
@@ -72,17 +97,8 @@ func ofGalaxy(line string) string {
 // ofGit is what git, ssh or the server they talk to says in a line of why it
 // failed; empty when it says nothing, or nothing that helps.
 func ofGit(line string) string {
-	for _, known := range []string{
-		`^(?:fatal|error|remote|ERROR): (.+)$`,
-		`^(No \S+ host key is known for .+)$`,
-		`^(Host key for .+ has changed.*)$`,
-		`^(Host key verification failed.*)$`,
-		`^(?:ssh: )?(connect to host .+|Could not resolve hostname .+)$`,
-		`^(Load key .+)$`,
-		`^(\S+: Permission denied \(.+)$`,
-		`^(kex_exchange_identification: .+|Connection (?:closed|reset|timed out).*)$`,
-	} {
-		m := regexp.MustCompile(known).FindStringSubmatch(line)
+	for _, known := range causes {
+		m := known.FindStringSubmatch(line)
 		if m != nil && !strings.HasPrefix(m[1], "Could not read from remote repository") {
 			return strings.TrimSuffix(m[1], ".")
 		}
@@ -95,31 +111,37 @@ func ofGit(line string) string {
 // commands said follows.
 func withoutCommands(s string) string {
 	s, _, _ = strings.Cut(s, ": Command '")
-	s = regexp.MustCompile(`: - command .* \(rc=[0-9]+\) - (Cloning into .*)?`).ReplaceAllString(s, ": ")
+	s = commandRun.ReplaceAllString(s, ": ")
 
 	return strings.TrimSuffix(s, ": ")
+}
+
+// rewritings of a reason for its readers.
+var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
+	from *regexp.Regexp
+	to   string
+}{
+	{from: regexp.MustCompile(`(https?)://[^/@\s]*@`), to: "$1://"},
+	{from: regexp.MustCompile(`<urlopen error (?:\[Errno -?[0-9]+\] )?(.*?)>`), to: "$1"},
+	{from: regexp.MustCompile(`\[SSL: [A-Z_]+\] `), to: ""},
+	{from: regexp.MustCompile(`\.? CAfile: \S+ CRLfile: \S+`), to: ""},
+	{from: regexp.MustCompile(` \(_ssl\.c:[0-9]+\)`), to: ""},
+	{from: regexp.MustCompile(`/\S*/ansible-local-[^/\s]*/(?:[^/\s]*/)*`), to: ""},
+	{from: regexp.MustCompile(`"/\S*/home/([^/\s]+)"`), to: "$1"},
+	{from: regexp.MustCompile(`\{[^{}]*'name': '([^']*)'[^{}]*\}`), to: "$1"},
+	{from: regexp.MustCompile(`: - `), to: ": "},
+	{from: regexp.MustCompile(`: ?; \* `), to: ": "},
+	{from: regexp.MustCompile(`; \* `), to: ", "},
+	{from: regexp.MustCompile(`Unexpected Exception, this is probably a bug: `), to: ""},
+	{from: regexp.MustCompile(` due to the following unforeseen error: `), to: ": "},
+	{from: regexp.MustCompile(`:$`), to: ""},
 }
 
 // readable leaves out what is Python's, what is of no use, and passwords of URLs
 // in requirements, which are no Secret's.
 func readable(s string) string {
-	for _, r := range []struct{ from, to string }{
-		{from: `(https?)://[^/@\s]*@`, to: "$1://"},
-		{from: `<urlopen error (?:\[Errno -?[0-9]+\] )?(.*?)>`, to: "$1"},
-		{from: `\[SSL: [A-Z_]+\] `, to: ""},
-		{from: `\.? CAfile: \S+ CRLfile: \S+`, to: ""},
-		{from: ` \(_ssl\.c:[0-9]+\)`, to: ""},
-		{from: `/\S*/ansible-local-[^/\s]*/(?:[^/\s]*/)*`, to: ""},
-		{from: `"/\S*/home/([^/\s]+)"`, to: "$1"},
-		{from: `\{[^{}]*'name': '([^']*)'[^{}]*\}`, to: "$1"},
-		{from: `: - `, to: ": "},
-		{from: `: ?; \* `, to: ": "},
-		{from: `; \* `, to: ", "},
-		{from: `Unexpected Exception, this is probably a bug: `, to: ""},
-		{from: ` due to the following unforeseen error: `, to: ": "},
-		{from: `:$`, to: ""},
-	} {
-		s = regexp.MustCompile(r.from).ReplaceAllString(s, r.to)
+	for _, r := range rewritings {
+		s = r.from.ReplaceAllString(s, r.to)
 	}
 
 	return s

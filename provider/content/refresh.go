@@ -1,10 +1,7 @@
 package content
 
 import (
-	"context"
 	"time"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 const (
@@ -45,14 +42,16 @@ func (s *Store) Resolution(req Request) (Resolution, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	h := s.histories[digest]
+	known, _ := s.recall(digest, req)
+	h := s.historyOf(digest, known)
 	r := Resolution{Resolved: h.resolved, Err: h.err}
 
-	if e := s.current(digest); e != nil {
-		r.Set, r.Found = e.set(), true
+	if s.current(digest) != nil {
+		r.Set, r.Found = known, true
 	}
 
-	if s.ttl == 0 || req.Requirements.Pinned() {
+	due, moves := s.dueAt(req, h)
+	if !moves {
 		return r, nil
 	}
 
@@ -62,7 +61,7 @@ func (s *Store) Resolution(req Request) (Resolution, error) {
 		return r, nil
 	}
 
-	r.Due = h.due(s.ttl)
+	r.Due = due
 	r.Stale = !s.now().Before(r.Due)
 
 	return r, nil
@@ -110,17 +109,13 @@ func (s *Store) Refresh(req Request, who string, wake func()) error {
 
 // refresh is what Refresh does in the background.
 func (s *Store) refresh(digest string, req Request, r *refresh) {
-	err := s.resolve(digest, req)
+	s.resolve(digest, req)
 
 	s.mu.Lock()
 
 	delete(s.refreshes, digest)
 
 	stopped := s.background.Err() != nil
-	if err != nil && !stopped {
-		s.histories[digest] = s.histories[digest].failedAt(s.now(), err)
-	}
-
 	wake := r.wake
 	s.mu.Unlock()
 
@@ -133,36 +128,32 @@ func (s *Store) refresh(digest string, req Request, r *refresh) {
 	}
 }
 
-// resolve a request once there is a free slot.
-func (s *Store) resolve(digest string, req Request) error {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-s.background.Done():
-		return context.Cause(s.background)
+// resolve a request once there is a free slot. How that went is in its history.
+func (s *Store) resolve(digest string, req Request) {
+	leave, err := s.slots.Enter(s.background, req.Tenant)
+	if err != nil {
+		return
 	}
+	defer leave()
 
 	// Somebody who could not wait may have been faster.
 	if !s.due(digest) {
-		return nil
+		return
 	}
 
-	ctx, cancel := context.WithTimeoutCause(s.background, refreshTimeout, errors.Errorf("it took longer than %s", refreshTimeout))
-	defer cancel()
+	f, joined, _, err := s.join(s.background, digest, req, true)
+	if err != nil {
+		return
+	}
 
-	f, joined, _ := s.join(ctx, digest, req, true)
-
-	e, err := s.wait(ctx, f, joined)
-	if e != nil {
+	if e, _ := s.wait(s.background, f, joined, refreshTimeout); e != nil {
 		s.drop(e)
 	}
-
-	return err
 }
 
 func (s *Store) due(digest string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return !s.now().Before(s.histories[digest].due(s.ttl))
+	return !s.now().Before(s.history(digest).due(s.ttl))
 }

@@ -45,7 +45,7 @@ func TestRepair(t *testing.T) {
 			damage: func(string) error { return nil },
 		},
 		"Cache": {
-			reason: "What Python makes of files is no damage.",
+			reason: "Bytecode takes the place of the source beside it.",
 			damage: func(dir string) error {
 				cache := filepath.Join(dir, "collections/ansible_collections/acme/tools/plugins", pythonCache)
 				if err := os.MkdirAll(cache, 0o700); err != nil {
@@ -54,6 +54,7 @@ func TestRepair(t *testing.T) {
 
 				return os.WriteFile(filepath.Join(cache, "x.pyc"), nil, 0o600)
 			},
+			damaged: true,
 		},
 		"Touched": {
 			reason: "Nor are other times of files, as on a volume that was copied.",
@@ -193,14 +194,32 @@ func TestRepairInUse(t *testing.T) {
 	}
 }
 
+// TestOtherSchema has a set that was installed under other rules.
+func TestOtherSchema(t *testing.T) {
+	dir := t.TempDir()
+	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
+	installs := withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error { return install(argv, "x", 3) })
+
+	set, release := ensure(t, newStore(t, dir, installs), req)
+	release()
+
+	m, err := readManifest(set.Dir)
+	must(t, err)
+
+	m.Schema--
+	must(t, writeManifest(set.Dir, m))
+
+	if found := resolution(t, newStore(t, dir, installs), req).Found; found || exists(set.Dir) {
+		t.Errorf("\nWhat was installed under other rules serves nobody, and goes.\nResolution(...): found %t, there %t", found, exists(set.Dir))
+	}
+}
+
 // TestTreeSums tells what makes content another.
 func TestTreeSums(t *testing.T) {
 	base := map[string]string{
-		"collections/ansible_collections/a/b/MANIFEST.json": "{}", "collections/ansible_collections/a/b/FILES.json": "{}",
-		"collections/ansible_collections/a/b/plugins/x.py":          "x",
-		"collections/ansible_collections/a.b-1.0.0.info/GALAXY.yml": "download_url: x\n",
-		"roles/r/tasks/main.yml":                                    "[]",
-		"roles/r/meta/.galaxy_install_info":                         "install_date: today\n",
+		"collections/ansible_collections/a/b/MANIFEST.json": "{}",
+		"collections/ansible_collections/a/b/plugins/x.py":  "x",
+		"roles/r/tasks/main.yml":                            "[]",
 	}
 
 	cases := map[string]struct {
@@ -209,32 +228,22 @@ func TestTreeSums(t *testing.T) {
 		// set and content say whether their sums are the same.
 		set, content bool
 	}{
-		"InstallDate": {
-			reason: "When a role was installed is not what it is.",
+		"Description": {
+			reason: "What the provider says of a collection beside its name and version is not what it is.",
 			change: func(dir string) error {
-				return os.WriteFile(filepath.Join(dir, "roles/r/meta/.galaxy_install_info"), []byte("y"), 0o600)
-			},
-			content: true,
-		},
-		"Origin": {
-			reason: "Nor is where a collection came from.",
-			change: func(dir string) error {
-				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a.b-1.0.0.info/GALAXY.yml"), []byte("y"), 0o600)
-			},
-			content: true,
-		},
-		"FilesInAnotherOrder": {
-			reason: "Nor is the order in which its files were found.",
-			change: func(dir string) error {
-				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/FILES.json"), []byte("y"), 0o600)
+				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/MANIFEST.json"), []byte("y"), 0o600)
 			},
 			content: true,
 		},
 		"Git": {
-			reason:  "Nor is what git keeps.",
-			change:  func(dir string) error { return os.Mkdir(filepath.Join(dir, "roles/r/.git"), 0o700) },
-			set:     true,
-			content: true,
+			reason: "What git keeps is content where it is installed.",
+			change: func(dir string) error {
+				if err := os.Mkdir(filepath.Join(dir, "roles/r/.git"), 0o700); err != nil {
+					return err
+				}
+
+				return os.WriteFile(filepath.Join(dir, "roles/r/.git/main.yml"), nil, 0o600)
+			},
 		},
 		"Content": {
 			reason: "What a file says is.",
@@ -269,7 +278,7 @@ func TestTreeSums(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, base)
 
-			a, err := readTree(dir)
+			a, err := readTree(t.Context(), dir, bounds(0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -278,7 +287,7 @@ func TestTreeSums(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			b, err := readTree(dir)
+			b, err := readTree(t.Context(), dir, bounds(0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,6 +296,26 @@ func TestTreeSums(t *testing.T) {
 				t.Errorf("\n%s\nreadTree(...): -want same set, content, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestTreeSumsLinks has a link whose target reads as if another file followed.
+func TestTreeSumsLinks(t *testing.T) {
+	sums := map[string]string{}
+
+	for target, file := range map[string]string{"x\nb": "c", "x": "b\nc"} {
+		dir := t.TempDir()
+		write(t, dir, map[string]string{"collections/none": "", "roles/r/" + file: ""})
+		must(t, os.Symlink(target, filepath.Join(dir, "roles/r/a")))
+
+		tree, err := readTree(t.Context(), dir, bounds(0))
+		must(t, err)
+
+		if other, ok := sums[tree.Items["roles/r"]]; ok {
+			t.Errorf("\nA link to %q and one to %q have the same revision.", target, other)
+		}
+
+		sums[tree.Items["roles/r"]] = target
 	}
 }
 
@@ -311,7 +340,7 @@ func BenchmarkIntact(b *testing.B) {
 		b.Fatal(err)
 	}
 
-	t, err := readTree(dir)
+	t, err := readTree(b.Context(), dir, bounds(0))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -323,15 +352,17 @@ func BenchmarkIntact(b *testing.B) {
 
 	for name, forget := range map[string]bool{"EachUse": false, "FirstUse": true} {
 		b.Run(name, func(b *testing.B) {
-			e := &entry{manifest: m, dir: dir}
-			e.intact()
+			e := newEntry(m, 0, dir)
+			if ok, err := e.intact(b.Context()); !ok || err != nil {
+				b.Fatal("the set should be intact")
+			}
 
 			for b.Loop() {
 				if forget {
 					e.stamp = ""
 				}
 
-				if !e.intact() {
+				if ok, err := e.intact(b.Context()); !ok || err != nil {
 					b.Fatal("the set should be intact")
 				}
 			}

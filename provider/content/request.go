@@ -2,18 +2,15 @@ package content
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -36,6 +33,19 @@ type Request struct {
 	Env map[string]string
 	// Grant is what the configuration allows beyond the workspace.
 	Grant confine.Grant
+	// Verification of what is installed; nil for none.
+	Verification *common.Verification
+	// Tenant that it is installed for; it shares the places with others.
+	Tenant string
+	// Timeout of the installation, from when it begins; 0 means none.
+	Timeout time.Duration
+	// Asked is true when somebody has asked for it: that it has just failed does not
+	// keep it from being tried.
+	Asked bool
+	// Known is what it has resolved to before, as far as who requests it knows.
+	Known Set
+	// exact is true when what it leaves open was replaced by what is known.
+	exact bool
 	// Redact takes secrets out of what is reported. Nil leaves all as it is.
 	Redact func(string) string
 }
@@ -72,6 +82,13 @@ func newRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, err
 	}
 
+	// Nothing is installed then that could be verified.
+	if merged.Empty() {
+		if err := (manifest{}).verify(in.Verification); err != nil {
+			return Request{}, errors.Wrap(err, in.Config)
+		}
+	}
+
 	clean, passwords, err := merged.withoutPasswords()
 	if err != nil {
 		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
@@ -81,6 +98,7 @@ func newRequest(in inputs.Inputs) (Request, error) {
 		Requirements: clean,
 		Credentials:  withPasswords(relevant(in, clean), passwords),
 		Env:          in.Env,
+		Verification: in.Verification,
 		Grant:        in.Grant,
 	}, nil
 }
@@ -108,15 +126,13 @@ func onPath(env map[string]string) func(role string) bool {
 }
 
 // relevant credentials: those that ansible-galaxy and git know by their names,
-// those that the settings for them mention, and those for ssh when git is to use
-// it. Others are none of their business, and their changing is no reason to
-// install anything.
+// those that a variable for them names, those whose name is anywhere in the
+// ansible.cfg, and those for ssh when git is to use it. Others are none of their
+// business: they are not given to them, so that their changing installs nothing.
 func relevant(in inputs.Inputs, required Requirements) []inputs.File {
 	names := []string{gitCredentials, ansibleConfig, netrc}
-	keys := sshKeys(in.Env, in.Credentials)
-
-	if required.overSSH() {
-		names = append(append(names, knownHosts), keys...)
+	if in.Verification != nil {
+		names = append(names, in.Verification.Keyring)
 	}
 
 	for _, name := range fileVariables() {
@@ -130,17 +146,26 @@ func relevant(in inputs.Inputs, required Requirements) []inputs.File {
 
 	for _, f := range in.Credentials {
 		if f.Name == ansibleConfig {
-			settings = galaxySections(f.Data)
+			settings = f.Data
 		}
 	}
 
+	keys := sshKeys(in.Env, in.Credentials)
+
 	for _, f := range in.Credentials {
-		if !slices.Contains(names, f.Name) && !mentions(settings, f.Name) {
+		isKey := slices.Contains(keys, f.Name)
+		given := bytes.Contains(settings, []byte(f.Name))
+
+		if isKey || f.Name == knownHosts {
+			given = required.overSSH()
+		}
+
+		if !given && !slices.Contains(names, f.Name) {
 			continue
 		}
 
 		// ssh reads no key whose last line does not end.
-		if slices.Contains(keys, f.Name) && !bytes.HasSuffix(f.Data, []byte("\n")) {
+		if isKey && !bytes.HasSuffix(f.Data, []byte("\n")) {
 			f.Data = append(slices.Clone(f.Data), '\n')
 		}
 
@@ -148,37 +173,6 @@ func relevant(in inputs.Inputs, required Requirements) []inputs.File {
 	}
 
 	return relevant
-}
-
-// mentions is true for settings with the name of a file in one of their values.
-func mentions(settings []byte, name string) bool {
-	return regexp.MustCompile(`(?m)[=:](?:.*[/\s])?` + regexp.QuoteMeta(name) + `\s*$`).Match(settings)
-}
-
-// galaxySections of an ansible.cfg: the lines that ansible-galaxy minds. The
-// others are for plays.
-func galaxySections(config []byte) []byte {
-	var (
-		lines [][]byte
-		in    bool
-	)
-
-	for line := range bytes.Lines(config) {
-		line = bytes.TrimRight(line, " \t\r\n")
-		if len(line) == 0 || bytes.ContainsAny(line[:1], "#;") {
-			continue
-		}
-
-		if line[0] == '[' {
-			in = bytes.HasPrefix(line, []byte("[galaxy"))
-		}
-
-		if in {
-			lines = append(lines, line)
-		}
-	}
-
-	return bytes.Join(lines, []byte("\n"))
 }
 
 // withPasswords adds lines to the credentials of git.
@@ -199,67 +193,6 @@ func withPasswords(files []inputs.File, lines []string) []inputs.File {
 	}
 
 	return append(files, inputs.File{Name: gitCredentials, Data: text})
-}
-
-// isSetting is true for environment variables that say what is installed from
-// where.
-func isSetting(name string) bool {
-	return strings.HasPrefix(name, "ANSIBLE_GALAXY_") || slices.Contains(fileVariables(), name) ||
-		name == "SSL_CERT_DIR" || name == "GIT_SSL_CAPATH" || name == "GIT_SSL_NO_VERIFY"
-}
-
-// identity is what tells one content set from another.
-type identity struct {
-	Schema       int               `json:"schema"`
-	Tools        string            `json:"tools"`
-	Requirements Requirements      `json:"requirements"`
-	Settings     map[string]string `json:"settings"`
-	Credentials  map[string][]byte `json:"credentials"`
-	// Paths are those that the configuration grants: who may not read them may
-	// not get what was installed from them either.
-	Paths []string `json:"paths,omitempty"`
-}
-
-// digest of the request, an HMAC-SHA256 cut to 128 bits in hexadecimal; empty
-// when nothing is required. It is keyed since credentials are part of it and it
-// is shown in the status.
-func (r Request) digest(key []byte, tools string) (string, error) {
-	if r.Requirements.Empty() {
-		return "", nil
-	}
-
-	id := identity{
-		Schema:       1,
-		Tools:        tools,
-		Requirements: r.Requirements,
-		Settings:     map[string]string{},
-		Credentials:  map[string][]byte{},
-		Paths:        slices.Concat(r.Grant.Read, r.Grant.Write),
-	}
-
-	for k, v := range r.Env {
-		if isSetting(k) {
-			id.Settings[k] = v
-		}
-	}
-
-	for _, f := range r.Credentials {
-		id.Credentials[f.Name] = f.Data
-		if f.Name == ansibleConfig {
-			id.Credentials[f.Name] = galaxySections(f.Data)
-		}
-	}
-
-	text, err := json.Marshal(id)
-	if err != nil {
-		return "", errors.Wrap(err, "cannot encode the requirements")
-	}
-
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte("content\x00"))
-	h.Write(text)
-
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 func (r Request) redact(s string) string {

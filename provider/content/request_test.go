@@ -39,7 +39,7 @@ func TestNewRequest(t *testing.T) {
 		Credentials:  []inputs.File{{Name: "ca.crt"}, {Name: ".git-credentials"}, {Name: "ansible.cfg"}},
 		Env:          in.Env,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Request{})); diff != "" {
 		t.Errorf("\nThe request has what is not there yet, and the credentials that installing it needs.\nNewRequest(...): -want, +got:\n%s", diff)
 	}
 
@@ -51,99 +51,63 @@ func TestNewRequest(t *testing.T) {
 	}
 }
 
+// TestDigest is about who gets what was installed for another.
 func TestDigest(t *testing.T) {
-	base := Request{
-		Requirements: Requirements{Collections: []Collection{{Name: "a.b"}}},
-		Credentials: []inputs.File{
-			{Name: ".git-credentials", Data: []byte("x")},
-			{Name: "ansible.cfg", Data: []byte("[defaults]\nforks=5\n[galaxy]\nserver=s\n")},
-		},
-		Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "ANSIBLE_FORKS": "5"},
+	const config = "[defaults]\nforks=5\n[galaxy]\nserver=s\n"
+
+	in := func(change func(*inputs.Inputs)) inputs.Inputs {
+		in := inputs.Inputs{
+			Requirements: "collections: [a.b]",
+			Credentials: []inputs.File{
+				{Name: ".git-credentials", Data: []byte("x")}, {Name: "ansible.cfg", Data: []byte(config)}, {Name: "other", Data: []byte("x")},
+			},
+			Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "s"},
+		}
+		change(&in)
+
+		return in
 	}
+	env := func(name, value string) inputs.Inputs { return in(func(in *inputs.Inputs) { in.Env[name] = value }) }
+	file := func(i int, text string) inputs.Inputs {
+		return in(func(in *inputs.Inputs) { in.Credentials[i].Data = []byte(text) })
+	}
+	same := in(func(*inputs.Inputs) {})
 
 	cases := map[string]struct {
-		reason string
-		change func(*Request) (key, tools string)
-		same   bool
+		reason     string
+		in         inputs.Inputs
+		key, tools string
+		same       bool
 	}{
-		"Same": {
-			reason: "The digest does not depend on chance.",
-			change: func(*Request) (string, string) { return "key", "2.19" },
-			same:   true,
-		},
-		"Requirements": {
-			reason: "Other requirements are another set.",
-			change: func(r *Request) (string, string) {
-				r.Requirements.Collections = []Collection{{Name: "a.b", Version: "1.0.0"}}
-
-				return "key", "2.19"
-			},
-		},
-		"Server": {
-			reason: "The same name on another server is another collection.",
-			change: func(r *Request) (string, string) {
-				r.Env = map[string]string{"ANSIBLE_GALAXY_SERVER": "other", "ANSIBLE_FORKS": "5"}
-
-				return "key", "2.19"
-			},
-		},
-		"OtherSetting": {
-			reason: "What does not change what is installed is left out.",
-			change: func(r *Request) (string, string) {
-				r.Env = map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "ANSIBLE_FORKS": "6"}
-
-				return "key", "2.19"
-			},
-			same: true,
-		},
-		"Credentials": {
-			reason: "Who may not read a source does not get what another was given.",
-			change: func(r *Request) (string, string) {
-				r.Credentials = []inputs.File{{Name: ".git-credentials", Data: []byte("y")}, r.Credentials[1]}
-
-				return "key", "2.19"
-			},
-		},
-		"OtherSections": {
-			reason: "Settings of plays are none of Galaxy's.",
-			change: func(r *Request) (string, string) {
-				r.Credentials = []inputs.File{r.Credentials[0], {Name: "ansible.cfg", Data: []byte("[defaults]\nforks=6\n[galaxy]\nserver=s\n")}}
-
-				return "key", "2.19"
-			},
-			same: true,
-		},
-		"GalaxySections": {
-			reason: "Its own are.",
-			change: func(r *Request) (string, string) {
-				r.Credentials = []inputs.File{r.Credentials[0], {Name: "ansible.cfg", Data: []byte("[defaults]\nforks=5\n[galaxy]\nserver=t\n")}}
-
-				return "key", "2.19"
-			},
-		},
-		"Tools": {
-			reason: "Another ansible-galaxy may install something else.",
-			change: func(*Request) (string, string) { return "key", "2.20" },
-		},
-		"Key": {
-			reason: "Without the key no digest can be guessed.",
-			change: func(*Request) (string, string) { return "other", "2.19" },
-		},
+		"Same":         {reason: "The digest does not depend on chance.", in: same, same: true},
+		"Requirements": {reason: "Other requirements are another set.", in: in(func(in *inputs.Inputs) { in.Requirements = "collections: [a.c]" })},
+		"Server":       {reason: "The same name on another server is another collection.", in: env("ANSIBLE_GALAXY_SERVER", "other")},
+		"Proxy":        {reason: "So it is over another proxy.", in: env("http_proxy", "http://mine.example.org")},
+		"Domain":       {reason: "So it is where names mean other hosts.", in: env("LOCALDOMAIN", "mine.example.org")},
+		"Resolver":     {reason: "So it is.", in: env("RES_OPTIONS", "ndots:9")},
+		"HostAliases":  {reason: "So it is.", in: env("HOSTALIASES", "./other")},
+		"GPG":          {reason: "Whom gpg trusts is up to its directory.", in: env("GNUPGHOME", ".")},
+		"Mercurial":    {reason: "What hg does is up to its configuration.", in: env("HGRCPATH", "other")},
+		"AnyVariable":  {reason: "Nobody knows all that variables can do.", in: env("ANSIBLE_FORKS", "6")},
+		"Credentials":  {reason: "Who may not read a source does not get what another was given.", in: file(0, "y")},
+		"NotGiven":     {reason: "What the installer is not given changes nothing.", in: file(2, "y"), same: true},
+		"Sections":     {reason: "Nobody but Ansible can tell which settings count.", in: file(1, "[defaults]\nforks=6\n[galaxy]\nserver=s\n")},
+		"Indented":     {reason: "A section that is indented is one to Ansible.", in: file(1, config+"  [galaxy]\n  server=mine\n")},
+		"IndentedOnly": {reason: "So it is without another.", in: file(1, "[defaults]\nforks=5\n \t[galaxy]\nserver=s\n")},
+		"Continued":    {reason: "A line that is indented goes on with the one before.", in: file(1, config+"\n\n mine\n")},
+		"Tools":        {reason: "Another ansible-galaxy may install something else.", in: same, tools: "2.20"},
+		"Key":          {reason: "Without the key no digest can be guessed.", in: same, key: "other"},
 	}
+
+	want, err := request(t, same).digest([]byte("key"), "2.19", nil)
+	must(t, err)
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := base
-			key, tools := tc.change(&r)
+			got, err := request(t, tc.in).digest([]byte(orElse(tc.key, "key")), orElse(tc.tools, "2.19"), nil)
+			must(t, err)
 
-			a, erra := base.digest([]byte("key"), "2.19")
-			b, errb := r.digest([]byte(key), tools)
-
-			if erra != nil || errb != nil {
-				t.Fatal(erra, errb)
-			}
-
-			if diff := cmp.Diff(tc.same, a == b); diff != "" {
+			if diff := cmp.Diff(tc.same, got == want); diff != "" {
 				t.Errorf("\n%s\ndigest(...): -want same, +got same:\n%s", tc.reason, diff)
 			}
 		})
@@ -184,10 +148,10 @@ func TestNewRequestCredentials(t *testing.T) {
 			want: []inputs.File{{Name: "id_ed25519", Data: []byte("k\n")}},
 		},
 		"Mentioned": {
-			reason: "What the settings of Galaxy mention belongs to them; what those of plays mention does not.",
+			reason: "What the ansible.cfg names may be for Galaxy. A key is for ssh only.",
 			in: inputs.Inputs{
 				Requirements: "collections: [a.b]",
-				Credentials:  []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}, {Name: "key"}},
+				Credentials:  []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}, {Name: "key"}, {Name: "password"}},
 			},
 			want: []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}},
 		},

@@ -47,9 +47,7 @@ func evictions(entries []*entry, most int64) []eviction {
 		}
 	}
 
-	slices.SortFunc(idle, func(a, b *entry) int {
-		return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir))
-	})
+	slices.SortFunc(idle, leastRecent)
 
 	for _, e := range idle {
 		if most == 0 || bytes <= most {
@@ -94,24 +92,48 @@ func (s *Store) tidy() (dirs []string) {
 	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.most))
 }
 
-// makeRoom removes all sets that nobody uses at the moment, except those that a
-// request resolved to. It is false when there is none.
+// makeRoom for what a request resolves to, after there was too little: half as much
+// again as is free on the disk. What is needed is not known before it is there, and what is
+// tried again each time takes its time. It is false when there is nothing to remove,
+// or room for all that an installation may take: then it is not the disk.
 func (s *Store) makeRoom(digest string) bool {
-	s.mu.Lock()
-
-	var out []eviction
-
-	for _, e := range s.entries {
-		if e.uses == 0 && e.manifest.Digest != digest {
-			out = append(out, eviction{entry: e, why: RemovedForSpace})
-		}
+	free, err := available(s.dir)
+	if err != nil || s.policy.RunSize > 0 && free >= s.policy.RunSize {
+		return false
 	}
 
+	s.mu.Lock()
+	out := roomFor(slices.Collect(maps.Values(s.entries)), digest, free/2)
 	dirs := s.evict(out)
 	s.mu.Unlock()
 	remove(dirs)
 
 	return len(out) > 0
+}
+
+// roomFor a request: the sets that were not used for longest, one at least, until they
+// take so many bytes. Those in use stay, and what the request resolved to.
+func roomFor(entries []*entry, digest string, bytes int64) []eviction {
+	entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.uses > 0 || e.manifest.Digest == digest })
+	slices.SortFunc(entries, leastRecent)
+
+	var out []eviction
+
+	for _, e := range entries {
+		if len(out) > 0 && bytes <= 0 {
+			break
+		}
+
+		bytes -= e.manifest.Tree.Bytes
+		out = append(out, eviction{entry: e, why: RemovedForSpace})
+	}
+
+	return out
+}
+
+// leastRecent compares sets by when they were last used.
+func leastRecent(a, b *entry) int {
+	return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir))
 }
 
 // tell the observer how much is stored. The store is locked.

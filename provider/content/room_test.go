@@ -17,6 +17,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
+// block is what a file takes on disk at least, in bytes.
+const block = 4 << 10
+
 // install what ansible-galaxy with these arguments would: a collection of a
 // number of files of one block each.
 func install(argv []string, name string, files int) error {

@@ -4,6 +4,10 @@ package content
 
 import (
 	"path/filepath"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -23,9 +27,38 @@ type Set struct {
 	Dir string
 	// Collections and Roles that are installed, with their versions.
 	Collections, Roles []common.ContentItem
+	// Resolved is when what was required was last known to resolve to the set; the
+	// zero time when that is not known.
+	Resolved time.Time
+	// Proof that a store has said all that, and of what. Without it nobody is believed.
+	Proof string
 	// New is true when the call of Ensure that returned the set has installed
 	// it, for one caller only.
 	New bool
+}
+
+// Known is what is known of a set from a status; the zero value when there is nothing.
+func Known(c *common.Content) Set {
+	if c == nil {
+		return Set{}
+	}
+
+	s := Set{Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles), Proof: c.Proof}
+	if c.Resolved != nil {
+		s.Resolved = c.Resolved.Time
+	}
+
+	return s
+}
+
+// Status says what is known of the set.
+func (s Set) Status() *common.Content {
+	c := &common.Content{Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Proof: s.Proof}
+	if !s.Resolved.IsZero() {
+		c.Resolved = &metav1.Time{Time: s.Resolved}
+	}
+
+	return c
 }
 
 // CollectionsPath is where Ansible finds the collections; empty for the zero

@@ -8,8 +8,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// git is the type of a source and its version control.
-const git = "git"
+const (
+	// git is the type of a source and its version control.
+	git = "git"
+	// galaxy is the type of a source that is a Galaxy server.
+	galaxy = "galaxy"
+)
 
 // repository returns the URL that the collection is cloned from; empty when it comes
 // another way.
@@ -59,6 +63,8 @@ func (r Requirements) overSSH() bool {
 	return slices.ContainsFunc(r.repositories(), isSSH)
 }
 
+var scpLike = regexp.MustCompile(`^[^/:\s]+@?[^/:\s]*:`)
+
 // isSSH is true for what git takes for a location that ssh leads to: a URL, or
 // host:path with no slash before the colon.
 // https://git-scm.com/docs/git-clone#_git_urls
@@ -67,7 +73,7 @@ func isSSH(url string) bool {
 		return slices.Contains([]string{"ssh", "git+ssh", "ssh+git"}, scheme)
 	}
 
-	return regexp.MustCompile(`^[^/:\s]+@?[^/:\s]*:`).MatchString(url)
+	return scpLike.MatchString(url)
 }
 
 // isRepository is true for what can be nothing but a git repository. Without
@@ -84,10 +90,12 @@ func isRepository(src string) bool {
 		strings.Contains(src, "@") && isSSH(src)
 }
 
+var userOfURL = regexp.MustCompile(`(https?://)[^/\s]*@`)
+
 // withoutUser leaves a URL without what may be a password or a token, for all
 // to read.
 func withoutUser(url string) string {
-	return regexp.MustCompile(`(https?://)[^/\s]*@`).ReplaceAllString(url, "$1")
+	return userOfURL.ReplaceAllString(url, "$1")
 }
 
 // withoutUsers leaves out of URLs what may be passwords or tokens.
@@ -105,6 +113,8 @@ func (r Requirements) withoutUsers() Requirements {
 	return clean
 }
 
+var passwordOfURL = regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*|[^/\s:@]{16,})@([^/\s]+)`)
+
 // withoutPasswords moves the passwords of git repositories from their URLs to
 // lines of a file .git-credentials: URLs are arguments of git, which every
 // process can see. What is too long to be the name of a user is a token, which
@@ -114,7 +124,7 @@ func (r Requirements) withoutPasswords() (Requirements, []string, error) {
 
 	of := map[string]string{}
 	move := func(src, url string) (string, error) {
-		m := regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*|[^/\s:@]{16,})@([^/\s]+)`).FindStringSubmatch(url)
+		m := passwordOfURL.FindStringSubmatch(url)
 		if m == nil {
 			return src, nil
 		}

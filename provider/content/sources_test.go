@@ -25,9 +25,9 @@ const (
 	netLogin = "machine $FILEHOST login me password $SECRET\n"
 )
 
-// noRevision compares content whose revisions differ from one repository to the
+// noRevision compares content whose revisions and servers differ from one test to the
 // next.
-var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision")
+var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source")
 
 // TestSources installs from a server of each kind, with the real ansible-galaxy,
 // git and ssh.

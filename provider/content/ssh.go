@@ -12,6 +12,8 @@ import (
 // knownHosts is the credential with the keys of hosts that ssh trusts.
 const knownHosts = "known_hosts"
 
+var keyFile = regexp.MustCompile(`(?m)^\s*private_key_file\s*[=:]\s*(\S+)`)
+
 // sshKeys are the names of credentials that git uses as private keys: what
 // ssh-keygen calls them, what a Secret of type kubernetes.io/ssh-auth does, and
 // the key that the configuration gives Ansible.
@@ -25,7 +27,7 @@ func sshKeys(env map[string]string, files []inputs.File) []string {
 			continue
 		}
 
-		for _, m := range regexp.MustCompile(`(?m)^\s*private_key_file\s*[=:]\s*(\S+)`).FindAllSubmatch(f.Data, -1) {
+		for _, m := range keyFile.FindAllSubmatch(f.Data, -1) {
 			mentioned = append(mentioned, string(m[1]))
 		}
 	}

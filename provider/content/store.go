@@ -7,9 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/lru"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
 // A Store has content sets, each in a directory of its own. A set is installed
@@ -33,12 +37,15 @@ type Store struct {
 	background context.Context //nolint:containedctx // What it is for outlives its callers.
 	stop       context.CancelFunc
 	refreshing sync.WaitGroup
-	slots      chan struct{}
+	// slots are the places for what is resolved again, installs those for
+	// installations that somebody waits for.
+	slots, installs *share.Gate
 
 	mu        sync.Mutex
 	entries   map[string]*entry
 	flights   map[string]*flight
-	histories map[string]history
+	histories *lru.Cache
+	resolved  *lru.Cache
 	refreshes map[string]*refresh
 }
 
@@ -86,6 +93,13 @@ func WithMaxSize(bytes int64) StoreOption {
 	return func(s *Store) { s.most = bytes }
 }
 
+// WithMaxInstalls is how many sets are installed at a time for those who wait for
+// them, beside those that are resolved again; 4 by default. If that is more than one, one
+// tenant has all but one of the places at most.
+func WithMaxInstalls(n int) StoreOption {
+	return func(s *Store) { s.installs = share.NewGate(n) }
+}
+
 // NewStore returns a store in a directory, which is made if need be. One process
 // may use it at a time. Sets that are there go on serving, installations that
 // were not finished are removed.
@@ -97,9 +111,9 @@ func NewStore(dir string, o ...StoreOption) (*Store, error) {
 
 	s := &Store{
 		dir: abs, environ: os.Environ(), run: Exec, observer: nopObserver{}, now: time.Now,
-		slots:   make(chan struct{}, maxRefreshes),
+		slots: share.NewGate(maxRefreshes), installs: share.NewGate(maxInstalls),
 		entries: map[string]*entry{}, flights: map[string]*flight{},
-		histories: map[string]history{}, refreshes: map[string]*refresh{},
+		histories: lru.New(maxHistories), resolved: lru.New(maxResolved), refreshes: map[string]*refresh{},
 	}
 	s.background, s.stop = context.WithCancel(context.Background())
 
@@ -107,10 +121,8 @@ func NewStore(dir string, o ...StoreOption) (*Store, error) {
 		fn(s)
 	}
 
-	for _, d := range []string{s.sets(), s.temp()} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return nil, errors.Wrap(err, "cannot make the content store")
-		}
+	if err := s.own(); err != nil {
+		return nil, err
 	}
 
 	if err := removeLeftovers(s.temp()); err != nil {
@@ -118,6 +130,17 @@ func NewStore(dir string, o ...StoreOption) (*Store, error) {
 	}
 
 	return s, s.load()
+}
+
+// own the directories of the store: whatever others have made of them is put right.
+func (s *Store) own() error {
+	for _, dir := range []string{s.dir, s.sets(), s.temp()} {
+		if err := own.Dir(dir); err != nil {
+			return errors.Wrap(err, "cannot use the content store")
+		}
+	}
+
+	return nil
 }
 
 // load the sets that are there. Damaged ones are removed.
@@ -140,13 +163,8 @@ func (s *Store) load() error {
 			continue
 		}
 
+		e.resolved = s.past(marked(dir, markResolved))
 		s.entries[dir] = e
-	}
-
-	for _, e := range s.entries {
-		if s.current(e.manifest.Digest) == e {
-			s.histories[e.manifest.Digest] = history{resolved: s.past(marked(e.dir, markResolved))}
-		}
 	}
 
 	dirs := s.tidy()
@@ -176,43 +194,70 @@ func (s *Store) Stop() {
 
 // Digest of the set that is requested; empty when nothing is required.
 func (s *Store) Digest(req Request) (string, error) {
-	return req.digest(s.key, s.tools)
+	return req.digest(s.key, s.tools, s.environ)
+}
+
+// Installed says by which digest what is requested is known, and whether it is there:
+// then Ensure has only to look at it. Nothing that is required is there, too.
+func (s *Store) Installed(req Request) (digest string, ok bool, err error) {
+	digest, err = s.Digest(req)
+	if err != nil {
+		return "", false, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return digest, digest == "" || s.current(digest) != nil, nil
 }
 
 // Ensure returns the set that is requested and installs it if need be, once
 // however many ask for it. The set is in use until release is called. A set that
 // is not what was installed any more is installed anew. The error is an
 // InstallError when ansible-galaxy failed, a DiskFullError when there is no room
-// for the set, and the next call tries again.
+// for the set. For some time after that it is a BackoffError, and nothing is tried,
+// unless somebody has asked for it.
 //
-// A context that is done ends the waiting of its caller; the installation ends
-// when nobody waits for it any more.
+// A context that is done, or the timeout of the request, ends the waiting of its
+// caller; the installation ends when nobody waits for it any more.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest, err := s.Digest(req)
 	if err != nil || digest == "" {
 		return Set{}, func() {}, err
 	}
 
+	if err := s.own(); err != nil {
+		return Set{}, nil, err
+	}
+
 	for {
-		if e := s.acquire(digest); e != nil {
+		e, err := s.found(ctx, digest, req.Timeout)
+		if err != nil {
+			return Set{}, nil, err
+		}
+
+		if e != nil {
 			s.observer.Found()
 
-			return e.set(), sync.OnceFunc(func() { s.release(e) }), nil
+			return s.setOf(req, e), sync.OnceFunc(func() { s.release(e) }), nil
 		}
 
 		if ctx.Err() != nil {
 			return Set{}, nil, gaveUp(ctx)
 		}
 
-		f, joined, started := s.join(ctx, digest, req, false)
+		f, joined, started, err := s.join(ctx, digest, req, false)
+		if err != nil {
+			return Set{}, nil, err
+		}
 
-		e, err := s.wait(ctx, f, joined)
+		e, err = s.wait(ctx, f, joined, req.Timeout)
 		if err != nil {
 			return Set{}, nil, err
 		}
 
 		if e != nil {
-			set := e.set()
+			set := s.setOf(req, e)
 			set.New = started
 
 			return set, sync.OnceFunc(func() { s.release(e) }), nil
@@ -220,32 +265,60 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	}
 }
 
+// found is the set that is there, looked at for no longer than the timeout.
+func (s *Store) found(ctx context.Context, digest string, timeout time.Duration) (*entry, error) {
+	ctx, cancel := within(ctx, timeout)
+	defer cancel()
+
+	e, err := s.acquire(ctx, digest)
+	if err != nil {
+		return nil, gaveUp(ctx)
+	}
+
+	return e, nil
+}
+
+// setOf an entry that is in use, as who requested it gets to know it.
+func (s *Store) setOf(req Request, e *entry) Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	set := e.set()
+	set.Resolved = e.resolved
+
+	return s.remember(req, set)
+}
+
 // acquire the set that a request resolved to; nil when there is none, or none
 // that is intact. Looking at its files takes time, and nobody waits for that but
-// the caller.
-func (s *Store) acquire(digest string) *entry {
+// the caller. The error is that of the context.
+func (s *Store) acquire(ctx context.Context, digest string) (*entry, error) {
 	s.mu.Lock()
 
 	e := s.current(digest)
 	if e == nil {
 		s.mu.Unlock()
 
-		return nil
+		return nil, nil
 	}
 
 	e.uses++
 	s.mu.Unlock()
 
-	if e.intact() {
-		return e
+	ok, err := e.intact(ctx)
+	if ok {
+		return e, nil
 	}
 
-	s.mu.Lock()
-	e.damaged = true
-	s.mu.Unlock()
+	if err == nil {
+		s.mu.Lock()
+		e.damaged = true
+		s.mu.Unlock()
+	}
+
 	s.drop(e)
 
-	return nil
+	return nil, err
 }
 
 // release a set after a run.

@@ -219,8 +219,10 @@ func TestEnsureFailure(t *testing.T) {
 		t.Fatal(diff)
 	}
 
+	req.Asked = true
+
 	if _, _, err := s.Ensure(t.Context(), req); err != nil {
-		t.Errorf("\nThe next call tries again.\nEnsure(...): %v", err)
+		t.Errorf("\nWho is asked to tries again.\nEnsure(...): %v", err)
 	}
 }
 
@@ -396,7 +398,7 @@ func TestVersion(t *testing.T) {
 func masked(items []common.ContentItem) []common.ContentItem {
 	items = slices.Clone(items)
 	for i := range items {
-		items[i].Revision = regexp.MustCompile(`^[0-9a-f]{12}$`).ReplaceAllString(items[i].Revision, "<revision>")
+		items[i].Revision = regexp.MustCompile(`^[0-9a-f]{64}$`).ReplaceAllString(items[i].Revision, "<revision>")
 	}
 
 	return items

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,48 +10,45 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
+	"golang.org/x/sys/unix"
 
-const (
-	// block is what a file takes on disk at least, in bytes.
-	block = 4 << 10
-	// revisionLength is the length of a revision, in hexadecimal digits.
-	revisionLength = 12
-	// pythonCache is a directory with what Python makes of the files beside it.
-	// It comes and goes.
-	pythonCache = "__pycache__"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 )
 
 // A tree is what the files of a set add up to.
 type tree struct {
 	// Sum of all files: their paths, contents, and whether they are executable.
 	Sum string `json:"sum"`
-	// Items has such a sum of each collection and role, by its path in the set.
-	// What only depends on when and how it was installed is left out: the same
-	// content has the same sum always.
+	// Items has such a sum of each collection and role, by its path in the set: its
+	// revision. The same content has the same, whenever and however it was installed.
 	Items map[string]string `json:"items,omitempty"`
-	// Bytes that all of it takes on disk, in whole blocks.
+	// Bytes that all of it takes on disk.
 	Bytes int64 `json:"bytes"`
 }
 
-// readTree reads all files of a set.
-func readTree(dir string) (tree, error) {
+// readTree reads all files of a set, once it is known that they are within limits.
+// Nobody may change them meanwhile.
+func readTree(ctx context.Context, dir string, l quota.Limits) (tree, error) {
+	bytes, err := measure(ctx, dir, l)
+	if err != nil {
+		return tree{}, err
+	}
+
 	all, items := sha256.New(), map[string]hash.Hash{}
-	t := tree{Items: map[string]string{}}
+	t := tree{Items: map[string]string{}, Bytes: bytes}
 
-	err := walk(dir, func(path string, info fs.FileInfo) error {
-		t.Bytes += (info.Size() + block - 1) / block * block
-
+	err = walk(ctx, dir, func(path string, info fs.FileInfo) error {
 		if info.IsDir() {
 			return nil
 		}
 
-		sum, err := sumFile(filepath.Join(dir, path), info)
+		sum, err := sumFile(ctx, filepath.Join(dir, path), info)
 		if err != nil {
 			return err
 		}
@@ -58,7 +56,8 @@ func readTree(dir string) (tree, error) {
 		fmt.Fprintf(all, "%s\x00%s\n", path, sum) //nolint:errcheck // Hashes do not fail.
 
 		item, rest := itemOf(path)
-		if item == "" || ofInstallation(item, rest) {
+		// What strip has written into a collection is beside its sum.
+		if item == "" || strings.HasPrefix(item, collectionsDir+"/") && rest == collectionInfo {
 			return nil
 		}
 
@@ -79,15 +78,10 @@ func readTree(dir string) (tree, error) {
 	return t, errors.Wrap(err, "cannot read a content set")
 }
 
-// revision of a collection or role, by its path in the set.
-func (t tree) revision(path string) string {
-	return t.Items[path][:min(len(t.Items[path]), revisionLength)]
-}
-
 // stampTree tells whether any file of a set was touched, without reading them.
 // Another stamp may still be the same content, of a volume that was moved for
 // example; the same stamp is the same content.
-func stampTree(dir string) (string, error) {
+func stampTree(ctx context.Context, dir string) (string, error) {
 	h := sha256.New()
 	add := func(path string, info fs.FileInfo) error {
 		if info.IsDir() {
@@ -112,24 +106,24 @@ func stampTree(dir string) (string, error) {
 		return "", err
 	}
 
-	if err := walk(dir, add); err != nil {
+	if err := walk(ctx, dir, add); err != nil {
 		return "", errors.Wrap(err, "cannot look at a content set")
 	}
 
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// walk the collections and roles of a set in lexical order, caches excepted.
+// walk the collections and roles of a set in lexical order.
 // Paths are below the set.
-func walk(dir string, fn func(path string, info fs.FileInfo) error) error {
+func walk(ctx context.Context, dir string, fn func(path string, info fs.FileInfo) error) error {
 	for _, sub := range []string{collectionsDir, rolesDir} {
 		err := filepath.WalkDir(filepath.Join(dir, sub), func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
 
-			if d.IsDir() && d.Name() == pythonCache {
-				return fs.SkipDir
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
 
 			info, err := d.Info()
@@ -148,24 +142,25 @@ func walk(dir string, fn func(path string, info fs.FileInfo) error) error {
 }
 
 // sumFile with its kind and content.
-func sumFile(name string, info fs.FileInfo) (string, error) {
+func sumFile(ctx context.Context, name string, info fs.FileInfo) (string, error) {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
 
-		return "link " + target, err
+		// The end of a target must not look like the next file.
+		return "link " + strconv.Quote(target), err
 	case !info.Mode().IsRegular():
 		return info.Mode().Type().String(), nil
 	}
 
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close() //nolint:errcheck // It was only read.
 
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, &reader{ctx: ctx, from: f, left: info.Size()}); err != nil {
 		return "", err
 	}
 
@@ -175,6 +170,28 @@ func sumFile(name string, info fs.FileInfo) (string, error) {
 	}
 
 	return kind + " " + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// A reader of so many bytes, until a context is done.
+type reader struct {
+	ctx  context.Context //nolint:containedctx // It is that of one copy.
+	from io.Reader
+	left int64
+}
+
+// Read what is left.
+func (r *reader) Read(p []byte) (int, error) {
+	switch {
+	case r.ctx.Err() != nil:
+		return 0, context.Cause(r.ctx)
+	case r.left <= 0:
+		return 0, io.EOF
+	}
+
+	n, err := r.from.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+
+	return n, err
 }
 
 // itemOf is the collection or role that a file belongs to, and the path of the
@@ -192,19 +209,4 @@ func itemOf(path string) (item, rest string) {
 	}
 
 	return strings.Join(parts[:depth], "/"), parts[depth]
-}
-
-// ofInstallation is true for files that do not say what was installed, but when
-// and how. The two that ansible-galaxy builds collections with list the others
-// in the order of a directory.
-func ofInstallation(item, rest string) bool {
-	if strings.HasPrefix(item, rolesDir+"/") {
-		return rest == "meta/.galaxy_install_info" || inGit(rest)
-	}
-
-	return rest == "MANIFEST.json" || rest == "FILES.json" || inGit(rest)
-}
-
-func inGit(path string) bool {
-	return slices.Contains(strings.Split(path, "/"), ".git")
 }

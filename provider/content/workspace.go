@@ -1,6 +1,7 @@
 package content
 
 import (
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // Names in the temporary directory end with these.
@@ -23,8 +23,14 @@ const (
 // as long as its process lives, so that another process that shares the store
 // does not take it for a leftover.
 type workspace struct {
-	dir  string
+	layout
+
 	lock *os.File
+}
+
+// A layout says where everything is in a workspace.
+type layout struct {
+	dir string
 	// home has the credentials, and is the working directory.
 	home string
 	// temp is for temporary files.
@@ -33,16 +39,24 @@ type workspace struct {
 	set Set
 }
 
+func newLayout(dir string) layout {
+	l := layout{dir: dir}
+	l.home, l.temp, l.set.Dir = l.path("home"), l.path("temp"), l.path("set")
+
+	return l
+}
+
+func (l layout) path(name string) string { return filepath.Join(l.dir, name) }
+
 func newWorkspace(parent, digest string) (*workspace, error) {
-	lock, err := os.CreateTemp(parent, digest+"-*"+lockSuffix)
+	// Everybody knows the digest. Nobody else is to know the path.
+	lock, err := os.CreateTemp(parent, digest+"-"+rand.Text()+"-*"+lockSuffix)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a lock")
 	}
 
-	w := &workspace{dir: strings.TrimSuffix(lock.Name(), lockSuffix), lock: lock}
-	w.home = filepath.Join(w.dir, "home")
-	w.temp = filepath.Join(w.dir, "temp")
-	w.set = Set{Digest: digest, Dir: filepath.Join(w.dir, "set")}
+	w := &workspace{layout: newLayout(strings.TrimSuffix(lock.Name(), lockSuffix)), lock: lock}
+	w.set.Digest = digest
 
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		w.remove()
@@ -61,10 +75,10 @@ func newWorkspace(parent, digest string) (*workspace, error) {
 	return w, nil
 }
 
-func (w *workspace) write(files []inputs.File) error {
-	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(w.home, f.Name), f.Data, 0o600); err != nil {
-			return errors.Wrapf(err, "cannot write %s", f.Name)
+func (w *workspace) write(files map[string][]byte) error {
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(w.home, name), data, 0o600); err != nil {
+			return errors.Wrapf(err, "cannot write %s", name)
 		}
 	}
 
@@ -82,7 +96,7 @@ func (w *workspace) remove() {
 }
 
 // removeLeftovers of installations whose processes are gone, and what was being
-// removed.
+// removed. What cannot be removed stays a leftover: it keeps nobody from starting.
 func removeLeftovers(parent string) error {
 	trash, err := filepath.Glob(filepath.Join(parent, "*"+trashSuffix))
 	if err != nil {
@@ -97,21 +111,16 @@ func removeLeftovers(parent string) error {
 	}
 
 	for _, name := range locks {
-		lock, err := os.Open(name)
+		lock, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
 			continue
 		}
 
-		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			err = errors.Wrap(discard.All(strings.TrimSuffix(name, lockSuffix)), "cannot remove a leftover")
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && discard.All(strings.TrimSuffix(name, lockSuffix)) == nil {
 			_ = os.Remove(name)
 		}
 
 		_ = lock.Close()
-
-		if err != nil {
-			return err
-		}
 	}
 
 	return nil

@@ -20,8 +20,10 @@ const (
 	batch = 1024
 )
 
-// All removes a directory, whatever is in it and however it may be used. Nothing
-// may change it meanwhile. It is no error when there is none.
+// All removes a directory, whatever is in it and however it may be used, or what else
+// has its name. Nothing may change it meanwhile. It is no error when there is none.
+// What cannot be removed keeps nothing else from that: it is emptied, as far as it can
+// be, and the error says what is wrong with it.
 func All(dir string) error {
 	r := remover{}
 
@@ -30,6 +32,8 @@ func All(dir string) error {
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return nil
+	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return errors.Wrap(os.Remove(dir), "cannot remove what is no directory")
 	case err != nil:
 		return &os.PathError{Op: "open", Path: dir, Err: err}
 	}
@@ -37,7 +41,7 @@ func All(dir string) error {
 	r.top = int(top.Fd())
 
 	// What was moved up is emptied in the next round.
-	for again := true; again && err == nil; {
+	for again := true; again; {
 		moved := r.moved
 		err = r.empty(top, 0)
 		again = r.moved > moved
@@ -84,25 +88,47 @@ func open(parent int, name string) (*os.File, error) {
 
 // empty a directory that has so many above it, as far as it is not too deep.
 func (r *remover) empty(d *os.File, depth int) error {
+	var odd error
+
 	for {
-		if _, err := d.Seek(0, io.SeekStart); err != nil {
-			return err
+		// What was removed may make a reader miss others. What stays would be read again.
+		if odd == nil {
+			if _, err := d.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
 		}
 
 		names, err := d.Readdirnames(batch)
 
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return odd
 		case err != nil:
 			return err
 		}
 
 		for _, name := range names {
 			if err := r.remove(int(d.Fd()), name, depth); err != nil {
-				return err
+				odd = err
+
+				wipe(int(d.Fd()), name)
 			}
 		}
+	}
+}
+
+// wipe a file that cannot be removed, unless it has another name.
+func wipe(parent int, name string) {
+	var s unix.Stat_t
+	if err := unix.Fstatat(parent, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil || s.Mode&unix.S_IFMT != unix.S_IFREG || s.Nlink > 1 {
+		return
+	}
+
+	_ = unix.Fchmodat(parent, name, 0o600, 0)
+
+	fd, err := unix.Openat(parent, name, unix.O_WRONLY|unix.O_TRUNC|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Close(fd)
 	}
 }
 

@@ -1,12 +1,15 @@
 package discard
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -106,8 +109,10 @@ func TestAllIsALink(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(outside, "file"), nil, 0o600))
 	must(t, os.Symlink(outside, link))
 
-	if err := All(link); err == nil {
-		t.Error("All(...): want an error: a link is no directory")
+	must(t, All(link))
+
+	if _, err := os.Lstat(link); !os.IsNotExist(err) {
+		t.Errorf("All(...): the link is left: %v", err)
 	}
 
 	if _, err := os.Stat(filepath.Join(outside, "file")); err != nil {
@@ -133,6 +138,76 @@ func nest(t *testing.T, dir string, levels int) {
 	}
 
 	must(t, unix.Close(d))
+}
+
+// TestOdd has something that the one who removes everything else may not remove.
+func TestOdd(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("Only root can make what others cannot remove.")
+	}
+
+	const somebody = 2000
+
+	dir := filepath.Join(t.TempDir(), "dir")
+	odd, secret := filepath.Join(dir, "b", "odd"), filepath.Join(dir, "b", "odd", "secret")
+
+	must(t, os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755))
+	must(t, os.MkdirAll(odd, 0o755))
+	must(t, os.WriteFile(secret, []byte("hunter2"), 0o600))
+
+	for _, name := range []string{"a", "b/a", "b/z", "z"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+
+	for _, path := range []string{filepath.Dir(dir), dir, filepath.Dir(odd), secret} {
+		must(t, os.Chown(path, somebody, somebody))
+	}
+
+	result := make(chan error)
+
+	go func() {
+		// The thread, which is somebody's for files, is not used again.
+		runtime.LockOSThread()
+
+		err := unix.Setfsuid(somebody)
+		result <- errors.Join(err, All(dir))
+	}()
+
+	if err := <-result; err == nil {
+		t.Error("All(...): want an error for what is left")
+	}
+
+	var left []string
+
+	must(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		left = append(left, path)
+
+		return err
+	}))
+
+	if diff := cmp.Diff([]string{dir, filepath.Dir(odd), odd, secret}, left); diff != "" {
+		t.Errorf("What is odd keeps nothing else.\n-want, +got:\n%s", diff)
+	}
+
+	if raw, err := os.ReadFile(secret); err != nil || len(raw) > 0 {
+		t.Errorf("What cannot be removed should be empty, and has %q, %v", raw, err)
+	}
+}
+
+// TestFile is no directory.
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
+
+	for _, name := range []string{"file", "link"} {
+		path := filepath.Join(dir, name)
+		must(t, All(path))
+
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s should be gone: %v", name, err)
+		}
+	}
 }
 
 // few files may be open from now on.

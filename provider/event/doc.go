@@ -1,7 +1,7 @@
 // Package event turns the event stream of ansible-runner into a typed, bounded
 // summary.
 //
-// The stream is what `ansible-runner run --json` writes: one JSON object per
-// line for each event of the playbook, as ansible-runner's callback plugin
-// awx_display makes them, and between them lines of text.
+// The stream has one JSON object per line, in which ansible-runner tells of an event
+// of the playbook that its callback plugin awx_display has made, or of a line of
+// text. Lines that are not JSON are text, too.
 package event

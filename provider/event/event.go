@@ -21,6 +21,7 @@ const (
 	shownError    = "error"
 	shownWarning  = "warning"
 	systemWarning = "system_warning"
+	verbose       = "verbose"
 )
 
 // gatherFacts is the action that Ansible itself puts before the tasks of a
@@ -31,7 +32,6 @@ const gatherFacts = "gather_facts"
 type event struct {
 	Kind    string          `json:"event"`
 	UUID    string          `json:"uuid"`
-	Counter int64           `json:"counter"`
 	Stdout  string          `json:"stdout"`
 	Created string          `json:"created"`
 	Data    json.RawMessage `json:"event_data"`
@@ -69,7 +69,8 @@ func (d data) task() string {
 	return d.Task
 }
 
-// totals is the data of the stats event: counts by host.
+// totals is the data of the stats event: counts by host. Those of hosts that are too
+// many to be told of are under no name.
 type totals struct {
 	OK        map[string]int64 `json:"ok"`
 	Changed   map[string]int64 `json:"changed"`
@@ -79,8 +80,10 @@ type totals struct {
 	Rescued   map[string]int64 `json:"rescued"`
 	Ignored   map[string]int64 `json:"ignored"`
 	Processed map[string]int64 `json:"processed"`
-	// Artifacts is the run's aggregated data of set_stats.
-	Artifacts json.RawMessage `json:"artifact_data"`
+	// Artifacts is the run's aggregated data of set_stats, unless that is too large
+	// to be told: then there is its size.
+	Artifacts     json.RawMessage `json:"artifact_data"`
+	ArtifactsSize int             `json:"artifact_size"`
 }
 
 func sum(counts map[string]int64) int64 {

@@ -21,7 +21,6 @@ type Recorder struct {
 	redactor, given redact.Redactor
 	hidden          []string
 	watch           Watch
-	seen            func(counter int64, uuid string)
 
 	out, err lines
 
@@ -72,15 +71,9 @@ func WithTail() Option {
 	return func(rec *Recorder) { rec.tail = &tail{} }
 }
 
-// WithSeen calls a function for each event, with what ansible-runner names the
-// event's file by.
-func WithSeen(f func(counter int64, uuid string)) Option {
-	return func(rec *Recorder) { rec.seen = f }
-}
-
 // NewRecorder returns a recorder of one run.
 func NewRecorder(o ...Option) *Recorder {
-	r := &Recorder{seen: func(int64, string) {}}
+	r := &Recorder{}
 
 	for _, fn := range o {
 		fn(r)
@@ -215,7 +208,12 @@ func (r *Recorder) line(line []byte) {
 		return
 	}
 
-	r.seen(e.Counter, e.UUID)
+	// What the callback plugin did not make.
+	if e.Kind == verbose && e.Data == nil {
+		r.text([]byte(whole(e.Stdout)))
+
+		return
+	}
 
 	progress, ended := r.record(e)
 	if ended != nil {
@@ -455,12 +453,13 @@ func (r *Recorder) finish(e event) {
 	}
 
 	r.summary.Finished = true
-	r.summary.Processed = len(t.Processed)
+	r.summary.Processed = int(sum(t.Processed))
 	r.summary.Totals = common.HostTotals{
 		OK: sum(t.OK), Changed: sum(t.Changed), Failed: sum(t.Failures), Unreachable: sum(t.Dark),
 		Skipped: sum(t.Skipped), Rescued: sum(t.Rescued), Ignored: sum(t.Ignored),
 	}
 	r.summary.Failures = r.unrescued(t)
+	r.summary.OutputsSize = max(t.ArtifactsSize, r.summary.OutputsSize)
 	r.finishOutputs(t.Artifacts)
 }
 
@@ -478,8 +477,13 @@ func (r *Recorder) unrescued(t totals) []common.Failure {
 	var found []common.Failure
 
 	for _, f := range slices.Backward(r.summary.Failures) {
-		if left[f.Host] > 0 {
-			left[f.Host]--
+		host := f.Host
+		if left[host] == 0 {
+			host = ""
+		}
+
+		if left[host] > 0 {
+			left[host]--
 
 			found = append(found, f)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,7 +111,7 @@ func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 		merged = map[string]json.RawMessage{}
 	}
 
-	maps.Copy(merged, outputs)
+	maps.Copy(merged, r.storable(outputs))
 
 	size := len(r.object(merged))
 	if size > MaxOutputs {
@@ -158,6 +159,8 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 		delete(all, ConnectionDetails)
 	}
 
+	all = r.storable(all)
+
 	if len(all)+len(r.summary.Report.Outputs) == 0 {
 		return
 	}
@@ -195,6 +198,23 @@ func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(r.redactor.JSON(bytes.TrimSpace(out.Bytes())))
 }
 
+// storable are the values that a status can hold. Others are left out, and told of.
+func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.RawMessage {
+	return maps.Collect(func(yield func(string, json.RawMessage) bool) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if err := storable(values[name]); err != nil {
+				r.summary.InvalidOutput = r.field("output "+strconv.Quote(head(name, MaxName))+" cannot be kept: "+err.Error(), MaxMessage)
+
+				continue
+			}
+
+			if !yield(name, values[name]) {
+				return
+			}
+		}
+	})
+}
+
 // redactAll values of an object.
 func (r *Recorder) redactAll(values map[string]json.RawMessage) map[string]json.RawMessage {
 	var redacted map[string]json.RawMessage
@@ -216,7 +236,8 @@ func (r *Recorder) learn(details json.RawMessage) {
 
 	// To know more takes more memory than a run is worth. Without knowing, nothing
 	// can be shown.
-	if r.summary.ExcessDetails = r.learnt > MaxDetails; !r.summary.ExcessDetails {
+	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
+	if r.summary.ExcessDetails = r.learnt > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
 		r.redactor = r.redactor.With(scalars(details)...)
 	}
 

@@ -21,6 +21,9 @@ const (
 	// ConnectionDetails is the name of the outputs that are for the connection
 	// secret.
 	ConnectionDetails = "connection_details"
+	// MaxDetail is the length from which on a connection detail is too long, in
+	// characters.
+	MaxDetail = maxString
 	// MaxDetails is the length of all connection details that content publishes, one
 	// after another, in bytes of JSON. A Secret has a mebibyte at most.
 	MaxDetails = 4 << 20
@@ -62,10 +65,16 @@ type Summary struct {
 	// OutputsSize is the length of all outputs, in bytes of JSON, as far as they
 	// were counted.
 	OutputsSize int
+	// InvalidOutput says which output no status can hold, and why; it is none of the
+	// outputs.
+	InvalidOutput string
 	// ConnectionDetails are what set_stats published under that name. They are
 	// no outputs, and not redacted: they are for the connection secret only.
 	ConnectionDetails json.RawMessage
 	// ExcessDetails is true once more than MaxDetails were published, again and again
 	// with other values. Nothing is shown of a run from then on.
 	ExcessDetails bool
+	// CutDetails is true once a connection detail was too long to be read whole.
+	// Nothing is shown of a run from then on either.
+	CutDetails bool
 }

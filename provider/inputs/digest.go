@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +19,7 @@ import (
 
 // Schema of digests. It changes when the same inputs get another digest, so
 // that objects are re-baselined then instead of run again.
-const Schema = "v1"
+const Schema = "v2"
 
 // canonical is what a digest is made of, as JSON with sorted keys. Nil and empty
 // are the same.
@@ -28,7 +29,7 @@ type canonical struct {
 	VarFiles     [][]byte             `json:"varFiles,omitempty"`
 	Inventories  [][]byte             `json:"inventories,omitempty"`
 	Credentials  []credential         `json:"credentials,omitempty"`
-	Requirements string               `json:"requirements"`
+	Requirements any                  `json:"requirements"`
 	Env          map[string]string    `json:"env,omitempty"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
@@ -38,12 +39,15 @@ type canonical struct {
 type credential struct {
 	Name string `json:"name"`
 	Data []byte `json:"data"`
+	// Source of the data, where that is what counts.
+	Source string `json:"source,omitempty"`
 }
 
 // Digest identifies the inputs together with the collections and roles that
 // their requirements resolved to: an HMAC-SHA256, written as
-// "<schema>.<fingerprint of the key>.<hex>". Variables that mean the same have
-// the same digest however they are formatted; numbers count as written.
+// "<schema>.<fingerprint of the key>.<hex>". Variables and requirements that mean
+// the same have the same digest however they are formatted; numbers count as
+// written.
 //
 // All parameters are inputs but retryLimit: no single run depends on it. The
 // timeout is one, since raising it is how a user answers a run that timed out.
@@ -59,10 +63,10 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (st
 		VarFiles:     data(in.VarFiles),
 		Inventories:  data(in.Inventories),
 		Credentials:  make([]credential, len(in.Credentials)),
-		Requirements: in.Requirements,
+		Requirements: canonicalRequirements(in.Requirements),
 		Env:          in.Env,
-		Collections:  collections,
-		Content:      roles,
+		Collections:  withoutSources(collections),
+		Content:      withoutSources(roles),
 	}
 
 	if g := in.Grant; g.ServiceAccount || len(g.Read)+len(g.Write) > 0 {
@@ -71,6 +75,9 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (st
 
 	for i, f := range in.Credentials {
 		c.Credentials[i] = credential{Name: f.Name, Data: f.Data}
+		if f.Rotates != "" {
+			c.Credentials[i] = credential{Name: f.Name, Source: f.Rotates}
+		}
 	}
 
 	text, err := json.Marshal(c)
@@ -151,6 +158,17 @@ func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) 
 	}
 
 	return m, nil
+}
+
+// withoutSources are the items without where they came from: the same from another
+// server is no other input.
+func withoutSources(items []common.ContentItem) []common.ContentItem {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Source = ""
+	}
+
+	return items
 }
 
 func data(files []File) [][]byte {

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -98,6 +99,60 @@ func TestDigest(t *testing.T) {
 			a:      Inputs{Credentials: []File{{Name: "token", Data: []byte("a")}}},
 			b:      Inputs{Credentials: []File{{Name: "token", Data: []byte("b")}}},
 		},
+		"Rotated": {
+			reason: "A credential that rotates is the same with another value.",
+			a:      Inputs{Credentials: []File{{Name: "token", Data: []byte("a"), Rotates: `Secret "ns/git", key "token"`}}},
+			b:      Inputs{Credentials: []File{{Name: "token", Data: []byte("b"), Rotates: `Secret "ns/git", key "token"`}}},
+			same:   true,
+		},
+		"RotatesElsewhere": {
+			reason: "Where such a credential comes from is an input.",
+			a:      Inputs{Credentials: []File{{Name: "token", Rotates: `Secret "ns/git", key "token"`}}},
+			b:      Inputs{Credentials: []File{{Name: "token", Rotates: `Secret "ns/hub", key "token"`}}},
+		},
+		"RotatesUnderAnotherName": {
+			reason: "So is its name.",
+			a:      Inputs{Credentials: []File{{Name: "token", Rotates: `Secret "ns/git", key "token"`}}},
+			b:      Inputs{Credentials: []File{{Name: "key", Rotates: `Secret "ns/git", key "token"`}}},
+		},
+		"RequirementsComments": {
+			reason: "Comments and layout of requirements mean nothing.",
+			a:      Inputs{Requirements: "collections:\n- name: acme.web # ours\n  version: '1.10'\n"},
+			b:      Inputs{Requirements: "# All of them.\ncollections: [{version: 1.10, name: \"acme.web\"}]"},
+			same:   true,
+		},
+		"RequirementsAnchors": {
+			reason: "Nor does it matter whether they repeat themselves.",
+			a:      Inputs{Requirements: "roles: [{src: &a https://example.org/r, name: *a}]"},
+			b:      Inputs{Requirements: "roles: [{src: https://example.org/r, name: https://example.org/r}]"},
+			same:   true,
+		},
+		"RequirementsOnlyComments": {
+			reason: "Requirements that say nothing are none.",
+			a:      Inputs{Requirements: "# later\n"},
+			b:      Inputs{},
+			same:   true,
+		},
+		"RequirementsVersion": {
+			reason: "Versions count as written.",
+			a:      Inputs{Requirements: "collections: [{name: acme.web, version: 1.10}]"},
+			b:      Inputs{Requirements: "collections: [{name: acme.web, version: 1.1}]"},
+		},
+		"RequirementsOrder": {
+			reason: "What is required first may be installed first.",
+			a:      Inputs{Requirements: "roles: [a.b, c.d]"},
+			b:      Inputs{Requirements: "roles: [c.d, a.b]"},
+		},
+		"RequirementsNoYAML": {
+			reason: "What cannot be read stands for itself.",
+			a:      Inputs{Requirements: "roles: [a"},
+			b:      Inputs{Requirements: "roles: [b"},
+		},
+		"RequirementsBomb": {
+			reason: "What would take too long to read stands for itself.",
+			a:      Inputs{Requirements: bomb("x")},
+			b:      Inputs{Requirements: bomb("y")},
+		},
 		"WhichList": {
 			reason: "A file is not the same in another place.",
 			a:      Inputs{VarFiles: []File{{Data: []byte("a: 1")}}},
@@ -135,6 +190,16 @@ func TestDigest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bomb is a document of a billion nodes.
+func bomb(leaf string) string {
+	text := "- &a0 [" + leaf + "]\n"
+	for i := range 9 {
+		text += fmt.Sprintf("- &a%d [%s]\n", i+1, strings.Repeat(fmt.Sprintf("*a%d,", i), 10))
+	}
+
+	return text
 }
 
 func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
@@ -180,8 +245,8 @@ func TestDigestStays(t *testing.T) {
 		in   Inputs
 		want string
 	}{
-		"Empty": {in: Inputs{}, want: "v1.a69cdde7.3f84646a67f08c986225fc3dbd72e947c46f6e0a3e80af9e8c11712403b171ba"},
-		"Full":  {in: full, want: "v1.a69cdde7.44d878e815687870807ccd3ccb49a25a229dd7ac41908936735de305fd4ab7db"},
+		"Empty": {in: Inputs{}, want: "v2.a69cdde7.0bb8d0ba6ecc4b459480a09a4d68459baff2d6940fb6479695ccb12b039d0398"},
+		"Full":  {in: full, want: "v2.a69cdde7.b2578b92c15cfb33a9dad6c3f1fbc9c4602959abc694910ed2b67962dc21275f"},
 	}
 
 	for name, tc := range cases {

@@ -16,6 +16,9 @@ type File struct {
 	Data []byte
 	// Secret is true for data that must never be reported.
 	Secret bool
+	// Rotates is what a credential was resolved from whose data is no input; empty
+	// for all other files.
+	Rotates string
 }
 
 // Inputs of a run: parameters, what the references resolve to, and the
@@ -38,6 +41,9 @@ type Inputs struct {
 	Requirements string
 	// Env is the environment that the configuration sets.
 	Env map[string]string
+	// Verification of what is installed; nil for none. It is no input of a run: it
+	// decides whether content is installed, not which.
+	Verification *common.Verification
 	// Grant is what the configuration allows beyond what every run may do.
 	Grant confine.Grant
 }

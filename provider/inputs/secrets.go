@@ -62,19 +62,23 @@ func (f File) withoutServers() []byte {
 	return public.ReplaceAll(f.Data, nil)
 }
 
+var secretName = regexp.MustCompile(`(?i)(PASSWORD|PASSWD|PASS|PASSPHRASE|PWD|SECRET|TOKEN|KEY|CREDENTIALS?)$`)
+
 // isSecretName is true for the names that environment variables with secrets
 // have. GIT_SSL_KEY is the name of a file.
 func isSecretName(name string) bool {
 	return name != "GIT_SSL_KEY" &&
-		regexp.MustCompile(`(?i)(PASSWORD|PASSWD|PASS|PASSPHRASE|PWD|SECRET|TOKEN|KEY|CREDENTIALS?)$`).MatchString(name)
+		secretName.MatchString(name)
 }
+
+var urlPassword = regexp.MustCompile(`://(?:[^/\s:@]*:([^/\s@]+)|([^/\s:@]{16,}))@`)
 
 // urlPasswords in a text: what is behind the colon of user:password@host, and
 // what is too long to be the name of a user and has none, which is a token.
 func urlPasswords(text string) [][]byte {
 	var found [][]byte
 
-	for _, m := range regexp.MustCompile(`://(?:[^/\s:@]*:([^/\s@]+)|([^/\s:@]{16,}))@`).FindAllStringSubmatch(text, -1) {
+	for _, m := range urlPassword.FindAllStringSubmatch(text, -1) {
 		found = append(found, []byte(m[1]+m[2]))
 	}
 
@@ -122,6 +126,8 @@ func (in Inputs) Vaulted() [][]byte {
 	return plain
 }
 
+var vaultSettings = regexp.MustCompile(`(?m)^\s*vault_.*$`)
+
 // vaultPasswords are the credentials that the settings of Ansible Vault name.
 func (in Inputs) vaultPasswords() []string {
 	var settings strings.Builder
@@ -129,7 +135,7 @@ func (in Inputs) vaultPasswords() []string {
 
 	for _, f := range in.Credentials {
 		if f.Name == "ansible.cfg" {
-			settings.Write(bytes.Join(regexp.MustCompile(`(?m)^\s*vault_.*$`).FindAll(f.Data, -1), []byte("\n")))
+			settings.Write(bytes.Join(vaultSettings.FindAll(f.Data, -1), []byte("\n")))
 		}
 	}
 

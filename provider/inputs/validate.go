@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -57,6 +58,7 @@ func (in Inputs) Validate() error {
 func (in Inputs) ValidateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
 	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
+	errs = append(errs, validateVerification(in, field.NewPath("spec", "verification"))...)
 
 	return errors.Wrap(aggregate(errs), in.Config)
 }
@@ -275,6 +277,66 @@ func validateCredentials(files []File, path *field.Path) field.ErrorList {
 	return errs
 }
 
+// validateVerification makes sure that something is verified, and with what.
+func validateVerification(in Inputs, path *field.Path) field.ErrorList {
+	v := in.Verification
+
+	switch {
+	case v == nil:
+		return nil
+	case v.Keyring == "" && len(v.Collections)+len(v.Roles) == 0:
+		return field.ErrorList{field.Required(path, "one of keyring, collections and roles must be set")}
+	}
+
+	errs := append(validateVerified(v.Collections, path.Child("collections")), validateVerified(v.Roles, path.Child("roles"))...)
+	if v.Keyring != "" {
+		errs = append(errs, validateKeyring(in, path)...)
+	}
+
+	return errs
+}
+
+// revisionPattern is that of a revision in full, or of none.
+var revisionPattern = regexp.MustCompile(`^([0-9a-f]{64})?$`)
+
+func validateVerified(items []common.VerifiedContent, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	for i, item := range items {
+		if item.Name == "" {
+			errs = append(errs, field.Required(path.Index(i).Child("name"), "must be the name of what is installed"))
+		}
+
+		if !revisionPattern.MatchString(item.Revision) {
+			errs = append(errs, field.Invalid(path.Index(i).Child("revision"), item.Revision, "must be empty, or all 64 hexadecimal digits of a revision"))
+		}
+	}
+
+	return errs
+}
+
+// validateKeyring makes sure that there are keys to verify with: gpg would take
+// what is none for an empty keyring, and look for keys elsewhere.
+func validateKeyring(in Inputs, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+
+	v := in.Verification
+	i := slices.IndexFunc(in.Credentials, func(f File) bool { return f.Name == v.Keyring })
+
+	switch {
+	case i < 0:
+		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must be the filename of one of the credentials"))
+	case len(in.Credentials[i].Data) == 0 || bytes.HasPrefix(bytes.TrimSpace(in.Credentials[i].Data), []byte("-----")):
+		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must have public keys as gpg --export writes them without --armor"))
+	}
+
+	if !regexp.MustCompile(`^\+?([1-9][0-9]?|all)$`).MatchString(v.Signatures) {
+		errs = append(errs, field.Invalid(path.Child("signatures"), v.Signatures, "must be a number up to 99 or all, with or without a + before it"))
+	}
+
+	return errs
+}
+
 // validateFilename keeps credentials away from names that the runner,
 // ansible-runner, Ansible or the shell give a meaning to.
 func validateFilename(name string) error {
@@ -317,6 +379,8 @@ func validateEnv(env map[string]string, path *field.Path) field.ErrorList {
 	return errs
 }
 
+var rolePart = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
+
 // validateRoleName knows roles of collections, whose names consist of Python
 // identifiers, and other roles, whose names are those of a directory.
 // https://docs.ansible.com/ansible/latest/dev_guide/developing_collections_structure.html#roles-directory
@@ -330,7 +394,7 @@ func validateRoleName(name string) error {
 	}
 
 	for part := range strings.SplitSeq(name, ".") {
-		if !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`).MatchString(part) {
+		if !rolePart.MatchString(part) {
 			return errors.New("must be namespace.collection.role or namespace.role")
 		}
 	}
@@ -360,8 +424,10 @@ func isFQCN(name string) bool {
 	return true
 }
 
+var identifierPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 func isIdentifier(name string) bool {
-	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name)
+	return identifierPattern.MatchString(name)
 }
 
 // keywords of Python, which are no names of collections.

@@ -3,10 +3,13 @@ package job
 import (
 	"context"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -18,11 +21,16 @@ import (
 // An Installer installs the content that inputs require, or finds it installed.
 // The set stays installed until it is released.
 type Installer interface {
+	// Installed says by which digest what is requested is known, and whether there is
+	// nothing to install for it.
+	Installed(r content.Request) (digest string, ok bool, err error)
+	// Ensure that it is installed.
 	Ensure(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
 }
 
 // A Runner executes content that is installed. The error is about the provider
-// or its machine; a play that failed is a result.
+// or its machine; a play that failed is a result. Also with an error the result
+// says whether it is certain that no task was carried out.
 type Runner interface {
 	Run(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error)
 }
@@ -57,10 +65,8 @@ func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 			// Without the value of the panic, which may have a secret in it.
 			debug.PrintStack()
 
-			r.Run.Phase, r.Run.Reason = common.PhaseFailed, ReasonInternal
-			r.Run.Message = "the provider has made a mistake; its log has a stack trace"
 			r.Untouched = r.Content == nil
-			r = x.end(r)
+			r = x.end(fault(r, "the provider has made a mistake; its log has a stack trace"))
 		}
 	}()
 
@@ -82,10 +88,9 @@ func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 		Task: w.Task,
 	})
 	if err != nil {
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInternal, err.Error()
-		r.Untouched = false
+		r.Untouched = result.Untouched
 
-		return x.end(r)
+		return x.end(fault(r, err.Error()))
 	}
 
 	summarise(&r, result.Summary)
@@ -106,58 +111,107 @@ func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	return x.end(r)
 }
 
-// install the content of a job.
-func (x *Executor) install(ctx context.Context, j Job, r *Report, progress func(Report)) (content.Set, func(), bool) {
-	ctx, cancel := within(ctx, j.Timeout)
-	defer cancel()
-
-	set, release, err := x.ensure(ctx, j, func() {
-		r.Run.Phase = common.PhaseInstalling
-		progress(*r)
-	})
-
-	switch {
-	case err == nil:
-	case context.Cause(ctx) == context.DeadlineExceeded: //nolint:errorlint // A cause is not wrapped.
-		r.Run.Phase, r.Run.Reason = common.PhaseTimedOut, ReasonInstallFailed
-		r.Run.Message = "installing the content took longer than " + j.Timeout.String()
-	case ctx.Err() != nil:
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"
-	default:
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInstallFailed, err.Error()
+// Needs of a job: its content. What is wrong with the inputs is said by Execute.
+func (x *Executor) Needs(j Job) Needs {
+	request, err := requestOf(j)
+	if err != nil {
+		return Needs{}
 	}
 
+	digest, ok, err := x.installer.Installed(request)
+	if ok || err != nil {
+		return Needs{}
+	}
+
+	n := Needs{Key: digest + " " + j.Timeout.String(), Get: func(ctx context.Context) error {
+		_, release, err := x.installer.Ensure(ctx, request)
+		if err == nil {
+			release()
+		}
+
+		return err
+	}}
+
+	// Who asks again wants it to be tried again.
+	if request.Asked {
+		n.Key += " " + j.Request
+	}
+
+	return n
+}
+
+// requestOf a job, which has nothing of its inputs but what is for an installation.
+func requestOf(j Job) (content.Request, error) {
+	request, err := content.NewRequest(j.Inputs)
+	secrets := j.Inputs.InstallSecrets()
+	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(secrets...) })
+	request.Redact = func(s string) string { return redactor().String(s) }
+	request.Known = j.Before.Content
+	request.Timeout = j.Timeout
+	request.Asked = j.Trigger == common.TriggerRequested
+	request.Tenant = j.Object.Tenant()
+
+	return request, err
+}
+
+// install the content of a job.
+func (x *Executor) install(ctx context.Context, j Job, r *Report, progress func(Report)) (content.Set, func(), bool) {
+	if j.Missing != nil {
+		*r = notInstalled(ctx, j, *r, j.Missing)
+		return content.Set{}, nil, false
+	}
+
+	request, err := requestOf(j)
 	if err != nil {
+		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInstallFailed, err.Error()
+		return content.Set{}, nil, false
+	}
+
+	if !request.Requirements.Empty() {
+		r.Run.Phase = common.PhaseInstalling
+		progress(*r)
+	}
+
+	set, release, err := x.installer.Ensure(ctx, request)
+	if err != nil {
+		*r = notInstalled(ctx, j, *r, err)
 		return content.Set{}, nil, false
 	}
 
 	r.Run.InputsDigest = j.Digest(set)
-	r.Content = &common.Content{Digest: set.Digest, Collections: set.Collections, Roles: set.Roles}
+	r.Content = set.Status()
 
 	return set, release, true
 }
 
-func (x *Executor) ensure(ctx context.Context, j Job, installing func()) (content.Set, func(), error) {
-	request, err := content.NewRequest(j.Inputs)
-	if err != nil {
-		return content.Set{}, nil, err
+// notInstalled says why there is no content, and whose fault that is.
+func notInstalled(ctx context.Context, j Job, r Report, err error) Report {
+	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInstallFailed, err.Error()
+
+	again := &content.BackoffError{}
+
+	switch {
+	case ctx.Err() != nil:
+		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"
+	case content.IsOwn(err):
+		r = fault(r, err.Error())
+	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):
+		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+j.Timeout.String()
 	}
 
-	if !request.Requirements.Empty() {
-		installing()
+	if errors.As(err, &again) {
+		r.Blameless, r.NotBefore = true, again.Until
 	}
 
-	request.Redact = redact.New(j.Inputs.InstallSecrets()...).String
-
-	return x.installer.Ensure(ctx, request)
+	return r
 }
 
-func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d == 0 {
-		return context.WithCancel(ctx)
-	}
+// fault of the provider, or of its machine.
+func fault(r Report, message string) Report {
+	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInternal, message
+	r.Blameless = true
 
-	return context.WithTimeout(ctx, d)
+	return r
 }
 
 func (x *Executor) end(r Report) Report {

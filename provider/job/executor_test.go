@@ -21,6 +21,14 @@ import (
 
 type installerFn func(ctx context.Context, r content.Request) (content.Set, func(), error)
 
+func (fn installerFn) Installed(r content.Request) (string, bool, error) {
+	if r.Requirements.Empty() {
+		return "", true, nil
+	}
+
+	return r.Requirements.Collections[0].Name, false, nil
+}
+
 func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Set, func(), error) {
 	return fn(ctx, r)
 }
@@ -117,16 +125,86 @@ func TestExecute(t *testing.T) {
 			ctx:    t.Context(),
 			inputs: required,
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, errors.New("no such collection")
+				return content.Set{}, nil, &content.InstallError{What: "collections", Reason: "no such collection"}
 			},
 			want: want{
 				report: Report{
-					Run:       base(common.PhaseFailed, ReasonInstallFailed, "no such collection", "digest of before"),
+					Run:       base(common.PhaseFailed, ReasonInstallFailed, "cannot install collections: no such collection", "digest of before"),
 					Attempt:   1,
 					Request:   "token",
 					Untouched: true,
 				},
 				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"InstallBroken": {
+			reason: "A provider that cannot install content is at fault itself.",
+			ctx:    t.Context(),
+			inputs: required,
+			installer: func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{}, nil, errors.New("disk full")
+			},
+			want: want{
+				report: Report{
+					Run:       base(common.PhaseFailed, ReasonInternal, "disk full", "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
+					Blameless: true,
+				},
+				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"BackOff": {
+			reason: "What has just failed for another is no attempt, and says when there is one.",
+			ctx:    t.Context(),
+			inputs: required,
+			installer: func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{}, nil, &content.BackoffError{Until: now.Time, Err: &content.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}
+			},
+			want: want{
+				report: Report{
+					Run: base(common.PhaseFailed, ReasonInstallFailed,
+						"cannot install roles: no; it is tried again at 2026-01-02T03:04:05Z", "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
+					Blameless: true,
+					NotBefore: now.Time,
+				},
+				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"InstallTooSlow": {
+			reason: "An installation that takes too long has timed out, also when it is that of another.",
+			ctx:    t.Context(),
+			inputs: required,
+			installer: func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{}, nil, &content.InstallError{Err: context.DeadlineExceeded}
+			},
+			want: want{
+				report: Report{
+					Run:       base(common.PhaseTimedOut, ReasonInstallFailed, "installing the content took longer than 1m0s", "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
+				},
+				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
+		"InvalidRequirements": {
+			reason:    "Requirements that cannot be read are a mistake of the configuration.",
+			ctx:       t.Context(),
+			inputs:    inputs.Inputs{Config: `ProviderConfig "x"`, Requirements: "1"},
+			installer: installed,
+			want: want{
+				report: Report{
+					Run: base(common.PhaseFailed, ReasonInstallFailed,
+						`ProviderConfig "x": spec.requirements: must be a mapping with collections and roles, or a list of roles`, "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
+				},
 			},
 		},
 		"CanceledWhileInstalling": {
@@ -182,10 +260,31 @@ func TestExecute(t *testing.T) {
 			},
 			want: want{
 				report: Report{
-					Run:     base(common.PhaseFailed, ReasonInternal, "disk full", "digest of abc"),
-					Attempt: 1,
-					Request: "token",
-					Content: &common.Content{Digest: "abc", Collections: set.Collections},
+					Run:       base(common.PhaseFailed, ReasonInternal, "disk full", "digest of abc"),
+					Attempt:   1,
+					Request:   "token",
+					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
+					Blameless: true,
+				},
+				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
+			},
+		},
+		"RunnerCannotStart": {
+			reason:    "Where it could not start anything, nothing was changed.",
+			ctx:       t.Context(),
+			inputs:    required,
+			installer: installed,
+			runner: func(context.Context, runner.Run, event.Watch) (runner.Result, error) {
+				return runner.Result{Untouched: true}, errors.New("disk full")
+			},
+			want: want{
+				report: Report{
+					Run:       base(common.PhaseFailed, ReasonInternal, "disk full", "digest of abc"),
+					Attempt:   1,
+					Request:   "token",
+					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
+					Untouched: true,
+					Blameless: true,
 				},
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},
@@ -198,10 +297,11 @@ func TestExecute(t *testing.T) {
 			runner:    func(context.Context, runner.Run, event.Watch) (runner.Result, error) { panic("hunter2") },
 			want: want{
 				report: Report{
-					Run:     base(common.PhaseFailed, ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
-					Attempt: 1,
-					Request: "token",
-					Content: &common.Content{Digest: "abc", Collections: set.Collections},
+					Run:       base(common.PhaseFailed, ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
+					Attempt:   1,
+					Request:   "token",
+					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
+					Blameless: true,
 				},
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},
@@ -217,7 +317,7 @@ func TestExecute(t *testing.T) {
 
 			j := Job{
 				ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
-				Attempt: 1, Request: "token", Inputs: tc.inputs, Digest: digest, Known: content.Set{Digest: "before"},
+				Attempt: 1, Request: "token", Inputs: tc.inputs, Digest: digest, Known: content.Set{Digest: "before"}, Timeout: time.Minute,
 			}
 
 			got := x.Execute(tc.ctx, j, Watch{Progress: func(r Report) { phases = append(phases, r.Run.Phase) }})
@@ -229,6 +329,76 @@ func TestExecute(t *testing.T) {
 				t.Errorf("\n%s\nExecute(...): -want phases, +got phases:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestNeeds of jobs.
+func TestNeeds(t *testing.T) {
+	boom := &content.InstallError{What: "collections", Reason: "boom"}
+	released := 0
+
+	var got content.Request
+
+	x := NewExecutor(installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
+		if got = r; r.Asked {
+			return content.Set{}, nil, boom
+		}
+
+		return content.Set{}, func() { released++ }, nil
+	}), nil)
+
+	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
+	j := Job{Inputs: required, Trigger: common.TriggerChanged, Request: "token", Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute}
+
+	if n := x.Needs(Job{}); n.Get != nil {
+		t.Error("A job without requirements should need nothing.")
+	}
+
+	if n := x.Needs(Job{Inputs: inputs.Inputs{Requirements: "{"}}); n.Get != nil {
+		t.Error("A mistake should be reported by the run.")
+	}
+
+	n := x.Needs(j)
+	if err := n.Get(t.Context()); err != nil || released != 1 || n.Key != "acme.site 1m0s" {
+		t.Errorf("Get(...) of %q: %v, released %d times", n.Key, err, released)
+	}
+
+	if got.Tenant != "team-a" || got.Timeout != time.Minute {
+		t.Errorf("The store should know whose installation this is, and how long it may take: %+v", got)
+	}
+
+	j.Trigger = common.TriggerRequested
+	if n = x.Needs(j); n.Key != "acme.site 1m0s token" {
+		t.Errorf("What is requested should be tried again, not %q", n.Key)
+	}
+
+	j.Missing = n.Get(t.Context())
+	if !errors.Is(j.Missing, boom) {
+		t.Fatalf("Get(...): %v", j.Missing)
+	}
+
+	j.Digest = func(content.Set) string { return "" }
+
+	r := x.Execute(t.Context(), j, Watch{})
+	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
+		t.Errorf("A run whose content is missing should say why: %+v", r.Run)
+	}
+}
+
+// What is known of the content goes to the store and comes back.
+func TestExecuteKnown(t *testing.T) {
+	known := content.Set{Digest: "abc", Proof: "p", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
+
+	x := NewExecutor(
+		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
+			return r.Known, func() {}, nil
+		}),
+		runnerFn(func(context.Context, runner.Run, event.Watch) (runner.Result, error) { return runner.Result{}, nil }),
+	)
+
+	r := x.Execute(t.Context(), Job{Before: Before{Content: known}, Digest: func(content.Set) string { return "" }}, Watch{})
+	if diff := cmp.Diff(known, content.Known(r.Content)); diff != "" {
+		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
 }
 

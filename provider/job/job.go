@@ -2,6 +2,7 @@
 package job
 
 import (
+	"context"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -36,7 +37,7 @@ type Job struct {
 	Kind schema.GroupVersionKind
 	// Before is what was known of the object when the job was submitted.
 	Before Before
-	// Queued is when the job was submitted.
+	// Queued is when the object began to wait for a place.
 	Queued time.Time
 	// Inputs of the run.
 	Inputs inputs.Inputs
@@ -45,6 +46,8 @@ type Job struct {
 	Digest func(content.Set) string
 	// Known is the content that the requirements are known to resolve to.
 	Known content.Set
+	// Missing is why what the job needs could not be had; nil when it could.
+	Missing error
 	// Timeout of the execution; 0 means none.
 	Timeout time.Duration
 	// KeepOutput keeps the end of what the run displays.
@@ -54,18 +57,45 @@ type Job struct {
 // UID of the object that the job belongs to.
 func (j Job) UID() types.UID { return j.Object.UID }
 
-// Urgent jobs go before periodic ones and retries: somebody has just asked for
-// them. What has failed before has no claim to fail before everybody else.
-func (j Job) Urgent() bool {
+// Needs of a job are what it has to wait for before it can be carried out.
+type Needs struct {
+	// Key of what is needed: the same for all jobs that need the same.
+	Key string
+	// Get what is needed, and return when it is there. Nil when there is nothing to
+	// wait for.
+	Get func(context.Context) error
+}
+
+// A Class of jobs, by who waits for them.
+type Class int
+
+const (
+	// Urgent jobs were just asked for by somebody.
+	Urgent Class = iota
+	// Retry of what has failed before: it has no claim to fail before everybody
+	// else.
+	Retry
+	// Periodic jobs, which nobody has asked for.
+	Periodic
+	// Classes is how many there are.
+	Classes
+)
+
+// Class of the job.
+func (j Job) Class() Class {
 	switch j.Trigger {
-	case common.TriggerDrift, common.TriggerRetry:
-		return false
+	case common.TriggerDrift:
+		return Periodic
+	case common.TriggerRetry:
+		return Retry
 	case common.TriggerDeleted:
-		return j.Attempt <= 1
+		if j.Attempt > 1 {
+			return Retry
+		}
 	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested:
 	}
 
-	return true
+	return Urgent
 }
 
 // Before is what was known of an object before a run.
@@ -84,6 +114,8 @@ type Before struct {
 type Report struct {
 	// Run as it is shown in the status.
 	Run common.Run
+	// Before is the run that was shown before this one; nil if there was none.
+	Before *common.Run
 	// Attempt for these inputs, from 1.
 	Attempt int64
 	// Request that the run answers.
@@ -94,6 +126,12 @@ type Report struct {
 	// Untouched is true as long as it is certain that the content has changed
 	// nothing.
 	Untouched bool
+	// Blameless is true when how the run ended says nothing about its content and its
+	// inputs: the provider, or its machine, is at fault, or nothing was tried.
+	Blameless bool
+	// NotBefore is when another run has a chance, after one for which nothing was
+	// tried; the zero time otherwise.
+	NotBefore time.Time
 	// Changed tasks, the first 20.
 	Changed []common.DriftTask
 	// Generation of the object that the run belongs to.
@@ -120,6 +158,14 @@ type Watch struct {
 	Task func(event.TaskResult)
 }
 
+// Waits is true for a job that waits for what it needs or for its turn: nothing is
+// noted of it, and nothing happens if it is dropped.
+func (r Report) Waits() bool {
+	p := r.Run.Phase
+
+	return (p == common.PhaseQueued || p == common.PhaseInstalling) && r.Run.StartTime == nil
+}
+
 // NewReport of a job that waits for its turn.
 func NewReport(j Job) Report {
 	return Report{
@@ -131,6 +177,7 @@ func NewReport(j Job) Report {
 			Phase:        common.PhaseQueued,
 			InputsDigest: j.Digest(j.Known),
 		},
+		Before:     j.Before.Run,
 		Attempt:    j.Attempt,
 		Request:    j.Request,
 		Generation: j.Object.Generation,

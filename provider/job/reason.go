@@ -2,8 +2,8 @@ package job
 
 // Reasons of runs that did not end by themselves, beside those of the runner.
 const (
-	// ReasonNotStarted means that the run was not wanted any more before it
-	// began.
+	// ReasonNotStarted means that the run was about to begin and did not: it was
+	// canceled, or the API server took no note of it.
 	ReasonNotStarted = "NotStarted"
 	// ReasonProviderEnded means that the provider ended in the middle.
 	ReasonProviderEnded = "ProviderEnded"
@@ -12,6 +12,9 @@ const (
 	// ReasonNotCheckable means that a check run succeeded, but skipped every
 	// task.
 	ReasonNotCheckable = "NotCheckable"
+	// ReasonStatusRefused means that the API server refused the status with what
+	// the run has published or told of.
+	ReasonStatusRefused = "StatusRefused"
 	// ReasonInternal means that the provider itself is at fault, or the machine
 	// that it runs on.
 	ReasonInternal = "Internal"

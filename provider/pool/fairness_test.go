@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
@@ -23,12 +22,24 @@ type crowd struct {
 	limit int
 
 	mu      sync.Mutex
-	begun   int
 	running map[types.UID]int
-	// latest is the number of jobs that may have begun when the job of an object
-	// does, at most.
-	latest map[types.UID]int
-	ended  map[types.UID]int
+	ended   map[types.UID]int
+}
+
+// Needs of a job, now and then, for some time.
+func (c *crowd) Needs(job.Job) job.Needs {
+	if rand.IntN(3) > 0 {
+		return job.Needs{}
+	}
+
+	return job.Needs{Key: strconv.Itoa(rand.IntN(2)), Get: func(ctx context.Context) error {
+		select {
+		case <-time.After(time.Duration(rand.IntN(10)) * time.Second):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
 }
 
 // Execute a job, for some time.
@@ -66,12 +77,6 @@ func (c *crowd) begin(j job.Job) {
 	if total > c.limit {
 		c.t.Errorf("No more than %d jobs should run at a time, got %d", c.limit, total)
 	}
-
-	if c.begun > c.latest[j.UID()] {
-		c.t.Errorf("%q, urgent %t, should have begun after %d others at most, not after %d", j.UID(), j.Urgent(), c.latest[j.UID()], c.begun)
-	}
-
-	c.begun++
 }
 
 func (c *crowd) end(j job.Job) {
@@ -80,35 +85,6 @@ func (c *crowd) end(j job.Job) {
 
 	c.running[j.UID()]--
 	c.ended[j.UID()]++
-}
-
-// submit a job, and work out when it has to begin.
-func (c *crowd) submit(p *Pool, j job.Job) {
-	s := p.Stats()
-
-	// Three of four are urgent, as long as there are any; one is patient.
-	others := 4 * (s.Patient + 1)
-	if j.Urgent() {
-		others = (s.Urgent+1)*4/3 + 1
-	}
-
-	c.mu.Lock()
-	was := c.latest[j.UID()]
-	// Jobs that were taken at the same time begin in any order.
-	c.latest[j.UID()] = c.begun + others + 2*c.limit
-	c.mu.Unlock()
-
-	uid, id := j.UID(), j.ID
-	err := p.Submit(j, func() { go p.Forget(uid, id) })
-
-	switch {
-	case errors.Is(err, ErrBusy):
-		c.mu.Lock()
-		c.latest[j.UID()] = was
-		c.mu.Unlock()
-	case err != nil:
-		c.t.Errorf("A job should be taken: %s", err)
-	}
 }
 
 // TestFairness submits jobs at random, most of them periodic, more than can be
@@ -122,13 +98,13 @@ func TestFairness(t *testing.T) {
 	for limit := 1; limit <= 4; limit++ {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &crowd{t: t, limit: limit, running: map[types.UID]int{}, latest: map[types.UID]int{}, ended: map[types.UID]int{}}
-				p := New(limit, c)
+				c := &crowd{t: t, limit: limit, running: map[types.UID]int{}, ended: map[types.UID]int{}}
+				p := New(limit, limit, c)
 
 				for i := range 2000 {
 					j := newJob(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
-					j.ID = strconv.Itoa(i)
-					c.submit(p, j)
+					j.Object.Namespace = strconv.Itoa(i % 3)
+					enter(p, j, func() { go p.Forget(j.UID(), j.ID) })
 
 					switch uid := types.UID(strconv.Itoa(rand.IntN(50))); rand.IntN(20) {
 					case 0:
@@ -163,12 +139,10 @@ func TestFairness(t *testing.T) {
 // wait.
 func TestNobodyStarves(t *testing.T) {
 	s := newScripted()
-	p := New(1, s)
+	p := New(1, 1, s)
 
 	submit := func(uid string, trigger common.RunTrigger) {
-		if err := p.Submit(newJob(uid, trigger), func() {}); err != nil {
-			t.Fatal(err)
-		}
+		enter(p, newJob(uid, trigger), func() {})
 	}
 
 	submit("first", common.TriggerChanged)
@@ -186,4 +160,142 @@ func TestNobodyStarves(t *testing.T) {
 	}
 
 	t.Errorf("What can wait should begin after %d others at most, although there is always something urgent", fairness)
+}
+
+// order in which a pool with one place carries out jobs that wait together.
+func order(t *testing.T, js ...job.Job) []string {
+	t.Helper()
+
+	var got []string
+
+	synctest.Test(t, func(*testing.T) {
+		s := newScripted()
+		p := New(1, 1, s)
+
+		enter(p, newJob("first", common.TriggerCreated), func() {})
+		<-s.began
+
+		for _, j := range js {
+			enter(p, j, func() {})
+		}
+
+		for range js {
+			s.end <- common.PhaseSucceeded
+
+			j := <-s.began
+			got = append(got, string(j.UID()))
+		}
+
+		s.end <- common.PhaseSucceeded
+	})
+
+	return got
+}
+
+// TestNamespaces has one namespace fill the queue before another comes.
+func TestNamespaces(t *testing.T) {
+	of := func(namespace, uid string) job.Job {
+		j := newJob(uid, common.TriggerCreated)
+		j.Object.Namespace = namespace
+
+		return j
+	}
+
+	got := order(t, of("a", "a1"), of("a", "a2"), of("a", "a3"), of("b", "b1"), of("b", "b2"), of("a", "a4"))
+	if diff := cmp.Diff([]string{"a1", "b1", "a2", "b2", "a3", "a4"}, got); diff != "" {
+		t.Errorf("Namespaces should take turns: -want, +got:\n%s", diff)
+	}
+}
+
+// TestNamespaceLimit has one namespace wait that has as many places as it may have.
+func TestNamespaceLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := New(3, 1, s)
+
+		for _, uid := range []string{"a1", "a2", "b1", "a3"} {
+			j := newJob(uid, common.TriggerCreated)
+			j.Object.Namespace = uid[:1]
+			enter(p, j, func() {})
+		}
+
+		if a, b := <-s.began, <-s.began; a.UID()[:1] == b.UID()[:1] {
+			t.Errorf("No namespace should have two places: %s, %s", a.UID(), b.UID())
+		}
+
+		if began(s) {
+			t.Error("A namespace should have one place only.")
+		}
+
+		for range 4 {
+			s.end <- common.PhaseSucceeded
+
+			began(s)
+		}
+	})
+}
+
+// TestRetriesBeforePolls has retries wait behind what is urgent, and not behind all
+// that nobody has asked for.
+func TestRetriesBeforePolls(t *testing.T) {
+	again := newJob("deletion", common.TriggerDeleted)
+	again.Attempt = 2
+
+	got := order(t, newJob("poll1", common.TriggerDrift), newJob("poll2", common.TriggerDrift), newJob("retry", common.TriggerRetry), again,
+		newJob("urgent", common.TriggerChanged))
+	if diff := cmp.Diff([]string{"urgent", "retry", "deletion", "poll1", "poll2"}, got); diff != "" {
+		t.Errorf("-want order, +got:\n%s", diff)
+	}
+}
+
+// TestUrgentPlace keeps the last place free of what can wait.
+func TestUrgentPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := New(2, 2, s)
+
+		enter(p, newJob("poll1", common.TriggerDrift), func() {})
+		<-s.began
+		enter(p, newJob("poll2", common.TriggerDrift), func() {})
+
+		if began(s) {
+			t.Error("The last place should be kept for something urgent.")
+		}
+
+		enter(p, newJob("urgent", common.TriggerDeleted), func() {})
+
+		if j := <-s.began; j.UID() != "urgent" {
+			t.Errorf("What is urgent should begin at once, not %s", j.UID())
+		}
+
+		s.end <- common.PhaseSucceeded
+		s.end <- common.PhaseSucceeded
+
+		<-s.began
+		s.end <- common.PhaseSucceeded
+	})
+}
+
+// TestTurn gives the place of an object that does not come for it to the next one.
+func TestTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := New(1, 1, s)
+
+		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {
+			t.Fatal("There should be a place.")
+		}
+
+		enter(p, newJob("b", common.TriggerCreated), func() {})
+
+		if j := <-s.began; j.UID() != "b" {
+			t.Errorf("The next one should have the place, not %s", j.UID())
+		}
+
+		if p.Submit(newJob("a", common.TriggerCreated)) {
+			t.Error("A place that was not taken in time should be somebody else's.")
+		}
+
+		s.end <- common.PhaseSucceeded
+	})
 }

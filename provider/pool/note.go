@@ -30,31 +30,25 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 	defer p.mu.Unlock()
 
 	e, known := p.entries[uid]
-	if known && e.report.Run.ID == runID {
+	if known && e.note != nil && e.report.Run.ID == runID {
 		e.note()
 	}
 }
 
 // announce that a job is about to begin. The pool is locked.
 func (p *Pool) announce(e *entry) {
-	if e.job.Mode != common.ModeApply {
-		e.note()
-		return
-	}
-
 	now := metav1.NewTime(p.now().Truncate(time.Second))
 	e.report.Run.StartTime = &now
+
+	if e.job.Mode != common.ModeApply {
+		e.note()
+	}
 }
 
-// await that a job was noted. Who submits one that need not wait for its turn
-// notes it anyway; an object whose job had to wait is woken.
-func (p *Pool) await(ctx context.Context, e *entry, waited bool) error {
-	first := noteAgain
-	if waited {
-		first = 0
-	}
-
-	again := time.NewTimer(first)
+// await that a job was noted. Who submits it does so; if that fails its object is
+// woken.
+func (p *Pool) await(ctx context.Context, e *entry) error {
+	again := time.NewTimer(noteAgain)
 	defer again.Stop()
 
 	limit := time.NewTimer(noteLimit)
@@ -63,15 +57,33 @@ func (p *Pool) await(ctx context.Context, e *entry, waited bool) error {
 	for {
 		select {
 		case <-e.noted:
-			return nil
+			return canceled(ctx)
 		case <-ctx.Done():
-			return errors.New("it was canceled before it began")
+			return canceled(ctx)
 		case <-limit.C:
 			return errNotNoted
 		case <-again.C:
 			e.wake()
 			again.Reset(noteAgain)
 		}
+	}
+}
+
+// canceled is an error when a job was canceled, also in the moment when it was noted.
+func canceled(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errors.New("it was canceled before it began")
+	}
+
+	return nil
+}
+
+func (e *entry) isNoted() bool {
+	select {
+	case <-e.noted:
+		return true
+	default:
+		return false
 	}
 }
 

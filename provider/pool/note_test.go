@@ -33,12 +33,10 @@ func began(s *scripted) bool {
 func TestNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(1, s)
+		p := New(1, 1, s)
 		_, wake := wakes()
 
-		if err := p.Submit(newApply("a"), wake); err != nil {
-			t.Fatal(err)
-		}
+		enter(p, newApply("a"), wake)
 
 		if began(s) {
 			t.Error("A job should not begin before it was noted.")
@@ -89,12 +87,10 @@ func TestNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScripted()
-				p := New(1, s)
+				p := New(1, 1, s)
 
 				for _, j := range []job.Job{newApply("a"), newJob("b", common.TriggerCreated)} {
-					if err := p.Submit(j, func() {}); err != nil {
-						t.Fatal(err)
-					}
+					enter(p, j, func() {})
 				}
 
 				tc.do(p)
@@ -118,38 +114,52 @@ func TestNotBegun(t *testing.T) {
 	}
 }
 
-// TestNotedAfterWaiting wakes an object whose job had to wait for its turn: only
-// then is there something to note.
-func TestNotedAfterWaiting(t *testing.T) {
+// TestNotNotedYet wakes an object whose job has a place and was not noted: nobody
+// might look at it otherwise.
+func TestNotNotedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(1, s)
-		woken := make(chan struct{}, 16)
+		p := New(1, 1, s)
+		woken := 0
 
-		if err := p.Submit(newJob("a", common.TriggerCreated), func() {}); err != nil {
-			t.Fatal(err)
-		}
-
-		<-s.began
-
-		if err := p.Submit(newApply("b"), func() { woken <- struct{}{} }); err != nil {
-			t.Fatal(err)
-		}
-
-		s.end <- common.PhaseSucceeded
-
+		enter(p, newApply("a"), func() { woken++ })
+		time.Sleep(noteAgain)
 		synctest.Wait()
 
-		if len(woken) == 0 {
-			t.Error("The object should be woken when its job is about to begin.")
+		if woken == 0 {
+			t.Error("The object should be woken.")
 		}
 
-		p.Noted("b", "run-of-b")
+		p.Noted("a", "run-of-a")
 
 		if !began(s) {
 			t.Error("The job should begin once it was noted.")
 		}
 
 		s.end <- common.PhaseSucceeded
+	})
+}
+
+// TestNotedWhileStopping has a job noted in the moment when the pool is stopped: it
+// does not begin any more.
+func TestNotedWhileStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScripted()
+		p := New(1, 1, s)
+
+		enter(p, newApply("a"), func() {})
+
+		go p.Stop(t.Context())
+
+		synctest.Wait()
+		p.Noted("a", "run-of-a")
+
+		if began(s) {
+			t.Error("Nothing should begin while the pool is stopping.")
+		}
+
+		if r, _ := p.Report("a"); r.Run.Reason != job.ReasonNotStarted {
+			t.Errorf("The job should be reported as one that was not started, got %+v", r.Run)
+		}
 	})
 }

@@ -7,47 +7,41 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
-// Errors of Submit.
-var (
-	// ErrBusy means that the pool still knows an earlier job of the object.
-	ErrBusy = errors.New("an earlier run of this object has not been recorded yet")
-	// ErrStopped means that the pool takes no more jobs.
-	ErrStopped = errors.New("the provider is stopping")
-	// ErrGone means that the object of a job is gone.
-	ErrGone = errors.New("the object is gone")
-)
+// turnLimit is how long a free place is kept for an object whose turn has come. One
+// that is paused, gone, or does not want it any more, does not come for it.
+const turnLimit = 15 * time.Second
 
-// One in so many jobs is taken from those that can wait, so that they do not
-// wait for ever.
-const fairness = 4
-
-// An Executor carries out one job. It tells the watch how it goes, and returns
-// what is known at the end. It returns soon after its context is done, with
-// nothing of the job left running.
+// An Executor carries out jobs.
 type Executor interface {
+	// Needs of a job: what it has to wait for before it may have a place.
+	Needs(j job.Job) job.Needs
+	// Execute a job. It tells the watch how it goes, and returns what is known at the
+	// end. It returns soon after its context is done, with nothing of the job left
+	// running.
 	Execute(ctx context.Context, j job.Job, w job.Watch) job.Report
 }
 
-// An ExecutorFn is a function that carries out one job.
+// An ExecutorFn is a function that carries out jobs that need nothing.
 type ExecutorFn func(ctx context.Context, j job.Job, w job.Watch) job.Report
+
+// Needs of a job: nothing.
+func (fn ExecutorFn) Needs(job.Job) job.Needs { return job.Needs{} }
 
 // Execute a job.
 func (fn ExecutorFn) Execute(ctx context.Context, j job.Job, w job.Watch) job.Report {
 	return fn(ctx, j, w)
 }
 
-// A Pool carries out jobs. It remembers the report of each until it is told to
-// forget it.
+// A Pool carries out jobs. Objects wait for a place, not jobs: who is given one is
+// woken, decides anew with what is true by then, and takes it or leaves it. The pool
+// remembers the report of each job until it is told to forget it.
 type Pool struct {
 	executor Executor
 	limit    int
@@ -56,20 +50,34 @@ type Pool struct {
 	mu      sync.Mutex
 	stopped bool
 	entries map[types.UID]*entry
-	urgent  []*entry
-	patient []*entry
+	queue   *queue
+	// running counts the places that are taken, or kept for somebody.
 	running int
-	taken   int
 	idle    chan struct{}
+	// preparations of what objects need, by their keys, and all that go on.
+	preparations map[string]*preparation
+	preparing    sync.WaitGroup
 	// gone are the objects that went last.
 	gone *lru.Cache
 }
 
-// An entry is a job that the pool knows.
+// An entry is an object that waits for a place, or whose job is carried out.
 type entry struct {
-	job    job.Job
+	uid    types.UID
+	tenant string
+	class  job.Class
+	queued time.Time
 	report job.Report
 	wake   func()
+
+	// preparation for what the object waits for; nil when it needs nothing.
+	preparation *preparation
+
+	// turn rings when a place was kept for long enough; nil unless one is.
+	turn *time.Timer
+
+	// job, and what ends it; nil until it has taken its place.
+	job    job.Job
 	cancel context.CancelFunc
 	pace   pace
 	// timer tells news that had to wait, when it rings.
@@ -77,56 +85,108 @@ type entry struct {
 	rings time.Time
 	// abandoned by an object that is gone.
 	abandoned bool
-	// waited for its turn.
-	waited bool
 	// noted is closed by note once the job may begin.
 	noted chan struct{}
 	note  func()
 }
 
-// New returns a pool that carries out at most limit jobs at a time.
-func New(limit int, e Executor) *Pool {
+// New returns a pool that carries out at most limit jobs at a time, and at most
+// limitPerTenant of one tenant. If there may be more than one, one of them is always
+// urgent.
+func New(limit, limitPerTenant int, e Executor) *Pool {
 	idle := make(chan struct{})
 	close(idle)
 
-	return &Pool{executor: e, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, idle: idle, gone: lru.New(1024)}
+	return &Pool{executor: e, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{}, queue: newQueue(limitPerTenant), idle: idle, gone: lru.New(1024)}
 }
 
-// Submit a job. It waits for its turn, urgent ones first. Wake is called
-// whenever there is something new to report, and must not block.
-func (p *Pool) Submit(j job.Job, wake func()) error {
+// Acquire a place for a job. It returns false if there is none, or if the job needs
+// something first: then the object waits, and is woken when its turn comes. Nothing is
+// kept of the job but its report and its needs. Wake is called whenever there is
+// something new to report, too, and must not block.
+func (p *Pool) Acquire(j job.Job, wake func()) bool {
+	needs := p.executor.Needs(j)
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if p.stopped {
-		return ErrStopped
-	}
-
 	// A reconcile that began before may still want a run, which nobody would
 	// ever forget.
-	if _, gone := p.gone.Get(j.UID()); gone {
-		return ErrGone
+	if _, gone := p.gone.Get(j.UID()); gone || p.stopped {
+		return false
 	}
 
-	if _, known := p.entries[j.UID()]; known {
-		return ErrBusy
+	e, known := p.entries[j.UID()]
+
+	switch {
+	case !known:
+		e = &entry{uid: j.UID(), tenant: j.Object.Tenant()}
+		p.entries[j.UID()] = e
+	case e.cancel != nil:
+		return false
+	default:
+		j.ID = e.report.Run.ID
 	}
 
-	j.Queued = p.now()
-	e := &entry{job: j, report: job.NewReport(j), wake: wake, noted: make(chan struct{})}
+	e.report, e.wake = job.NewReport(j), wake
+
+	if !p.prepared(e, needs) {
+		e.report.Run.Phase = common.PhaseInstalling
+
+		p.leave(e)
+		p.dispatch(nil)
+
+		return false
+	}
+
+	if e.turn != nil {
+		return true
+	}
+
+	if e.class != j.Class() || !p.queue.has(e) {
+		p.queue.drop(e)
+		e.class, e.queued = j.Class(), p.now()
+		p.queue.push(e)
+	}
+
+	p.dispatch(e)
+
+	return e.turn != nil
+}
+
+// Submit a job to the place that was acquired for it. It returns false if that is not
+// kept any more.
+func (p *Pool) Submit(j job.Job) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[j.UID()]
+	if !known || e.turn == nil {
+		return false
+	}
+
+	e.turn.Stop()
+	e.turn = nil
+
+	j.ID, j.Queued = e.report.Run.ID, e.queued
+	if e.preparation != nil {
+		j.Missing = e.preparation.err
+	}
+
+	p.unprepare(e)
+
+	e.job, e.report = j, job.NewReport(j)
+	e.noted = make(chan struct{})
 	e.note = sync.OnceFunc(func() { close(e.noted) })
-	p.entries[j.UID()] = e
 
-	if j.Urgent() {
-		p.urgent = append(p.urgent, e)
-	} else {
-		p.patient = append(p.patient, e)
-	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e.cancel = cancel
 
-	p.dispatch()
-	e.waited = e.cancel == nil
+	p.announce(e)
 
-	return nil
+	go p.carryOut(ctx, e)
+
+	return true
 }
 
 // Report what is known of the job of an object.
@@ -142,35 +202,34 @@ func (p *Pool) Report(uid types.UID) (job.Report, bool) {
 	return e.report, true
 }
 
-// Forget the finished run of an object. It does nothing when the pool knows
-// another run, or when the run has not finished.
+// Forget the finished run of an object, or the one that it does not wait for any
+// more. It does nothing when the pool knows another run.
 func (p *Pool) Forget(uid types.UID, runID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	e, known := p.entries[uid]
-	if known && e.report.Run.ID == runID && e.report.Run.Phase.Finished() {
+	if !known || e.report.Run.ID != runID {
+		return
+	}
+
+	withdrawn := e.cancel == nil && e.turn == nil && e.preparation == nil && !p.queue.has(e)
+	if withdrawn || e.report.Run.Phase.Finished() {
 		delete(p.entries, uid)
 	}
 }
 
-// Cancel the job of an object. It is over only when its report says so.
+// Cancel the job of an object, which is over only when its report says so. One that
+// waits for a place does not any more.
 func (p *Pool) Cancel(uid types.UID) {
+	p.Withdraw(uid)
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	e, known := p.entries[uid]
-	if !known || e.report.Run.Phase.Finished() {
-		return
-	}
-
-	if e.cancel != nil {
+	if e, known := p.entries[uid]; known && e.cancel != nil {
 		e.cancel()
-		return
 	}
-
-	p.unqueue(e)
-	p.discard(e, "it was canceled before it began")
 }
 
 // Abandon the job of an object that is gone. It is canceled, and forgotten once
@@ -189,30 +248,46 @@ func (p *Pool) Abandon(uid types.UID) {
 	}
 
 	e.abandoned = true
-	if e.report.Run.Phase.Finished() {
+	if e.cancel == nil || e.report.Run.Phase.Finished() {
 		delete(p.entries, uid)
 	}
 }
 
-// Withdraw the job of an object, unless it has begun. It is reported as one that
-// was not started.
+// Withdraw an object that waits for a place, or does not want the one that is kept
+// for it. Its report stays until it is forgotten: the object may show it.
 func (p *Pool) Withdraw(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	e, known := p.entries[uid]
-	if !known || e.cancel != nil || e.report.Run.Phase.Finished() {
-		return
+	if e, known := p.entries[uid]; known && e.cancel == nil {
+		p.withdraw(e)
+		p.dispatch(nil)
 	}
-
-	p.unqueue(e)
-	p.discard(e, "something more urgent came up before it began")
 }
 
-// Stop taking jobs, discard those that have not begun, and wait for the rest.
-// When the context is done the rest is canceled, and awaited still.
+func (p *Pool) withdraw(e *entry) {
+	p.unprepare(e)
+	p.leave(e)
+}
+
+// leave the queue, or the place that is kept.
+func (p *Pool) leave(e *entry) {
+	p.queue.drop(e)
+
+	if e.turn != nil {
+		e.turn.Stop()
+		e.turn = nil
+		p.free(e)
+	}
+}
+
+// Stop taking jobs, drop those that have not begun, and wait for the rest. When
+// the context is done the rest is canceled, and awaited still. Nobody is told of
+// what was dropped: nothing has happened to it, and the next process takes it up.
 func (p *Pool) Stop(ctx context.Context) {
 	idle := p.refuse()
+
+	defer p.preparing.Wait()
 
 	select {
 	case <-idle:
@@ -233,8 +308,11 @@ func (p *Pool) Stop(ctx context.Context) {
 
 // Stats of a pool at one moment.
 type Stats struct {
-	// Urgent and Patient jobs that wait for their turn.
+	// Urgent jobs that wait for their turn, and Patient ones: retries and periodic
+	// ones.
 	Urgent, Patient int
+	// Installing are those that wait for what they need.
+	Installing int
 	// Running jobs, and how many may run at a time.
 	Running, Limit int
 }
@@ -244,16 +322,41 @@ func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	return Stats{Urgent: len(p.urgent), Patient: len(p.patient), Running: p.running, Limit: p.limit}
+	w := p.queue.waiting
+	s := Stats{Urgent: len(w[job.Urgent]), Patient: len(w[job.Retry]) + len(w[job.Periodic]), Running: p.running, Limit: p.limit}
+
+	for _, e := range p.entries {
+		if e.preparation != nil && !e.preparation.done {
+			s.Installing++
+		}
+	}
+
+	return s
 }
 
-// Unrecorded is the number of jobs that are running, or whose reports were not
-// forgotten yet.
+// Unrecorded is the number of jobs that have taken their places and whose reports
+// were not forgotten yet.
 func (p *Pool) Unrecorded() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	return len(p.entries)
+	n := 0
+
+	for _, e := range p.entries {
+		if e.cancel != nil {
+			n++
+		}
+	}
+
+	return n
+}
+
+// Stopping is true once the pool takes no more jobs.
+func (p *Pool) Stopping() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return p.stopped
 }
 
 func (p *Pool) refuse() <-chan struct{} {
@@ -262,88 +365,68 @@ func (p *Pool) refuse() <-chan struct{} {
 
 	p.stopped = true
 
-	for _, e := range append(p.urgent, p.patient...) {
-		p.discard(e, "the provider was stopped before it began")
+	for _, e := range p.entries {
+		switch {
+		case e.cancel == nil:
+			p.withdraw(e)
+		case !e.isNoted():
+			e.cancel()
+		}
 	}
-
-	p.urgent, p.patient = nil, nil
 
 	return p.idle
 }
 
-func (p *Pool) discard(e *entry, why string) {
-	now := metav1.NewTime(p.now())
-	e.report.Run.Phase = common.PhaseCanceled
-	e.report.Run.Reason = job.ReasonNotStarted
-	e.report.Run.Message = why
-	e.report.Run.CompletionTime = &now
-	e.job = job.Job{}
-	e.wake()
-}
-
-func (p *Pool) unqueue(e *entry) {
-	p.urgent = without(p.urgent, e)
-	p.patient = without(p.patient, e)
-}
-
-func without(es []*entry, drop *entry) []*entry {
-	kept := es[:0]
-
-	for _, e := range es {
-		if e != drop {
-			kept = append(kept, e)
-		}
-	}
-
-	return kept
-}
-
-// dispatch starts as many jobs as there are free places.
-func (p *Pool) dispatch() {
-	for p.running < p.limit {
-		e := p.next()
+// dispatch the free places, and wake those who are given one, except for who asks.
+func (p *Pool) dispatch(asks *entry) {
+	for p.running < p.limit && !p.stopped {
+		e := p.queue.next(p.limit)
 		if e == nil {
 			return
 		}
-
-		ctx, cancel := context.WithCancel(context.Background())
-		e.cancel = cancel
 
 		if p.running == 0 {
 			p.idle = make(chan struct{})
 		}
 
 		p.running++
-		p.announce(e)
+		p.keep(e)
 
-		go p.carryOut(ctx, e, e.waited)
-	}
-}
-
-// next takes the next job: an urgent one, but now and then one that can wait.
-func (p *Pool) next() *entry {
-	first, second := &p.urgent, &p.patient
-	if p.taken%fairness == fairness-1 {
-		first, second = second, first
-	}
-
-	for _, q := range []*[]*entry{first, second} {
-		if len(*q) == 0 {
-			continue
+		if e != asks {
+			e.wake()
 		}
-
-		e := (*q)[0]
-		*q = (*q)[1:]
-		p.taken++
-
-		return e
 	}
-
-	return nil
 }
 
-func (p *Pool) carryOut(ctx context.Context, e *entry, waited bool) {
-	report := p.execute(ctx, e, waited)
+// keep a place for an object, for some time.
+func (p *Pool) keep(e *entry) {
+	var t *time.Timer
+
+	t = time.AfterFunc(turnLimit, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+
+		// It may have had another turn meanwhile.
+		if e.turn == t {
+			p.withdraw(e)
+			p.dispatch(nil)
+		}
+	})
+	e.turn = t
+}
+
+// free the place of an object.
+func (p *Pool) free(e *entry) {
+	p.queue.free(e)
+	p.running--
+
+	if p.running == 0 {
+		close(p.idle)
+	}
+}
+
+func (p *Pool) carryOut(ctx context.Context, e *entry) {
+	report := p.execute(ctx, e)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -353,7 +436,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry, waited bool) {
 	e.report = report
 
 	if e.abandoned {
-		delete(p.entries, e.job.UID())
+		delete(p.entries, e.uid)
 	}
 
 	// The inputs hold secrets. They are not needed any more.
@@ -361,16 +444,12 @@ func (p *Pool) carryOut(ctx context.Context, e *entry, waited bool) {
 
 	e.wake()
 
-	p.running--
-	p.dispatch()
-
-	if p.running == 0 {
-		close(p.idle)
-	}
+	p.free(e)
+	p.dispatch(nil)
 }
 
-func (p *Pool) execute(ctx context.Context, e *entry, waited bool) job.Report {
-	if err := p.await(ctx, e, waited); err != nil {
+func (p *Pool) execute(ctx context.Context, e *entry) job.Report {
+	if err := p.await(ctx, e); err != nil {
 		return p.notBegun(e, err)
 	}
 

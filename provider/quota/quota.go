@@ -80,8 +80,8 @@ func watch(ctx context.Context, dir string, limit int64, every time.Duration) er
 }
 
 func check(ctx context.Context, dir string, limit int64) error {
-	size, err := Size(ctx, dir, limit)
-	if err == nil && size <= limit {
+	u, err := Measure(ctx, dir, Limits{Size: limit})
+	if err == nil && u.Size <= limit {
 		return nil
 	}
 

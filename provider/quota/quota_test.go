@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,11 +21,13 @@ const (
 	mib = 1 << 20
 )
 
-func TestSize(t *testing.T) {
+func TestMeasure(t *testing.T) {
 	type want struct {
 		// least and most that may be counted: file systems differ.
 		least, most int64
-		err         error
+		// holes are all that is not on disk, in MiB.
+		holes int64
+		err   error
 	}
 
 	cases := map[string]struct {
@@ -64,10 +67,10 @@ func TestSize(t *testing.T) {
 				fill(t, filepath.Join(dir, "file"), 0)
 				must(t, os.Truncate(filepath.Join(dir, "file"), 1<<40))
 			},
-			want: want{least: 8 * kib, most: 64 * kib},
+			want: want{least: 8 * kib, most: 64 * kib, holes: 1<<20 - 1},
 		},
 		"Linked": {
-			reason: "A file with several names counts once.",
+			reason: "A file with several names counts once, and is read by each.",
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 				fill(t, filepath.Join(dir, "file"), mib)
@@ -76,7 +79,7 @@ func TestSize(t *testing.T) {
 					must(t, os.Link(filepath.Join(dir, "file"), filepath.Join(dir, fmt.Sprint(i))))
 				}
 			},
-			want: want{least: mib, most: mib + 64*kib},
+			want: want{least: mib, most: mib + 64*kib, holes: 10},
 		},
 		"Symlink": {
 			reason: "Links lead nowhere.",
@@ -114,29 +117,50 @@ func TestSize(t *testing.T) {
 			must(t, os.Mkdir(dir, 0o700))
 			tc.make(t, dir)
 
-			got, err := Size(t.Context(), dir, 1<<40)
+			got, err := Measure(t.Context(), dir, Limits{})
 			if diff := cmp.Diff(tc.want.err, err, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("%s\nSize(...): -want error, +got error:\n%s", tc.reason, diff)
+				t.Errorf("%s\nMeasure(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
-			if got < tc.want.least || got > tc.want.most {
-				t.Errorf("%s\nSize(...): got %d, want %d to %d", tc.reason, got, tc.want.least, tc.want.most)
+			if got.Size < tc.want.least || got.Size > tc.want.most {
+				t.Errorf("%s\nMeasure(...): got %d, want %d to %d", tc.reason, got.Size, tc.want.least, tc.want.most)
+			}
+
+			if diff := cmp.Diff(tc.want.holes, got.Holes/mib); diff != "" {
+				t.Errorf("%s\nMeasure(...): -want MiB of holes, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestSizeStops looks at no more than it has to.
-func TestSizeStops(t *testing.T) {
+// TestMeasureStops looks at no more than it has to.
+func TestMeasureStops(t *testing.T) {
 	dir := t.TempDir()
 
 	for i := range 3 * batch {
 		fill(t, filepath.Join(dir, fmt.Sprint(i)), 0)
 	}
 
-	got, err := Size(t.Context(), dir, mib)
-	if err != nil || got <= mib || got > mib+batch*block {
-		t.Errorf("Size(...): got %d, %v, want little more than the limit", got, err)
+	for _, l := range []Limits{{Size: mib}, {Entries: mib / block}} {
+		got, err := Measure(t.Context(), dir, l)
+		if err != nil || !l.Exceeded(got) || got.Size > mib+batch*block {
+			t.Errorf("Measure(%+v): got %+v, %v, want little more than the limit", l, got, err)
+		}
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	if _, err := Measure(ctx, dir, Limits{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Measure(...): got %v, want that nobody waits for it any more", err)
+	}
+}
+
+// TestSum adds up what files are said to have: a few are enough for more than there
+// are numbers, where the file system lets them be long.
+func TestSum(t *testing.T) {
+	if diff := cmp.Diff([]int64{3, 3, math.MaxInt64}, []int64{sum(1, 2), sum(3, -1), sum(3, math.MaxInt64-2)}); diff != "" {
+		t.Errorf("sum(...): -want, +got:\n%s", diff)
 	}
 }
 
@@ -194,8 +218,8 @@ func TestWithoutLimit(t *testing.T) {
 
 		ctx, cancel := withLimit(parent, dir, limit, time.Microsecond)
 
-		if size, err := Size(ctx, dir, 1<<40); err != nil || size < mib || ctx.Err() != nil {
-			t.Errorf("withLimit(%d): %d, %v, %v", limit, size, err, ctx.Err())
+		if u, err := Measure(ctx, dir, Limits{}); err != nil || u.Size < mib || ctx.Err() != nil {
+			t.Errorf("withLimit(%d): %+v, %v, %v", limit, u, err, ctx.Err())
 		}
 
 		end(cause)

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"io"
+	"math"
 	"os"
 	"strconv"
 
@@ -24,21 +25,43 @@ const (
 
 var errTooDeep = errors.New("there are too many directories in each other")
 
-// Size on disk of a directory with all that is below it, in bytes; what is above a
-// limit is not counted. What somebody moves meanwhile may be counted twice or not at
-// all, but nothing outside of the directory is looked at or changed. Directories
-// that their owner cannot read are made readable. The error is about what cannot be
-// counted.
-func Size(ctx context.Context, dir string, limit int64) (int64, error) {
-	c := count{limit: limit}
+// A Usage is what a directory takes, with all that is below it.
+type Usage struct {
+	// Size on disk, in bytes.
+	Size int64
+	// Holes are what files are said to have beyond what they take on disk, in bytes:
+	// what is sparse, and what has several names and is read by each.
+	Holes int64
+	// Entries are all files and directories.
+	Entries int64
+}
+
+// Limits of a usage. None of them is exceeded by 0, which means that there is none.
+type Limits Usage
+
+// Exceeded is true for a usage above one of its limits.
+func (l Limits) Exceeded(u Usage) bool {
+	over := func(n, limit int64) bool { return limit > 0 && n > limit }
+
+	return over(u.Size, l.Size) || over(u.Holes, l.Holes) || over(u.Entries, l.Entries)
+}
+
+// Measure a directory with all that is below it, until a limit is exceeded. What
+// somebody moves meanwhile may be counted twice or not at all, but nothing outside of
+// the directory is looked at or changed. No file is opened. Directories that their
+// owner cannot read are made readable. The error is about what cannot be counted, or
+// that of the context.
+func Measure(ctx context.Context, dir string, l Limits) (Usage, error) {
+	c := count{limits: l}
 	err := c.entry(ctx, unix.AT_FDCWD, dir, 0)
 
-	return c.size, err
+	return c.usage, err
 }
 
 // A count of what is on disk.
 type count struct {
-	size, limit int64
+	usage  Usage
+	limits Limits
 }
 
 // entry of a directory.
@@ -49,17 +72,23 @@ func (c *count) entry(ctx context.Context, parent int, name string, depth int) e
 	}
 
 	size := s.Blocks * 512 // stat(2): whatever the blocks of the disk are.
+	c.usage.Entries++
 
 	if s.Mode&unix.S_IFMT != unix.S_IFDIR {
 		// All of its names are counted.
-		c.size += max(size/max(int64(s.Nlink), 1), block) //nolint:gosec // No file has that many names.
+		size = max(size/max(int64(s.Nlink), 1), block) //nolint:gosec // No file has that many names.
+		c.usage.Size += size
+
+		if s.Mode&unix.S_IFMT == unix.S_IFREG {
+			c.usage.Holes = sum(c.usage.Holes, s.Size-size)
+		}
 
 		return nil
 	}
 
-	c.size += max(size, block)
+	c.usage.Size += max(size, block)
 
-	if c.size > c.limit {
+	if c.limits.Exceeded(c.usage) {
 		return nil
 	}
 
@@ -77,9 +106,23 @@ func (c *count) entry(ctx context.Context, parent int, name string, depth int) e
 	return c.dir(ctx, f, depth)
 }
 
+// sum with what is not negative. A few files are enough for more than there are
+// numbers.
+func sum(n, more int64) int64 {
+	if more > math.MaxInt64-n {
+		return math.MaxInt64
+	}
+
+	return n + max(more, 0)
+}
+
 // dir counts what is in a directory.
 func (c *count) dir(ctx context.Context, f *os.File, depth int) error {
-	for c.size <= c.limit && ctx.Err() == nil {
+	for !c.limits.Exceeded(c.usage) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+
 		names, err := f.Readdirnames(batch)
 
 		for _, name := range names {

@@ -18,6 +18,7 @@ var (
 	noPlaybook = regexp.MustCompile(`(?s)^.*Could not find or access '([^']+)' on the Ansible Controller.*$`)
 	noModule   = regexp.MustCompile(`^couldn't resolve module/action '[^']+'`)
 	denied     = regexp.MustCompile(`Permission denied|Operation not permitted|no new privileges`)
+	noTerminal = regexp.MustCompile(`out of pty devices`)
 )
 
 // missed says of content that Ansible does not find what there is instead of
@@ -61,9 +62,14 @@ func installed(set content.Set) string {
 // confinedTo is what to think of when a task on the provider itself was not
 // allowed to do something.
 func confinedTo(f common.Failure) string {
-	if f.Host != "localhost" || !denied.MatchString(f.Message) {
+	switch {
+	case f.Host != "localhost":
 		return ""
+	case noTerminal.MatchString(f.Message):
+		return "; localhost is the provider itself, where content has no terminals"
+	case denied.MatchString(f.Message):
+		return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration allows"
 	}
 
-	return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration allows"
+	return ""
 }

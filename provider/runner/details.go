@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -24,6 +25,7 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 	}
 
 	details := make(map[string][]byte, len(values))
+	size := 0
 
 	for name, v := range values {
 		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
@@ -36,6 +38,11 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 		}
 
 		details[name] = []byte(text)
+		size += len(text)
+	}
+
+	if size > corev1.MaxSecretSize {
+		return nil, errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", event.ConnectionDetails, size, corev1.MaxSecretSize)
 	}
 
 	return details, nil

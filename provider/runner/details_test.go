@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,6 +27,11 @@ func TestConnectionDetails(t *testing.T) {
 			reason: "A Secret has keys.",
 			raw:    `["s3cret"]`,
 			err:    "connection_details must be a mapping of names to values",
+		},
+		"TooLarge": {
+			reason: "A Secret holds a mebibyte.",
+			raw:    `{"a": "` + strings.Repeat("x", 1<<19) + `", "b": "` + strings.Repeat("x", 1<<19+1) + `"}`,
+			err:    "connection_details: 1048577 bytes are more than a Secret can have, which is 1048576",
 		},
 		"BadKey": {
 			reason: "A key that a Secret cannot have is named, its value is not.",

@@ -18,6 +18,9 @@ const (
 // defaultSSHArgs is Ansible's own default.
 const defaultSSHArgs = "-C -o ControlMaster=auto -o ControlPersist=60s"
 
+// separateSSHArgs is the same without connections that outlive a task.
+const separateSSHArgs = "-C"
+
 // environment of the run, sorted.
 func (r *Runner) environment(run Run, dir string) []string {
 	data, configured := credential(run.Inputs, fileConfig)
@@ -57,13 +60,15 @@ func (r *Runner) environment(run Run, dir string) []string {
 	maps.Copy(env, run.Inputs.Env)
 	r.contentPaths(env, run, cfg, dir)
 
-	sshArgs(env, run, cfg, dir)
+	r.sshArgs(env, run, cfg, dir)
 
 	env["HOME"] = filepath.Join(dir, homeDir)
 	env["TMPDIR"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_LOCAL_TEMP"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_CONFIG"] = filepath.Join(dir, fileConfig)
 	env["ANSIBLE_HASH_BEHAVIOUR"] = "replace"
+	// What it would leave in a content set would be damage there.
+	env["PYTHONDONTWRITEBYTECODE"] = "1"
 
 	if configured {
 		env["ANSIBLE_CONFIG"] = filepath.Join(dir, projectDir, fileConfig)
@@ -128,7 +133,11 @@ func checksHostKeys(env map[string]string) bool {
 // inventory may replace the common arguments, so that ssh is told twice: of the
 // user's known hosts, and of the machine's. Without known hosts and without
 // checking, ssh must not learn keys from one run for another.
-func sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) {
+//
+// A connection that outlives a task waits at a socket for whoever connects to it.
+// Where the kernel cannot keep other runs from that, there is none, unless it is
+// asked for.
+func (r *Runner) sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) {
 	add := func(name, option, def, arg string) {
 		args, ok := env[name]
 		if !ok {
@@ -140,6 +149,10 @@ func sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) {
 		}
 
 		env[name] = strings.TrimSpace(args + " " + arg)
+	}
+
+	if r.policy.ExposesSockets(r.landlock) {
+		add("ANSIBLE_SSH_ARGS", "ssh_args", separateSSHArgs, "")
 	}
 
 	common := ""

@@ -75,6 +75,8 @@ func inventoryPath(in inputs.Inputs, i int) string {
 	return path.Join(inventoryDir, strconv.Itoa(i), name)
 }
 
+var inventoryNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+
 // inventoryName is what an inventory must be called: an inventory plugin takes
 // only files with its own name. What cannot be the name of a plugin is not to be
 // that of a file.
@@ -82,7 +84,7 @@ func inventoryName(data []byte) string {
 	name := plugin(data)
 	name = name[strings.LastIndexByte(name, '.')+1:]
 
-	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`).MatchString(name) {
+	if !inventoryNamePattern.MatchString(name) {
 		return "hosts"
 	}
 

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"bytes"
+	_ "embed"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // What is in a private data directory. The first three are ansible-runner's.
@@ -34,6 +35,13 @@ const (
 
 // argsFile has the command to run, for ansible-runner.
 const argsFile = "args"
+
+// driver runs ansible-runner, and has its events to itself.
+//
+//go:embed driver.py
+var driver []byte
+
+const driverFile = "driver.py"
 
 // ident names the one directory of artifacts in a private data directory.
 const ident = "run"
@@ -57,7 +65,7 @@ type Plan struct {
 	Dirs []string
 	// Files to write into it.
 	Files []File
-	// Argv of ansible-runner.
+	// Argv of the driver of ansible-runner.
 	Argv []string
 	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
 	Play []string
@@ -67,9 +75,10 @@ type Plan struct {
 	Domain confine.Domain
 }
 
-// Prepare a run. The error says what is wrong with the inputs.
+// Prepare a run, in a private data directory of a new name. The error says what is
+// wrong with the inputs.
 func (r *Runner) Prepare(run Run) (Plan, error) {
-	dir := filepath.Join(r.dir, run.ID)
+	dir := filepath.Join(r.dir, r.name())
 	in := run.Inputs
 
 	if err := in.ValidateConfig(); err != nil {
@@ -92,6 +101,7 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 		{Path: filepath.Join(projectDir, playbookFile), Data: text, Mode: modeFile},
 		// Without an own ansible.cfg the machine's must not count.
 		{Path: fileConfig, Mode: modeFile},
+		{Path: driverFile, Data: driver, Mode: modeFile},
 		// Events are read from the stream; nothing else keeps the output.
 		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n"), Mode: modeFile},
 	}
@@ -109,17 +119,16 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 		Dir:    dir,
 		Dirs:   []string{homeDir, tempDir, controlDir},
 		Files:  files,
-		Argv:   []string{r.ansibleRunner, "run", dir, "--json", "-p", playbookFile, "--ident", ident},
+		Argv:   append(slices.Clone(r.python), filepath.Join(dir, driverFile), dir, playbookFile, ident),
 		Play:   r.playArgv(run, dir, inv, vars),
 		Env:    r.environment(run, dir),
 		Domain: domain,
 	}, nil
 }
 
-// domain of a run: its own directory, its content, what the provider ships, and
-// the provider's binary, which the play is started with.
+// domain of a run: its own directory, its content, and what the provider ships.
 func (r *Runner) domain(run Run, dir string) (confine.Domain, error) {
-	read := []string{r.self[0]}
+	var read []string
 
 	if run.Content.Dir != "" {
 		read = append(read, run.Content.Dir)
@@ -136,7 +145,7 @@ func (r *Runner) domain(run Run, dir string) (confine.Domain, error) {
 // to their options, so that none is taken for an option.
 func (r *Runner) playArgv(run Run, dir string, inv, vars []File) []string {
 	p := run.Inputs.Parameters
-	argv := []string{r.ansiblePlaybook}
+	argv := slices.Clone(r.play)
 
 	for _, f := range inv {
 		argv = append(argv, "--inventory="+filepath.Join(dir, f.Path))
@@ -170,7 +179,7 @@ func (r *Runner) playArgv(run Run, dir string, inv, vars []File) []string {
 		argv = append(argv, "--check", "--diff")
 	}
 
-	return supervisor.Detached(r.self, append(argv, playbookFile)...)
+	return append(argv, playbookFile)
 }
 
 // commandLine quotes an argv for a POSIX shell, which is what ansible-runner

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
@@ -21,8 +22,8 @@ import (
 // planner is a runner that only makes plans, and needs no tools for it.
 func planner() *Runner {
 	return &Runner{
-		dir: "/runs", self: []string{"/provider", "supervise"}, ansibleRunner: "/bin/ansible-runner", ansiblePlaybook: "/bin/ansible-playbook",
-		shipped: shipped("/shipped"),
+		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
+		shipped: shipped("/shipped"), name: func() string { return "r1" },
 		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "ANSIBLE_ROLES_PATH=/mine"},
 	}
 }
@@ -238,7 +239,7 @@ func TestPrepareFiles(t *testing.T) {
 }
 
 func TestPrepareCommand(t *testing.T) {
-	const detach = "'/provider' 'supervise' '--detach' '--' '/bin/ansible-playbook' "
+	const play = "'/bin/ansible-playbook' "
 
 	cases := map[string]struct {
 		reason string
@@ -250,7 +251,7 @@ func TestPrepareCommand(t *testing.T) {
 		"Plain": {
 			reason: "Variables are in files, never in argv.",
 			params: common.AnsibleRunParameters{Vars: raw(`{"a": "b"}`)},
-			want: detach + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
+			want: play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
 				"'--extra-vars=@/runs/r1/vars/001.yml' 'playbook.yml'\n",
 		},
 		"Options": {
@@ -259,14 +260,14 @@ func TestPrepareCommand(t *testing.T) {
 				Limit: "--it's", Tags: []string{"a", "b"}, SkipTags: []string{"c"}, Forks: ptr.To[int32](7), Verbosity: ptr.To[int32](3),
 			},
 			mode: common.ModeCheck,
-			want: detach + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
+			want: play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
 				`'--limit=--it'"'"'s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n",
 		},
 		"Absent": {
 			reason: "Tags do not keep content from being cleaned up.",
 			params: common.AnsibleRunParameters{Tags: []string{"a"}, SkipTags: []string{"b"}, Verbosity: ptr.To[int32](0)},
 			state:  common.StateAbsent,
-			want:   detach + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' 'playbook.yml'\n",
+			want:   play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' 'playbook.yml'\n",
 		},
 	}
 
@@ -283,7 +284,7 @@ func TestPrepareCommand(t *testing.T) {
 				t.Errorf("%s\nPrepare(...): -want command, +got command:\n%s", tc.reason, diff)
 			}
 
-			argv := []string{"/bin/ansible-runner", "run", "/runs/r1", "--json", "-p", "playbook.yml", "--ident", "run"}
+			argv := []string{"/bin/python3", "/runs/r1/driver.py", "/runs/r1", "playbook.yml", "run"}
 			if diff := cmp.Diff(argv, plan.Argv); diff != "" {
 				t.Errorf("%s\nPrepare(...): -want argv, +got argv:\n%s", tc.reason, diff)
 			}
@@ -312,14 +313,17 @@ func TestPrepareEnv(t *testing.T) {
 		"HTTPS_PROXY":                        "http://proxy",
 		"LANG":                               "C.UTF-8",
 		"PATH":                               "/bin",
+		"PYTHONDONTWRITEBYTECODE":            "1",
 		"TMPDIR":                             "/runs/r1/tmp",
 	}
 
 	cases := map[string]struct {
-		reason  string
-		env     map[string]string
-		creds   []inputs.File
-		content content.Set
+		reason   string
+		mode     confine.Mode
+		landlock int
+		env      map[string]string
+		creds    []inputs.File
+		content  content.Set
 		// want is what differs from the base.
 		want map[string]string
 	}{
@@ -352,6 +356,32 @@ func TestPrepareEnv(t *testing.T) {
 				"ANSIBLE_SSH_COMMON_ARGS":   `-J bastion -o UserKnownHostsFile="/runs/r1/project/known_hosts"`,
 			},
 		},
+		"Exposed": {
+			reason:   "Where another run could connect to its socket, no connection outlives its task.",
+			mode:     confine.Required,
+			landlock: 8,
+			want:     map[string]string{"ANSIBLE_SSH_ARGS": "-C"},
+		},
+		"ExposedKnownHosts": {
+			reason:   "Known hosts change nothing about that.",
+			mode:     confine.BestEffort,
+			landlock: 0,
+			creds:    []inputs.File{{Name: "known_hosts"}},
+			want: map[string]string{
+				"ANSIBLE_HOST_KEY_CHECKING": "True",
+				"ANSIBLE_SSH_ARGS":          `-C -o GlobalKnownHostsFile="/runs/r1/project/known_hosts"`,
+				"ANSIBLE_SSH_COMMON_ARGS":   `-o UserKnownHostsFile="/runs/r1/project/known_hosts"`,
+			},
+		},
+		"ExposedByChoice": {
+			reason:   "Who asks for one has it.",
+			mode:     confine.Required,
+			landlock: 8,
+			env:      map[string]string{"ANSIBLE_SSH_ARGS": "-o ControlPersist=10s"},
+			want:     map[string]string{"ANSIBLE_SSH_ARGS": "-o ControlPersist=10s"},
+		},
+		"Protected":  {reason: "Where the kernel keeps others from connecting, Ansible's default is as good.", mode: confine.Required, landlock: 9},
+		"Unconfined": {reason: "Where runs are not kept apart at all, it is no worse.", mode: confine.Off, landlock: 8},
 		"AnsibleConfig": {
 			reason: "An ansible.cfg can turn checking on, against known hosts that it knows of.",
 			creds: []inputs.File{{Name: "ansible.cfg", Data: []byte(
@@ -366,7 +396,10 @@ func TestPrepareEnv(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			plan, err := planner().Prepare(Run{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
+			p := planner()
+			p.policy, p.landlock = confine.Policy{Mode: tc.mode}, tc.landlock
+
+			plan, err := p.Prepare(Run{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,
 			}})
 			if err != nil {
@@ -480,7 +513,7 @@ func TestRemoveStubborn(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := remove(dir); err != nil {
+	if err := (&Runner{dir: filepath.Dir(dir)}).remove(filepath.Base(dir)); err != nil {
 		t.Errorf("Directories that cannot be written to are removed, too.\nremove(...): %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // A Run is everything that one execution needs.
 type Run struct {
-	// ID of the run, unique. It names the run's private data directory.
+	// ID of the run, unique. Everybody who may see the object knows it.
 	ID string
 	// Mode says whether the run may change anything.
 	Mode common.RunMode
@@ -47,6 +47,19 @@ type Object struct {
 	Annotations map[string]string
 }
 
+// labelClaimNamespace is what Crossplane writes on what it composes for a claim.
+const labelClaimNamespace = "crossplane.io/claim-namespace"
+
+// Tenant that the object belongs to: its namespace, or that of the claim that it was
+// composed for; empty when it has neither.
+func (o Object) Tenant() string {
+	if o.Namespace != "" {
+		return o.Namespace
+	}
+
+	return o.Labels[labelClaimNamespace]
+}
+
 // Reasons of results.
 const (
 	// ReasonTaskFailed is the reason when a task failed on a host.
@@ -64,6 +77,9 @@ const (
 	// ReasonInvalidConnectionDetails is the reason when what the content
 	// published as connection details cannot be put into a Secret.
 	ReasonInvalidConnectionDetails = "InvalidConnectionDetails"
+	// ReasonInvalidOutputs is the reason when the content published an output that
+	// a status cannot hold.
+	ReasonInvalidOutputs = "InvalidOutputs"
 	// ReasonOutputsTooLarge is the reason when the content published more
 	// outputs than a status can hold.
 	ReasonOutputsTooLarge = "OutputsTooLarge"
@@ -72,6 +88,8 @@ const (
 	ReasonTooManyConditions = "TooManyConditions"
 	// ReasonRunTooLarge is the reason when the run took too much of the disk.
 	ReasonRunTooLarge = "RunTooLarge"
+	// ReasonOutOfMemory is the reason when the run took too much memory.
+	ReasonOutOfMemory = "OutOfMemory"
 	// ReasonTimedOut is the reason when the run took too long.
 	ReasonTimedOut = "TimedOut"
 	// ReasonCanceled is the reason when the run was not wanted any more.

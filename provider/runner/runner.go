@@ -5,6 +5,7 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,12 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -35,8 +39,15 @@ type Runner struct {
 	grace   time.Duration
 	shipped Shipped
 	policy  confine.Policy
+	// landlock is the kernel's version.
+	landlock int
+	// name of the next private data directory.
+	name func() string
+	left leftovers
 
-	ansibleRunner, ansiblePlaybook string
+	// python is the argv of the interpreter that has ansible-runner, and play of
+	// ansible-playbook.
+	python, play []string
 }
 
 // An Option of a Runner.
@@ -77,7 +88,9 @@ func WithPolicy(p confine.Policy) Option {
 // which is made if need be. It must be on a local disk, and no other provider
 // may use it. The error says which tool is missing.
 func New(dir string, o ...Option) (*Runner, error) {
-	r := &Runner{grace: killGrace}
+	// Whoever knows the path of a file can do some things to it that the kernel does
+	// not confine. Nobody can know, compute or guess these.
+	r := &Runner{grace: killGrace, landlock: confine.Kernel(), name: rand.Text}
 
 	WithEnviron(os.Environ())(r)
 
@@ -94,19 +107,33 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, errors.Wrap(err, "cannot find the directory of the runs")
 	}
 
-	if err = os.MkdirAll(r.dir, modeDir); err != nil {
-		return nil, errors.Wrap(err, "cannot make the directory of the runs")
+	if err = own.Dir(r.dir); err != nil {
+		return nil, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
 	path := environ.Passed(r.environ)["PATH"]
 
-	if r.ansibleRunner, err = lookPath("ansible-runner", path); err != nil {
+	script, err := lookPath("ansible-runner", path)
+	if err != nil {
 		return nil, err
 	}
 
-	r.ansiblePlaybook, err = lookPath("ansible-playbook", path)
+	if r.python, err = confine.Interpreter(script); err != nil {
+		return nil, err
+	}
 
-	return r, err
+	if script, err = lookPath("ansible-playbook", path); err != nil {
+		return nil, err
+	}
+
+	if r.play, err = confine.Interpreter(script); err != nil {
+		return nil, err
+	}
+
+	// Unbuffered: what it writes to both of its streams keeps its order in a pipe.
+	r.play = append(r.play, "-u", script)
+
+	return r, nil
 }
 
 // lookPath finds a tool in a PATH that may not be this process's own.
@@ -123,12 +150,9 @@ func lookPath(name, path string) (string, error) {
 // Run carries a run out until all of its processes have ended and its private
 // data directory is removed. When the context is done, or the run's timeout is
 // over, the processes are ended. The error is about this machine; that a play
-// failed is a result.
+// failed is a result. With an error the result only says whether it is certain that
+// no task was carried out.
 func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error) {
-	if run.ID == "" || run.ID != filepath.Base(run.ID) {
-		return Result{}, errors.Errorf("%q is no id of a run", run.ID)
-	}
-
 	plan, err := r.Prepare(run)
 	if err != nil {
 		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: err.Error(), Untouched: true}, nil
@@ -136,21 +160,24 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 
 	if r.shipped != nil {
 		if err := r.shipped.Repair(); err != nil {
-			return Result{}, err
+			return Result{Untouched: true}, err
 		}
+	}
+
+	if err := own.Dir(r.dir); err != nil {
+		return Result{Untouched: true}, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
 	lock, err := supervisor.Lock(lockFile(plan.Dir))
 	if err != nil {
-		return Result{}, errors.Wrapf(err, "cannot start run %q", run.ID)
+		return Result{Untouched: true}, errors.Wrapf(err, "cannot start run %q", run.ID)
 	}
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
 
 	res, err := r.execute(ctx, run, plan, lock, w)
-	if rerr := remove(plan.Dir); rerr != nil {
-		// How the run went is true all the same. What is left is removed when the
-		// provider starts.
+	if rerr := r.remove(filepath.Base(plan.Dir)); rerr != nil {
+		// How the run went is true all the same.
 		res.Message = strings.TrimPrefix(res.Message+"; "+rerr.Error(), "; ")
 	}
 
@@ -159,22 +186,10 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 
 func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File, w event.Watch) (Result, error) {
 	if err := plan.write(); err != nil {
-		return Result{}, err
+		return Result{Untouched: true}, err
 	}
 
-	root, err := os.OpenRoot(plan.Dir)
-	if err != nil {
-		return Result{}, errors.Wrap(err, "cannot open the private data directory")
-	}
-
-	defer root.Close() //nolint:errcheck // Nothing was written to it.
-
-	options := append(plan.readable(run), event.WithWatch(w), event.WithSeen(spool(root)))
-	if run.KeepOutput {
-		options = append(options, event.WithTail())
-	}
-
-	rec := event.NewRecorder(options...)
+	rec := plan.recorder(run, w)
 
 	if run.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -187,13 +202,25 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	defer done()
 
 	code, err := r.start(ctx, plan, lock, rec)
+	cause := context.Cause(ctx)
 
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case errors.Is(err, unix.E2BIG):
+		// Only the configuration has a say in its length.
+		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: run.Inputs.Config + ": spec.vars are too long for an environment", Untouched: true}, nil
+	case isOutOfMemory(err) && ctx.Err() == nil:
+		cause = err
+	case err != nil && ctx.Err() == nil:
 		if text := rec.Text(); text != "" {
 			err = errors.Wrap(err, text)
 		}
 
-		return Result{}, err
+		return Result{Untouched: errors.Is(err, supervisor.ErrNotStarted)}, err
+	}
+
+	if err != nil {
+		// Nobody knows how it ended.
+		code = -1
 	}
 
 	if err := rec.Err(); err != nil {
@@ -201,12 +228,17 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 	}
 
 	e := ending{
-		summary: rec.Summary(), code: code, cause: context.Cause(ctx), text: named(run.Inputs, rec.Text()), warnings: named(run.Inputs, rec.Warnings()),
-		confined: plan.Domain.Landlock,
+		summary: rec.Summary(), code: code, cause: cause, text: named(run.Inputs, rec.Text()), warnings: named(run.Inputs, rec.Warnings()),
+		confined: plan.Domain.Confined,
+	}
+
+	if ranFull(e) {
+		return Result{}, errors.Wrapf(unix.ENOSPC, "the disk of --state-dir is full: %s", e.text)
 	}
 
 	res := verdict(run, e)
 	res.Output = rec.Tail()
+	res.Message = withLeft(res.Message, err)
 	res.Untouched = r.untouched(ctx, run, e)
 
 	return res, nil
@@ -220,6 +252,16 @@ func (r *Runner) start(ctx context.Context, plan Plan, lock *os.File, rec *event
 		Self: r.self, Argv: plan.Argv, Env: plan.Env, Dir: plan.Dir, Domain: plan.Domain, Grace: r.grace, Lock: lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}.Run(ctx)
+}
+
+// recorder of what is told of a run.
+func (p Plan) recorder(run Run, w event.Watch) *event.Recorder {
+	options := append(p.readable(run), event.WithWatch(w))
+	if run.KeepOutput {
+		options = append(options, event.WithTail())
+	}
+
+	return event.NewRecorder(options...)
 }
 
 // readable makes what is read of a run's processes fit to be seen.

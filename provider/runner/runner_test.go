@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -598,6 +600,28 @@ func TestRunEnded(t *testing.T) {
 	}
 }
 
+// What a play writes is no event, whatever it looks like. The play itself finds its
+// hosts, so that it is its own output that is written into.
+func TestRunWritesText(t *testing.T) {
+	t.Parallel()
+
+	const event = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 1}, "artifact_data": {"forged": true}}}`
+
+	run := inline(`
+- hosts: "{{ lookup('pipe', 'cat event >/proc/$PPID/fd/1; echo localhost') }}"
+  gather_facts: false
+  tasks:
+  - ansible.builtin.debug:
+`)
+	run.KeepOutput = true
+	run.Inputs.Credentials = []inputs.File{{Name: "event", Data: []byte(event + "\n")}}
+
+	got := must(t, newRunner(t), run)
+	if got.Phase != common.PhaseSucceeded || got.Summary.Outputs != nil || !strings.Contains(got.Output, event) {
+		t.Errorf("Run(...): want a line of text and no outputs, got %s: %s, outputs %s, and the text\n%s", got.Phase, got.Message, got.Summary.Outputs, got.Output)
+	}
+}
+
 func TestRunTimeout(t *testing.T) {
 	t.Parallel()
 
@@ -607,6 +631,18 @@ func TestRunTimeout(t *testing.T) {
 	want := Result{Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: "timed out after 1ns before the first task"}
 	if diff := cmp.Diff(want, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
 		t.Errorf("A timeout may be over before anything has started.\nRun(...): -want, +got:\n%s", diff)
+	}
+}
+
+// A run that takes too much memory fails, by its own fault.
+func TestRunMemory(t *testing.T) {
+	t.Parallel()
+
+	r := newRunner(t, WithPolicy(confine.Policy{Limits: confine.Limits{Together: 20 << 20}}))
+	res := must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n"))
+
+	if want := "took more memory than 20 MiB, the limit of --max-run-memory, "; res.Phase != common.PhaseFailed || res.Reason != ReasonOutOfMemory || !strings.HasPrefix(res.Message, want) {
+		t.Errorf("Run(...): want it to fail with the reason %s and a message that says %q, got %s: %s: %s", ReasonOutOfMemory, want, res.Phase, res.Reason, res.Message)
 	}
 }
 
@@ -636,12 +672,12 @@ func TestSweep(t *testing.T) {
 
 	var waited []string
 
-	if err := r.Sweep(t.Context(), func(id string) { waited = append(waited, id) }); err != nil {
+	if err := r.Sweep(t.Context(), func(id string) { waited = append(waited, id) }, nil); err != nil {
 		t.Fatalf("Sweep(...): %v", err)
 	}
 
-	if diff := cmp.Diff([]string{"run-1"}, waited); diff != "" {
-		t.Errorf("The runs of a provider that was killed are waited for.\n-want, +got:\n%s", diff)
+	if len(waited) != 1 {
+		t.Errorf("The run of a provider that was killed is waited for.\nThese were: %q", waited)
 	}
 
 	if found := left(t, dir); len(found) > 0 {
@@ -685,7 +721,7 @@ func TestSweepUnsupervised(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := r.Sweep(t.Context(), nil); err != nil {
+	if err := r.Sweep(t.Context(), nil, nil); err != nil {
 		t.Fatalf("Sweep(...): %v", err)
 	}
 
@@ -698,25 +734,131 @@ func TestSweepUnsupervised(t *testing.T) {
 	}
 }
 
+// TestSweepStopped finds a supervisor that was stopped: it does not see that the
+// provider is gone.
+func TestSweepStopped(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	pidfile := filepath.Join(t.TempDir(), "pid")
+
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile))
+	if err := provider.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	waitFor(t, pidfile)
+
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", provider.Process.Pid))
+	if err != nil || len(threads) == 0 {
+		t.Skip("The kernel does not say who is whose child.")
+	}
+
+	for _, thread := range threads {
+		children, _ := os.ReadFile(thread)
+
+		for child := range strings.FieldsSeq(string(children)) {
+			if id, err := strconv.Atoi(child); err != nil || unix.Kill(id, unix.SIGSTOP) != nil {
+				t.Fatalf("cannot stop %q: %v", child, err)
+			}
+		}
+	}
+
+	if err := provider.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	_ = provider.Wait()
+
+	r, err := New(dir, WithGrace(100*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	if err := r.Sweep(ctx, nil, nil); err != nil {
+		t.Fatalf("Sweep(...): %v", err)
+	}
+
+	if found := left(t, dir); len(found) > 0 {
+		t.Errorf("Nothing should be left.\nThese are: %q", found)
+	}
+}
+
 // broken collections cannot be repaired.
 type broken struct{}
 
 func (broken) Path() string  { return "/nonexistent" }
 func (broken) Repair() error { return errors.New("no space left on device") }
 
-// How a run went is true whatever becomes of its directory.
+// How a run went is true whatever becomes of its directory, which goes when it can,
+// and has nothing secret in it until then.
 func TestRunCannotBeRemoved(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("Only root can mount what keeps a directory.")
+	}
+
 	r := newRunner(t)
-	lock := lockFile(filepath.Join(r.dir, "run-1"))
-	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.shell: rm " + lock + " && mkdir -p " + lock + "/x\n")
+	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
+		"  - ansible.builtin.shell: mkdir -p ../odd && mount -t tmpfs none ../odd && cp secret ../odd/copy && pwd >" + r.dir + "/pwd\n")
+	run.Inputs.Credentials = []inputs.File{{Name: "secret", Data: []byte("hunter2"), Secret: true}}
 
 	res, err := r.Run(t.Context(), run, event.Watch{})
 	if err != nil || res.Phase != common.PhaseSucceeded {
-		t.Errorf("Run(...): want a run that succeeded, got %v: %s: %s", err, res.Phase, res.Message)
+		t.Skipf("Nothing can be mounted here: %v: %s: %s", err, res.Phase, res.Message)
 	}
 
-	if want := "cannot remove the lock of a run"; !strings.HasPrefix(res.Message, want) {
-		t.Errorf("Run(...): want a message that says %q, got %q", want, res.Message)
+	pwd, err := os.ReadFile(filepath.Join(r.dir, "pwd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := filepath.Dir(strings.TrimSpace(string(pwd)))
+	odd := filepath.Join(dir, "odd")
+
+	defer unix.Unmount(odd, unix.MNT_DETACH)
+
+	if want := "cannot remove a private data directory"; !strings.HasPrefix(res.Message, want) || r.Left() != 1 {
+		t.Errorf("Run(...): want a message that says %q, got %q; %d are left", want, res.Message, r.Left())
+	}
+
+	err = filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err == nil && path != dir && path != odd {
+			t.Errorf("%s should be gone", path)
+		}
+
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+
+	// The provider starts with it, too.
+	next, err := New(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var found []string
+
+	if err := next.Sweep(t.Context(), nil, func(name string, _ error) { found = append(found, name) }); err != nil {
+		t.Errorf("Sweep(...): %v", err)
+	}
+
+	if diff := cmp.Diff([]string{filepath.Base(dir)}, found); diff != "" {
+		t.Errorf("Sweep(...): -want odd, +got odd:\n%s", diff)
+	}
+
+	if err := unix.Unmount(odd, 0); err != nil {
+		t.Fatal(err)
+	}
+
+	next.tidy()
+
+	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 || next.Left() != 0 {
+		t.Errorf("It should go as soon as it can: %v, %v, %d", left, err, next.Left())
 	}
 }
 
@@ -725,10 +867,12 @@ func TestRunCannotStart(t *testing.T) {
 	t.Parallel()
 
 	cases := map[string]struct {
-		reason string
-		o      []Option
-		self   []string
-		want   string
+		reason  string
+		o       []Option
+		self    []string
+		disk    string
+		want    string
+		touched bool
 	}{
 		"Shipped": {
 			reason: "The collections that the provider brings cannot be repaired.",
@@ -739,6 +883,17 @@ func TestRunCannotStart(t *testing.T) {
 			reason: "There is no supervisor, which says nothing.",
 			self:   []string{"/nonexistent/provider"},
 			want:   `^cannot start the supervisor: .*no such file or directory$`,
+		},
+		"Disk": {
+			reason: "There is no room for the files of the run.",
+			disk:   "8k",
+			want:   `^cannot .* private data directory: .*no space left on device$`,
+		},
+		"Ended": {
+			reason:  "Who says that nothing was run may have run something.",
+			self:    []string{"/bin/sh", "-c", "exit 125"},
+			want:    `^cannot run .* under its supervisor$`,
+			touched: true,
 		},
 	}
 
@@ -751,15 +906,67 @@ func TestRunCannotStart(t *testing.T) {
 				r.self = tc.self
 			}
 
-			_, err := r.Run(t.Context(), inline("- hosts: localhost"), event.Watch{})
+			if tc.disk != "" {
+				smallDisk(t, r.dir, tc.disk)
+			}
+
+			res, err := r.Run(t.Context(), inline("- hosts: localhost"), event.Watch{})
 			if err == nil || !regexp.MustCompile(tc.want).MatchString(err.Error()) {
 				t.Errorf("\n%s\nRun(...): want an error that matches %s, got %v", tc.reason, tc.want, err)
+			}
+
+			if res.Untouched == tc.touched {
+				t.Errorf("\n%s\nRun(...): want untouched %t, got %t", tc.reason, !tc.touched, res.Untouched)
 			}
 
 			if files, _ := os.ReadDir(r.dir); len(files) > 0 {
 				t.Errorf("\n%s\nRun(...): nothing should be left, got %v", tc.reason, files)
 			}
 		})
+	}
+}
+
+// smallDisk mounts a disk of so many bytes on a directory.
+func smallDisk(t *testing.T, dir, bytes string) {
+	t.Helper()
+
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+bytes); err != nil {
+		t.Skipf("cannot mount a small disk: %v", err)
+	}
+
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Errorf("cannot unmount: %v", err)
+		}
+	})
+}
+
+// An environment that is too long is a mistake in the configuration, which is
+// tried again in vain.
+func TestRunLongEnvironment(t *testing.T) {
+	run := inline("- hosts: localhost")
+	run.Inputs.Config = `ProviderConfig "x"`
+	run.Inputs.Env = map[string]string{"LONG": strings.Repeat("x", 1<<20)}
+
+	want := Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true}
+	if diff := cmp.Diff(want, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
+		t.Errorf("Run(...): -want, +got:\n%s", diff)
+	}
+}
+
+// A disk that is full is the provider's own fault. How far the run has come nobody can
+// tell: what Ansible tells is lost.
+func TestRunDiskFull(t *testing.T) {
+	r := newRunner(t)
+	smallDisk(t, r.dir, "80k") // For the files of the run, and not for a module and its events.
+
+	res, err := r.Run(t.Context(), inline("- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.command: echo]\n"), event.Watch{})
+	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "OSError: [Errno 28] No space left on device") {
+		t.Errorf("Run(...): want an error that says so, got %v: %s: %s", err, res.Phase, res.Message)
+	}
+
+	if res.Untouched {
+		t.Error("Run(...): it cannot be certain that no task was carried out")
 	}
 }
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
@@ -41,8 +42,6 @@ type loading struct {
 // load the playbook of a run, in a private data directory that no content has had
 // before.
 func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
-	run.ID += "-load"
-
 	plan, err := r.Prepare(run)
 	if err != nil {
 		return loading{}, err
@@ -55,7 +54,7 @@ func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
 
-	defer remove(plan.Dir) //nolint:errcheck // What is left is removed when the provider starts.
+	defer r.remove(filepath.Base(plan.Dir)) //nolint:errcheck // What is left is removed later.
 
 	plan.Play = append(plan.Play, "--syntax-check", "-vv")
 

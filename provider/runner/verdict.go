@@ -7,8 +7,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // errTimedOut ends runs that took too long.
@@ -62,6 +64,8 @@ func verdict(run Run, e ending) Result {
 		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Timeout.String()+during(s)
 	case isTooLarge(e.cause):
 		r.Reason, r.Message = ReasonRunTooLarge, e.cause.Error()+","+during(s)
+	case isOutOfMemory(e.cause):
+		r.Reason, r.Message = ReasonOutOfMemory, e.cause.Error()+","+during(s)
 	case e.cause != nil:
 		r.Phase, r.Reason, r.Message = common.PhaseCanceled, ReasonCanceled, "canceled"+during(s)
 	case len(s.Failures) > 0:
@@ -106,6 +110,11 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 	case s.OutputsSize > event.MaxOutputs && publishes(run):
 		return common.PhaseFailed, ReasonOutputsTooLarge,
 			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
+	case s.InvalidOutput != "" && publishes(run):
+		return common.PhaseFailed, ReasonInvalidOutputs, s.InvalidOutput
+	case s.CutDetails:
+		return common.PhaseFailed, ReasonInvalidConnectionDetails,
+			fmt.Sprintf("the content published a connection detail of %d characters or more, which is too long; nothing is shown of the run since then", event.MaxDetail)
 	case s.ExcessDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
 			fmt.Sprintf("the content published more than %d bytes of connection details, counting each change; nothing is shown of the run since then", event.MaxDetails)
@@ -138,6 +147,26 @@ func failed(s event.Summary) (string, string) {
 	}
 
 	return reason, message
+}
+
+// ranFull is true for a run that ended since there was no space on the disk, not even
+// to tell how its tasks went.
+func ranFull(e ending) bool {
+	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && content.SaysFull(e.text)
+}
+
+// withLeft adds to a message that processes are left, if that is what is wrong.
+func withLeft(message string, err error) string {
+	var left *supervisor.LeftError
+	if !errors.As(err, &left) {
+		return message
+	}
+
+	return message + "; " + left.Error()
+}
+
+func isOutOfMemory(err error) bool {
+	return errors.As(err, new(*supervisor.MemoryError))
 }
 
 func isTooLarge(err error) bool {

@@ -11,11 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 func TestVerdict(t *testing.T) {
@@ -26,12 +29,13 @@ func TestVerdict(t *testing.T) {
 
 		return s
 	}
-	denied := func(host string) event.Summary {
+	fails := func(host, message string) event.Summary {
 		return with(func(s *event.Summary) {
-			s.Failures = []common.Failure{{Play: "p", Task: "t", Host: host, Message: "[Errno 13] Permission denied: b'/srv/page'"}}
+			s.Failures = []common.Failure{{Play: "p", Task: "t", Host: host, Message: message}}
 			s.Totals = common.HostTotals{Failed: 1}
 		})
 	}
+	denied := func(host string) event.Summary { return fails(host, "[Errno 13] Permission denied: b'/srv/page'") }
 	failures := []common.Failure{{Play: "p", Task: "t", Host: "h", Message: "the reason"}}
 
 	cases := map[string]struct {
@@ -59,6 +63,25 @@ func TestVerdict(t *testing.T) {
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonRunTooLarge,
 				Message: `wrote more than 10Gi below its private directory, the limit of --max-run-size, during task "t" of play "p"`,
+			},
+		},
+		"InvalidOutput": {
+			reason: "A run fails whose outputs no status can hold.",
+			ending: ending{summary: with(func(s *event.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidOutputs, Message: `output "x" cannot be kept: why`},
+		},
+		"InvalidOutputOfCheck": {
+			reason: "A check run publishes none.",
+			mode:   common.ModeCheck,
+			ending: ending{summary: with(func(s *event.Summary) { s.InvalidOutput = "why" })},
+			want:   Result{Phase: common.PhaseSucceeded},
+		},
+		"CutDetails": {
+			reason: "A connection detail that was not read whole is none.",
+			ending: ending{summary: with(func(s *event.Summary) { s.CutDetails, s.ExcessDetails = true, true })},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
+				Message: "the content published a connection detail of 262144 characters or more, which is too long; nothing is shown of the run since then",
 			},
 		},
 		"TooManyDetails": {
@@ -204,6 +227,14 @@ func TestVerdict(t *testing.T) {
 				Message: `task "t" failed on host "web1": [Errno 13] Permission denied: b'/srv/page'`,
 			},
 		},
+		"NoTerminal": {
+			reason: "What ansible.builtin.expect says sounds as if there were too few.",
+			ending: ending{code: 2, confined: true, summary: fails("localhost", "out of pty devices")},
+			want: Result{
+				Phase: common.PhaseFailed, Reason: ReasonTaskFailed,
+				Message: `task "t" failed on host "localhost": out of pty devices; localhost is the provider itself, where content has no terminals`,
+			},
+		},
 		"DeniedUnconfined": {
 			reason: "And so it is where runs are not confined.",
 			ending: ending{code: 2, summary: denied("localhost")},
@@ -251,5 +282,20 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("%s\nverdict(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// What cannot be killed is said, whatever else there is to say.
+func TestWithLeft(t *testing.T) {
+	left := errors.Wrap(&supervisor.LeftError{Pids: []int{7, 8}}, "the supervisor did not end by itself")
+
+	for err, want := range map[error]string{
+		nil:                      "timed out",
+		errors.New("some other"): "timed out",
+		left:                     "timed out; 2 of its processes were killed and do not end, the first with the id 7: the machine may wait for a disk that does not answer",
+	} {
+		if diff := cmp.Diff(want, withLeft("timed out", err)); diff != "" {
+			t.Errorf("withLeft(%v): -want, +got:\n%s", err, diff)
+		}
 	}
 }

@@ -13,12 +13,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
-// Exit statuses of a supervisor that could not do its work, as env and similar
-// tools use them.
+// Exit statuses of a supervisor that could not do its work: that processes are left,
+// and those that env and similar tools use when nothing has begun.
 const (
+	exitLeft     = 124
 	exitFailure  = 125
 	exitNotFound = 127
 )
+
+// ErrNotStarted is returned when not even the supervisor was started.
+var ErrNotStarted = errors.New("nothing was started")
+
+var errSupervisor = errors.New("the supervisor did not end by itself")
 
 // A Command to run under a supervisor.
 type Command struct {
@@ -45,60 +51,111 @@ type Command struct {
 
 // Run the command until it and all of its descendants have ended, and return
 // its exit status: 128 plus the number of the signal that ended it. Descendants
-// are ended when the context is done. The error is about the supervisor, never
-// about the command.
+// are ended when the context is done, and Run returns soon after that, whatever they
+// do to the supervisor. The error is about the supervisor, never about the command;
+// it has a LeftError in it when processes are left, is a MemoryError when they took too
+// much memory, and is an ErrNotStarted when it
+// is certain that nothing was started.
 func (c Command) Run(ctx context.Context) (int, error) {
-	// The supervisor reads the end of this process from the pipe: nothing is
-	// ever written to it.
-	r, w, err := os.Pipe()
+	l, err := newLifeline()
 	if err != nil {
-		return 0, fmt.Errorf("cannot make the supervisor's pipe: %w", err)
+		return 0, notStarted("cannot prepare the supervisor", err)
 	}
 
-	defer w.Close() //nolint:errcheck // Nothing was written to it.
+	defer l.close()
 
-	defer r.Close() //nolint:errcheck // Nothing is read from it here.
-
-	cmd, err := c.build(ctx, r)
+	cmd, err := c.build(ctx, l.theirs)
 	if err != nil {
 		return 0, err
 	}
 
-	if err := adopt(); err != nil {
-		return 0, err
+	if err := supervisors.adopt(); err != nil {
+		return 0, notStarted("cannot prepare for supervisors", err)
 	}
 
 	o, err := c.output(cmd)
 	if err != nil {
-		return 0, err
+		return 0, notStarted("cannot take the output of the supervisor", err)
 	}
 
 	if err := supervisors.start(cmd); err != nil {
-		return 0, fmt.Errorf("cannot start the supervisor: %w", errors.Join(err, o.close()))
+		return 0, notStarted("cannot start the supervisor", errors.Join(err, o.close()))
 	}
 
 	o.copy()
 
-	err = cmd.Wait()
-
-	supervisors.ended(cmd)
-
-	// What is left of a run still has its output.
-	if cmd.ProcessState.ExitCode() < 0 {
-		endOrphans(c.Grace)
+	stop := watchMemory(cmd.Process.Pid, c.Domain.Limits.Together)
+	code, err := c.wait(ctx, cmd, l)
+	exceeded := stop()
+	// What is left still has its output.
+	if err != nil {
+		if left := supervisors.end(c.Grace); left != nil {
+			err = fmt.Errorf("%w, and %w", err, left)
+		}
 	}
 
 	o.wait()
 
-	switch code := cmd.ProcessState.ExitCode(); code {
-	case exitFailure, exitNotFound:
+	switch {
+	case err != nil:
+		return 0, err
+	case exceeded != nil:
+		return 0, exceeded
+	case code == exitFailure, code == exitNotFound:
 		return 0, fmt.Errorf("cannot run %q under its supervisor", c.Argv[0])
-	case -1:
-		return 0, fmt.Errorf("the supervisor did not end by itself: %w", err)
-	default:
+	}
+
+	return code, nil
+}
+
+// wait for the end of a supervisor, and return its exit status. The error says that
+// it did not end by itself. One that does not end in time, for whatever reason, is
+// killed, and one that does not end then either is left to itself.
+func (c Command) wait(ctx context.Context, cmd *exec.Cmd, l *lifeline) (int, error) {
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		_ = cmd.Wait()
+
+		supervisors.ended(cmd)
+	}()
+
+	lost := make(chan struct{})
+
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(cmd.WaitDelay+killPatience, func() { close(lost) })
+	})()
+
+	select {
+	case <-ended:
+	case <-lost:
+		supervisors.ended(cmd)
+
+		return 0, errSupervisor
+	}
+
+	code := cmd.ProcessState.ExitCode()
+	if l.done() || code == exitFailure || code == exitNotFound {
 		return code, nil
 	}
+
+	return 0, fmt.Errorf("%w: %v", errSupervisor, cmd.ProcessState)
 }
+
+// An unstarted command is an ErrNotStarted, and says why.
+type unstarted struct{ error }
+
+func notStarted(what string, err error) error {
+	return unstarted{fmt.Errorf("%s: %w", what, err)}
+}
+
+// Is an ErrNotStarted.
+func (unstarted) Is(target error) bool { return target == ErrNotStarted }
+
+// Unwrap returns the error that says why.
+func (u unstarted) Unwrap() error { return u.error }
 
 func (c Command) build(ctx context.Context, lifeline *os.File) (*exec.Cmd, error) {
 	argv, err := confined(c.Self, c.Domain, c.Argv...)
@@ -113,6 +170,7 @@ func (c Command) build(ctx context.Context, lifeline *os.File) (*exec.Cmd, error
 	cmd.Env = c.Env
 	cmd.Dir = c.Dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = LeftAfter(c.Grace)
 	cmd.ExtraFiles = []*os.File{lifeline}
 
 	if c.Lock != nil {

@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"time"
@@ -9,36 +11,84 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leftPatience is how long processes may take to end that were killed.
-const leftPatience = 10 * time.Second
+// LeftAfter is the longest that a supervisor takes to end everything, when it is told
+// to or the process that started it is gone, and nothing is wrong with it.
+func LeftAfter(grace time.Duration) time.Duration { return grace + 2*killPatience }
 
-// EndLeft kills the processes that have a text in their environment, and what they
-// start meanwhile. It is for what is left when a supervisor was killed, and the
-// process that would have adopted it, too.
-func EndLeft(text string) {
-	for deadline := time.Now().Add(leftPatience); time.Now().Before(deadline); time.Sleep(endPoll) {
-		left := having(text)
-		if len(left) == 0 {
-			return
+// EndLeft kills the processes that have one of some texts in their environment or in
+// their arguments, and what they start meanwhile. It is for what is left when a
+// supervisor was killed, and the process that would have adopted it, too. What cannot be
+// killed does nothing any more, and is no error.
+func EndLeft(texts ...string) error {
+	t, err := openTable()
+	if err != nil {
+		return err
+	}
+
+	defer t.proc.Close() //nolint:errcheck // It was only read.
+
+	for h := newHunt(0); !h.stuck(); {
+		left, err := t.having(texts)
+		if err != nil || len(left) == 0 {
+			return err
 		}
 
-		for _, pid := range left {
-			_ = unix.Kill(pid, unix.SIGKILL)
+		if !h.signal(left) {
+			time.Sleep(endPoll)
 		}
 	}
+
+	return nil
 }
 
-// having a text in their environment are these processes. Those that have ended
-// have none any more.
-func having(text string) []int {
-	var found []int
+// having one of the texts are these processes. Those that have ended have none any
+// more.
+func (t table) having(texts []string) ([]process, error) {
+	pids, err := t.pids()
+	if err != nil {
+		return nil, err
+	}
 
-	for _, pid := range pids() {
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err == nil && pid != unix.Getpid() && bytes.Contains(env, []byte(text)) {
-			found = append(found, pid)
+	var found []process
+
+	for _, pid := range pids {
+		has, err := mentions(pid, texts)
+		if err != nil {
+			return nil, err
+		}
+
+		if !has || pid == unix.Getpid() {
+			continue
+		}
+
+		p, _, err := stat(pid)
+
+		switch {
+		case err == nil:
+			found = append(found, p)
+		case !gone(err):
+			return nil, err
 		}
 	}
 
-	return found
+	return found, nil
+}
+
+// mentions is true for a process with one of the texts in its environment or in its
+// arguments. The environment of others, and of supervisors, may not be read.
+func mentions(pid int, texts []string) (bool, error) {
+	for _, file := range []string{"environ", "cmdline"} {
+		raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
+		if err != nil && !gone(err) && !errors.Is(err, os.ErrPermission) {
+			return false, fmt.Errorf("cannot look at a process: %w", err)
+		}
+
+		for _, text := range texts {
+			if bytes.Contains(raw, []byte(text)) {
+				return true, nil
+			}
+		}
+	}
+
+	return false, nil
 }

@@ -21,7 +21,7 @@ const lockPoll = 50 * time.Millisecond
 // the file is closed in this process and in the supervisors that it was passed
 // to, however they end. The error is ErrLocked if it is held already.
 func Lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the lock file: %w", err)
 	}
@@ -38,6 +38,27 @@ func Lock(path string) (*os.File, error) {
 	}
 
 	return nil, fmt.Errorf("cannot lock the lock file: %w", err)
+}
+
+// openLock opens a lock file. One whose mode was changed, or that is a directory, is
+// put right first.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+
+	switch {
+	case errors.Is(err, unix.EACCES):
+		err = os.Chmod(path, 0o600)
+	case errors.Is(err, unix.EISDIR):
+		err = os.RemoveAll(path)
+	default:
+		return f, err
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 // WaitLock locks the file at a path as soon as nobody else holds the lock, or

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -19,7 +18,7 @@ import (
 )
 
 const (
-	// fdLifeline is where a supervisor finds its end of the pipe. The lock
+	// fdLifeline is where a supervisor finds its end of the lifeline. The lock
 	// follows it, and needs nothing but to stay open.
 	fdLifeline = 3
 	// endPoll is how often descendants that are being ended are looked for.
@@ -36,7 +35,6 @@ func Main(args []string) int {
 
 	fs := flag.NewFlagSet("supervise", flag.ContinueOnError)
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
-	away := fs.Bool("detach", false, "only leave the terminal and become the command")
 	domain := fs.String("enter", "", "only enter this domain and become the command")
 
 	if err := fs.Parse(args); err != nil {
@@ -45,10 +43,6 @@ func Main(args []string) int {
 
 	if fs.NArg() == 0 {
 		return fail(exitFailure, errors.New("no command was given"))
-	}
-
-	if *away {
-		return detach(fs.Args())
 	}
 
 	if *domain != "" {
@@ -66,33 +60,47 @@ func supervise(argv []string, grace time.Duration) int {
 		return fail(exitFailure, err)
 	}
 
+	t, err := openTable()
+	if err != nil {
+		return fail(exitFailure, err)
+	}
+
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
 
-	gone := lifeline(os.NewFile(fdLifeline, "lifeline"))
+	l := os.NewFile(fdLifeline, "lifeline")
+	gone := ownerGone(l)
 
 	pid, err := start(argv)
 	if err != nil {
 		return fail(exitNotFound, err)
 	}
 
-	r := reaper{child: pid}
+	r := reaper{table: t, child: pid}
 
 	for !r.ended {
 		select {
 		case <-died:
 			r.reap()
+
+			continue
 		case <-stop:
-			r.end(grace)
 		case <-gone:
-			r.end(grace)
+		}
+
+		if !r.end(grace) {
+			return exitLeft
 		}
 	}
 
-	r.end(grace)
+	if !r.end(grace) {
+		return exitLeft
+	}
+
+	_, _ = l.Write([]byte{0})
 
 	return r.code
 }
@@ -110,20 +118,6 @@ func prepare() error {
 	}
 
 	return nil
-}
-
-// lifeline returns a channel that is closed when nobody has the other end of
-// the pipe any more.
-func lifeline(f *os.File) <-chan struct{} {
-	gone := make(chan struct{})
-
-	go func() {
-		_, _ = io.Copy(io.Discard, f)
-
-		close(gone)
-	}()
-
-	return gone
 }
 
 func start(argv []string) (int, error) {

@@ -7,7 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// drainPatience is how long reading may take what was written when all that wrote it
+// have ended.
+const drainPatience = time.Minute
 
 // An output is what a command writes, on its way to who wants it. Unlike that of
 // exec.Cmd it does not keep anybody from seeing that the supervisor has ended:
@@ -78,5 +85,42 @@ func (o *output) copy() {
 	}
 }
 
-// wait until all that was written has arrived.
-func (o *output) wait() { o.copying.Wait() }
+// wait until all that was written has arrived. All who may write have ended by now:
+// who still has the other end was given it, or cannot be killed.
+func (o *output) wait() {
+	done := make(chan struct{})
+
+	go func() {
+		defer close(done)
+
+		o.copying.Wait()
+	}()
+
+	for deadline := time.Now().Add(drainPatience); ; {
+		select {
+		case <-done:
+			return
+		case <-time.After(endPoll):
+		}
+
+		for _, s := range o.streams {
+			if empty(s.r) || time.Now().After(deadline) {
+				// What is being copied is copied; nothing more is read.
+				_ = s.r.SetReadDeadline(time.Now())
+			}
+		}
+	}
+}
+
+// empty is true for a pipe that nothing was written to that was not read.
+func empty(f *os.File) bool {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return true
+	}
+
+	n := 0
+	_ = c.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+
+	return err != nil || n == 0
+}

@@ -2,8 +2,13 @@ package supervisor
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // A process is known by its id and its start time, since ids are used again.
@@ -12,49 +17,74 @@ type process struct {
 	start string
 }
 
-// children of a process.
-func children(parent int) []process {
-	var found []process
+// A table of the processes of this machine. It is opened before anything is started:
+// whoever is the same user may lower the limit of open files of this process. Not for
+// concurrent use.
+type table struct{ proc *os.File }
 
-	for _, pid := range pids() {
-		if p, of, ok := stat(pid); ok && of == parent {
-			found = append(found, p)
-		}
+func openTable() (table, error) {
+	f, err := os.Open("/proc")
+	if err != nil {
+		return table{}, fmt.Errorf("cannot look for processes: %w", err)
 	}
 
-	return found
+	return table{proc: f}, nil
 }
 
-// descendants of a process, in no order. Those that have ended but were not
-// waited for by their parent yet are among them.
-func descendants(root int) []process {
-	children := map[int][]process{}
+// A family is the processes that are known, by the ids of their parents. Those that
+// have ended but were not waited for by their parent yet are among them.
+type family map[int][]process
 
-	for _, pid := range pids() {
-		if p, parent, ok := stat(pid); ok {
-			children[parent] = append(children[parent], p)
+// family of all processes. The error says that some may be missing, but never
+// children of this process.
+func (t table) family() (family, error) {
+	pids, err := t.pids()
+	if err != nil {
+		return nil, err
+	}
+
+	f := family{}
+
+	for _, pid := range pids {
+		p, parent, serr := stat(pid)
+
+		switch {
+		case serr == nil:
+			f[parent] = append(f[parent], p)
+		case gone(serr):
+		case isChild(pid):
+			f[unix.Getpid()] = append(f[unix.Getpid()], process{pid: pid})
+			err = serr
+		default:
+			err = serr
 		}
 	}
 
+	return f, err
+}
+
+// descendants of a process, in no order.
+func (f family) descendants(root int) []process {
 	var found []process
 
 	for next := []process{{pid: root}}; len(next) > 0; next = next[1:] {
-		found = append(found, children[next[0].pid]...)
-		next = append(next, children[next[0].pid]...)
+		found = append(found, f[next[0].pid]...)
+		next = append(next, f[next[0].pid]...)
 	}
 
 	return found
 }
 
-func pids() []int {
-	d, err := os.Open("/proc")
-	if err != nil {
-		return nil
+func (t table) pids() ([]int, error) {
+	if _, err := t.proc.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("cannot look for processes: %w", err)
 	}
 
-	defer d.Close() //nolint:errcheck // It was only read.
+	names, err := t.proc.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for processes: %w", err)
+	}
 
-	names, _ := d.Readdirnames(-1)
 	ids := make([]int, 0, len(names))
 
 	for _, n := range names {
@@ -63,13 +93,22 @@ func pids() []int {
 		}
 	}
 
-	return ids
+	return ids, nil
+}
+
+// gone is true for the error of a process that is not there any more.
+func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
+
+// isChild is true for a child of this process that it has not waited for. Nothing
+// needs to be opened for that.
+func isChild(pid int) bool {
+	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }
 
 // stat reads a process and its parent's id from proc_pid_stat(5): the fields
 // after the command, which may itself contain spaces and parentheses, are
 // state, ppid, …; starttime is the 22nd of all.
-func stat(pid int) (process, int, bool) {
+func stat(pid int) (process, int, error) {
 	const (
 		afterCommand = 3
 		ppid         = 4 - afterCommand
@@ -78,15 +117,15 @@ func stat(pid int) (process, int, bool) {
 
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return process{}, 0, false
+		return process{}, 0, fmt.Errorf("cannot look at a process: %w", err)
 	}
 
 	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 	if len(fields) <= starttime {
-		return process{}, 0, false
+		return process{}, 0, fmt.Errorf("cannot look at a process: %q", raw)
 	}
 
 	parent, err := strconv.Atoi(string(fields[ppid]))
 
-	return process{pid: pid, start: string(fields[starttime])}, parent, err == nil
+	return process{pid: pid, start: string(fields[starttime])}, parent, err
 }

@@ -9,6 +9,8 @@ import (
 
 // A reaper collects the exit statuses of its own process's descendants.
 type reaper struct {
+	// table to find them in.
+	table table
 	// child is the command; the other children were adopted.
 	child int
 	// code is the command's exit status, once it has ended.
@@ -30,47 +32,34 @@ func (r *reaper) reap() bool {
 			return false
 		case pid == 0:
 			return true
-		case pid == r.child:
+		// Its id may be that of another process by now.
+		case pid == r.child && !r.ended:
 			r.code, r.ended = status(ws), true
 		}
 	}
 }
 
 // end every descendant: those that are still there when the grace is over are
-// killed, again and again until none is left, since they may fork meanwhile.
-func (r *reaper) end(grace time.Duration) {
-	asked, killed := map[process]bool{}, map[process]bool{}
-	deadline := time.Now().Add(grace)
+// killed, again and again until none is left, since they may fork meanwhile. It is
+// false if some cannot be killed.
+func (r *reaper) end(grace time.Duration) bool {
+	h := newHunt(grace)
 
 	for r.reap() {
-		sig, done := unix.SIGTERM, asked
-		if time.Now().After(deadline) {
-			sig, done = unix.SIGKILL, killed
-		}
+		// Who cannot look at all of them sees the children at least, and when those are
+		// dead, theirs.
+		f, _ := r.table.family()
 
-		// What appeared since the last look may fork and be gone before the next
-		// one, so that one comes at once.
-		if !signalNew(sig, done) {
+		if !h.signal(f.descendants(unix.Getpid())) {
 			time.Sleep(endPoll)
 		}
-	}
-}
 
-// signalNew sends a signal to every descendant that did not get it yet, and
-// returns true if there was any.
-func signalNew(sig unix.Signal, done map[process]bool) bool {
-	found := false
-
-	for _, p := range descendants(unix.Getpid()) {
-		if done[p] {
-			continue
+		if h.stuck() {
+			return false
 		}
-
-		done[p], found = true, true
-		_ = unix.Kill(p.pid, sig)
 	}
 
-	return found
+	return true
 }
 
 // status of an ended process, as shells give it.

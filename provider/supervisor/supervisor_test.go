@@ -17,6 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
 
 // patience is how long tests wait for what is bound to happen.
@@ -45,6 +48,12 @@ func TestMain(m *testing.M) {
 		flee(args[0])
 	case "disguise":
 		disguise(args[0])
+	case "hoard":
+		hoard()
+	case "attack":
+		attack(args[0], args[1])
+	case "careless":
+		os.Exit(careless(args))
 	default:
 		os.Exit(m.Run())
 	}
@@ -371,6 +380,21 @@ func TestWaitLock(t *testing.T) {
 	}
 }
 
+// A directory that has the name of a lock holds nothing.
+func TestLockDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if err := os.MkdirAll(filepath.Join(path, "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	lock, err := Lock(path)
+	if err != nil {
+		t.Fatalf("Lock(...): %v", err)
+	}
+
+	_ = lock.Close()
+}
+
 // TestRunSupervisorKilled kills a supervisor as the kernel does when there is no
 // memory left, while what it looked after ignores signals, has forked a daemon,
 // and holds the output.
@@ -397,7 +421,7 @@ func TestRunSupervisorKilled(t *testing.T) {
 		t.Fatal("the daemon did not start")
 	}
 
-	for _, c := range children(os.Getpid()) {
+	for _, c := range children(t) {
 		if strings.Contains(commandLine(c.pid), pidfile) && strings.Contains(commandLine(c.pid), "\x00supervise\x00") {
 			_ = syscall.Kill(c.pid, syscall.SIGKILL)
 		}
@@ -431,7 +455,7 @@ func TestRunDisguised(t *testing.T) {
 		t.Fatalf("the process should be there, got %q", pid)
 	}
 
-	for _, c := range children(os.Getpid()) {
+	for _, c := range children(t) {
 		if err := syscall.Kill(c.pid, syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
@@ -449,6 +473,326 @@ func TestRunDisguised(t *testing.T) {
 	if alive(pid) {
 		t.Errorf("process %s should be gone", pid)
 	}
+}
+
+// hoard memory in two processes, of which neither has too much, and wait.
+func hoard() {
+	if len(os.Args) == 3 {
+		if err := exec.Command(os.Args[0], "hoard", "", "").Start(); err != nil {
+			panic(err)
+		}
+	}
+
+	signal.Ignore(syscall.SIGTERM)
+
+	mine := bytes.Repeat([]byte{1}, 100<<20)
+	for {
+		time.Sleep(time.Second)
+
+		mine[0]++
+	}
+}
+
+// What takes too much memory, all processes together, is ended, and says so.
+func TestRunMemory(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	_, err := Command{
+		Self: self(), Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
+		Domain: confine.Domain{Limits: confine.Limits{Together: 160 << 20}},
+	}.Run(ctx)
+
+	var exceeded *MemoryError
+	if !errors.As(err, &exceeded) || ctx.Err() != nil {
+		t.Errorf("Run(...): want an error that says what was exceeded, got %v, %v", err, ctx.Err())
+	}
+}
+
+// What processes share counts once.
+func TestMemory(t *testing.T) {
+	found := []process{{pid: os.Getpid()}, {pid: os.Getpid()}}
+	one := resident(os.Getpid())
+
+	if got := memory(found, 4*one); got < one {
+		t.Errorf("memory(...): want that of two processes, got %d", got)
+	}
+
+	if got := proportional(os.Getpid()); got <= 0 || got > 2*one {
+		t.Errorf("proportional(...): want about %d, got %d", one, got)
+	}
+}
+
+// attacks on a supervisor by what it has started. Nothing but a filter of system calls
+// keeps one process from lowering the limits of another of the same user.
+var attacks = map[string]func(pid int) error{
+	"Nothing":   func(int) error { return nil },
+	"Files":     limit(unix.RLIMIT_NOFILE),
+	"Memory":    limit(unix.RLIMIT_AS),
+	"Data":      limit(unix.RLIMIT_DATA),
+	"Processes": limit(unix.RLIMIT_NPROC),
+	"Signals":   limit(unix.RLIMIT_SIGPENDING),
+	"Stop":      func(pid int) error { return unix.Kill(pid, unix.SIGSTOP) },
+	"Kill":      func(pid int) error { return unix.Kill(pid, unix.SIGKILL) },
+}
+
+func limit(resource int) func(int) error {
+	return func(pid int) error { return unix.Prlimit(pid, resource, &unix.Rlimit{}, nil) }
+}
+
+// attack the supervisor of this process, and stay, with a daemon and the output.
+func attack(name, pidfile string) {
+	signal.Ignore(syscall.SIGTERM)
+
+	if err := attacks[name](os.Getppid()); err != nil {
+		panic(err)
+	}
+
+	daemon("linger", pidfile)
+	select {}
+}
+
+// Whatever content does to its supervisor, a run ends soon after its time is over, and
+// nothing is left of it.
+func TestRunAttacked(t *testing.T) {
+	for name := range attacks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			dir := t.TempDir()
+			pidfile, lockfile := filepath.Join(dir, "pid"), filepath.Join(dir, "lock")
+
+			lock, err := Lock(lockfile)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+
+			ended := make(chan struct{})
+
+			go func() {
+				defer close(ended)
+
+				var out bytes.Buffer
+
+				_, _ = Command{
+					Self: self(), Argv: []string{os.Args[0], "attack", name, pidfile}, Env: os.Environ(), Grace: 100 * time.Millisecond,
+					Stdout: &out, Stderr: &out, Lock: lock,
+				}.Run(ctx)
+			}()
+
+			pid := waitFor(pidfile)
+
+			cancel()
+
+			since := time.Now()
+
+			select {
+			case <-ended:
+				t.Logf("It has taken %s to end.", time.Since(since).Round(time.Millisecond))
+			case <-time.After(patience):
+				t.Fatal("Run(...) should end")
+			}
+
+			if alive(pid) || running(t, pidfile) {
+				t.Errorf("process %s is still there", pid)
+			}
+
+			_ = lock.Close()
+
+			// Every process that is being started has it until it is executed.
+			ctx, cancel = context.WithTimeout(t.Context(), patience)
+			defer cancel()
+
+			if lock, err = WaitLock(ctx, lockfile); err != nil {
+				t.Fatalf("Nobody else should hold the lock.\nWaitLock(...): %v", err)
+			}
+
+			_ = lock.Close()
+		})
+	}
+}
+
+// TestRunAttackedCareless attacks a supervisor that nobody defends: it opens what it needs
+// when it needs it, and who has started it asks it to end, and does no more. An attack
+// that fails by itself proves nothing.
+func TestRunAttackedCareless(t *testing.T) {
+	// What it leaves is left to this process.
+	if err := supervisors.adopt(); err != nil {
+		t.Fatal(err)
+	}
+
+	// What the others do depends on what a supervisor happens to need.
+	for _, name := range []string{"Nothing", "Files", "Stop", "Kill"} {
+		t.Run(name, func(t *testing.T) {
+			pidfile := filepath.Join(t.TempDir(), "pid")
+
+			cmd := exec.Command(os.Args[0], "careless", os.Args[0], "attack", name, pidfile)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+
+			pid := waitFor(pidfile)
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+
+			for deadline := time.Now().Add(patience); !idle(t, cmd.Process.Pid) && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
+
+			if want := name != "Nothing"; alive(pid) != want {
+				t.Errorf("what is left: want %t, got %t", want, !want)
+			}
+
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+
+			if err := supervisors.end(0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// careless is a supervisor without its defence.
+func careless(argv []string) int {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+
+	if err := prepare(); err != nil {
+		return fail(exitFailure, err)
+	}
+
+	pid, err := start(argv)
+	if err != nil {
+		return fail(exitNotFound, err)
+	}
+
+	<-stop
+
+	t, err := openTable()
+	if err != nil {
+		return fail(exitFailure, err)
+	}
+
+	r := reaper{table: t, child: pid}
+	r.end(0)
+
+	return r.code
+}
+
+// idle is true for a child that has ended or that is stopped, by proc_pid_stat(5).
+func idle(t *testing.T, pid int) bool {
+	t.Helper()
+
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return bytes.ContainsAny(raw[bytes.LastIndexByte(raw, ')'):], "TZ")
+}
+
+// A process that cannot be killed, as one that waits for a disk, is left, and named.
+// The first version of cgroups can make one: what it has frozen does not end.
+func TestRunUnkillable(t *testing.T) {
+	frozen := filepath.Join("/sys/fs/cgroup/freezer", fmt.Sprintf("supervisor-test-%d", os.Getpid()))
+	if err := os.Mkdir(frozen, 0o700); err != nil {
+		t.Skipf("No process can be frozen without the freezer of cgroups v1 and the right to use it: %v", err)
+	}
+
+	dir := t.TempDir()
+	pidfile, lockfile := filepath.Join(dir, "pid"), filepath.Join(dir, "lock")
+	freeze := func(state string) error {
+		return os.WriteFile(filepath.Join(frozen, "freezer.state"), []byte(state), 0)
+	}
+
+	lock, err := Lock(lockfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out bytes.Buffer
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	ended := make(chan error, 1)
+
+	go func() {
+		_, err := Command{
+			Self: self(), Argv: []string{os.Args[0], "linger", pidfile}, Env: os.Environ(), Grace: 100 * time.Millisecond, Lock: lock,
+			Stdout: &out, Stderr: &out,
+		}.Run(ctx)
+		ended <- err
+	}()
+
+	pid := waitFor(pidfile)
+	if err := os.WriteFile(filepath.Join(frozen, "cgroup.procs"), []byte(pid), 0); err != nil {
+		t.Fatal(err)
+	}
+
+	// Also of a test that fails nothing is left.
+	defer func() {
+		err := freeze("THAWED")
+
+		for range patience / time.Millisecond {
+			if orphans, oerr := supervisors.orphans(); oerr == nil && len(orphans) == 0 && !alive(pid) {
+				break
+			}
+
+			time.Sleep(time.Millisecond)
+		}
+
+		if err := errors.Join(err, os.Remove(frozen)); err != nil || alive(pid) {
+			t.Errorf("process %s goes as soon as it can: %v", pid, err)
+		}
+	}()
+
+	if err := freeze("FROZEN"); err != nil {
+		t.Fatal(err)
+	}
+
+	cancel()
+
+	select {
+	case err = <-ended:
+	case <-time.After(2 * patience):
+		t.Fatal("Run(...) should not wait for what cannot be killed")
+	}
+
+	var left *LeftError
+	if !errors.As(err, &left) || !strings.Contains(err.Error(), "id "+pid) {
+		t.Errorf("Run(...): want an error that says that process %s is left, got %v", pid, err)
+	}
+
+	// It does nothing any more, so that what it held is free.
+	_ = lock.Close()
+
+	// Nobody waits for it again.
+	if err := supervisors.end(time.Hour); err != nil {
+		t.Errorf("end(...): %v", err)
+	}
+}
+
+// children of this process.
+func children(t *testing.T) []process {
+	t.Helper()
+
+	table, err := openTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer table.proc.Close()
+
+	f, err := table.family()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return f[os.Getpid()]
 }
 
 // commandLine of a process, with a NUL after each argument; empty for one that

@@ -147,11 +147,13 @@ func failed(r job.Report, took time.Duration) event.Event {
 	return warning(reason, "%s run, attempt %d: %s", kind(r.Run), r.Attempt, r.Run.Message)
 }
 
-// exhausted is true for the last attempt that the retry limit allows.
+// exhausted is true for the last attempt that the retry limit allows. A run that
+// was cut off is no attempt.
 func exhausted(j job.Job, r job.Report) bool {
 	limit := j.Inputs.Parameters.RetryLimit
+	counts := r.Run.Phase == common.PhaseFailed || r.Run.Phase == common.PhaseTimedOut
 
-	return r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
+	return counts && r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
 }
 
 // installed are the collections and roles that a run used, unless they are those

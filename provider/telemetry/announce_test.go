@@ -195,14 +195,14 @@ func TestAnnounce(t *testing.T) {
 			args:   args{before: job.Before{Run: &wrong}, run: wrong, attempt: 2, limit: 2},
 			want:   []event.Event{failed(ReasonRetriesExhausted, "present run, gave up after attempt 2 of 2: no")},
 		},
-		"AfterWithdrawn": {
-			reason: "A periodic run after one that was withdrawn from the queue should not be announced for that.",
+		"AfterNotStarted": {
+			reason: "A periodic run after one that did not begin should not be announced for that.",
 			args: args{
 				before: job.Before{Run: new(applied(common.TriggerDrift, common.PhaseCanceled, notStarted))},
 				run:    applied(common.TriggerDrift, common.PhaseSucceeded),
 			},
 		},
-		"CheckAfterWithdrawn": {
+		"CheckAfterNotStarted": {
 			reason: "Nor should a check run that finds the drift that is known.",
 			args: args{
 				before: job.Before{Run: new(checked(common.TriggerDrift, common.PhaseCanceled, notStarted)), Applied: "now", Drift: drift},
@@ -240,6 +240,11 @@ func TestAnnounce(t *testing.T) {
 			reason: "So should one that was interrupted.",
 			args:   args{run: applied(common.TriggerDrift, common.PhaseInterrupted, because("the provider ended"))},
 			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 1: the provider ended")},
+		},
+		"InterruptedAtLimit": {
+			reason: "What is no attempt is not the last one.",
+			args:   args{run: applied(common.TriggerDrift, common.PhaseInterrupted, because("the provider ended")), attempt: 2, limit: 2},
+			want:   []event.Event{failed(ReasonRunInterrupted, "present run, attempt 2: the provider ended")},
 		},
 		"Canceled": {
 			reason: "A run that was canceled did nothing wrong.",

@@ -19,8 +19,9 @@ const labelResult = "result"
 
 // Queues of the pool, as the label queue has them.
 const (
-	queueUrgent  = "urgent"
-	queuePatient = "patient"
+	queueUrgent     = "urgent"
+	queuePatient    = "patient"
+	queueInstalling = "installing"
 )
 
 // Metrics of runs. No label has values without bounds: neither names, nor
@@ -63,7 +64,7 @@ func NewMetrics() *Metrics {
 // Began counts how long a run has waited.
 func (m *Metrics) Began(j job.Job) {
 	queue := queuePatient
-	if j.Urgent() {
+	if j.Class() == job.Urgent {
 		queue = queueUrgent
 	}
 
@@ -106,6 +107,15 @@ func (m *Metrics) Collect(c chan<- prometheus.Metric) {
 	m.tasks.Collect(c)
 }
 
+// NewLeftMetric returns a metric of the private data directories that are left.
+func NewLeftMetric(left func() int) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace,
+		Name:      "run_directories_left",
+		Help:      "Private data directories of runs that could not be removed yet.",
+	}, func() float64 { return float64(left()) })
+}
+
 // poolMetrics are of a pool at the moment when they are asked for.
 type poolMetrics struct {
 	stats                  func() pool.Stats
@@ -117,7 +127,7 @@ func NewPoolMetrics(stats func() pool.Stats) prometheus.Collector {
 	return &poolMetrics{
 		stats: stats,
 		length: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "queue_length"),
-			"Runs that wait for their turn, by queue.", []string{"queue"}, nil),
+			"Runs that wait for their content or for their turn, by queue.", []string{"queue"}, nil),
 		running: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_running"),
 			"Runs in progress.", nil, nil),
 		limit: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_limit"),
@@ -142,6 +152,7 @@ func (p *poolMetrics) Collect(c chan<- prometheus.Metric) {
 
 	gauge(p.length, s.Urgent, queueUrgent)
 	gauge(p.length, s.Patient, queuePatient)
+	gauge(p.length, s.Installing, queueInstalling)
 	gauge(p.running, s.Running)
 	gauge(p.limit, s.Limit)
 }

@@ -45,21 +45,30 @@ func (ws Witnesses) Ended(j job.Job, r job.Report, took time.Duration) {
 
 // Witnessed carries jobs out in front of a witness.
 func Witnessed(x pool.Executor, w Witness) pool.Executor {
-	return pool.ExecutorFn(func(ctx context.Context, j job.Job, watch job.Watch) job.Report {
-		began := time.Now()
+	return witnessed{Executor: x, witness: w}
+}
 
-		w.Began(j)
+type witnessed struct {
+	pool.Executor
 
-		r := x.Execute(ctx, j, job.Watch{Progress: watch.Progress, Task: func(t event.TaskResult) {
-			w.Task(j, t)
+	witness Witness
+}
 
-			if watch.Task != nil {
-				watch.Task(t)
-			}
-		}})
+// Execute a job.
+func (x witnessed) Execute(ctx context.Context, j job.Job, watch job.Watch) job.Report {
+	began := time.Now()
 
-		w.Ended(j, r, time.Since(began))
+	x.witness.Began(j)
 
-		return r
-	})
+	r := x.Executor.Execute(ctx, j, job.Watch{Progress: watch.Progress, Task: func(t event.TaskResult) {
+		x.witness.Task(j, t)
+
+		if watch.Task != nil {
+			watch.Task(t)
+		}
+	}})
+
+	x.witness.Ended(j, r, time.Since(began))
+
+	return r
 }

@@ -80,6 +80,12 @@ func (b *bench) idle(ctx context.Context, c *cli) error {
 
 // reconciles of AnsibleRuns since the provider was started.
 func (b *bench) reconciles(ctx context.Context) (int, error) {
+	n, err := b.metric(ctx, `controller_runtime_reconcile_total{controller="managed/ansiblerun`)
+	return int(n), err
+}
+
+// metric of the provider: the sum of all whose name and labels begin in some way.
+func (b *bench) metric(ctx context.Context, prefix string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.stack.ProviderMetrics(), nil)
 	if err != nil {
 		return 0, errors.Wrap(err, "cannot ask for metrics")
@@ -90,19 +96,26 @@ func (b *bench) reconciles(ctx context.Context) (int, error) {
 	}
 	defer rsp.Body.Close() //nolint:errcheck // It was only read.
 
-	n := 0
-	for lines := bufio.NewScanner(rsp.Body); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "} ")
-		if !strings.HasPrefix(name, `controller_runtime_reconcile_total{controller="managed/ansiblerun`) {
+	sum, found := 0.0, false
+	lines := bufio.NewScanner(rsp.Body)
+	for lines.Scan() {
+		line := lines.Text()
+		if !strings.HasPrefix(line, prefix) {
 			continue
 		}
-		i, err := strconv.Atoi(value)
+		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
 		if err != nil {
 			return 0, errors.Wrap(err, "cannot read metrics")
 		}
-		n += i
+		sum, found = sum+v, true
 	}
-	return n, nil
+	if err := lines.Err(); err != nil {
+		return 0, errors.Wrap(err, "cannot read metrics")
+	}
+	if !found {
+		return 0, errors.Errorf("there is no metric %s", prefix)
+	}
+	return sum, nil
 }
 
 // settled makes objects as a provider leaves them that applied them: one that had

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -30,9 +32,9 @@ const playbook = `- hosts: localhost
 
 // cli is the command line.
 type cli struct {
-	Only string `default:"" enum:",run,throughput,content,idle" help:"Measure only this."`
+	Only string `default:"" enum:",run,throughput,content,idle,failing" help:"Measure only this."`
 
-	Repeat  int           `default:"10"   help:"How often a single run is measured."`
+	Repeat  int           `default:"10"   help:"How often a single run is measured, and one beside objects that fail."`
 	Rounds  int           `default:"2"    help:"How often the throughput is measured."`
 	Runs    int           `default:"40"   help:"Runs whose throughput is measured."`
 	Workers int           `default:"2"    help:"Runs at the same time when the throughput is measured."`
@@ -40,6 +42,7 @@ type cli struct {
 	Objects int           `default:"1000" help:"Objects that nothing happens to."`
 	Polls   int           `default:"10"   help:"Polls of objects that nothing happens to."`
 	Poll    time.Duration `default:"20s"  help:"Poll interval of objects that nothing happens to."`
+	Failing int           `default:"8000" help:"Objects that fail, beside which one that is healthy is measured."`
 }
 
 // Run what is to be measured.
@@ -58,6 +61,7 @@ func (c *cli) Run(ctx context.Context) (err error) {
 		{"throughput", b.throughput},
 		{"content", b.content},
 		{"idle", b.idle},
+		{"failing", b.failing},
 	} {
 		if c.Only != "" && c.Only != m.name {
 			continue
@@ -70,6 +74,9 @@ func (c *cli) Run(ctx context.Context) (err error) {
 }
 
 func main() {
+	// What is worth knowing is printed.
+	log.SetLogger(logr.Discard())
+
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	k := kong.Parse(&cli{}, kong.Description("Measure AnsibleRuns side by side with ansible-playbook and ansible-runner."))

@@ -189,6 +189,16 @@ func (s *Stack) Up(ctx context.Context) error {
 	return nil
 }
 
+// Built says what the stack needs that was not built yet; nil when it is all there.
+func (s *Stack) Built() error {
+	for _, n := range order() {
+		if _, err := os.Stat(s.bin(n)); err != nil {
+			return errors.Wrapf(err, "cannot find %s", n)
+		}
+	}
+	return nil
+}
+
 // prepare directory, ports and credentials.
 func (s *Stack) prepare(ctx context.Context) error {
 	if _, err := os.Stat(s.path(filePorts)); os.IsNotExist(err) {

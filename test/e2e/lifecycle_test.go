@@ -83,7 +83,7 @@ func TestProviderKilled(t *testing.T) {
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.id", first), Field("status.atProvider.lastRun.phase", "Interrupted"),
 		Field("status.atProvider.lastApply.result", "Interrupted"), Condition("Ready", "False"))
 	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
-		Field("status.atProvider.lastRun.trigger", "Retry"), Field("status.atProvider.lastApply.attempts", 2))
+		Field("status.atProvider.lastRun.trigger", "Retry"), Field("status.atProvider.lastApply.attempts", 1))
 
 	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\nrun\n" {
 		t.Errorf("The play should have been run twice, got %q", got)

@@ -186,6 +186,40 @@ spec:
 	}
 }
 
+// TestOutputsOutOfRange publishes what the API server refuses. The object goes on.
+func TestOutputsOutOfRange(t *testing.T) {
+	t.Parallel()
+
+	run := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    retryLimit: 1
+    vars: {digits: 617}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.set_stats: {data: {published: "{{ ('7' * digits) | int }}"}}
+`, runData{Namespace: cp.Namespace(t)})[1]
+	cp.WaitFor(t, run, Condition("Ready", "False"), Field("status.atProvider.lastRun.phase", "Failed"), Field("status.atProvider.lastRun.reason", "InvalidOutputs"),
+		Message("Synced", "publish it as a string"))
+
+	cp.Kubectl(t, "patch", "ansiblerun.ansible.m.crossplane.io", "-n", run.Namespace, run.Name, "--type=merge", "-p", `{"spec":{"forProvider":{"vars":{"digits":3}}}}`)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.published", int64(777)))
+
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
+}
+
 // TestConnectionDetailsElsewhere shows that connection details are not in the
 // output either, however much of it there is.
 func TestConnectionDetailsElsewhere(t *testing.T) {

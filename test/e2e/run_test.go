@@ -411,6 +411,11 @@ spec:
 		t.Errorf("The connection secret should be one: got type %v", got)
 	}
 
+	// They are had again, and not at the next poll.
+	cp.Kubectl(t, "delete", "secret", "-n", d.Namespace, "connection")
+	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "connection"},
+		Field("data.password", base64.StdEncoding.EncodeToString([]byte("correct-horse"))))
+
 	if strings.Contains(cp.Provider.Log(t), "correct-horse") {
 		t.Error("Connection details should not be in the log.")
 	}

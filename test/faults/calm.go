@@ -104,7 +104,7 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func
 }
 
 // hurry an object whose next attempt is planned, but not soon, or whose deletion
-// was interrupted so often that it gave up: once per attempt.
+// failed so often that it gave up: once per attempt.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
 	if o.deleted && o.misspelt && run.Observation().Executed {
 		// What may have been done cannot be removed by a role that is not there.

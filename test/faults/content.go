@@ -15,14 +15,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// toolScript is the ansible-runner that the provider finds. It is a fake only in
-// that it asks how to behave first, and misbehaves when it is told to; otherwise
-// it becomes the real one.
+// toolScript is the Python that the provider's ansible-runner is run by. It is a
+// fake only in that it asks how to behave first, and misbehaves when it is told to;
+// otherwise it becomes the real one.
 const toolScript = `#!/bin/bash
 real=%s
-case $1 in run) ;; *) exec "$real" "$@" ;; esac
+case $1 in */driver.py) ;; *) exec "$real" "$@" ;; esac
 exec 3<>/dev/tcp/127.0.0.1/%s || exec "$real" "$@"
-printf 'tool %%s\n' "$2" >&3
+printf 'tool %%s %%s\n' "$(grep -rhoP '"run": \{"attempt": \d+, "id": "\K[^"]+' "$2/vars" | tail -n 1)" "$2" >&3
 read -r mood <&3
 exec 3>&-
 case $mood in
@@ -63,6 +63,7 @@ const tasks = `- name: Work
         {{ ansible_provider_meta.managed_resource.uid }} {{ ansible_provider_meta.run.id }} {{ ansible_provider_meta.run.mode }} \
         {{ ansible_provider_meta.managed_resource.state }} {{ ansible_provider_meta.managed_resource.generation }} {{ value }} $$ >&3
       read -r how what <&3 || exit 3
+      {{ attack | default('') }}
       if [ "$how" = fail ]; then echo failed >&3; read -r noted <&3; exit 1; fi
       echo done >&3
       read -r noted <&3 || exit 3
@@ -93,14 +94,23 @@ func requirements(server string, n int) string {
 }
 
 // writeTool writes the ansible-runner of the provider into a directory.
-func writeTool(dir, port, runner string) error {
+func writeTool(dir, port, python string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // There is nothing secret in it.
 		return errors.Wrap(err, "cannot make a directory for the tool")
 	}
 
-	text := fmt.Sprintf(toolScript, runner, port)
+	tool := filepath.Join(dir, "python3")
 
-	return errors.Wrap(os.WriteFile(filepath.Join(dir, "ansible-runner"), []byte(text), 0o755), "cannot write the tool") //nolint:gosec // It is a program.
+	for path, text := range map[string]string{
+		tool:                                 fmt.Sprintf(toolScript, python, port),
+		filepath.Join(dir, "ansible-runner"): "#!" + tool + "\nfrom ansible_runner.__main__ import main\nmain()\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // It is a program.
+			return errors.Wrap(err, "cannot write the tool")
+		}
+	}
+
+	return nil
 }
 
 // serveContent starts a Galaxy server that has the collection. Requests for it
@@ -131,8 +141,48 @@ func serveContent(ctx context.Context, dir, tools string, traps *trap.Set) (*sou
 		return nil, err
 	}
 
+	sparse, err := sparseRole(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+
 	return sources.Start(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		traps.Pass(r.Context(), trap.Event{Kind: trap.ContentFetched})
+
+		if r.URL.Path == "/"+sparseArchive {
+			http.ServeFile(w, r, sparse)
+			return
+		}
+
 		galaxy.ServeHTTP(w, r)
 	}), sources.Options{})
+}
+
+// sparseArchive is a kilobyte that is hundreds of gigabytes to who reads what is in
+// it.
+const sparseArchive = "sparse.tar.gz"
+
+func sparseRole(ctx context.Context, dir string) (string, error) {
+	const files, size = 60, 9 << 30
+
+	src := filepath.Join(dir, "sparse")
+	if err := errors.Join(os.MkdirAll(filepath.Join(src, "tasks"), 0o700), os.WriteFile(filepath.Join(src, "tasks", "main.yml"), []byte("[]\n"), 0o600)); err != nil {
+		return "", errors.Wrap(err, "cannot write a role")
+	}
+
+	for i := range files {
+		name := filepath.Join(src, fmt.Sprint(i))
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, size)); err != nil {
+			return "", errors.Wrap(err, "cannot write a file that is sparse")
+		}
+	}
+
+	cmd := exec.CommandContext(ctx, "tar", "--sparse", "-czf", sparseArchive, "sparse")
+	cmd.Dir = dir
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.Wrapf(err, "cannot make an archive that is sparse: %s", out)
+	}
+
+	return filepath.Join(dir, sparseArchive), errors.Wrap(os.RemoveAll(src), "cannot remove what is in an archive")
 }

@@ -44,7 +44,9 @@ type director struct {
 	moods map[string]chan<- string
 	ways  map[string]way
 	calm  bool
-	// unsupervised are the runs whose supervisors were killed.
+	// dirs of runs, by their ids.
+	dirs map[string]string
+	// unsupervised are the directories of runs whose supervisors were killed.
 	unsupervised []string
 }
 
@@ -59,7 +61,7 @@ type way struct {
 }
 
 func newDirector(traps *trap.Set, rng *rand.Rand) *director {
-	return &director{traps: traps, rng: rng, moods: map[string]chan<- string{}, ways: map[string]way{}}
+	return &director{traps: traps, rng: rng, moods: map[string]chan<- string{}, dirs: map[string]string{}, ways: map[string]way{}}
 }
 
 // behave says how the plays of an object behave from now on.
@@ -101,7 +103,11 @@ func (d *director) forget(mood string) {
 }
 
 // Tool is in a mood.
-func (d *director) Tool(ctx context.Context, id string) string {
+func (d *director) Tool(ctx context.Context, id, dir string) string {
+	d.mu.Lock()
+	d.dirs[id] = dir
+	d.mu.Unlock()
+
 	d.traps.Pass(ctx, trap.Event{Kind: trap.ToolStarted, RunID: id})
 
 	mood := d.mood(id)
@@ -113,11 +119,11 @@ func (d *director) Tool(ctx context.Context, id string) string {
 
 	if mood != moodKillRunner && mood != moodKillPlay {
 		d.mu.Lock()
-		d.unsupervised = append(d.unsupervised, id)
+		d.unsupervised = append(d.unsupervised, dir)
 		d.mu.Unlock()
 	}
 
-	go kill(id, is)
+	go kill(dir, is)
 
 	if mood == moodOrphan {
 		return moodDaemon
@@ -130,7 +136,7 @@ func (d *director) Tool(ctx context.Context, id string) string {
 func victims() map[string]func(args string) bool {
 	supervises := func(args string) bool { return strings.Contains(args, "\x00supervise\x00") }
 	runner := func(args string) bool {
-		return strings.Contains(args, "/ansible-runner\x00run\x00") && !supervises(args)
+		return strings.Contains(args, "/driver.py\x00") && !supervises(args)
 	}
 
 	return map[string]func(string) bool{
@@ -160,11 +166,11 @@ func (d *director) mood(id string) string {
 }
 
 // kill a process of a run once its play has begun.
-func kill(id string, is func(args string) bool) {
+func kill(dir string, is func(args string) bool) {
 	for range 300 {
 		time.Sleep(50 * time.Millisecond)
 
-		all := commands(id)
+		all := commands(dir)
 		if !slices.ContainsFunc(all, func(p process) bool { return isPlay(string(p.args)) }) {
 			continue
 		}
@@ -210,20 +216,34 @@ func (d *director) Play(ctx context.Context, r ledger.Run) (fail bool) {
 // killed, as far as nobody else can: it ends what killed supervisors have left.
 func (d *director) endContainer(state string) {
 	d.mu.Lock()
-	ids := slices.Clone(d.unsupervised)
+	dirs := slices.Clone(d.unsupervised)
 	d.mu.Unlock()
 
-	for _, id := range ids {
-		supervisor.EndLeft(filepath.Join(state, "runs", id) + "/")
+	for _, dir := range dirs {
+		if strings.HasPrefix(dir, state+"/") {
+			_ = supervisor.EndLeft(dir + "/")
+		}
 	}
 }
 
 // Left are the processes of runs.
 func (d *director) Left(ids ...string) []string {
+	d.mu.Lock()
+
+	var dirs []string
+
+	for _, id := range ids {
+		if dir := d.dirs[id]; dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+
+	d.mu.Unlock()
+
 	var out []string
 
 	for _, p := range processes(func(env []byte) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(env, []byte("/runs/"+id+"/")) })
+		return slices.ContainsFunc(dirs, func(dir string) bool { return bytes.Contains(env, []byte(dir+"/")) })
 	}) {
 		out = append(out, p.String())
 	}
@@ -265,6 +285,6 @@ func processes(wanted func(env []byte) bool) []process {
 }
 
 // commands of a run.
-func commands(id string) []process {
-	return processes(func(env []byte) bool { return bytes.Contains(env, []byte("/runs/"+id+"/")) })
+func commands(dir string) []process {
+	return processes(func(env []byte) bool { return bytes.Contains(env, []byte(dir+"/")) })
 }

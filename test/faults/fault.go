@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +88,11 @@ func (t *tally) lines() []string {
 	}
 
 	return out
+}
+
+// named are the faults that have a text in their names.
+func named(all []fault, text string) []fault {
+	return slices.DeleteFunc(all, func(f fault) bool { return !strings.Contains(f.name, text) })
 }
 
 // A bag of faults: each comes once before any comes again.

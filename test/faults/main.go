@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -37,6 +39,9 @@ type cli struct {
 	Seed   uint64 `help:"Seed of all that is random here; 0 means a new one each time."`
 	Faults int    `default:"210" help:"Faults to inject, at least."`
 	Short  bool   `help:"Inject a few faults only, in less than four minutes."`
+
+	Only    string `help:"Inject those faults only whose names have this in them."`
+	Upgrade int    `help:"AnsibleRuns that are there while the provider is upgraded, before the faults; 200, or 10 in short. Negative for none."`
 }
 
 // Run the faults.
@@ -73,7 +78,9 @@ func (c *cli) Run(ctx context.Context) (err error) {
 
 	wg.Go(func() { d.population.watch(watching) })
 
-	err = d.rounds(ctx, c, &bag{rng: stream(4), all: d.strikes()}, &bag{rng: stream(5), all: d.weather()})
+	if err = d.upgrade(ctx, c.size()); err == nil {
+		err = d.rounds(ctx, c, &bag{rng: stream(4), all: named(d.strikes(), c.Only)}, &bag{rng: stream(5), all: named(d.weather(), c.Only)})
+	}
 
 	stop()
 	wg.Wait()
@@ -83,6 +90,20 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	}
 
 	return errors.Join(err, d.report(out))
+}
+
+// size of the population that an upgrade meets.
+func (c *cli) size() int {
+	const long, short = 200, 10
+
+	switch {
+	case c.Upgrade != 0:
+		return max(c.Upgrade, 0)
+	case c.Short:
+		return short
+	}
+
+	return long
 }
 
 // rounds of faults until there were enough of them.
@@ -112,6 +133,14 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error
 		}
 
 		before = r.replicas
+
+		if len(strikes.all) == 0 {
+			r.strikes = 0
+		}
+
+		if len(weather.all) == 0 {
+			r.weather = 0
+		}
 
 		d.printf("Round %d, %d replica(s)\n", n, r.replicas)
 
@@ -169,6 +198,9 @@ func (d *drive) report(out io.Writer) error {
 }
 
 func main() {
+	// What is worth knowing is printed.
+	log.SetLogger(logr.Discard())
+
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 

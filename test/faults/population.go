@@ -41,6 +41,8 @@ type object struct {
 	value      string
 	former     string
 	way        way
+	// attack is what plays of the object do beside their work, as a line of bash.
+	attack string
 	// misspelt is the role, so that no play of the object can begin.
 	misspelt bool
 	deleted  bool
@@ -143,7 +145,7 @@ func (o *object) spell(f *common.AnsibleRunParameters) {
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"port":%q}`, o.value, p.ledger.Port())}
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"port":%q,"attack":%q}`, o.value, p.ledger.Port(), o.attack)}
 }
 
 // change the population at random.
@@ -304,6 +306,15 @@ func (p *population) repair(ctx context.Context, o *object) error {
 	return p.write(ctx, o, "repaired")
 }
 
+// arm an object: its plays attack from now on, or no more.
+func (p *population) arm(ctx context.Context, o *object, attack string) error {
+	p.mu.Lock()
+	o.attack = attack
+	p.mu.Unlock()
+
+	return p.write(ctx, o, map[bool]string{true: "disarmed", false: "armed"}[attack == ""])
+}
+
 // revert an object to the value that it had before the last one.
 func (p *population) revert(ctx context.Context, o *object) error {
 	p.mu.Lock()
@@ -371,12 +382,20 @@ func (p *population) delete(ctx context.Context, o *object) error {
 }
 
 // bump the requirements, so that content has to be installed again.
-func (p *population) bump(ctx context.Context) error {
-	p.mu.Lock()
-	p.version++
-	text := requirements(p.source.URL, p.version)
-	p.mu.Unlock()
+func (p *population) bump(ctx context.Context) error { return p.require(ctx, p.next()) }
 
+// next requirements, which nobody had before.
+func (p *population) next() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.version++
+
+	return requirements(p.source.URL, p.version)
+}
+
+// require content.
+func (p *population) require(ctx context.Context, text string) error {
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"requirements":%q}}`, text))
 
 	return p.try(ctx, func() error {

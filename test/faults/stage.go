@@ -167,7 +167,7 @@ func (s *stage) perform(ctx context.Context, rng *rand.Rand) error {
 
 	s.later(func() error { s.ledger.Stop(); return nil })
 
-	if err := writeTool(s.tools(), s.ledger.Port(), filepath.Join(s.stack.VirtualEnv(), "ansible-runner")); err != nil {
+	if err := writeTool(s.tools(), s.ledger.Port(), filepath.Join(s.stack.VirtualEnv(), "python3")); err != nil {
 		return err
 	}
 

@@ -355,12 +355,14 @@ func (d *drive) leader(ctx context.Context) *replica {
 		return found != nil
 	})
 
-	if found == nil {
+	switch {
+	case found != nil:
+		return found
+	case ctx.Err() == nil:
 		d.book.Breach("", "there is a leader", "no replica leads after 90 s")
-		return running[0]
 	}
 
-	return found
+	return running[0]
 }
 
 func (d *drive) running() []*replica {

@@ -72,7 +72,7 @@ func (d *drive) weather() []fault {
 		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) }})
 	}
 
-	return out
+	return append(out, d.attacks()...)
 }
 
 // blow a weather at the API of all replicas for some seconds.

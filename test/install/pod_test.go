@@ -64,16 +64,6 @@ func (p *pod) Log() string {
 	return string(b)
 }
 
-// Path of a file in the container, as seen from outside.
-func (p *pod) Path(file string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running == nil {
-		return "/nonexistent"
-	}
-	return fmt.Sprintf("/proc/%d/root%s", p.running.Pid(), file)
-}
-
 // Get a URL from within the container.
 func (p *pod) Get(url string) (*http.Response, error) {
 	p.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -66,11 +67,28 @@ func newWorld(t *testing.T) *world {
 		"PATH=/usr/bin:/bin", "TOOL=" + os.Args[0], "OWN=" + w.own, "STATE=" + filepath.Join(dir, "state"),
 		"OTHER=" + filepath.Join(dir, "state/runs/other"), "STORE=" + filepath.Join(dir, "state/content"),
 		"TOKEN=" + filepath.Join(dir, "secrets/kubernetes.io/serviceaccount/token"), "KUBE=" + filepath.Join(dir, "kube/config"),
-		"PROVIDER=" + strconv.Itoa(os.Getpid()), "ABSTRACT=" + name,
+		"PROVIDER=" + strconv.Itoa(os.Getpid()), "ABSTRACT=" + name, "TERMINAL=" + terminal(t),
 		"VICTIM=" + strconv.Itoa(w.victim(t)),
 	}
 
 	return w
+}
+
+// terminal of somebody else.
+func terminal(t *testing.T) string {
+	t.Helper()
+
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	must(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+
+	// ioctl_tty(2)
+	must(t, unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCSPTLCK, 0))
+
+	n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPTN)
+	must(t, err)
+
+	return fmt.Sprintf("/dev/pts/%d", n)
 }
 
 // policy of the provider in this world, as its flags make it.
@@ -182,6 +200,9 @@ func TestAttacks(t *testing.T) {
 		"Socket":         {reason: "Sockets without a file are no way out.", script: `"$TOOL" tool connect "$ABSTRACT"`, skip: !scope},
 		"SharedMemory":   {reason: "Names in shared memory cannot be listed.", script: `ls /dev/shm && echo OWNED`},
 		"Shared":         {reason: "There is no directory that runs share.", script: `echo >"/tmp/$$.attack" && rm "/tmp/$$.attack" && echo OWNED`},
+		"Terminal":       {reason: "What a terminal shows is who writes into it.", script: `echo >"$TERMINAL" && echo OWNED`},
+		"NewTerminal":    {reason: "Nobody makes one that others could open.", script: `(: <>/dev/ptmx) && echo OWNED`},
+		"Pipe":           {reason: "What a run says arrives by a pipe of its own.", script: `echo >"/proc/$VICTIM/fd/1" && echo OWNED`},
 		"Privileges":     {reason: "No program gives new privileges.", script: `"$TOOL" tool privileges`},
 		"Descriptors":    {reason: "No descriptor is inherited.", script: `"$TOOL" tool descriptors`, safe: true},
 		"Cores":          {reason: "Secrets are not dumped.", script: `test "$(ulimit -c)" = 0 || echo OWNED`, safe: true},

@@ -321,8 +321,9 @@ func TestInstallAttacks(t *testing.T) {
 			requirements: "collections: [{name: 'file://MIRROR/collection', type: git}]",
 		},
 		"Link": {
-			reason:       "A file of a collection is a link to the service account's token, of which its list of files has the digest.",
+			reason:       "A file of a collection is a link to the service account's token, of which its list of files would have the digest, were it kept.",
 			requirements: "collections: [{name: 'file://MIRROR/linked', type: git}]",
+			safe:         true,
 		},
 		"Alternate": {
 			reason:       "A repository borrows the objects of another.",

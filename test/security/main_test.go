@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 		if tool(os.Args[2], os.Args[3:]) {
 			fmt.Println(owned)
 		}
+	case len(os.Args) > 2 && os.Args[1] == "forget":
+		fmt.Println(forget(os.Args[2:]))
+		os.Exit(1)
 	case len(os.Args) > 3 && os.Args[1] == "lend":
 		fmt.Println(borrow(strings.Split(os.Args[2], ":"), os.Args[3:]))
 		os.Exit(1)
@@ -45,6 +48,19 @@ func tool(name string, args []string) bool {
 		pid, err := strconv.Atoi(args[0])
 
 		return err == nil && unix.PtraceAttach(pid) == nil
+	case "call":
+		victim, err := strconv.Atoi(args[1])
+		if err == nil {
+			err = calls[args[0]].do(uintptr(victim))
+		}
+
+		if err != nil {
+			fmt.Println(err)
+		}
+
+		return err == nil
+	case "harm":
+		return harm(args[0]) == nil
 	case "connect":
 		c, err := net.Dial("unix", args[0])
 		if err != nil {

@@ -19,13 +19,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
 // newRunner whose runs are confined as those of the provider are, with its state
 // directory. The policy may be changed.
 func newRunner(tb testing.TB, mode confine.Mode, change ...func(*confine.Policy)) (*runner.Runner, string) {
 	tb.Helper()
-	needLandlock(tb)
+
+	if mode == confine.Required {
+		needLandlock(tb)
+	}
 
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	must(tb, err)
@@ -116,6 +120,58 @@ func TestPlayAttacks(t *testing.T) {
 	}
 }
 
+// TestNames looks at where two runs are that have the same of everything that
+// anybody may know of a run.
+func TestNames(t *testing.T) {
+	r, _ := newRunner(t, confine.Required)
+
+	const where = "\n  - {ansible.builtin.command: pwd, register: pwd}\n  - ansible.builtin.set_stats: {data: {pwd: '{{ pwd.stdout }}'}}\n"
+
+	one, two := fmt.Sprint(play(t, r, where)["pwd"]), fmt.Sprint(play(t, r, where)["pwd"])
+	if one == two || strings.Contains(one, "/own/") {
+		t.Errorf("Nobody should know the path of another run. These are: %s, %s", one, two)
+	}
+}
+
+// TestSockets looks for connections that wait between tasks, where another run
+// could connect to them.
+func TestSockets(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mode   confine.Mode
+		want   bool
+	}{
+		"Confined": {
+			reason: "Where the kernel cannot protect them, there are none.",
+			mode:   confine.Required,
+			want:   !confine.Policy{Mode: confine.Required}.ExposesSockets(confine.Kernel()),
+		},
+		"Unconfined": {reason: "Where nothing is protected, Ansible keeps them.", mode: confine.Off, want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
+			must(t, err)
+			t.Cleanup(server.Stop)
+
+			r, _ := newRunner(t, tc.mode)
+
+			got := play(t, r, fmt.Sprintf(`
+  - {ansible.builtin.copy: {dest: key, mode: "600", content: %q}}
+  - ansible.builtin.add_host: {name: target, ansible_host: %q, ansible_port: %d, ansible_user: %q, ansible_ssh_private_key_file: key}
+  - {ansible.builtin.raw: "true", delegate_to: target}
+  - {ansible.builtin.command: find .. -type s, register: find}
+  - ansible.builtin.set_stats: {data: {found: "{{ find.stdout_lines | length > 0 }}"}}
+`, server.Key, server.Host, server.Port, server.User))
+
+			if diff := cmp.Diff(map[string]any{"found": tc.want}, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestPlayWorks does what content usually does on its own machine. Only root is
 // asked for no password by su.
 func TestPlayWorks(t *testing.T) {
@@ -132,13 +188,15 @@ func TestPlayWorks(t *testing.T) {
   - {ansible.builtin.command: {cmd: "{{ ansible_playbook_python }} -m venv --without-pip venv"}}
   - ansible.builtin.command: venv/bin/python -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [-1]))'
     register: python
+  - ansible.builtin.shell: "nice -n 5 ionice -c 3 prlimit --nofile=100 python3 -c 'import os, threading as t; t.Thread(target=print, args=[os.nice(0), len(os.sched_getaffinity(0)) > 0]).start()'"
+    register: own
   - {ansible.builtin.getent: {database: passwd, key: root}}
   - {ansible.builtin.command: {cmd: "true"}, become: true, become_method: ansible.builtin.su, ignore_errors: true, when: ansible_facts.user_uid == 0}
   - ansible.builtin.set_stats:
-      data: {memory: "{{ ansible_facts.memtotal_mb > 0 }}", python: "{{ python.stdout }}", bash: "{{ bash.stdout_lines }}"}
+      data: {memory: "{{ ansible_facts.memtotal_mb > 0 }}", python: "{{ python.stdout }}", own: "{{ own.stdout }}", bash: "{{ bash.stdout_lines }}"}
 `)
 
-	want := map[string]any{"memory": true, "python": "[1]", "bash": []any{"substituted", "7"}}
+	want := map[string]any{"memory": true, "python": "[1]", "own": "5 True", "bash": []any{"substituted", "7"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

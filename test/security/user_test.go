@@ -26,7 +26,7 @@ const somebody = 2000
 func TestAttacksAsUser(t *testing.T) {
 	program, temp := lend(t)
 
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestLimits|TestGrants)$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestCalls|TestLimits|TestGrants)$", "-test.v")
 	cmd.Dir = temp
 	cmd.Env = []string{"TMPDIR=" + temp, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
@@ -37,10 +37,42 @@ func TestAttacksAsUser(t *testing.T) {
 	}
 }
 
-// TestPlaysAsUser plays and installs once more as an ordinary user. Ansible may be
-// where only root can go: then they find it there, and nothing else.
+// TestPlaysAsUser plays and installs once more as an ordinary user.
 func TestPlaysAsUser(t *testing.T) {
+	needLandlock(t)
+
 	program, temp := lend(t)
+
+	out := borrowed(t, program, temp, program, "-test.run=^(TestPlay.*|TestModes|TestInstall.*)$", "-test.skip=AsUser", "-test.v")
+	wantPassed(t, out, "TestPlayAttacks", "TestPlayEndless", "TestPlayOutage")
+}
+
+// TestPartsAsUser attacks single parts of the provider once more as an ordinary user, as
+// their own tests do.
+func TestPartsAsUser(t *testing.T) {
+	for part, attacks := range map[string][]string{
+		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted", "TestManifestOfAttacks"},
+		"runner":     {"TestAttackEvents"},
+		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
+	} {
+		t.Run(part, func(t *testing.T) {
+			program, temp := lend(t)
+			tests := filepath.Join(filepath.Dir(program), part)
+
+			if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", tests, "../../provider/"+part).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+
+			out := borrowed(t, program, temp, tests, "-test.run=^("+strings.Join(attacks, "|")+")$", "-test.v")
+			wantPassed(t, out, attacks...)
+		})
+	}
+}
+
+// borrowed returns what a program says that an ordinary user runs. Ansible may be where
+// only root can go: then they find it there, and nothing else.
+func borrowed(t *testing.T, program, temp string, argv ...string) string {
+	t.Helper()
 
 	script, err := exec.LookPath("ansible-playbook")
 	must(t, err)
@@ -48,8 +80,7 @@ func TestPlaysAsUser(t *testing.T) {
 	needed, err := confine.Programs(t.Context(), script, environ.List(environ.Passed(os.Environ())))
 	must(t, err)
 
-	cmd := exec.CommandContext(t.Context(), program, "lend", strings.Join(needed, ":"),
-		program, "-test.run=^(TestPlay.*|TestModes|TestInstall.*)$", "-test.skip=AsUser", "-test.v")
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"lend", strings.Join(needed, ":")}, argv...)...)
 	cmd.Dir = temp
 	cmd.Env = []string{"TMPDIR=" + temp, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -59,8 +90,21 @@ func TestPlaysAsUser(t *testing.T) {
 		t.Skipf("root may not mount anything here: %v", err)
 	}
 
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestPlayAttacks") {
+	if err != nil {
 		t.Errorf("As user %d: %v\n%s", somebody, err, out)
+	}
+
+	return string(out)
+}
+
+// wantPassed looks for tests that have passed. One that was skipped proves nothing.
+func wantPassed(t *testing.T, out string, tests ...string) {
+	t.Helper()
+
+	for _, name := range tests {
+		if !strings.Contains(out, "--- PASS: "+name+" (") {
+			t.Errorf("As user %d: want %s passed\n%s", somebody, name, out)
+		}
 	}
 }
 

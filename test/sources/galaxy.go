@@ -38,6 +38,7 @@ type artifact struct {
 
 	dependencies map[string]string
 	data         []byte
+	signatures   []map[string]string
 	sha256       string
 }
 
@@ -75,6 +76,28 @@ func (g *Galaxy) Publish(archive string) error {
 	})
 
 	return nil
+}
+
+// Sign a version of a collection.
+func (g *Galaxy) Sign(namespace, name, version, signature string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	for i, a := range g.collections {
+		if a.namespace == namespace && a.name == name && a.version == version {
+			g.collections[i].signatures = append(g.collections[i].signatures, map[string]string{"signature": signature})
+		}
+	}
+}
+
+// Withdraw a version of a collection.
+func (g *Galaxy) Withdraw(namespace, name, version string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	g.collections = slices.DeleteFunc(g.collections, func(a artifact) bool {
+		return a.namespace == namespace && a.name == name && a.version == version
+	})
 }
 
 // PublishRole at a version, with the URL of its archive.
@@ -223,7 +246,7 @@ func (a artifact) describe(base string) map[string]any {
 		"artifact":     map[string]any{"filename": a.file(), "sha256": a.sha256, "size": len(a.data)},
 		"download_url": base + "/artifacts/collections/" + a.file(),
 		"metadata":     map[string]any{"dependencies": a.dependencies},
-		"signatures":   []string{},
+		"signatures":   a.signatures,
 	}
 }
 

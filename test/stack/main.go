@@ -3,14 +3,18 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
@@ -29,9 +33,20 @@ type upCmd struct {
 
 type downCmd struct{}
 
-// Run brings the stack up.
+// Run brings the stack up, on kernels that cannot confine runs, too: for a look
+// at what it is.
 func (u *upCmd) Run(ctx context.Context, c *cli) error {
-	return c.locked(ctx, u.ProviderFlags, (*controlplane.Stack).Up)
+	const mode = confine.BestEffort
+	flags := append([]string{"--confinement=" + string(mode)}, u.ProviderFlags...)
+	if err := c.locked(ctx, flags, (*controlplane.Stack).Up); err != nil {
+		return err
+	}
+	warning, err := mode.Check(confine.Kernel(), confine.Filters())
+	if err != nil || warning == "" {
+		return err
+	}
+	_, err = fmt.Fprintln(os.Stdout, "WARNING: "+warning)
+	return err
 }
 
 // Run brings the stack down.
@@ -59,6 +74,9 @@ func (c *cli) locked(ctx context.Context, flags []string, do func(*controlplane.
 }
 
 func main() {
+	// What is worth knowing is printed.
+	log.SetLogger(logr.Discard())
+
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	c := &cli{}

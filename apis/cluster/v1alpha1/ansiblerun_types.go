@@ -73,7 +73,3 @@ func (r *AnsibleRun) Observation() *common.AnsibleRunObservation {
 func (r *AnsibleRun) Conditions() *[]xpv2.Condition {
 	return &r.Status.Conditions
 }
-
-func init() {
-	SchemeBuilder.Register(&AnsibleRun{}, &AnsibleRunList{})
-}

@@ -43,7 +43,3 @@ type ProviderConfigList struct {
 func (c *ProviderConfig) ConfigSpec() *common.ProviderConfigSpec {
 	return &c.Spec
 }
-
-func init() {
-	SchemeBuilder.Register(&ProviderConfig{}, &ProviderConfigList{})
-}

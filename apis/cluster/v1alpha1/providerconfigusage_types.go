@@ -31,7 +31,3 @@ type ProviderConfigUsageList struct {
 
 	Items []ProviderConfigUsage `json:"items"`
 }
-
-func init() {
-	SchemeBuilder.Register(&ProviderConfigUsage{}, &ProviderConfigUsageList{})
-}

@@ -6,8 +6,9 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/scheme"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -15,8 +16,12 @@ import (
 // SchemeGroupVersion is the group and version of the kinds in this package.
 var SchemeGroupVersion = schema.GroupVersion{Group: common.GroupNamespaced, Version: common.Version}
 
-// SchemeBuilder registers the kinds of this package.
-var SchemeBuilder = &scheme.Builder{GroupVersion: SchemeGroupVersion}
-
 // AddToScheme adds the kinds of this package to a scheme.
-var AddToScheme = SchemeBuilder.AddToScheme
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(SchemeGroupVersion,
+		&AnsibleRun{}, &AnsibleRunList{}, &ProviderConfig{}, &ProviderConfigList{},
+		&ClusterProviderConfig{}, &ClusterProviderConfigList{}, &ProviderConfigUsage{}, &ProviderConfigUsageList{})
+	metav1.AddToGroupVersion(s, SchemeGroupVersion)
+
+	return nil
+}

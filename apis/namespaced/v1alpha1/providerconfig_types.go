@@ -82,7 +82,3 @@ type ClusterProviderConfigList struct {
 func (c *ClusterProviderConfig) ConfigSpec() *common.ProviderConfigSpec {
 	return &c.Spec
 }
-
-func init() {
-	SchemeBuilder.Register(&ProviderConfig{}, &ProviderConfigList{}, &ClusterProviderConfig{}, &ClusterProviderConfigList{})
-}

@@ -6,7 +6,6 @@ package ledger
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -251,14 +250,6 @@ func (b *Book) Timeline(uid string) string {
 	defer b.mu.Unlock()
 
 	return strings.Join(b.notes[uid], "")
-}
-
-// UIDs of all objects that something was noted about.
-func (b *Book) UIDs() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return slices.Sorted(maps.Keys(b.notes))
 }
 
 func (b *Book) last(uid string, is func(*Run) bool) *Run {

@@ -2,10 +2,11 @@ package ledger
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"path/filepath"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +17,9 @@ import (
 
 // A Director says how plays and the tool that runs them are to behave.
 type Director interface {
-	// Tool is what the tool is to do with a run, see the script that asks.
-	Tool(ctx context.Context, runID string) string
+	// Tool is what the tool is to do with a run in a directory, see the script that
+	// asks.
+	Tool(ctx context.Context, runID, dir string) string
 	// Play returns when a play is to end its work, and whether it is to fail.
 	Play(ctx context.Context, r Run) (fail bool)
 	// Left are the processes that there are of runs, by their ids.
@@ -88,11 +90,13 @@ func (s *Server) serve(c net.Conn) {
 	words := strings.Fields(lines.Text())
 
 	switch {
-	case len(words) == 2 && words[0] == "tool":
-		_, _ = fmt.Fprintln(c, s.director.Tool(ctx, filepath.Base(words[1])))
+	case len(words) == 3 && words[0] == "tool":
+		_, _ = fmt.Fprintln(c, s.director.Tool(ctx, words[1], words[2]))
 	case len(words) == 8 && words[0] == "begin":
 		pid, _ := strconv.Atoi(words[7])
 		s.play(ctx, cancel, c, lines, Run{UID: words[1], ID: words[2], Mode: words[3], State: words[4], Generation: words[5], Value: words[6], PID: pid})
+	case len(words) == 2 && words[0] == "ancestors":
+		_, _ = fmt.Fprintln(c, strings.Join(ancestors(words[1]), " "))
 	default:
 		s.book.Breach("", "plays say what they do", lines.Text())
 	}
@@ -151,4 +155,26 @@ func word(is bool, yes, no string) string {
 	}
 
 	return no
+}
+
+// ancestors of a process: a play that is confined cannot ask for them, and one
+// that attacks them may know them by chance.
+func ancestors(pid string) []string {
+	var out []string
+
+	for {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			return out
+		}
+
+		// The name of a process may have anything in it but its end.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) < 2 || fields[1] == "0" || fields[1] == "1" {
+			return out
+		}
+
+		pid = fields[1]
+		out = append(out, pid)
+	}
 }

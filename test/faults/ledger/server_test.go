@@ -15,9 +15,9 @@ import (
 // A still director lets everything happen.
 type still struct{ left []string }
 
-func (still) Tool(context.Context, string) string { return "well" }
-func (still) Play(context.Context, Run) bool      { return false }
-func (s still) Left(...string) []string           { return s.left }
+func (still) Tool(context.Context, string, string) string { return "well" }
+func (still) Play(context.Context, Run) bool              { return false }
+func (s still) Left(...string) []string                   { return s.left }
 
 // TestServer talks to a server as plays do.
 func TestServer(t *testing.T) {

@@ -1,0 +1,74 @@
+package confine
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Shares of the memory of a container, in bytes.
+const (
+	mebi = 1 << 20
+	// ownMemory is the least that is the provider's own.
+	ownMemory = 256 * mebi
+	// ownShare of the memory is the provider's own, if that is more.
+	ownShare = 8
+	// leastMemory is what a run needs at least.
+	leastMemory = 256 * mebi
+)
+
+// ContainerMemory is the limit of the memory of this process's cgroup, or of one above
+// it, of version 2 or 1, in bytes; 0 if there is none. Root is the root directory.
+func ContainerMemory(root fs.FS) int64 {
+	text, _ := fs.ReadFile(root, "proc/self/cgroup")
+	least := int64(0)
+
+	// Source: cgroups(7), /proc/pid/cgroup.
+	for line := range strings.Lines(string(text)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3) //nolint:mnd // The number, the controllers, the path.
+		if len(f) < 3 {                                      //nolint:mnd // As above.
+			continue
+		}
+
+		dir, file := "sys/fs/cgroup", "memory.max"
+
+		switch {
+		case f[0] == "0":
+		case strings.Contains(","+f[1]+",", ",memory,"):
+			dir, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		default:
+			continue
+		}
+
+		// The path need not be there: a container may see its cgroup as the root.
+		for p := path.Clean("/" + f[2]); ; p = path.Dir(p) {
+			raw, _ := fs.ReadFile(root, path.Join(dir, p, file))
+
+			// What is no number is no limit, and version 1 has a large one for that.
+			n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+			if err == nil && n > 0 && n < 1<<60 && (least == 0 || n < least) {
+				least = n
+			}
+
+			if p == "/" {
+				break
+			}
+		}
+	}
+
+	return least
+}
+
+// MemoryShare is what each of some runs may have of the memory of a container, beside
+// the provider itself; 0 if there is no limit. It is never less than what a run needs:
+// enough is false if there is not that much.
+func MemoryShare(container int64, runs int) (share int64, enough bool) {
+	if container <= 0 {
+		return 0, true
+	}
+
+	share = (container - max(ownMemory, container/ownShare)) / int64(max(runs, 1))
+
+	return max(share, leastMemory), share >= leastMemory
+}

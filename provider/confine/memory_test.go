@@ -1,0 +1,81 @@
+package confine
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+func TestContainerMemory(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+	cases := map[string]struct {
+		reason string
+		root   fstest.MapFS
+		want   int64
+	}{
+		"None": {reason: "A machine without cgroups has no limit.", root: fstest.MapFS{}},
+		"Max": {
+			reason: "Max is none either.",
+			root:   fstest.MapFS{"proc/self/cgroup": file("0::/\n"), "sys/fs/cgroup/memory.max": file("max\n")},
+		},
+		"Pod": {
+			reason: "A container sees its cgroup as the root.",
+			root:   fstest.MapFS{"proc/self/cgroup": file("0::/\n"), "sys/fs/cgroup/memory.max": file("1073741824\n")},
+			want:   1 << 30,
+		},
+		"Above": {
+			reason: "The smallest of all above counts.",
+			root: fstest.MapFS{
+				"proc/self/cgroup":                file("0::/a/b\n"),
+				"sys/fs/cgroup/a/b/memory.max":    file("2147483648\n"),
+				"sys/fs/cgroup/a/memory.max":      file("1073741824\n"),
+				"sys/fs/cgroup/other/memory.max":  file("1\n"),
+				"sys/fs/cgroup/memory/memory.max": file("1\n"),
+			},
+			want: 1 << 30,
+		},
+		"One": {
+			reason: "The first version names the cgroup as the host does, and it is the root.",
+			root: fstest.MapFS{
+				"proc/self/cgroup":                           file("5:cpu:/x\n4:memory:/kubepods/pod1\n0::/\n"),
+				"sys/fs/cgroup/memory/memory.limit_in_bytes": file("1073741824\n"),
+			},
+			want: 1 << 30,
+		},
+		"OneWithout": {
+			reason: "A very large number is none.",
+			root: fstest.MapFS{
+				"proc/self/cgroup": file("4:memory:/\n"), "sys/fs/cgroup/memory/memory.limit_in_bytes": file("9223372036854771712\n"),
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := ContainerMemory(tc.root); got != tc.want {
+				t.Errorf("%s\nContainerMemory(...): want %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestMemoryShare(t *testing.T) {
+	cases := map[string]struct {
+		container, want int64
+		runs            int
+		enough          bool
+	}{
+		"None":   {runs: 4, enough: true},
+		"Advice": {container: 1536 << 20, runs: 4, want: 320 << 20, enough: true},
+		"Large":  {container: 3072 << 20, runs: 4, want: 672 << 20, enough: true},
+		"Small":  {container: 512 << 20, runs: 4, want: 256 << 20},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got, enough := MemoryShare(tc.container, tc.runs); got != tc.want || enough != tc.enough {
+				t.Errorf("MemoryShare(%d, %d): want %d, %t, got %d, %t", tc.container, tc.runs, tc.want, tc.enough, got, enough)
+			}
+		})
+	}
+}

@@ -1,0 +1,295 @@
+package content
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+func requires(t *testing.T, name string) Request {
+	t.Helper()
+
+	return request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"})
+}
+
+// TestBackoff has a source that is down.
+func TestBackoff(t *testing.T) {
+	var (
+		runs int
+		down = true
+		said = "[ERROR]: no such collection\n"
+	)
+
+	c := newClock()
+	s := newStore(t, t.TempDir(), WithClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+		runs++
+
+		if !down {
+			return install(argv, "x", 1)
+		}
+
+		_, _ = io.WriteString(out, said)
+
+		return errors.New("exit status 1")
+	}))
+
+	tries := func(reason string, req Request, want bool) error {
+		t.Helper()
+
+		was := runs
+		_, release, err := s.Ensure(t.Context(), req)
+
+		if err == nil {
+			release()
+		}
+
+		if tried := runs > was; tried != want {
+			t.Errorf("\n%s\nEnsure(...): want tried %t, got %v", reason, want, err)
+		}
+
+		return err
+	}
+
+	x := requires(t, "x")
+
+	_ = tries("The first one tries.", x, true)
+	began := c.Now()
+	c.pass(20 * time.Second)
+
+	err := tries("Others that want the same are told when it is tried again.", x, false)
+
+	var again *BackoffError
+	if !errors.As(err, &again) || !again.Until.Equal(began.Add(30*time.Second)) {
+		t.Errorf("\nThe error has the time.\nEnsure(...): %v", err)
+	}
+
+	want := "cannot install collections: no such collection; it is tried again at " + began.Add(30*time.Second).UTC().Format(time.RFC3339)
+	if diff := cmp.Diff(want, message(err)); diff != "" || IsOwn(err) {
+		t.Errorf("\nAnd whose fault it was.\nEnsure(...): -want error, +got error:\n%s", diff)
+	}
+
+	_ = tries("Something else is none of its business.", requires(t, "y"), true)
+
+	asked := x
+	asked.Asked = true
+	_ = tries("Who was asked to try does.", asked, true)
+
+	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute} {
+		c.pass(pause - time.Second)
+		_ = tries(fmt.Sprintf("It is not tried before %s have passed.", pause), x, false)
+		c.pass(time.Second)
+		_ = tries(fmt.Sprintf("It is tried again after %s.", pause), x, true)
+	}
+
+	down = false
+
+	if err := tries("Once the source is back, somebody may ask.", asked, true); err != nil {
+		t.Errorf("Ensure(...): %v", err)
+	}
+
+	if err := tries("What is installed serves.", x, false); err != nil {
+		t.Errorf("Ensure(...): %v", err)
+	}
+
+	down, said = true, "[ERROR]: [Errno 28] No space left on device\n"
+	_ = tries("A full disk is tried once, too.", requires(t, "z"), true)
+
+	if err := tries("And not by everybody.", requires(t, "z"), false); !IsOwn(err) {
+		t.Errorf("\nIt is still the provider's own.\nEnsure(...): %v", err)
+	}
+}
+
+// TestBackoffTooSlow has somebody with no time, who is not to keep others from
+// trying.
+func TestBackoffTooSlow(t *testing.T) {
+	slow := true
+	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		if !slow {
+			return install(argv, "x", 1)
+		}
+
+		<-ctx.Done()
+
+		return ctx.Err()
+	}))
+
+	req := requires(t, "x")
+	req.Timeout = time.Millisecond
+
+	_, _, err := s.Ensure(t.Context(), req)
+	if !errors.Is(err, context.DeadlineExceeded) || IsOwn(err) || errors.As(err, new(*BackoffError)) {
+		t.Errorf("\nThe time is over.\nEnsure(...): %v", err)
+	}
+
+	if _, _, err = s.Ensure(t.Context(), req); !errors.As(err, new(*BackoffError)) {
+		t.Errorf("\nWho has as little time need not try.\nEnsure(...): %v", err)
+	}
+
+	slow, req.Timeout = false, time.Hour
+
+	_, release, err := s.Ensure(t.Context(), req)
+	if err != nil {
+		t.Fatalf("\nWho has more may.\nEnsure(...): %v", err)
+	}
+
+	release()
+}
+
+// TestHistories asks for more than the store remembers.
+func TestHistories(t *testing.T) {
+	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
+		return errors.New("exit status 1")
+	}))
+
+	for i := range maxHistories {
+		s.histories.Add(fmt.Sprintf("x%d", i), history{})
+	}
+
+	for _, name := range []string{"x", "y"} {
+		if _, _, err := s.Ensure(t.Context(), requires(t, name)); err == nil {
+			t.Fatal("Ensure(...): want an error")
+		}
+	}
+
+	if n := s.histories.Len(); n > maxHistories {
+		t.Errorf("The store remembers at most %d, got %d", maxHistories, n)
+	}
+}
+
+// TestMaxInstalls wants more sets at a time than may be installed.
+func TestMaxInstalls(t *testing.T) {
+	const places, sets = 2, 6
+
+	var now, most atomic.Int32
+
+	met := make(chan struct{})
+	s := newStore(t, t.TempDir(), WithMaxInstalls(places), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		n := now.Add(1)
+		defer now.Add(-1)
+
+		for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+		}
+
+		// Each waits for another one: so many there must be.
+		select {
+		case met <- struct{}{}:
+		case <-met:
+		}
+
+		return install(argv, "x", 1)
+	}))
+
+	var wg sync.WaitGroup
+
+	for i := range sets {
+		req := requires(t, fmt.Sprintf("x%d", i))
+		req.Tenant = fmt.Sprint(i % 2)
+
+		wg.Go(func() {
+			_, release, err := s.Ensure(t.Context(), req)
+			if err != nil {
+				t.Errorf("Ensure(...): %v", err)
+				return
+			}
+
+			release()
+		})
+	}
+
+	wg.Wait()
+
+	if n := most.Load(); n != places {
+		t.Errorf("Want %d installations at a time, got %d", places, n)
+	}
+}
+
+// TestMaxInstallsTimeout has no place for an installation for longer than it may take.
+func TestMaxInstallsTimeout(t *testing.T) {
+	begun := 0
+	first, leave := make(chan struct{}), make(chan struct{})
+	s := newStore(t, t.TempDir(), WithMaxInstalls(1), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		if begun++; begun == 1 {
+			close(first)
+			<-leave
+
+			return install(argv, "x", 1)
+		}
+
+		<-ctx.Done()
+
+		return ctx.Err()
+	}))
+
+	var wg sync.WaitGroup
+
+	wg.Go(func() {
+		if _, _, err := s.Ensure(t.Context(), requires(t, "first")); err != nil {
+			t.Errorf("Ensure(...): %v", err)
+		}
+	})
+
+	<-first
+
+	second := requires(t, "second")
+	second.Timeout = time.Nanosecond
+
+	wg.Go(func() {
+		if _, _, err := s.Ensure(t.Context(), second); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Ensure(...): want that it took too long, got %v", err)
+		}
+	})
+
+	eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		return len(s.flights) == 2
+	})
+	close(leave)
+	wg.Wait()
+
+	if begun != 2 {
+		t.Error("It should have begun, once there was a place.")
+	}
+}
+
+// TestInstallMistake has a mistake of the provider's own in an installation, which
+// nobody but who waits for it meets.
+func TestInstallMistake(t *testing.T) {
+	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error { panic("hunter2") }))
+
+	_, _, err := s.Ensure(t.Context(), requires(t, "x"))
+	if diff := cmp.Diff("the provider has made a mistake; its log has a stack trace", message(err)); diff != "" || !IsOwn(err) {
+		t.Errorf("Ensure(...): -want error, +got error:\n%s", diff)
+	}
+
+	wantNoLeftovers(t, s)
+
+	if len(s.flights) > 0 {
+		t.Errorf("Nothing is in progress any more: %v", s.flights)
+	}
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, so func() bool) {
+	t.Helper()
+
+	for !so() {
+		if t.Context().Err() != nil {
+			t.Fatal("the test is over")
+		}
+
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,132 @@
+package content
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+)
+
+// TestIsOwn tells what is the fault of the provider, or of its machine, from what is
+// that of others.
+func TestIsOwn(t *testing.T) {
+	says := func(text string) StoreOption {
+		return withCommand(func(_ context.Context, _, _ []string, _ string, out io.Writer) error {
+			_, _ = io.WriteString(out, text)
+
+			return errors.New("exit status 1")
+		})
+	}
+
+	self, err := reexec.Self()
+	must(t, err)
+
+	cases := map[string]struct {
+		reason string
+		in     inputs.Inputs
+		o      []StoreOption
+		damage func(t *testing.T, dir string)
+		want   bool
+	}{
+		"Source": {
+			reason: "A source that does not have it is at fault.",
+			o:      []StoreOption{says("[ERROR]: no such collection\n")},
+		},
+		"Configuration": {
+			reason: "So is a configuration that grants what nobody may have.",
+			in:     inputs.Inputs{Grant: confine.Grant{Read: []string{"relative"}}},
+		},
+		"Environment": {
+			reason: "And one whose variables fit into no environment.",
+			in:     inputs.Inputs{Env: map[string]string{"LONG": strings.Repeat("x", 1<<20)}},
+		},
+		"Supervised": {
+			reason: "A program that fails under a supervisor says why.",
+			in:     inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
+			o:      []StoreOption{WithCommand(Supervised(time.Second, nil, self...))},
+		},
+		"NoSupervisor": {
+			reason: "Without a supervisor nothing can be installed, whatever it is.",
+			o:      []StoreOption{WithCommand(Supervised(time.Second, nil, "/nonexistent/provider"))},
+			want:   true,
+		},
+		"SupervisorFailed": {
+			reason: "Nor with one that could not do its work.",
+			o:      []StoreOption{WithCommand(Supervised(time.Second, nil, "/bin/sh", "-c", "exit 125"))},
+			want:   true,
+		},
+		"NoTools": {
+			reason: "Nor without ansible-galaxy.",
+			o: []StoreOption{WithCommand(func(ctx context.Context, p Program) error {
+				p.Argv[0] = "/nonexistent/ansible-galaxy"
+
+				return Exec(ctx, p)
+			})},
+			want: true,
+		},
+		"DiskFull": {
+			reason: "The disk is the provider's.",
+			o:      []StoreOption{says("[ERROR]: [Errno 28] No space left on device\n")},
+			want:   true,
+		},
+		"Replaced": {
+			reason: "And so is where sets belong, whoever has made something else of it.",
+			o: []StoreOption{withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+				// .../tmp/workspace/set/collections
+				sets := filepath.Join(argv[slices.Index(argv, "-p")+1], "..", "..", "..", "..", "sets")
+				if err := errors.Join(os.RemoveAll(sets), os.WriteFile(sets, nil, 0o600)); err != nil {
+					return err
+				}
+
+				return install(argv, "x", 1)
+			})},
+			want: true,
+		},
+		"Unusable": {
+			reason: "And a directory of its own that it cannot use.",
+			damage: func(t *testing.T, dir string) {
+				t.Helper()
+
+				above := filepath.Dir(filepath.Dir(dir))
+
+				must(t, os.RemoveAll(above))
+				must(t, os.WriteFile(above, nil, 0o600))
+			},
+			want: true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "a", "b", "store")
+			s := newStore(t, dir, tc.o...)
+
+			if tc.damage != nil {
+				tc.damage(t, dir)
+			}
+
+			tc.in.Requirements = "collections: [{name: acme.x, version: 1.0.0}]"
+
+			_, _, err := s.Ensure(t.Context(), request(t, tc.in))
+			if err == nil || IsOwn(err) != tc.want {
+				t.Errorf("\n%s\nEnsure(...): want own %t, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+
+	if err := errors.Wrap(unix.EIO, "cannot read it"); !errors.Is(unfit(t.Context(), err), unix.EIO) || !IsOwn(unfit(t.Context(), err)) {
+		t.Error("A broken disk is no mistake of what was installed.")
+	}
+}

@@ -1,0 +1,88 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+var errOutOfRange = errors.New("it has a number that is out of range: integers have 64 bits, others are doubles; publish it as a string")
+
+// storable says why the API server would refuse a status with an output, or make
+// another number of one of its numbers.
+func storable(raw json.RawMessage) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+
+	for {
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+
+		if err != nil {
+			return errors.Wrap(err, "it is no JSON")
+		}
+
+		if n, ok := t.(json.Number); ok && !fits(n.String()) {
+			return errOutOfRange
+		}
+	}
+
+	// Where it is to be, so that it is as deep.
+	status := slices.Concat([]byte(`{"status":{"atProvider":{"outputs":{"":`), raw, []byte("}}}}"))
+	if err := utiljson.Unmarshal(status, &map[string]any{}); err != nil {
+		return errors.Wrap(err, "the API server cannot read it")
+	}
+
+	return nil
+}
+
+// fits a number into what the API server makes of it?
+func fits(number string) bool {
+	var err error
+	if strings.ContainsAny(number, ".eE") {
+		_, err = strconv.ParseFloat(number, 64)
+	} else {
+		_, err = strconv.ParseInt(number, 10, 64)
+	}
+
+	return err == nil
+}
+
+// isCut is true for a JSON value that has a string in it that was too long to be
+// read whole.
+func isCut(raw json.RawMessage) bool {
+	for _, s := range scalars(raw) {
+		// The sequences that JSON has for one character are cut between.
+		if units(string(s)) >= maxString {
+			return true
+		}
+	}
+
+	return false
+}
+
+// units of UTF-16 in a text, which JSON has as one escape sequence each.
+func units(s string) int {
+	const firstOfTwo = 0x10000
+
+	n := 0
+
+	for _, c := range s {
+		n++
+
+		if c >= firstOfTwo {
+			n++
+		}
+	}
+
+	return n
+}

@@ -1,0 +1,94 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// TestStorable has outputs that content may publish, and asks the decoder of the
+// API server about them, too.
+func TestStorable(t *testing.T) {
+	type want struct {
+		outputs string
+		invalid string
+	}
+
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	number := `output "x" cannot be kept: ` + errOutOfRange.Error()
+
+	cases := map[string]struct {
+		reason string
+		output string
+		want   want
+		// refused by the API server, which rounds some of what is not storable.
+		refused bool
+	}{
+		"Values":    {reason: "JSON is fine.", output: `{"a":[1,-2.5e3,null,true,"\u0000"]}`, want: want{outputs: `{"x":{"a":[1,-2.5e3,null,true,"\u0000"]}}`}},
+		"Largest":   {reason: "Integers have 64 bits.", output: `[9223372036854775807,-9223372036854775808]`, want: want{outputs: `{"x":[9223372036854775807,-9223372036854775808]}`}},
+		"Rounded":   {reason: "What would be another number is none.", output: `9223372036854775808`, want: want{invalid: number}},
+		"Huge":      {reason: "An integer of 617 digits is no number to the API server.", output: `{"a":[` + strings.Repeat("7", 617) + `]}`, want: want{invalid: number}, refused: true},
+		"HugeFloat": {reason: "Nor is a double that overflows.", output: `1e999`, want: want{invalid: number}, refused: true},
+		"Surrogate": {reason: "Half a character becomes a replacement.", output: `"\ud800"`, want: want{outputs: `{"x":"\ud800"}`}},
+		"Deep":      {reason: "Deeper than the API server reads is too deep.", output: nested(9997), want: want{invalid: `output "x" cannot be kept: `}, refused: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			stream := `{"event":"playbook_on_stats","uuid":"u","event_data":{"artifact_data":{"x":` + tc.output + `}}}` + "\n"
+			s := record(t, stream).Summary()
+
+			// What the decoder says is its own.
+			invalid := s.InvalidOutput
+			if name == "Deep" && strings.HasPrefix(invalid, tc.want.invalid) {
+				invalid = tc.want.invalid
+			}
+
+			if diff := cmp.Diff(tc.want, want{string(s.Outputs), invalid}, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			status := `{"status":{"atProvider":{"outputs":{"x":` + tc.output + `}}}}`
+			if err := utiljson.Unmarshal([]byte(status), &map[string]any{}); (err != nil) != tc.refused {
+				t.Errorf("%s\nThe API server: want refused: %t, got %v", tc.reason, tc.refused, err)
+			}
+		})
+	}
+}
+
+// What is reported while the play runs is in the status at once.
+func TestReportedStorable(t *testing.T) {
+	s := record(t, line(hostOK, map[string]any{
+		"host": "h", "resolved_action": actionStatus,
+		"res": map[string]any{"reported": true, "outputs": map[string]any{"good": 1, "bad": json.RawMessage(strings.Repeat("7", 617))}},
+	})).Summary()
+
+	if diff := cmp.Diff(map[string]json.RawMessage{"good": json.RawMessage("1")}, s.Report.Outputs); diff != "" || s.InvalidOutput == "" {
+		t.Errorf("Only what a status can hold is reported.\n%q\n-want, +got:\n%s", s.InvalidOutput, diff)
+	}
+}
+
+// TestCutDetails publishes connection details that are too long to be read.
+func TestCutDetails(t *testing.T) {
+	for name, tc := range map[string]struct {
+		detail string
+		want   bool
+	}{
+		"Long":      {strings.Repeat("x", maxString-1), false},
+		"TooLong":   {strings.Repeat("x", maxString+1), true},
+		"Escaped":   {strings.Repeat("\x01", maxString+1), true},
+		"Character": {strings.Repeat("\U0001F600", maxString/4-1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			details := map[string]any{ConnectionDetails: map[string]any{"a": tc.detail}}
+			s := record(t, line(stats, map[string]any{"artifact_data": details})).Summary()
+
+			if s.CutDetails != tc.want {
+				t.Errorf("want %t, got %t", tc.want, s.CutDetails)
+			}
+		})
+	}
+}

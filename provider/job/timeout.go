@@ -1,0 +1,30 @@
+package job
+
+import (
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Timeouts of runs.
+type Timeouts struct {
+	// Default of runs that have none of their own; 0 means the longest.
+	Default time.Duration
+	// Longest that a run may have; 0 means that there is none.
+	Longest time.Duration
+}
+
+// Of a run with the given parameters; 0 means none. A run that asks for more than it
+// may have, or for no timeout, gets the longest: a deletion could not be refused.
+func (t Timeouts) Of(p common.AnsibleRunParameters) time.Duration {
+	d := t.Default
+	if p.Timeout != nil {
+		d = p.Timeout.Duration
+	}
+
+	if t.Longest > 0 && (d == 0 || d > t.Longest) {
+		return t.Longest
+	}
+
+	return d
+}

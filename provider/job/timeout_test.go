@@ -1,0 +1,37 @@
+package job
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+func TestTimeouts(t *testing.T) {
+	of := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+
+	cases := map[string]struct {
+		reason   string
+		timeouts Timeouts
+		asked    *metav1.Duration
+		want     time.Duration
+	}{
+		"Default":   {"A run without a timeout should have the default.", Timeouts{time.Minute, time.Hour}, nil, time.Minute},
+		"Own":       {"A run should have the timeout that it asks for.", Timeouts{time.Minute, time.Hour}, of(time.Second), time.Second},
+		"TooLong":   {"No run should have more than the longest.", Timeouts{time.Minute, time.Hour}, of(24 * time.Hour), time.Hour},
+		"None":      {"A run that asks for none should have the longest.", Timeouts{time.Minute, time.Hour}, of(0), time.Hour},
+		"NoDefault": {"So should one without any.", Timeouts{0, time.Hour}, nil, time.Hour},
+		"Cut":       {"A default is no way around it.", Timeouts{2 * time.Hour, time.Hour}, nil, time.Hour},
+		"Unbounded": {"Where nothing is the longest, 0 means none.", Timeouts{time.Minute, 0}, of(0), 0},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.timeouts.Of(common.AnsibleRunParameters{Timeout: tc.asked}); got != tc.want {
+				t.Errorf("\n%s\nOf(%v): want %s, got %s", tc.reason, tc.asked, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+)
+
+// TestLeaseOutlivesRuns has a leader give its lease up before it tells anybody: by
+// the time that another one may have it, nothing is running any more.
+func TestLeaseOutlivesRuns(t *testing.T) {
+	kube := newAPIServer(t)
+	runs, store := newRuns(t), newStore(t)
+	free := make(chan int, 1)
+
+	// What is running when the lease becomes free.
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running := runs.Stats().Running
+		kube.ServeHTTP(w, r)
+
+		if l := kube.lease.Load(); l != nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity == "" {
+			free <- running
+		}
+	}))
+	t.Cleanup(front.Close)
+
+	l, err := newLease(&rest.Config{Host: front.URL}, "crossplane-system", leaseRequest)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	l.end = func() { endNow(runs, store) }
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+		Lock: l, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { cancel() },
+			OnStoppedLeading: func() {},
+		},
+	})
+
+	select {
+	case running := <-free:
+		if running != 0 {
+			t.Errorf("Another one may lead while %d runs are in progress.", running)
+		}
+	case <-t.Context().Done():
+		t.Fatal("The lease should be given up.")
+	}
+}

@@ -1,0 +1,91 @@
+package pool
+
+import (
+	"context"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// A preparation gets what jobs need before their objects wait for a place: once for
+// all that need the same. Nothing else is kept of these jobs.
+type preparation struct {
+	// key of what is needed.
+	key    string
+	cancel context.CancelFunc
+	// waiting are the objects that need it.
+	waiting map[*entry]bool
+	// done is true once it has ended, with err.
+	done bool
+	err  error
+}
+
+// prepared is true when there is nothing more to wait for before the job of an object
+// may have a place. A job for which something could not be had is prepared, too: it
+// says so when it is carried out. The pool is locked.
+func (p *Pool) prepared(e *entry, n job.Needs) bool {
+	if pr := e.preparation; pr != nil && pr.key == n.Key {
+		return pr.done
+	}
+
+	p.unprepare(e)
+
+	if n.Get == nil {
+		return true
+	}
+
+	pr, known := p.preparations[n.Key]
+	if !known {
+		pr = p.prepare(n)
+	}
+
+	pr.waiting[e] = true
+	e.preparation = pr
+
+	return false
+}
+
+// prepare what is needed, in the background.
+func (p *Pool) prepare(n job.Needs) *preparation {
+	ctx, cancel := context.WithCancel(context.Background())
+	pr := &preparation{key: n.Key, cancel: cancel, waiting: map[*entry]bool{}}
+	p.preparations[n.Key] = pr
+
+	p.preparing.Go(func() {
+		err := n.Get(ctx)
+
+		p.mu.Lock()
+		defer p.mu.Unlock()
+
+		pr.done, pr.err = true, err
+		p.end(pr)
+
+		for e := range pr.waiting {
+			e.wake()
+		}
+	})
+
+	return pr
+}
+
+// unprepare gives up what an object does not need any more.
+func (p *Pool) unprepare(e *entry) {
+	pr := e.preparation
+	if pr == nil {
+		return
+	}
+
+	e.preparation = nil
+
+	if delete(pr.waiting, e); len(pr.waiting) == 0 {
+		p.end(pr)
+	}
+}
+
+// end a preparation that has ended, or that nobody needs any more.
+func (p *Pool) end(pr *preparation) {
+	pr.cancel()
+
+	if p.preparations[pr.key] == pr {
+		delete(p.preparations, pr.key)
+	}
+}

@@ -1,0 +1,204 @@
+package pool
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+)
+
+// needy carries out jobs that need something first.
+type needy struct {
+	*scripted
+
+	// needs of objects.
+	needs map[types.UID]job.Needs
+}
+
+func (n needy) Needs(j job.Job) job.Needs { return n.needs[j.UID()] }
+
+// something that is got once it is given, or fails when that is an error.
+func something(key string) (n job.Needs, give chan error, ended chan struct{}) {
+	give, ended = make(chan error), make(chan struct{})
+
+	return job.Needs{Key: key, Get: func(ctx context.Context) error {
+		defer close(ended)
+
+		select {
+		case err := <-give:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}, give, ended
+}
+
+// TestNeeds has an object wait for what it needs without a place.
+func TestNeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, give, _ := something("slow")
+		s := needy{newScripted(), map[types.UID]job.Needs{"slow": slow}}
+		p := New(1, 1, s)
+
+		enter(p, newJob("slow", common.TriggerCreated), func() {})
+
+		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits() || p.Stats().Installing != 1 {
+			t.Errorf("It should be shown what the object waits for: %+v", r.Run)
+		}
+
+		p.Forget("slow", "run-of-slow")
+
+		if _, known := p.Report("slow"); !known {
+			t.Error("Who waits should not be forgotten.")
+		}
+
+		// Looking again starts nothing again.
+		enter(p, newJob("slow", common.TriggerCreated), func() {})
+		enter(p, newJob("other", common.TriggerDrift), func() {})
+
+		if j := <-s.began; j.UID() != "other" {
+			t.Errorf("Who needs nothing should have the place, not %s", j.UID())
+		}
+
+		s.end <- common.PhaseSucceeded
+		give <- nil
+
+		if j := <-s.began; j.UID() != "slow" || j.Missing != nil {
+			t.Errorf("Who has what it needs should have the place, not %s: %v", j.UID(), j.Missing)
+		}
+
+		s.end <- common.PhaseSucceeded
+	})
+}
+
+// TestNeedsShared has objects that need the same get it once.
+func TestNeedsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, give, ended := something("shared")
+		s := needy{newScripted(), map[types.UID]job.Needs{"a": n, "b": n, "c": n}}
+		p := New(2, 2, s)
+
+		for _, uid := range []string{"a", "b", "c"} {
+			enter(p, newJob(uid, common.TriggerCreated), func() {})
+		}
+
+		// What others wait for goes on.
+		p.Cancel("a")
+
+		select {
+		case <-ended:
+			t.Fatal("What others need should not be given up.")
+		default:
+		}
+
+		give <- nil
+
+		if a, b := <-s.began, <-s.began; a.UID() == "a" || b.UID() == "a" {
+			t.Error("Who does not wait any more should not run.")
+		}
+
+		s.end <- common.PhaseSucceeded
+		s.end <- common.PhaseSucceeded
+
+		if len(p.preparations) > 0 {
+			t.Errorf("Nothing should be kept: %v", p.preparations)
+		}
+	})
+}
+
+// TestNeedsMissing has a job say what could not be got for it.
+func TestNeedsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		boom := errors.New("boom")
+		failing, give, _ := something("failing")
+		s := needy{newScripted(), map[types.UID]job.Needs{"a": failing}}
+		p := New(1, 1, s)
+
+		enter(p, newJob("a", common.TriggerCreated), func() {})
+		give <- boom
+
+		if j := <-s.began; !errors.Is(j.Missing, boom) {
+			t.Errorf("The job should know what is missing: %v", j.Missing)
+		}
+
+		s.end <- common.PhaseFailed
+	})
+}
+
+// TestNeedsChange has an object need something else, or nothing any more.
+func TestNeedsChange(t *testing.T) {
+	gone := map[string]func(*Pool, needy){
+		"Another": func(p *Pool, s needy) {
+			s.needs["a"], _, _ = something("another")
+			enter(p, newJob("a", common.TriggerCreated), func() {})
+		},
+		"Nothing": func(p *Pool, s needy) {
+			delete(s.needs, "a")
+			p.Acquire(newJob("a", common.TriggerCreated), func() {})
+		},
+		"Withdrawn": func(p *Pool, _ needy) { p.Withdraw("a") },
+		"Canceled":  func(p *Pool, _ needy) { p.Cancel("a") },
+		"Deleted":   func(p *Pool, _ needy) { p.Abandon("a") },
+		"Stopped":   func(p *Pool, _ needy) { p.Stop(context.Background()) },
+	}
+
+	for name, change := range gone {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				old, _, ended := something("old")
+				s := needy{newScripted(), map[types.UID]job.Needs{"a": old}}
+				p := New(1, 1, s)
+
+				p.Acquire(newJob("a", common.TriggerCreated), func() {})
+				change(p, s)
+				<-ended
+				synctest.Wait()
+
+				if name == "Withdrawn" {
+					p.Forget("a", "run-of-a")
+
+					if _, known := p.Report("a"); known {
+						t.Error("Who does not wait any more should be forgotten.")
+					}
+				}
+
+				p.Stop(t.Context())
+
+				if n := p.Stats(); n.Installing != 0 || n.Running != 0 {
+					t.Errorf("Nothing should go on: %+v", n)
+				}
+			})
+		})
+	}
+}
+
+// TestNeedsKeptPlace takes a place back that was kept for an object that needs
+// something by now.
+func TestNeedsKeptPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := needy{newScripted(), map[types.UID]job.Needs{}}
+		p := New(1, 1, s)
+
+		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {
+			t.Fatal("There should be a place.")
+		}
+
+		var give chan error
+
+		s.needs["a"], give, _ = something("new")
+		if enter(p, newJob("a", common.TriggerCreated), func() {}); p.Stats().Running != 0 {
+			t.Error("Who waits for something else should have no place.")
+		}
+
+		give <- nil
+
+		<-s.began
+		s.end <- common.PhaseSucceeded
+	})
+}

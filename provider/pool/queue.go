@@ -1,0 +1,93 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
+)
+
+// Of the places that become free, one in so many goes to what can wait first, and
+// one in so many of these to what nobody asked for: nothing waits for ever.
+const fairness = 4
+
+// A queue of those who wait for a place. Urgent jobs go before retries, and these
+// before periodic ones; within a class the tenant that has the fewest places goes
+// first, then the one that was served longest ago, then who came first.
+type queue struct {
+	waiting [job.Classes][]*entry
+	// taken is how many places were given away.
+	taken int
+	// shares of tenants in the places.
+	shares *share.Shares
+	// patient is the number of places that jobs have that are not urgent.
+	patient int
+}
+
+// newQueue for places of which one tenant may have so many at most.
+func newQueue(most int) *queue {
+	return &queue{shares: share.NewShares(most)}
+}
+
+func (q *queue) push(e *entry) {
+	q.waiting[e.class] = append(q.waiting[e.class], e)
+}
+
+// drop who waits. It does nothing to others.
+func (q *queue) drop(e *entry) {
+	q.waiting[e.class] = slices.DeleteFunc(q.waiting[e.class], func(o *entry) bool { return o == e })
+}
+
+func (q *queue) has(e *entry) bool { return slices.Contains(q.waiting[e.class], e) }
+
+// next takes who is to have the next place; nil if there is nobody who may have it,
+// since only one that is urgent may have the last place.
+func (q *queue) next(limit int) *entry {
+	for _, c := range q.order() {
+		if c != job.Urgent && q.patient >= max(limit-1, 1) {
+			continue
+		}
+
+		e := share.First(q.shares, q.waiting[c], func(e *entry) string { return e.tenant })
+		if e == nil {
+			continue
+		}
+
+		q.drop(e)
+		q.take(e)
+
+		return e
+	}
+
+	return nil
+}
+
+// order of the classes for the next place.
+func (q *queue) order() []job.Class {
+	switch n := q.taken + 1; {
+	case n%(fairness*fairness) == 0:
+		return []job.Class{job.Periodic, job.Retry, job.Urgent}
+	case n%fairness == 0:
+		return []job.Class{job.Retry, job.Periodic, job.Urgent}
+	}
+
+	return []job.Class{job.Urgent, job.Retry, job.Periodic}
+}
+
+func (q *queue) take(e *entry) {
+	q.taken++
+	q.shares.Give(e.tenant)
+
+	if e.class != job.Urgent {
+		q.patient++
+	}
+}
+
+// free the place of who has one.
+func (q *queue) free(e *entry) {
+	q.shares.Take(e.tenant)
+
+	if e.class != job.Urgent {
+		q.patient--
+	}
+}

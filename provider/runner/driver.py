@@ -1,0 +1,126 @@
+"""Carry out a run with ansible-runner, and write its events to standard output.
+
+Nothing else has that descriptor: what the play writes arrives here, by a pipe,
+and is an event only if ansible-runner's callback plugin has made one.
+"""
+import codecs
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+
+import ansible_runner
+import ansible_runner.runner
+import pexpect
+
+
+# The most that is told of what set_stats published, in bytes of JSON.
+MAX_PUBLISHED = 4 << 20
+# The most hosts that failures are told of one by one.
+MAX_HOSTS = 10_000
+
+
+def compact(stats):
+    """Make statistics as short for a hundred thousand hosts as they can be."""
+    for name, counts in stats.items():
+        if name == "artifact_data":
+            published = len(json.dumps(counts))
+            if published > MAX_PUBLISHED:
+                stats = {**stats, name: None, "artifact_size": published}
+        elif isinstance(counts, dict):
+            hosts = list(counts)[:MAX_HOSTS] if name in ("dark", "failures") else []
+            kept = {host: counts[host] for host in hosts}
+            stats = {**stats, name: {**kept, "": sum(counts.values()) - sum(kept.values())}}
+
+    return stats
+
+
+class Filter(ansible_runner.runner.OutputEventFilter):
+    """Finds out where events begin and end in what a play displays.
+
+    The callback plugin marks that, with the id of an event whose data it has left in
+    a file. Values that others have made up, on the hosts for example, are displayed,
+    too: what is marked with anything else is no event.
+    """
+
+    # As long as what the callback plugin writes.
+    EVENT_DATA_RE = re.compile(r"\x1b\[K([A-Za-z0-9+/=]{1,76}\x1b\[\d+D)\x1b\[K")
+
+    def _emit_event(self, buffered_stdout, next_event_data=None):
+        ident = next_event_data.get("uuid") if isinstance(next_event_data, dict) else None
+        known = isinstance(ident, str) and re.fullmatch(r"[0-9A-Za-z-]+", ident)
+
+        return super()._emit_event(buffered_stdout, {"uuid": ident} if known else {})
+
+
+class Play:
+    """What ansible-runner needs of a pexpect.spawn, without a terminal.
+
+    A terminal is its user's: another run of the same user could open it, and
+    what that writes would come out here.
+    """
+
+    def __init__(self, command, args, cwd, env, **_):
+        self._process = subprocess.Popen(
+            [command, *args], cwd=cwd, env=env, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
+        self._output = self._process.stdout
+        self._waiting = [self._output, os.pidfd_open(self._process.pid)]
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self.pid = self._process.pid
+        self.logfile_read = None
+
+    def isalive(self):
+        return self._process.poll() is None
+
+    def expect(self, patterns, timeout=None, **_):
+        """Wait until the play writes something or ends, and pass on what it wrote.
+
+        Nobody answers prompts, so that no pattern but the timeout ever matches.
+        """
+        if self.isalive():
+            select.select(self._waiting, [], [], timeout)
+
+        if self._output in self._waiting and select.select([self._output], [], [], 0)[0]:
+            # As much as a pipe can hold: what the play has left when it ends.
+            data = self._output.read(1 << 20)
+            self.logfile_read.write(self._decode(data, final=not data))
+
+            if not data:
+                self._waiting.remove(self._output)
+
+        return patterns.index(pexpect.TIMEOUT) if isinstance(patterns, list) else 0
+
+    def close(self):
+        self._output.close()
+
+    @property
+    def exitstatus(self):
+        """The exit status as shells give it."""
+        code = self._process.returncode
+        return code if code >= 0 else 128 - code
+
+
+def main(directory, playbook, ident):
+    events = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    def write(event):
+        # Without data it is text.
+        if event.setdefault("event", "verbose") == "playbook_on_stats":
+            event = {**event, "event_data": compact(event["event_data"])}
+
+        events.write(json.dumps(event).encode() + b"\n")
+        events.flush()
+        return False  # No file is to be made of it.
+
+    ansible_runner.runner.pexpect.spawn = Play
+    ansible_runner.runner.OutputEventFilter = Filter
+
+    return ansible_runner.run(private_data_dir=directory, playbook=playbook, ident=ident, quiet=True, event_handler=write).rc
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+)
+
+// statistics prints the event in which a play on a hundred thousand hosts ends: one
+// fails, and all others are unreachable.
+const statistics = `
+import driver, json
+
+hosts = [f"host-{n:06}.department.region.example.org" for n in range(100000)]
+ones = {host: 1 for host in hosts}
+data = {"ok": ones, "changed": ones, "skipped": ones, "rescued": {}, "ignored": {}, "processed": ones,
+        "failures": {hosts[0]: 1}, "dark": {host: 1 for host in hosts[1:]}, "artifact_data": %s}
+failed = {"play": "p", "task": "t", "res": {"msg": "m"}}
+for kind, host in ("runner_on_failed", hosts[0]), ("runner_on_unreachable", hosts[-1]):
+    print(json.dumps({"event": kind, "uuid": "u", "event_data": {**failed, "host": host}}))
+print(json.dumps({"event": "playbook_on_stats", "uuid": "u", "event_data": driver.compact(data)}))
+`
+
+func TestStatistics(t *testing.T) {
+	script, err := lookPath("ansible-runner", os.Getenv("PATH"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	python, err := confine.Interpreter(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, driverFile), driver, modeFile); err != nil {
+		t.Fatal(err)
+	}
+
+	failures := []common.Failure{
+		{Play: "p", Task: "t", Host: "host-000000.department.region.example.org", Message: "m"},
+		{Play: "p", Task: "t", Host: "host-099999.department.region.example.org", Message: "m"},
+	}
+	want := event.Summary{
+		Started: true, Ran: 1, Finished: true, Processed: 100000, Failures: failures,
+		Totals: common.HostTotals{OK: 100000, Changed: 100000, Failed: 1, Unreachable: 99999, Skipped: 100000},
+	}
+
+	for name, tc := range map[string]struct {
+		artifacts string
+		size      int
+	}{
+		"Hosts":   {artifacts: `{}`},
+		"Outputs": {artifacts: `{str(n): "x" * 100000 for n in range(100)}`, size: 10000990},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), python[0], append(python[1:len(python):len(python)], "-c", string(bytes.Replace([]byte(statistics), []byte("%s"), []byte(tc.artifacts), 1)))...)
+			cmd.Dir = dir
+
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("python: %v", err)
+			}
+
+			rec := event.NewRecorder()
+			if _, err := rec.Stdout().Write(out); err != nil {
+				t.Fatal(err)
+			}
+
+			want.OutputsSize = tc.size
+			if diff := cmp.Diff(want, rec.Summary()); diff != "" {
+				t.Errorf("However many hosts there are, the end of a play is told.\n-want, +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package supervisor
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryPoll is how often the memory of a command is looked at. What is faster than
+// that, the limits of each process are for.
+const memoryPoll = 500 * time.Millisecond
+
+// A MemoryError says that a command was ended since it took too much memory.
+type MemoryError struct {
+	// Limit that was exceeded, in bytes.
+	Limit int64
+}
+
+// Error says what was exceeded, and by which flag of the provider.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("took more memory than %d MiB, the limit of --max-run-memory", e.Limit>>20) //nolint:mnd // Mebibytes.
+}
+
+// watchMemory of all descendants of a supervisor. When they take more than the limit
+// they are killed, without any grace, in which they could take more. Stop returns the
+// error then, and nil otherwise.
+func watchMemory(supervisor int, limit int64) (stop func() error) {
+	if limit <= 0 {
+		return func() error { return nil }
+	}
+
+	var (
+		watching sync.WaitGroup
+		exceeded atomic.Bool
+	)
+
+	done := make(chan struct{})
+
+	watching.Go(func() {
+		t := time.NewTicker(memoryPoll)
+		defer t.Stop()
+
+		for {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+			}
+
+			found := supervisors.descendants(supervisor)
+			if !exceeded.Load() && memory(found, limit) <= limit {
+				continue
+			}
+
+			exceeded.Store(true)
+
+			for _, p := range found {
+				_ = unix.Kill(p.pid, unix.SIGKILL)
+			}
+		}
+	})
+
+	return func() error {
+		close(done)
+		watching.Wait()
+
+		if exceeded.Load() {
+			return &MemoryError{Limit: limit}
+		}
+
+		return nil
+	}
+}
+
+// memory that processes take, in bytes. What they share counts once, if that matters
+// for the limit: to find that out takes longer.
+func memory(found []process, limit int64) int64 {
+	sum := int64(0)
+	for _, p := range found {
+		sum += resident(p.pid)
+	}
+
+	if sum <= limit {
+		return sum
+	}
+
+	sum = 0
+	for _, p := range found {
+		sum += proportional(p.pid)
+	}
+
+	return sum
+}
+
+// resident memory of a process, in bytes; the second field of proc_pid_statm(5).
+func resident(pid int) int64 {
+	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+
+	fields := bytes.Fields(raw)
+	if len(fields) < 2 { //nolint:mnd // As above.
+		return 0
+	}
+
+	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+
+	return pages * int64(os.Getpagesize())
+}
+
+// proportional set size of a process, in bytes, by proc_pid_smaps_rollup(5). A process
+// may keep it to itself: then all that it has is its own.
+func proportional(pid int) int64 {
+	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+
+	for s := bufio.NewScanner(bytes.NewReader(raw)); s.Scan(); {
+		f := bytes.Fields(s.Bytes())
+		if len(f) < 2 || string(f[0]) != "Pss:" { //nolint:mnd // The name and the number.
+			continue
+		}
+
+		if n, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
+			return n << 10 //nolint:mnd // Kibibytes.
+		}
+	}
+
+	return resident(pid)
+}

@@ -1,0 +1,117 @@
+package security
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// forged is an event that gives a run outputs.
+const forged = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 1}, "artifact_data": {"forged": true}}}`
+
+// TestPlayForgesEvents has a run write an event into whatever another run has
+// open: terminals, and what tells of its events. Terminals of others may be those of
+// tests beside this one.
+func TestPlayForgesEvents(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mode   confine.Mode
+		want   string
+	}{
+		"Confined":   {reason: "Nobody else makes events of a run.", mode: confine.Required},
+		"Unconfined": {reason: "Without confinement the attack succeeds.", mode: confine.Off, want: `{"forged":true}`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			shared := t.TempDir()
+			r, state := newRunner(t, tc.mode, func(p *confine.Policy) { p.Write = []string{shared} })
+			outputs := make(chan string, 1)
+
+			go func() {
+				res, err := r.Run(t.Context(), playing(fmt.Sprintf(
+					"touch %[1]s/ready; until test -e %[1]s/done; do sleep 0.1; done", shared)), event.Watch{})
+				if err != nil || res.Phase != common.PhaseSucceeded {
+					t.Errorf("Run(...): %v, %s: %s", err, res.Reason, res.Message)
+				}
+
+				outputs <- string(res.Summary.Outputs)
+			}()
+
+			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(shared, "ready")); err == nil {
+					break
+				}
+			}
+
+			attacker := playing(fmt.Sprintf(`
+for f in %s; do test -e $f && timeout 1 sh -c "cat forged >>$f"; done 2>/dev/null
+touch %s/done`, strings.Join(writable(t, filepath.Join(state, "runs")), " "), shared))
+			attacker.Inputs.Credentials = []inputs.File{{Name: "forged", Data: []byte("\n" + forged + "\n")}}
+
+			_, err := r.Run(t.Context(), attacker, event.Watch{})
+			must(t, err)
+
+			if diff := cmp.Diff(tc.want, <-outputs); diff != "" {
+				t.Errorf("%s\n-want outputs, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// playing a script.
+func playing(script string) runner.Run {
+	return runner.Run{
+		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
+		Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{
+			PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.shell: |\n      " +
+				strings.ReplaceAll(strings.TrimSpace(script), "\n", "\n      ") + "\n",
+		}},
+	}
+}
+
+// writable are the terminals that the run below a directory has open, and the pipes of the
+// process which tells of it.
+func writable(t *testing.T, dir string) []string {
+	t.Helper()
+
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	must(t, err)
+
+	var found []string
+
+	for _, p := range processes {
+		// Some have ended by now.
+		args, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+		env, _ := os.ReadFile(filepath.Join(p, "environ"))
+
+		if strings.Contains(string(args), "supervise") || !strings.Contains(string(env), dir) {
+			continue
+		}
+
+		descriptors, err := filepath.Glob(filepath.Join(p, "fd", "*"))
+		must(t, err)
+
+		for _, fd := range descriptors {
+			switch to, _ := os.Readlink(fd); {
+			case strings.HasPrefix(to, "/dev/pts/"):
+				found = append(found, to)
+			case strings.HasPrefix(to, "pipe:") && strings.Contains(string(args), "/driver.py\x00"+dir):
+				found = append(found, fd)
+			}
+		}
+	}
+
+	return found
+}
