@@ -113,7 +113,13 @@ func (e *external) observation(run common.AnsibleRun, s situation) managed.Exter
 		e.submit(run)
 
 		o.ResourceUpToDate = true
+	default:
+		return o
 	}
+
+	// It may not be looked at again for long.
+	s.Active = &active{Mode: d.Start.Mode, State: d.Start.State}
+	run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 
 	return o
 }

@@ -42,6 +42,7 @@ func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
 // fakePool remembers what it is told.
 type fakePool struct {
 	report    *job.Report
+	full      bool
 	submitted []job.Job
 	forgotten []string
 	canceled  int
@@ -56,8 +57,15 @@ func (p *fakePool) Ended(_ job.Job, r job.Report, _ time.Duration) {
 	p.ended = append(p.ended, r.Run.ID)
 }
 
-// Acquire a place, of which there is always one.
-func (p *fakePool) Acquire(job.Job, func()) bool { return true }
+// Acquire a place, unless the pool is full.
+func (p *fakePool) Acquire(j job.Job, _ func()) bool {
+	if p.full {
+		r := job.NewReport(j)
+		p.report = &r
+	}
+
+	return !p.full
+}
 
 func (p *fakePool) Submit(j job.Job) bool {
 	p.submitted = append(p.submitted, j)
@@ -541,6 +549,37 @@ func TestJobIsApart(t *testing.T) {
 
 	if diff := cmp.Diff(absentDigest(2), j.Digest(content.Set{})); diff != "" {
 		t.Errorf("A job should keep the generation that it started with: -want, +got:\n%s", diff)
+	}
+}
+
+// TestShownAtOnce looks at objects once: nothing may call for a second look for long.
+func TestShownAtOnce(t *testing.T) {
+	cases := map[string]struct {
+		full   bool
+		policy string
+	}{
+		"Waits":         {full: true, policy: "ObserveAndDelete"},
+		"IsChecked":     {policy: "CheckWhenObserve"},
+		"WaitsForCheck": {full: true, policy: "CheckWhenObserve"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{full: tc.full}
+			run := object(annotated(common.AnnotationRunPolicy, tc.policy))
+
+			if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+
+			if r := run.Status.AtProvider.LastRun; r == nil || r.Phase.Finished() {
+				t.Errorf("The status should show the run, got %+v", r)
+			}
+
+			if diff := cmp.Diff(common.Running().WithObservedGeneration(2), run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+				t.Errorf("The condition should say so: -want, +got:\n%s", diff)
+			}
+		})
 	}
 }
 
