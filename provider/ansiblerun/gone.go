@@ -2,6 +2,7 @@ package ansiblerun
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -18,12 +19,28 @@ import (
 // errInProgress means that an object may not go yet.
 var errInProgress = errors.New("waiting for the end of the run in progress, of which nothing would be known otherwise")
 
-// A finalizer lets an object go once its run has ended. One that leaves its
+// A finalizer keeps an object until its run has ended. One that leaves its
 // target as it is does not cancel it: half of a play is worse than none.
 type finalizer struct {
 	resource.Finalizer
 
 	pool Pool
+}
+
+// AddFinalizer to an object. What is to be written to its status stays: clients
+// decode what the API server answers over what is there. Nothing else may call for
+// another look at the object for long.
+func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
+	run, ok := o.(common.AnsibleRun)
+	if !ok {
+		return f.Finalizer.AddFinalizer(ctx, o)
+	}
+
+	observation, conditions := run.Observation().DeepCopy(), slices.Clone(*run.Conditions())
+	err := f.Finalizer.AddFinalizer(ctx, o)
+	*run.Observation(), *run.Conditions() = *observation, conditions
+
+	return err
 }
 
 // RemoveFinalizer of an object of which no run is in progress.

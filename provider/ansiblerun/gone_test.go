@@ -19,6 +19,35 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
+// TestAddFinalizer answers as the API server does, with a status that was not written
+// yet.
+func TestAddFinalizer(t *testing.T) {
+	f := finalizer{pool: &fakePool{}, Finalizer: resource.FinalizerFns{AddFinalizerFn: func(_ context.Context, o resource.Object) error {
+		run, ok := o.(*v1alpha1.AnsibleRun)
+		if !ok {
+			t.Fatalf("Unexpected object %T", o)
+		}
+
+		run.Status = v1alpha1.AnsibleRunStatus{}
+		run.Finalizers = append(run.Finalizers, "finalizer")
+
+		return nil
+	}}}
+
+	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))
+	run.SetConditions(common.Running())
+	want := run.DeepCopy()
+	want.Finalizers = []string{"finalizer"}
+
+	if err := f.AddFinalizer(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(want, run); diff != "" {
+		t.Errorf("The status should stay: -want, +got:\n%s", diff)
+	}
+}
+
 func TestRemoveFinalizer(t *testing.T) {
 	report := func(m common.RunMode, p common.RunPhase) *job.Report {
 		return &job.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
