@@ -245,16 +245,35 @@ connectionDetails: [{name: a, value: b}]
 apiVersion: ansible.fn.crossplane.io/v1alpha1
 kind: AnsibleRuns
 defaults: {role: a.b.c}
+connectionSecret: {namespace: secrets, name: "${xr.metadata.name}"}
+connectionDetails: [{name: a, value: b}]
 requiredResources:
   a: {apiVersion: v1, kind: ConfigMap, matchLabels: {a: "${xr.spec.a}"}}
 runs:
 - {name: a, varFiles: [{source: SecretKey, secretKeyRef: {name: "${xr.spec.a}", namespace: a, key: b}}]}
 - {name: b, writeConnectionSecretToRef: {name: a}}
+- {name: c, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.name}-c"}}
+- {name: d, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${xr.spec.a}"}}
+- {name: e, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels.team}"}}
+- {name: f, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid.substring(0, 8)}"}}
+- {name: g, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${runs.a.outputs.b}"}}
+- {name: h, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}"}, forEach: "${xr.spec.a}"}
+- {name: i, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${each.value.b}"}, forEach: "${xr.spec.a}"}
+- {name: j, writeConnectionSecretToRef: {namespace: a, name: "${xr.metadata.uid}-${xr.metadata.labels[xr.spec.a]}"}}
 `,
 			want: []string{
+				`connectionSecret.name: Forbidden: must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim`,
 				`requiredResources.a.matchLabels: Forbidden: a cluster-scoped XR cannot compute labels, which would select from all namespaces`,
-				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: only the runs of a namespaced XR may compute the name of another object, which is in the XR's own namespace then`,
+				`runs[0].varFiles[0].secretKeyRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
 				`runs[1].writeConnectionSecretToRef.namespace: Required value: a cluster-scoped run needs the namespace of the Secret`,
+				`runs[2].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[3].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[4].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[5].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[6].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[7].writeConnectionSecretToRef.name: Forbidden: all items would write the same Secret: have ${each.key} in its name`,
+				`runs[8].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
+				`runs[9].writeConnectionSecretToRef.name: Forbidden: the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's`,
 			},
 		},
 		"WrongShapes": {

@@ -216,6 +216,30 @@ func (t *Template) Each() bool {
 	return false
 }
 
+// Identifies is true when the expressions refer to nothing but what the XR is
+// called, its claim included, and the key of an item: a value that stays the same as
+// long as the XR is there.
+func (t *Template) Identifies() bool {
+	for p := range t.programs {
+		if p.uses.beyond {
+			return false
+		}
+	}
+
+	return true
+}
+
+// Has is true when a string has the value of this expression in it.
+func (t *Template) Has(source string) bool {
+	for p := range t.programs {
+		if strings.TrimSpace(p.source) == source {
+			return true
+		}
+	}
+
+	return false
+}
+
 // Text returns all that is literal: texts beside expressions, and names.
 func (t *Template) Text() []string {
 	var text []string

@@ -3,6 +3,7 @@ package expression
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -17,6 +18,9 @@ type uses struct {
 	runs, required map[string]bool
 	// each is true when it refers to each.
 	each bool
+	// beyond is true when it refers to more than the identity of the XR and the
+	// key of an item.
+	beyond bool
 }
 
 // usesOf finds out what an expression refers to.
@@ -38,6 +42,7 @@ func usesOf(a *ast.AST) (uses, error) {
 
 		root := e.AsIdent()
 		u.each = u.each || root == rootEach
+		u.beyond = u.beyond || slices.Contains(roots[:], root) && !identifies(root, pathFrom(e))
 
 		names, ok := closed[root]
 		if !ok {
@@ -61,6 +66,77 @@ func usesOf(a *ast.AST) (uses, error) {
 	}
 
 	return u, err
+}
+
+// identity is what an XR is called: what never changes, and what Crossplane says of
+// its claim. Names that lead there are separated by spaces.
+var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"metadata name",
+	"metadata namespace",
+	"metadata uid",
+	"metadata labels crossplane.io/claim-name",
+	"metadata labels crossplane.io/claim-namespace",
+	"spec claimRef",
+}
+
+// identifies is true for a value, of a root and the names that lead to it, which
+// is part of the identity of an XR, or the key of an item.
+func identifies(root string, path []string) bool {
+	switch root {
+	case rootEach:
+		return len(path) > 0 && path[0] == "key"
+	case rootXR:
+		at := strings.Join(path, " ") + " "
+		return slices.ContainsFunc(identity[:], func(known string) bool { return strings.HasPrefix(at, known+" ") })
+	}
+
+	return false
+}
+
+// pathFrom an identifier: the literal names that are selected one after the other.
+func pathFrom(e ast.Expr) []string {
+	var path []string
+
+	for {
+		n, ok := e.(ast.NavigableExpr)
+		if !ok {
+			return path
+		}
+
+		parent, ok := n.Parent()
+		if !ok {
+			return path
+		}
+
+		name, ok := selected(parent, e)
+		if !ok {
+			return path
+		}
+
+		path, e = append(path, name), parent
+	}
+}
+
+// selected returns the literal name that an expression selects from an operand.
+func selected(e, operand ast.Expr) (string, bool) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		return e.AsSelect().FieldName(), true
+	case ast.CallKind:
+		c := e.AsCall()
+		switch c.FunctionName() {
+		case operators.Index, operators.OptIndex, operators.OptSelect:
+			if c.Args()[0].ID() != operand.ID() || c.Args()[1].Kind() != ast.LiteralKind {
+				return "", false
+			}
+
+			name, ok := c.Args()[1].AsLiteral().Value().(string)
+
+			return name, ok
+		}
+	}
+
+	return "", false
 }
 
 // shadowed returns the root that a variable of a comprehension hides, if any.

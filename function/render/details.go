@@ -5,9 +5,11 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -30,6 +32,8 @@ type details struct {
 	names     []string
 	values    []*expression.Template
 	namespace string
+	// name of the Secret; nil for the usual one.
+	name *expression.Template
 }
 
 // compileDetails of the XR. Only here do expressions see connection details of
@@ -67,7 +71,25 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 		errs = append(errs, notANamespace(field.NewPath("connectionSecret", fieldNamespace), d.namespace)...)
 	}
 
+	if name := text(secret, fieldName); name != "" {
+		t, terrs := env.Compile(field.NewPath("connectionSecret", fieldName), name)
+		d.name = t
+		errs = append(errs, append(terrs, nameMistakes(t, namespaced)...)...)
+	}
+
 	return d, errs
+}
+
+// nameMistakes in the name of the Secret with the connection details of an XR. In
+// a namespace that is not the XR's own, no author of one may choose it freely.
+func nameMistakes(t *expression.Template, namespaced bool) field.ErrorList {
+	partial := strings.Join(t.Text(), "") != ""
+
+	if t.Identifies() && (t.Has(sourceUID) || t.Has(sourceName) && (namespaced || partial)) {
+		return nil
+	}
+
+	return field.ErrorList{field.Forbidden(field.NewPath("connectionSecret", fieldName), "must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim")}
 }
 
 // isLegacy is true for XRs that publish connection details themselves: their
@@ -125,12 +147,9 @@ func (r *rendering) details(ctx context.Context) (native map[string][]byte, secr
 		return values, nil, problems
 	}
 
-	secret, err := r.secret(values)
-	if err != nil {
-		problems = append(problems, invalid(fieldDetails, err))
-	}
+	secret, ps := r.secret(ctx, values)
 
-	return nil, secret, problems
+	return nil, secret, append(problems, ps...)
 }
 
 // detail evaluates one connection detail. It keeps its value (true) while there
@@ -215,21 +234,20 @@ func (r *rendering) withDetails() expression.Data {
 
 // secret returns the Secret with connection details; nil when there is nothing
 // to be in it yet.
-func (r *rendering) secret(values map[string][]byte) (map[string]any, error) {
+func (r *rendering) secret(ctx context.Context, values map[string][]byte) (map[string]any, []expression.Problem) {
 	if _, ok := r.observed.Resources[ResourceConnection]; !ok && len(values) == 0 {
 		return nil, nil
 	}
 
-	name, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldName)
-	namespace, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace)
-	metadata := map[string]any{fieldName: name + suffixConnection}
+	name, namespace, problems := r.secretName(ctx)
+	metadata := map[string]any{fieldName: name}
 
-	if namespace == "" {
-		if r.composition.details.namespace == "" {
-			return nil, errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")
-		}
+	if xr, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace); xr == "" {
+		metadata[fieldNamespace] = namespace
+	}
 
-		metadata[fieldNamespace] = r.composition.details.namespace
+	if len(problems) > 0 {
+		return nil, problems
 	}
 
 	data := map[string]any{}
@@ -244,6 +262,36 @@ func (r *rendering) secret(values map[string][]byte) (map[string]any, error) {
 		"type":          typeConnection,
 		"data":          data,
 	}, nil
+}
+
+// secretName of the connection details of the XR, and its namespace, which a
+// namespaced XR does not need. One that is there keeps them.
+func (r *rendering) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
+	if o, ok := r.observed.Resources[ResourceConnection]; ok {
+		name, _, _ = unstructured.NestedString(o, fieldMetadata, fieldName)
+		namespace, _, _ = unstructured.NestedString(o, fieldMetadata, fieldNamespace)
+
+		return name, namespace, nil
+	}
+
+	d := r.composition.details
+	if xr, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace); xr == "" && d.namespace == "" {
+		problems = append(problems, invalid(fieldDetails, errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
+	}
+
+	if d.name == nil {
+		name, _, _ = unstructured.NestedString(r.observed.XR, fieldMetadata, fieldName)
+		return name + suffixConnection, d.namespace, problems
+	}
+
+	v, _, ps := d.name.Evaluate(ctx, r.data)
+
+	name, ok := v.(string)
+	if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
+		ps = append(ps, invalid(d.name.Path(), errors.Errorf("%s cannot be the name of an object", show(v))))
+	}
+
+	return name, d.namespace, append(problems, ps...)
 }
 
 func secretData(o map[string]any) map[string][]byte {

@@ -126,8 +126,26 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 
 	names, nerrs := namesOf(env, t, namespaced)
 	o.names = names
+	errs = append(errs, nerrs...)
 
-	return o, append(errs, nerrs...)
+	if _, set := t.object["forEach"]; set {
+		errs = append(errs, sharedSecret(t, names)...)
+	}
+
+	return o, errs
+}
+
+// sharedSecret reports a Secret for connection details that the runs of all items
+// would write, of which one can.
+func sharedSecret(t template, names map[string]*expression.Template) field.ErrorList {
+	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
+	name := names[text(ref, fieldName)]
+
+	if !ok || name != nil && name.Each() {
+		return nil
+	}
+
+	return field.ErrorList{field.Forbidden(t.path.Child("writeConnectionSecretToRef", fieldName), "all items would write the same Secret: have ${each.key} in its name")}
 }
 
 // secretRef reports a Secret for connection details that is not where Secrets

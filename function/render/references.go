@@ -58,8 +58,16 @@ func referencesIn(path *field.Path, name string, v any) []reference {
 	return refs
 }
 
+// Expressions of what an XR is called.
+const (
+	sourceName = "xr.metadata.name"
+	sourceUID  = "xr.metadata.uid"
+)
+
 // namesOf other objects that a run computes. It may choose among the objects of
-// its XR's own namespace, and of no other.
+// its XR's own namespace. Elsewhere it may name only what can be nobody else's,
+// be it to write or to read: core reads the Secret that a run is to write, whoever
+// wrote it.
 func namesOf(env *expression.Environment, t template, namespaced bool) (map[string]*expression.Template, field.ErrorList) {
 	names := map[string]*expression.Template{}
 
@@ -72,7 +80,9 @@ func namesOf(env *expression.Environment, t template, namespaced bool) (map[stri
 
 		switch {
 		case !namespaced:
-			errs = append(errs, field.Forbidden(r.path, "only the runs of a namespaced XR may compute the name of another object, which is in the XR's own namespace then"))
+			if n := names[r.name]; !n.Identifies() || !n.Has(sourceUID) {
+				errs = append(errs, field.Forbidden(r.path, "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's"))
+			}
 		case strings.Contains(r.path.String(), "providerConfigRef") && r.kind != "ProviderConfig":
 			errs = append(errs, field.Forbidden(r.path, "only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig"))
 		}

@@ -70,12 +70,12 @@ type AnsibleRuns struct {
 	// of runs, as in ${runs.database.connectionDetails.password}, if the run has
 	// writeConnectionSecretToRef. One that is not UTF-8 text is an error. A legacy XR publishes them
 	// itself. For any other XR they are in a Secret that is composed beside its
-	// runs; its name is that of the XR, followed by -connection.
+	// runs: the connectionSecret.
 	// +optional
 	ConnectionDetails []ConnectionDetail `json:"connectionDetails,omitempty"`
 
-	// ConnectionSecret says where the Secret with connectionDetails is. A
-	// namespaced XR has it in its own namespace.
+	// ConnectionSecret says where the Secret with connectionDetails is, and what it
+	// is called.
 	// +optional
 	ConnectionSecret *ConnectionSecret `json:"connectionSecret,omitempty"`
 }
@@ -83,10 +83,18 @@ type AnsibleRuns struct {
 // A ConnectionSecret is where the connection details of XRs are.
 type ConnectionSecret struct {
 	// Namespace of the Secret: required for a cluster-scoped XR that is not a
-	// legacy one.
+	// legacy one. A namespaced XR has it in its own namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the Secret, with expressions of what the XR is called. It has
+	// ${xr.metadata.name} or ${xr.metadata.uid} in it. Default is the name of the
+	// XR, followed by -connection.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Name string `json:"name,omitempty"`
 }
 
 // A Run becomes an AnsibleRun.
@@ -354,7 +362,9 @@ type SecretReference struct {
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Secret.
+	// Name of the Secret. An expression in it makes it another one for each XR;
+	// that of a run that is not in the XR's own namespace has ${xr.metadata.uid}
+	// in it.
 	Name string `json:"name"`
 }
 
