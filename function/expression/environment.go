@@ -236,10 +236,11 @@ func objectType(name string, t *apiservercel.DeclType, fields ...string) *apiser
 }
 
 // libraries are those that Kubernetes has in its own expressions, apart from
-// the one that asks its authorizer. Unlike there, the values of a map literal
+// the one that asks its authorizer, with more of CEL's own, and those of this
+// package. Unlike in Kubernetes, the values of a map literal
 // may be of different types, for variables often are.
 func libraries() []cel.EnvOption {
-	return []cel.EnvOption{
+	return append(own(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.OptionalTypes(),
@@ -251,6 +252,8 @@ func libraries() []cel.EnvOption {
 		ext.Sets(),
 		ext.Lists(ext.ListsVersion(3)),
 		ext.TwoVarComprehensions(),
+		ext.Math(ext.MathVersion(2)),
+		ext.Encoders(),
 		library.URLs(),
 		library.Regex(),
 		library.Lists(),
@@ -259,5 +262,5 @@ func libraries() []cel.EnvOption {
 		library.CIDR(),
 		library.Format(),
 		library.SemverLib(library.SemverVersion(1)),
-	}
+	)
 }

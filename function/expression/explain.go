@@ -156,6 +156,8 @@ func remedy(function, operands string) string {
 	switch {
 	case strings.Contains(operands, "("+"list") || strings.Contains(operands, "map"):
 		return ""
+	case function == "base64.encode" && text:
+		return "; write bytes(…) around a string"
 	case function == "_+_" && text:
 		return "; write string(…) around what is no string"
 	case integer && double:

@@ -270,6 +270,11 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 
 // problem says why an expression has no value.
 func (p *program) problem(e *evaluation, err error) *Problem {
+	var ended interpreter.EvalCancelledError
+	if errors.As(err, &ended) && ended.Cause == causeFail {
+		return &Problem{Kind: Invalid, Message: failure(ended.Message), Plain: failsPlainly(p.ast)}
+	}
+
 	if at := e.explain(err); at != nil {
 		if at.pending() {
 			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + at.hint()}

@@ -31,6 +31,10 @@ const (
 	perComparisons = 20
 	// perFormat is how many times a text is gone through that is validated.
 	perFormat = 4
+	// perJSON and perYAML are how many times a text is gone through that is read as
+	// JSON or YAML, or a value that is written.
+	perJSON = 10
+	perYAML = 50
 	// perZone is the work to read the rules of a time zone.
 	perZone = 300
 	// perClause is how long a number becomes in a text, at most, and the time it
@@ -84,6 +88,16 @@ func workOf(function string, args []ref.Val) uint64 {
 		return perCall + texts(args) + added(args[0], args[1])
 	case (function == "indexOf" || function == "lastIndexOf") && isText(args[0]) && len(args) > 1:
 		return perCall + texts(args) + length(args[0])*length(args[1])/perComparisons
+	case function == functionJSONUnmarshal:
+		return perCall + perJSON*texts(args)
+	case function == functionYAMLUnmarshal:
+		return perCall + perYAML*texts(args)
+	case function == functionJSONMarshal:
+		return perCall + perJSON*weights(args)
+	case function == functionYAMLMarshal:
+		return perCall + perYAML*weights(args)
+	case function == functionMerge:
+		return perCall + PerField*(length(args[0])+length(args[len(args)-1]))
 	case function == "quantity" || function == "isQuantity":
 		return perCall + quantity(args[0])
 	case function == "validate":
@@ -114,7 +128,7 @@ func workOf(function string, args []ref.Val) uint64 {
 // isLinear is true for functions of lists that go through all of them.
 func isLinear(function string) bool {
 	switch function {
-	case operators.In, "sum", "min", "max", "indexOf", "lastIndexOf", "isSorted", "sort", "reverse", "slice", "@sortByAssociatedKeys":
+	case operators.In, "sum", "min", "max", "indexOf", "lastIndexOf", "isSorted", "sort", "reverse", "slice", "@sortByAssociatedKeys", "math.@min", "math.@max":
 		return true
 	}
 

@@ -1,0 +1,148 @@
+package expression
+
+import (
+	"crypto/md5" //nolint:gosec // It tells contents apart where something else expects MD5, and keeps no secret.
+	"crypto/sha256"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+// Functions of this package's own library.
+const (
+	functionFail          = "fail"
+	functionMerge         = "merge"
+	functionJSONMarshal   = "json.marshal"
+	functionJSONUnmarshal = "json.unmarshal"
+	functionYAMLMarshal   = "yaml.marshal"
+	functionYAMLUnmarshal = "yaml.unmarshal"
+)
+
+// maxFailure is how much of the message of fail is shown, in bytes.
+const maxFailure = 1 << 10
+
+// own functions: those that kro has under these names, the same for YAML, and
+// fail.
+// https://kro.run/docs/concepts/rgd/cel-libraries
+func own() []cel.EnvOption {
+	anyMap := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
+
+	hash := func(name string, sum func([]byte) []byte) cel.EnvOption {
+		return cel.Function(name, cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.BytesType, cel.UnaryBinding(func(v ref.Val) ref.Val {
+			s, _ := v.(types.String)
+			return types.Bytes(sum([]byte(s)))
+		})))
+	}
+
+	read := func(name string, unmarshal func(string) (any, error)) cel.EnvOption {
+		return cel.Function(name, cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val {
+			s, _ := v.(types.String)
+
+			decoded, err := unmarshal(string(s))
+			if err != nil {
+				return types.WrapErr(err)
+			}
+
+			return types.DefaultTypeAdapter.NativeToValue(decoded)
+		})))
+	}
+
+	write := func(name string, marshal func(any) ([]byte, error)) cel.EnvOption {
+		return cel.Function(name, cel.Overload(name+"_dyn", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(func(v ref.Val) ref.Val {
+			return encode(v, marshal)
+		})))
+	}
+
+	return []cel.EnvOption{
+		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
+		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
+		read(functionJSONUnmarshal, unmarshalJSON),
+		read(functionYAMLUnmarshal, unmarshalYAML),
+		write(functionJSONMarshal, marshalJSON),
+		write(functionYAMLMarshal, marshalYAML),
+		cel.Function(functionMerge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
+		// It is of whatever type stands for it, as in condition ? value : fail("…").
+		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"), cel.UnaryBinding(fail))),
+	}
+}
+
+// merge returns a map with the entries of two. Those of the second one win.
+func merge(a, b ref.Val) ref.Val {
+	entries := map[ref.Val]ref.Val{}
+
+	for _, v := range []ref.Val{a, b} {
+		m, ok := v.(traits.Mapper)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(v)
+		}
+
+		for it := m.Iterator(); it.HasNext() == types.True; {
+			k := it.Next()
+			entries[k] = m.Get(k)
+		}
+	}
+
+	return types.NewRefValMap(types.DefaultTypeAdapter, entries)
+}
+
+// encode a value as text.
+func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
+	plain, ok, err := toJSON(v, nil)
+	if err == nil && !ok {
+		return types.NewErr("there is no value to encode; use orValue")
+	}
+
+	if err != nil {
+		return types.WrapErr(err)
+	}
+
+	text, err := marshal(plain)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+
+	return types.String(text)
+}
+
+// fail ends the evaluation with a message. As an error it would be nothing to an
+// expression that goes on, as true || fail("…") does.
+func fail(v ref.Val) ref.Val {
+	message, _ := v.(types.String)
+	panic(interpreter.EvalCancelledError{Message: string(message), Cause: causeFail})
+}
+
+// causeFail is none of CEL's own causes.
+const causeFail interpreter.CancellationCause = -1
+
+// failure returns the message of fail, no longer than somebody can read.
+func failure(message string) string {
+	if len(message) <= maxFailure {
+		return message
+	}
+
+	n := maxFailure
+	for n > 0 && !utf8.RuneStart(message[n]) {
+		n--
+	}
+
+	return message[:n] + "…"
+}
+
+// failsPlainly is true when all messages of fail are written in the expression, so
+// that they cannot show anything of any value.
+func failsPlainly(a *ast.AST) bool {
+	plain := true
+
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == functionFail {
+			plain = plain && e.AsCall().Args()[0].Kind() == ast.LiteralKind
+		}
+	}))
+
+	return plain
+}
