@@ -99,5 +99,10 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 		composition, cerrs = render.Compile(object, u.namespaced, expression.NewSchema(u.schema.AsMap()))
 	}
 
-	return compiled{composition: composition, errs: append(errs, cerrs...)}
+	errs = append(errs, cerrs...)
+	if composition != nil {
+		errs = append(errs, composition.Refused(errs)...)
+	}
+
+	return compiled{composition: composition, errs: errs}
 }

@@ -34,6 +34,11 @@ func TestInvalidInput(t *testing.T) {
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: Resources}`,
 			want:   []string{`kind: Invalid value: "Resources": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`},
 		},
+		"Refused": {
+			reason: "What the API server would refuse of an AnsibleRun stops the XR before anything is applied.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{source: Filesystem, fs: {path: /etc/hosts}}]}]}`,
+			want:   []string{`runs[0].inventories: Invalid value: inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own`},
+		},
 		"NoRuns": {
 			reason: "There must be runs.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: []}`,

@@ -16,16 +16,17 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
 
 // A Reader reads the function's input.
 type Reader struct {
-	schema *schema
+	schema *schema.Schema
 }
 
 // The shipped schema takes longer to compile than most inputs to read.
-var shippedSchema = sync.OnceValues(func() (*schema, error) { return newSchema(shipped.Schema) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
+var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(shipped.Schema) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
 
 // NewReader returns a Reader for inputs of the shipped schema.
 func NewReader() (*Reader, error) {

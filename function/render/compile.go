@@ -24,6 +24,8 @@ type Composition struct {
 	details details
 	// Required resources, each after those that it refers to.
 	required []required
+	// refused is what the API server would refuse of the AnsibleRuns.
+	refused field.ErrorList
 }
 
 // A run of the input, compiled.
@@ -95,6 +97,11 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 		r, rerrs := compileRun(envs.of(t.object), t, namespaced, names(templates))
 		errs = append(errs, rerrs...)
 		c.runs = append(c.runs, r)
+
+		// What is wrong with a run would be said twice.
+		if len(rerrs) == 0 {
+			c.refused = append(c.refused, r.refused(t, in)...)
+		}
 	}
 
 	errs = append(errs, unusable(c.runs, templates)...)

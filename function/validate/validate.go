@@ -224,6 +224,7 @@ func (c *checker) compile(in map[string]any, compile compiler) field.ErrorList {
 	errs = append(errs, cerrs...)
 
 	if composition != nil {
+		errs = append(errs, composition.Refused(errs)...)
 		errs = append(errs, composition.Lint()...)
 	}
 

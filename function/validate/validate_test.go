@@ -181,6 +181,38 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Refused": {
+			reason: "What the API server would refuse is found, where it was written, whatever is computed.",
+			files:  []string{"refused.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					`refused.yaml:5: defaults.managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
+					`refused.yaml:11: runs[0].managementPolicies[1]: Unsupported value: "Upate": supported values: "Observe", "Create", "Update", "Delete", "LateInitialize", "*"`,
+					"refused.yaml:17: runs[2].executableInventory: Invalid value: executableInventory needs inventoryInline or inventories",
+					"refused.yaml:20: runs[3].roles: Forbidden: must be a list",
+					`refused.yaml:26: runs[4].roles[1]: Forbidden: must be a string or an object {name, src, version}: json: unknown field "sorce"`,
+					`refused.yaml:32: runs[5].providerConfigRef.name: Invalid value: "My_Config": cannot be the name of an object`,
+					`refused.yaml:35: runs[5].varFiles[0].secretKeyRef.name: Invalid value: "a b": cannot be the name of an object`,
+					"refused.yaml:41: runs[6].varFiles[0].secretKeyRef.nme: Forbidden: there is no such field",
+				},
+			},
+		},
+		"RefusedUnknownScope": {
+			reason: "What is right for one of the scopes is right.",
+			files:  []string{"refused-sources.yaml"},
+			want:   want{inputs: 1},
+		},
+		"RefusedNamespaced": {
+			reason: "A namespaced run reads nothing of the provider's own.",
+			files:  []string{"refused-sources.yaml", "xrd-namespaced.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					"refused-sources.yaml:19: runs[0].inventories: Invalid value: inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own",
+				},
+			},
+		},
 		"InputAlone": {
 			reason: "An input can stand alone, as in documentation.",
 			files:  []string{"input.yaml"},

@@ -1,10 +1,16 @@
 // Package crds holds the API of the provider, as it is shipped.
 package crds
 
-import _ "embed" // For the definition.
+import _ "embed" // For the definitions.
 
-// AnsibleRuns is the CustomResourceDefinition of the namespaced AnsibleRuns, as
-// YAML. The cluster-scoped ones have the same fields.
-//
-//go:embed ansible.m.crossplane.io_ansibleruns.yaml
-var AnsibleRuns []byte
+// CustomResourceDefinitions of the AnsibleRuns, as YAML.
+var (
+	// AnsibleRuns are the namespaced ones.
+	//
+	//go:embed ansible.m.crossplane.io_ansibleruns.yaml
+	AnsibleRuns []byte
+	// ClusterAnsibleRuns are the cluster-scoped ones.
+	//
+	//go:embed ansible.crossplane.io_ansibleruns.yaml
+	ClusterAnsibleRuns []byte
+)

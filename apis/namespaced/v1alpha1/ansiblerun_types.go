@@ -10,8 +10,8 @@ import (
 
 // An AnsibleRunSpec is the desired state of an AnsibleRun.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig"
-// +kubebuilder:validation:XValidation:rule="!has(self.forProvider.inventories) || self.forProvider.inventories.all(i, !(i.source in ['Environment', 'Filesystem']))",message="inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own"
+// +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig",fieldPath=".providerConfigRef.kind"
+// +kubebuilder:validation:XValidation:rule="!has(self.forProvider.inventories) || self.forProvider.inventories.all(i, !(i.source in ['Environment', 'Filesystem']))",message="inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own",fieldPath=".forProvider.inventories"
 type AnsibleRunSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 

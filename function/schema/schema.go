@@ -1,4 +1,5 @@
-package input
+// Package schema validates objects as the API server does.
+package schema
 
 import (
 	"context"
@@ -19,16 +20,17 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// A schema validates objects as the API server would, had they been stored.
-type schema struct {
+// A Schema validates objects as the API server would, had they been stored. It is
+// safe for concurrent use.
+type Schema struct {
 	openAPI    validation.SchemaValidator
 	structural *structuralschema.Structural
 	rules      *cel.Validator
 }
 
-// newSchema returns the schema of the first version of a
-// CustomResourceDefinition, given as YAML.
-func newSchema(definition []byte) (*schema, error) {
+// New returns the Schema of the first version of a CustomResourceDefinition,
+// given as YAML.
+func New(definition []byte) (*Schema, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(definition, crd); err != nil {
 		return nil, errors.Wrap(err, "cannot read the definition")
@@ -49,7 +51,7 @@ func newSchema(definition []byte) (*schema, error) {
 		return nil, errors.Wrap(err, "the schema is not structural")
 	}
 
-	return &schema{
+	return &Schema{
 		openAPI:    openAPI,
 		structural: structural,
 		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
@@ -57,7 +59,7 @@ func newSchema(definition []byte) (*schema, error) {
 }
 
 // Validate returns every violation of the schema, unknown fields included.
-func (s *schema) Validate(object map[string]any) field.ErrorList {
+func (s *Schema) Validate(object map[string]any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, object, s.openAPI)
 	for _, err := range errs {
 		_, detail, ok := strings.Cut(err.Detail, " in body ")

@@ -1,0 +1,182 @@
+package render
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
+	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
+)
+
+// standIn for what is computed: any name, and any inventory. No rule of the
+// schemas may depend on either; a test sees to that.
+const standIn = "computed"
+
+// Schemas of AnsibleRuns, as they are shipped. They take longer to compile than
+// most Compositions.
+var (
+	schemaNamespaced = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.AnsibleRuns) })        //nolint:gochecknoglobals // It is a constant that has to be compiled.
+	schemaCluster    = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
+)
+
+// Refused returns what the API server would refuse of the AnsibleRuns, and the
+// provider could never run, whatever the XR is. What the mistakes that are known
+// have said is not said again.
+func (c *Composition) Refused(known field.ErrorList) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, err := range c.refused {
+		if !said(known, err.Field) {
+			errs = append(errs, err)
+		}
+	}
+
+	return errs
+}
+
+// said is true when a mistake is known of a field, of what is in it, or of what
+// it is in.
+func said(known field.ErrorList, path string) bool {
+	for _, err := range known {
+		if isBelow(path, err.Field) || isBelow(err.Field, path) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// isBelow is true for a path that is another one, or below it.
+func isBelow(path, above string) bool {
+	rest, ok := strings.CutPrefix(path, above)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// refused returns what the API server would refuse of a run's AnsibleRun, and
+// what the provider could never run. The input tells what is from the defaults.
+func (r *run) refused(t template, in map[string]any) field.ErrorList {
+	shipped := schemaNamespaced
+	if r.object.apiVersion == apiVersionCluster {
+		shipped = schemaCluster
+	}
+
+	s, err := shipped()
+	if err != nil {
+		return field.ErrorList{field.InternalError(t.path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
+	}
+
+	errs := append(s.Validate(r.skeleton()), roleMistakes(r.object.parameters["roles"])...)
+	errs = append(errs, unnameable(field.NewPath(fieldSpec), "", r.object.spec)...)
+	errs = append(errs, unnameable(field.NewPath(fieldSpec, fieldForProvider), "", r.object.parameters)...)
+
+	for _, err := range errs {
+		err.Field = written(err.Field, t, in)
+	}
+
+	return errs
+}
+
+// skeleton of the AnsibleRun, with something of the right type where it is
+// computed. Variables may be anything.
+func (r *run) skeleton() map[string]any {
+	o, p := r.object, parts{}
+
+	names := make(map[string]string, len(o.names))
+	for name := range o.names {
+		names[name] = standIn
+	}
+
+	o.spec, _ = named(o.spec, names).(map[string]any)
+	o.parameters, _ = named(o.parameters, names).(map[string]any)
+
+	if r.inventory != nil {
+		p.inventory = standIn
+	}
+
+	return o.with(p)
+}
+
+// written is the path in the input of what is at a path of an AnsibleRun.
+func written(path string, t template, in map[string]any) string {
+	for _, of := range []string{fieldSpec + "." + fieldForProvider, fieldSpec} {
+		if rest, ok := strings.CutPrefix(path, of); ok {
+			path = strings.TrimPrefix(rest, ".")
+			break
+		}
+	}
+
+	if path == "" {
+		return t.path.String()
+	}
+
+	name := path[:strings.IndexFunc(path+".", func(r rune) bool { return r == '.' || r == '[' })]
+	runs, _ := in["runs"].([]any)
+	defaults, _ := in["defaults"].(map[string]any)
+
+	for i := range runs {
+		own, _ := runs[i].(map[string]any)
+		_, ok := own[name]
+		_, below := defaults[name]
+
+		if t.path.String() == field.NewPath("runs").Index(i).String() && !ok && below {
+			return "defaults." + path
+		}
+	}
+
+	return t.path.String() + "." + path
+}
+
+// roleMistakes are roles that the provider cannot read.
+func roleMistakes(roles any) field.ErrorList {
+	if roles == nil {
+		return nil
+	}
+
+	raw, err := json.Marshal(roles)
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+
+	_, err = (&common.AnsibleRunParameters{Roles: &apiextensionsv1.JSON{Raw: raw}}).ParseRoles()
+	if err == nil {
+		return nil
+	}
+
+	path, message, ok := strings.Cut(err.Error(), ": ")
+	if !ok {
+		path, message, _ = strings.Cut(err.Error(), " ")
+	}
+
+	return field.ErrorList{field.Forbidden(field.NewPath(path), message)}
+}
+
+// unnameable are literal names that no other object can have.
+func unnameable(path *field.Path, name string, v any) field.ErrorList {
+	var errs field.ErrorList
+
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			errs = append(errs, unnameable(path.Index(i), "", v[i])...)
+		}
+	case map[string]any:
+		for _, k := range sortedKeys(v) {
+			errs = append(errs, unnameable(path.Child(k), k, v[k])...)
+		}
+
+		n := text(v, fieldName)
+		if strings.HasSuffix(name, "Ref") && n != "" && !strings.Contains(n, "${") && len(validation.IsDNS1123Subdomain(n)) > 0 {
+			errs = append(errs, field.Invalid(path.Child(fieldName), n, "cannot be the name of an object"))
+		}
+	}
+
+	return errs
+}
