@@ -171,6 +171,21 @@ runs:
 				want: strings.Replace(one(""), "kind: ClusterProviderConfig, name: default", "kind: ProviderConfig, name: mine", 1),
 			},
 		},
+		"HostMap": {
+			reason: "The hosts of an XR have the addresses that it says.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  inventory:
+    all:
+      hosts: "${xr.spec.hosts.transformMapEntry(i, h, {h.name: {'ansible_host': h.address, 'ansible_port': h.?port.orValue(22)}})}"
+`,
+				spec: `hosts: [{name: a, address: 10.0.0.1, port: 2222}, {name: b, address: b.example.org}]`,
+				want: one(`inventoryInline: "---\n\"all\":\n  \"hosts\":\n    \"a\":\n      \"ansible_host\": \"10.0.0.1\"\n      \"ansible_port\": 2222\n    \"b\":\n      \"ansible_host\": \"b.example.org\"\n      \"ansible_port\": 22\n"`),
+			},
+		},
 		"Inventory": {
 			reason: "What is literal in an inventory is templated; what is computed is not.",
 			rendering: rendering{
@@ -188,7 +203,7 @@ runs:
         listed: {hosts: "${xr.spec.names}"}
         mapped: "${xr.spec.group}"
 `,
-				spec: `user: root, address: "fe80::1", port: 2222, text: "{{ é😀\u007f }}", names: [a.example.org, b-1], group: {hosts: {c: {size: 1, "sure": "yes"}}, children: {inner: null}, vars: {v: true}}`,
+				spec: `user: root, address: "fe80::1", port: 2222, text: "{{ é😀\u007f }}", names: [a.example.org, b-1], group: {hosts: {c: {size: 1, "sure": "yes", ansible_host: c.example.org, ansible_port: 22, ansible_user: 'EXAMPLE\c', ansible_password: "{{ c }}"}}, children: {inner: null}, vars: {v: true}}`,
 				want: one(`inventoryInline: "` + strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n").Replace(`---
 "all":
   "children":
@@ -201,6 +216,10 @@ runs:
         "inner": {}
       "hosts":
         "c":
+          "ansible_host": "c.example.org"
+          "ansible_password": !unsafe "{{ c }}"
+          "ansible_port": 22
+          "ansible_user": !unsafe "EXAMPLE\\c"
           "size": 1
           "sure": "yes"
       "vars":

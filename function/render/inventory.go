@@ -14,8 +14,8 @@ import (
 
 // An inventory has groups with hosts, vars and children. What is literal in it
 // Ansible reads as in any inventory. What is computed comes from people without
-// trust: they may name hosts, groups, and variables that are not Ansible's own,
-// and none of their strings is templated.
+// trust: they may name hosts, groups, and variables that are not Ansible's own, but
+// for those that say where to connect to, and none of their strings is templated.
 // https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
 type inventory struct {
 	groups map[string]*expression.Template
@@ -304,7 +304,11 @@ func (e *evaluation) varsData(path string, v any) any {
 	vars := maps.Clone(e.object(path, v))
 
 	for _, name := range sortedKeys(vars) {
-		if err := variable(name); err != nil {
+		if connects(name) {
+			if err := connection(name, vars[name]); err != nil {
+				e.invalid(path+"."+name, err)
+			}
+		} else if err := variable(name); err != nil {
 			e.invalid(path, err)
 		}
 

@@ -6,7 +6,9 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -83,7 +85,34 @@ func isProvider(host string) bool {
 	ip := net.ParseIP(host)
 
 	return host == "localhost" || strings.HasPrefix(host, "localhost.") || strings.HasSuffix(host, ".localhost") ||
-		strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified()
+		strings.HasPrefix(host, "127.") || ip.IsLoopback() || ip.IsUnspecified() || isOwnNumber(host)
+}
+
+// isOwnNumber is true for addresses of the own machine in the forms that C libraries
+// know: up to four numbers, decimal, octal or hexadecimal, of which the last one
+// fills what is left.
+// https://man7.org/linux/man-pages/man3/inet_aton.3.html
+func isOwnNumber(host string) bool {
+	const octet, loopback = 8, 127
+
+	numbers := strings.Split(host, ".")
+	address, left := uint64(0), net.IPv4len*octet
+
+	for i, s := range numbers {
+		left -= octet
+		if i == len(numbers)-1 {
+			left = 0
+		}
+
+		n, err := strconv.ParseUint(s, 0, net.IPv4len*octet)
+		if err != nil || left < 0 {
+			return false
+		}
+
+		address |= n << left
+	}
+
+	return address == 0 || address>>(net.IPv4len*octet-octet) == loopback
 }
 
 // group says what is wrong with a name from data as the name of a group.
@@ -105,6 +134,12 @@ func computable(name string) bool {
 		return true
 	}
 
+	return connects(name)
+}
+
+// connects is true for those variables of Ansible's own that tell it where to connect
+// to, and as whom. Their values are checked.
+func connects(name string) bool {
 	switch name {
 	case "ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_become_password":
 		return true
@@ -114,7 +149,8 @@ func computable(name string) bool {
 }
 
 // connection says what is wrong with a computed value of a variable that tells
-// Ansible where to connect to: most end up as arguments of ssh.
+// Ansible where to connect to: most end up as arguments of ssh. What follows the
+// first line of a password would be the input of what is started with it.
 func connection(name string, v any) error {
 	s, _ := v.(string)
 
@@ -134,6 +170,10 @@ func connection(name string, v any) error {
 	case "ansible_port":
 		if n, ok := v.(float64); !ok || n != float64(int(n)) || len(validation.IsValidPortNum(int(n))) > 0 {
 			return errors.Errorf("%s is not the number of a port", show(v))
+		}
+	case "ansible_password", "ansible_become_password":
+		if strings.ContainsFunc(s, unicode.IsControl) {
+			return errors.New("a password is one line of text")
 		}
 	}
 
