@@ -125,23 +125,23 @@ func firstLine(text string) int {
 // exists. A path is as a field.Path prints it; the names in it may hold any
 // character.
 func line(n *yamlv3.Node, path string) int {
-	at, _ := find(n, n.Line, path)
+	_, at, _ := find(n, n.Line, path)
 	return at
 }
 
-// find what is at a path below a node that begins at a line. The number is how
-// much of the path was there.
-func find(n *yamlv3.Node, at int, path string) (line, found int) {
+// find what is at a path below a node that begins at a line, or what was the last
+// on the way there. The number is how much of the path was there.
+func find(n *yamlv3.Node, at int, path string) (node *yamlv3.Node, line, found int) {
 	if n.Kind == yamlv3.AliasNode {
 		n = n.Alias
 	}
 
-	line = at
+	node, line = n, at
 
 	try := func(below *yamlv3.Node, at int, rest string) {
-		l, f := find(below, at, rest)
+		m, l, f := find(below, at, rest)
 		if f += len(path) - len(rest); f > found {
-			line, found = l, f
+			node, line, found = m, l, f
 		}
 	}
 
@@ -165,5 +165,5 @@ func find(n *yamlv3.Node, at int, path string) (line, found int) {
 		}
 	}
 
-	return line, found
+	return node, line, found
 }

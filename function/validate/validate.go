@@ -192,6 +192,8 @@ func (c *checker) input(d document, at string, in map[string]any, compilers []co
 
 		c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, path), Path: err.Field, Message: err.ErrorBody()})
 	}
+
+	c.playbooks(d, at, in)
 }
 
 // check an input for the use that fits it best. What a reader makes of it is

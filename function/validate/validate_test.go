@@ -213,6 +213,18 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Playbooks": {
+			reason: "Playbooks that Ansible would refuse are found, on their own lines where they have any.",
+			files:  []string{"playbooks.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					"playbooks.yaml:20: runs[0].playbookInline: play 2 has neither hosts nor import_playbook",
+					"playbooks.yaml:23: runs[1].playbookInline: a playbook must be a list of plays",
+					"playbooks.yaml:26: runs[2].playbookInline: the playbook is not YAML: did not find expected '-' indicator",
+				},
+			},
+		},
 		"InputAlone": {
 			reason: "An input can stand alone, as in documentation.",
 			files:  []string{"input.yaml"},

@@ -1,0 +1,159 @@
+package validate
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+)
+
+// fieldPlaybook of runs holds the text of a playbook.
+const fieldPlaybook = "playbookInline"
+
+// A flaw of a playbook.
+type flaw struct {
+	// line of the playbook, from 1.
+	line    int
+	message string
+}
+
+// playbooks reports the inline playbooks of an input that Ansible would refuse
+// without having a look at their tasks.
+func (c *checker) playbooks(d document, at string, in map[string]any) {
+	check := func(path *field.Path, run any) {
+		r, _ := run.(map[string]any)
+		s, _ := r[fieldPlaybook].(string)
+
+		// What is empty the schema reports, and what is encrypted can be anything.
+		if s == "" || strings.HasPrefix(s, "$ANSIBLE_VAULT;") {
+			return
+		}
+
+		path = path.Child(fieldPlaybook)
+		whole := strings.TrimPrefix(at+"."+path.String(), ".")
+
+		for _, f := range flaws(s) {
+			c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: lineWithin(d.node, whole, f.line), Path: path.String(), Message: f.message})
+		}
+	}
+
+	check(field.NewPath("defaults"), in["defaults"])
+
+	runs, _ := in["runs"].([]any)
+	for i := range runs {
+		check(field.NewPath("runs").Index(i), runs[i])
+	}
+}
+
+// lineWithin is the line of a file where a line is of the text at a path. Only a
+// literal block has the lines of its text.
+func lineWithin(root *yamlv3.Node, path string, line int) int {
+	n, at, _ := find(root, root.Line, path)
+	if n.Kind == yamlv3.ScalarNode && n.Style&yamlv3.LiteralStyle != 0 {
+		return n.Line + line
+	}
+
+	return at
+}
+
+// flaws of a playbook, in the words of Ansible where it has any.
+func flaws(playbook string) []flaw {
+	root, err := single(playbook)
+	if err != nil && json.Valid([]byte(playbook)) {
+		// Ansible reads JSON before it reads YAML.
+		return nil
+	}
+
+	if err != nil {
+		message := regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "")
+		return []flaw{{line: cmp.Or(lineOf(err), 1), message: "the playbook is not YAML: " + message}}
+	}
+
+	if root.Kind != yamlv3.SequenceNode {
+		return []flaw{{line: max(root.Line, 1), message: "a playbook must be a list of plays"}}
+	}
+
+	if len(root.Content) == 0 {
+		return []flaw{{line: root.Line, message: "a playbook must contain at least one play"}}
+	}
+
+	var all []flaw
+
+	for i, play := range root.Content {
+		all = append(all, flawsOfPlay("play "+strconv.Itoa(i+1), play)...)
+	}
+
+	return all
+}
+
+// single document of a stream.
+func single(stream string) (*yamlv3.Node, error) {
+	decoder := yamlv3.NewDecoder(bytes.NewBufferString(stream))
+
+	root := &yamlv3.Node{}
+	if err := decoder.Decode(root); errors.Is(err, io.EOF) {
+		return root, nil
+	} else if err != nil {
+		return nil, err
+	}
+
+	next := &yamlv3.Node{}
+	if err := decoder.Decode(next); err == nil {
+		return nil, errors.Errorf("line %d: it must be a single document", next.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+
+	return root.Content[0], nil
+}
+
+func flawsOfPlay(name string, play *yamlv3.Node) []flaw {
+	line := play.Line
+	if play.Kind == yamlv3.AliasNode {
+		play = play.Alias
+	}
+
+	if play.Kind != yamlv3.MappingNode {
+		return []flaw{{line: line, message: name + " must be a map with hosts or import_playbook"}}
+	}
+
+	var (
+		all    []flaw
+		target bool
+	)
+
+	for i := 0; i+1 < len(play.Content); i += 2 {
+		key, value := play.Content[i], play.Content[i+1]
+
+		switch key.Value {
+		case "import_playbook", "ansible.builtin.import_playbook", "ansible.legacy.import_playbook", "<<":
+			// Of what is merged nothing is known.
+			return nil
+		case "hosts":
+			target = true
+
+			if value.ShortTag() == "!!null" || value.Kind == yamlv3.SequenceNode && len(value.Content) == 0 || value.Kind == yamlv3.ScalarNode && value.Value == "" {
+				all = append(all, flaw{line: key.Line, message: name + ": hosts must not be empty"})
+			}
+		case "tasks", "pre_tasks", "post_tasks", "handlers", "roles":
+			if !slices.Contains([]yamlv3.Kind{yamlv3.SequenceNode, yamlv3.AliasNode}, value.Kind) && value.ShortTag() != "!!null" {
+				all = append(all, flaw{line: key.Line, message: name + ": " + key.Value + " must be a list"})
+			}
+		}
+	}
+
+	if !target {
+		all = append(all, flaw{line: line, message: name + " has neither hosts nor import_playbook"})
+	}
+
+	return all
+}

@@ -1,0 +1,112 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is said of playbooks is true of Ansible: it refuses those that have flaws,
+// and takes the others.
+func TestFlaws(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		playbook string
+		want     []string
+	}{
+		"Plays":        {reason: "Plays have hosts.", playbook: "- hosts: all\n  tasks:\n  - debug:\n- hosts: [a, b]\n  roles:\n"},
+		"Tags":         {reason: "Ansible has tags of its own.", playbook: "- hosts: all\n  vars: {a: !unsafe '{{ b }}'}\n"},
+		"Template":     {reason: "Hosts may be a template.", playbook: "- hosts: \"{{ on | default('all') }}\"\n"},
+		"Merged":       {reason: "What is merged may have hosts.", playbook: "- &a {hosts: all}\n- <<: *a\n  name: again\n- *a\n"},
+		"Twice":        {reason: "A key that is there twice is no error to Ansible.", playbook: "- hosts: all\n  hosts: localhost\n"},
+		"JSON":         {reason: "JSON is YAML.", playbook: "[\n\t{\n\t\t\"hosts\":\t\"all\"\n\t}\n]\n"},
+		"Start":        {reason: "A document may have a start.", playbook: "---\n# All hosts.\n- hosts: all\n...\n"},
+		"Syntax":       {reason: "YAML is needed.", playbook: "- hosts: all\n  tasks: [\n", want: []string{"2: the playbook is not YAML: did not find expected node content"}},
+		"Indented":     {reason: "Indentation counts.", playbook: "- hosts: all\n tasks: []\n", want: []string{"1: the playbook is not YAML: did not find expected '-' indicator"}},
+		"Documents":    {reason: "A playbook is one document.", playbook: "- hosts: all\n---\n- hosts: all\n", want: []string{"2: the playbook is not YAML: it must be a single document"}},
+		"Map":          {reason: "A play alone is no playbook.", playbook: "hosts: all\n", want: []string{"1: a playbook must be a list of plays"}},
+		"Text":         {reason: "Neither is a text.", playbook: "# A play.\nplay\n", want: []string{"2: a playbook must be a list of plays"}},
+		"Nothing":      {reason: "Nothing is no playbook.", playbook: "# Nothing.\n", want: []string{"1: a playbook must be a list of plays"}},
+		"Empty":        {reason: "There has to be a play.", playbook: "[]\n", want: []string{"1: a playbook must contain at least one play"}},
+		"Word":         {reason: "A word is no play.", playbook: "- hosts: all\n- play\n", want: []string{"2: play 2 must be a map with hosts or import_playbook"}},
+		"NoHosts":      {reason: "A play says where.", playbook: "- name: a\n  tasks: []\n", want: []string{"1: play 1 has neither hosts nor import_playbook"}},
+		"EmptyHosts":   {reason: "At least somewhere.", playbook: "- name: a\n  hosts:\n", want: []string{"2: play 1: hosts must not be empty"}},
+		"EmptyList":    {reason: "Also as a list.", playbook: "- hosts: []\n", want: []string{"1: play 1: hosts must not be empty"}},
+		"TasksAreAMap": {reason: "Tasks are a list.", playbook: "- hosts: all\n  tasks:\n    debug: {}\n", want: []string{"2: play 1: tasks must be a list"}},
+		"RolesAreText": {reason: "So are roles.", playbook: "- hosts: all\n  roles: a.b\n", want: []string{"2: play 1: roles must be a list"}},
+	}
+
+	dir := t.TempDir()
+	for name, tc := range cases {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(tc.playbook), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	refused := refusedByAnsible(t, dir)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, f := range flaws(tc.playbook) {
+				got = append(got, fmt.Sprintf("%d: %s", f.line, f.message))
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nflaws(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if message, ok := refused[name]; ok != (len(tc.want) > 0) {
+				t.Errorf("\n%s\nAnsible refuses it: %t: %s", tc.reason, ok, message)
+			}
+		})
+	}
+}
+
+// load each playbook of a directory, and print those that cannot be loaded. One
+// process is faster than one for each.
+const load = `
+import json, os, sys
+from ansible.parsing.dataloader import DataLoader
+from ansible.playbook import Playbook
+from ansible.template import Templar
+from ansible.vars.manager import VariableManager
+refused = {}
+for name in os.listdir(sys.argv[1]):
+    loader = DataLoader()
+    try:
+        playbook = Playbook.load(os.path.join(sys.argv[1], name), loader=loader, variable_manager=VariableManager(loader=loader))
+        for play in playbook.get_plays():
+            play.copy().post_validate(Templar(loader=loader, variables={}))
+    except Exception as e:
+        refused[name] = str(e)
+print(json.dumps(refused))
+`
+
+// refusedByAnsible are the playbooks of a directory that Ansible cannot load, by
+// name, with its message.
+func refusedByAnsible(t *testing.T, dir string) map[string]string {
+	t.Helper()
+
+	ansible, err := exec.LookPath("ansible-playbook")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(ansible), "python3"), "-c", load, dir).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	refused := map[string]string{}
+	if err := json.Unmarshal(out, &refused); err != nil {
+		t.Fatal(err)
+	}
+
+	return refused
+}
