@@ -22,10 +22,11 @@ const (
 	rootEach        = "each"
 	rootEnvironment = "environment"
 	rootContext     = "context"
+	rootLocals      = "locals"
 )
 
 // roots of expressions, those of which only members can be used first.
-var roots = [...]string{rootRuns, rootRequired, rootXR, rootEach, rootEnvironment, rootContext} //nolint:gochecknoglobals // Go has no constant arrays.
+var roots = [...]string{rootRuns, rootRequired, rootXR, rootEach, rootEnvironment, rootContext, rootLocals} //nolint:gochecknoglobals // Go has no constant arrays.
 
 // Declarations are what an Environment's expressions see.
 type Declarations struct {
@@ -41,6 +42,9 @@ type Declarations struct {
 	Details bool
 	// Operation is true where there is neither an XR nor anything observed of runs.
 	Operation bool
+	// Locals that expressions see; nil for none. Those of which nothing is compiled
+	// yet may be anything.
+	Locals *Locals
 	// Schema of the XR, if it is known.
 	Schema *Schema
 	// Run is the OpenAPI v3 schema of an AnsibleRun; without it, fields of runs
@@ -69,6 +73,10 @@ type Environment struct {
 	// roots that are objects, by name. In them a run is only named.
 	roots map[string]*apiservercel.DeclType
 	run   *apiservercel.DeclType
+	// locals are those that are declared.
+	locals *Locals
+	// named is true while they are compiled.
+	named bool
 	// shape of the XR.
 	shape *shape
 	// operation is true where there is no XR.
@@ -106,10 +114,14 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 		return nil, err
 	}
 
-	e := &Environment{roots: d.roots(), run: d.runType(), meter: b.meter, operation: d.Operation, programs: map[string]outcome{}}
+	if d.Locals == nil {
+		d.Locals = NewLocals(nil)
+	}
+
+	e := &Environment{locals: d.Locals, roots: d.roots(), run: d.runType(), meter: b.meter, operation: d.Operation, programs: map[string]outcome{}}
 
 	untyped := d
-	untyped.Schema, untyped.Run = nil, nil
+	untyped.Schema, untyped.Run, untyped.Locals = nil, nil, &Locals{declared: d.Locals.loose}
 	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b.Env, untyped.roots(), untyped.runType()) })
 
 	if d.Schema != nil {
@@ -162,6 +174,7 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 		rootXR:       xr,
 		rootRuns:     collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs),
 		rootRequired: collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1), d.Required),
+		rootLocals:   d.Locals.declared,
 	}
 
 	if d.Each {

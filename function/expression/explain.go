@@ -81,6 +81,8 @@ func (e *Environment) explain(source string, err *common.Error) string {
 // undeclared says why there is no such root, or what may be meant.
 func (e *Environment) undeclared(message, name string) string {
 	switch {
+	case name == rootEach && e.named:
+		return "a local cannot use each, for it is the same for all items; write it where it is used"
 	case name == rootEach:
 		return "each is there only in a run with forEach"
 	case e.operation && name == rootXR:
@@ -116,6 +118,8 @@ func (e *Environment) unknown(name, at string) string {
 		return fmt.Sprintf("there is no run %q%s", name, suggestion)
 	case rootRequired:
 		return fmt.Sprintf("there is no required resource %q%s", name, suggestion)
+	case rootLocals:
+		return fmt.Sprintf("there is no local %q%s", name, suggestion)
 	}
 
 	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)

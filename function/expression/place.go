@@ -13,12 +13,14 @@ type place struct {
 	// index in a list, where isIndex.
 	index   int
 	isIndex bool
+	// waits is true for a local of which something may be there later.
+	waits bool
 }
 
 // root returns the name of the root, and of what is selected from it.
-func (p *place) root() (root, member string) {
+func (p *place) root() (root string, member place) {
 	for p.up != nil {
-		member, p = p.name, p.up
+		member, p = *p, p.up
 	}
 
 	return p.name, member
@@ -28,7 +30,9 @@ func (p *place) root() (root, member string) {
 func (p *place) pending() bool {
 	switch root, member := p.root(); root {
 	case rootXR:
-		return member == "status"
+		return member.name == "status"
+	case rootLocals:
+		return member.waits
 	case rootEach:
 		return false
 	}

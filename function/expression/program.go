@@ -63,6 +63,8 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, []string{err.Error()}
 	}
 
+	u = e.refersTo(u)
+
 	if at, ok := strangeKey(compiled.NativeRep()); ok {
 		return nil, []string{e.explain(source, &cel.Error{Location: at, Message: messageKeys})}
 	}
@@ -197,6 +199,14 @@ type evaluation struct {
 	data  *Data
 	shape *shape
 	work  uint64
+	// problem that has ended the evaluation, if one has.
+	problem *Problem
+}
+
+// end the evaluation because of a problem.
+func (e *evaluation) end(problem *Problem) {
+	e.problem = problem
+	panic(interpreter.EvalCancelledError{Message: problem.Message, Cause: causeFail})
 }
 
 // spend work. There is no way to end an evaluation but by a panic that CEL
@@ -237,6 +247,8 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		o.fields = e.data.Environment
 	case rootContext:
 		o.fields = e.data.Context
+	case rootLocals:
+		return scope{object: o, evaluation: e}, true
 	default:
 		return nil, false
 	}
@@ -270,6 +282,10 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 
 // problem says why an expression has no value.
 func (p *program) problem(e *evaluation, err error) *Problem {
+	if e.problem != nil {
+		return e.problem
+	}
+
 	var ended interpreter.EvalCancelledError
 	if errors.As(err, &ended) && ended.Cause == causeFail {
 		return &Problem{Kind: Invalid, Message: failure(ended.Message), Plain: failsPlainly(p.ast)}

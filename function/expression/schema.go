@@ -173,6 +173,15 @@ func shapeOf(schema map[string]any) *shape {
 	return s
 }
 
+// exact is the shape of values in which numbers that are doubles are float64, and
+// others int64.
+var exact = func() *shape { //nolint:gochecknoglobals // It is a constant.
+	s := &shape{double: true}
+	s.values = s
+
+	return s
+}()
+
 func (s *shape) isDouble() bool {
 	return s != nil && s.double
 }

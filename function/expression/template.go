@@ -26,9 +26,14 @@ type Data struct {
 	Environment map[string]any
 	// Context of the pipeline.
 	Context map[string]any
+	// Locals are the values that the input has names for.
+	Locals *LocalValues
 	// Budget of the work for this XR. Without one, only the work of each
 	// expression is limited.
 	Budget *Budget
+
+	// exact values have int64 for integers, and float64 for doubles only.
+	exact bool
 }
 
 // A Kind of problem.
@@ -311,7 +316,7 @@ func (t *Template) evaluate(ctx context.Context, data *Data) (v any, ok bool, pr
 		return t.evaluateString(ctx, data)
 	}
 
-	if i, ok := t.literal.(int64); ok {
+	if i, ok := t.literal.(int64); ok && !data.exact {
 		return float64(i), true, nil
 	}
 
@@ -360,7 +365,7 @@ func (t *Template) evaluateExpression(ctx context.Context, data *Data) (any, boo
 		return nil, false, t.at(*problem)
 	}
 
-	v, ok, err := toJSON(val, data.Budget)
+	v, ok, err := toValue(val, data.Budget, data.exact)
 	if err != nil {
 		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()})
 	}

@@ -167,20 +167,23 @@ func (t *Template) Known() []string {
 
 // known names of the fields of a type that is declared below one of the roots.
 func (e *Environment) known(t *cel.Type) []string {
+	d := e.declaration(t)
+	if d == nil {
+		return nil
+	}
+
+	return slices.Sorted(maps.Keys(d.Fields))
+}
+
+// declaration of a type below one of the roots, or nil.
+func (e *Environment) declaration(t *cel.Type) *apiservercel.DeclType {
 	if t.Kind() != types.StructKind {
 		return nil
 	}
 
 	for _, root := range append([]*apiservercel.DeclType{e.run}, slices.Collect(maps.Values(e.roots))...) {
 		if d := declaredBelow(root, t.TypeName()); d != nil {
-			names := make([]string, 0, len(d.Fields))
-			for name := range d.Fields {
-				names = append(names, name)
-			}
-
-			slices.Sort(names)
-
-			return names
+			return d
 		}
 	}
 

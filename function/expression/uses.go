@@ -16,6 +16,11 @@ type uses struct {
 	// runs and required resources by name; true when the expression needs them
 	// to be there.
 	runs, required map[string]bool
+	// locals by name.
+	locals map[string]bool
+	// waits is true when it refers to what may be there later without anybody
+	// changing the XR.
+	waits bool
 	// each is true when it refers to each.
 	each bool
 	// beyond is true when it refers to more than the identity of the XR and the
@@ -25,8 +30,8 @@ type uses struct {
 
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
-	u := uses{runs: map[string]bool{}, required: map[string]bool{}}
-	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required}
+	u := uses{runs: map[string]bool{}, required: map[string]bool{}, locals: map[string]bool{}}
+	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required, rootLocals: u.locals}
 	tested := map[string]bool{}
 
 	var err error
@@ -43,6 +48,8 @@ func usesOf(a *ast.AST) (uses, error) {
 		root := e.AsIdent()
 		u.each = u.each || root == rootEach
 		u.beyond = u.beyond || slices.Contains(roots[:], root) && !identifies(root, pathFrom(e))
+
+		u.waits = u.waits || waits(root, pathFrom(e))
 
 		names, ok := closed[root]
 		if !ok {
@@ -66,6 +73,19 @@ func usesOf(a *ast.AST) (uses, error) {
 	}
 
 	return u, err
+}
+
+// waits is true for a value, of a root and the names that lead to it, which may be
+// there later.
+func waits(root string, path []string) bool {
+	switch root {
+	case rootRuns, rootRequired, rootEnvironment, rootContext:
+		return true
+	case rootXR:
+		return len(path) == 0 || path[0] == "status"
+	}
+
+	return false
 }
 
 // identity is what an XR is called: what never changes, and what Crossplane says of

@@ -17,7 +17,12 @@ import (
 // (false) for optional.none(), which is left out of lists and maps. The work is
 // taken from the budget, if there is one.
 func toJSON(val ref.Val, b *Budget) (v any, ok bool, err error) {
-	w := &writer{}
+	return toValue(val, b, false)
+}
+
+// toValue is toJSON, with int64 for integers if that is to be exact.
+func toValue(val ref.Val, b *Budget, exact bool) (v any, ok bool, err error) {
+	w := &writer{exact: exact}
 	v, ok, err = w.value(val)
 	b.Spend(uint64(max(w.size, 0))/perUnit + w.fields*PerField)
 
@@ -31,6 +36,8 @@ type writer struct {
 	size int
 	// fields of objects.
 	fields uint64
+	// exact integers are int64.
+	exact bool
 }
 
 // write counts bytes.
@@ -69,13 +76,13 @@ func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
 		}
 
-		return float64(val), true, nil
+		return w.integer(int64(val)), true, nil
 	case types.Uint:
 		if val > MaxExact {
 			return nil, false, errors.Errorf("%d is beyond 2^53, which is not exact; make it a string", val)
 		}
 
-		return float64(val), true, nil
+		return w.integer(int64(val)), true, nil
 	case types.Double:
 		if math.IsNaN(float64(val)) || math.IsInf(float64(val), 0) {
 			return nil, false, errors.Errorf("%v is not a number that JSON has", val)
@@ -94,6 +101,14 @@ func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 	}
 
 	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number", val.Type().TypeName())
+}
+
+func (w *writer) integer(n int64) any {
+	if w.exact {
+		return n
+	}
+
+	return float64(n)
 }
 
 func (w *writer) list(list traits.Lister) (any, bool, error) {

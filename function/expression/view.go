@@ -101,6 +101,10 @@ func (v *view) below(at place, value any, s *shape) ref.Val {
 	case string:
 		return types.String(value)
 	case int64:
+		if s == exact {
+			return types.Int(value)
+		}
+
 		return number(at, float64(value), s)
 	case float64:
 		return number(at, value, s)

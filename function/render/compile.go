@@ -16,6 +16,8 @@ import (
 type Composition struct {
 	// Runs, each after those that it depends on.
 	runs []*run
+	// locals that expressions see.
+	locals *expression.Locals
 	// Status of the XR, if there is any.
 	status *expression.Template
 	// fits are the schemas of the status, if they are known.
@@ -70,8 +72,9 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 		return nil, append(errs, field.InternalError(nil, err))
 	}
 
+	errs = append(errs, envs.mistakes...)
 	errs = append(errs, expressions(envs, in)...)
-	c := &Composition{}
+	c := &Composition{locals: envs.locals}
 
 	if status, ok := in[fieldStatus].(map[string]any); ok {
 		c.status, _ = envs.xr.Compile(field.NewPath(fieldStatus), status)
@@ -118,6 +121,9 @@ type scopes struct {
 	xr, item *expression.Environment
 	// details is where runs have their connection details.
 	details *expression.Environment
+	// locals that all of them see, and the mistakes in them.
+	locals   *expression.Locals
+	mistakes field.ErrorList
 }
 
 func environments(in map[string]any, templates []template, d expression.Declarations) (scopes, error) {
@@ -130,10 +136,15 @@ func environments(in map[string]any, templates []template, d expression.Declarat
 	maps.Copy(required, d.Required)
 	d.Runs, d.Required, d.Run = names(templates), required, run
 
+	locals, _ := in[fieldLocals].(map[string]any)
+	d.Locals = expression.NewLocals(locals)
+
 	xr, err := expression.NewEnvironment(d)
 	if err != nil {
 		return scopes{}, err
 	}
+
+	mistakes := compileLocals(xr, locals)
 
 	d.Each = true
 
@@ -145,7 +156,21 @@ func environments(in map[string]any, templates []template, d expression.Declarat
 	d.Each, d.Details = false, true
 	details, err := expression.NewEnvironment(d)
 
-	return scopes{xr: xr, item: item, details: details}, err
+	return scopes{xr: xr, item: item, details: details, locals: d.Locals, mistakes: mistakes}, err
+}
+
+// compileLocals, which depend on no item.
+func compileLocals(env *expression.Environment, locals map[string]any) field.ErrorList {
+	at := field.NewPath(fieldLocals)
+	errs := env.CompileLocals(at)
+
+	for _, name := range sortedKeys(locals) {
+		if err := expression.LocalName(name); err != nil {
+			errs = append(errs, field.Invalid(at.Child(name), name, err.Error()))
+		}
+	}
+
+	return errs
 }
 
 // of a run, or the defaults.

@@ -42,6 +42,7 @@ const (
 	fieldNamespace   = "namespace"
 	fieldSpec        = "spec"
 	fieldStatus      = "status"
+	fieldLocals      = "locals"
 	fieldForProvider = "forProvider"
 	fieldAtProvider  = "atProvider"
 )

@@ -76,6 +76,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 		},
 		outcomes: map[string]outcome{},
 	}
+	r.data.Locals = c.locals.For(r.data)
 	r.relations = r.relate()
 
 	result := Result{}

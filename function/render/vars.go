@@ -221,6 +221,7 @@ func (v variables) evaluate(ctx context.Context, data expression.Data) (vars, un
 // evaluate the variables of an object.
 func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
 	data.XR = withoutCrossplane(data.XR)
+	data.Locals = data.Locals.Of(data.XR)
 
 	v, ok, problems := s.value.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {

@@ -35,6 +35,7 @@ import (
 //   - environment: the data of the EnvironmentConfigs that an earlier step of the
 //     pipeline has selected and merged.
 //   - context: what earlier steps have put into the context of the pipeline.
+//   - locals: what this input has names for.
 //   - each: in a run with forEach, its item, with key and value.
 //
 // A run whose expressions refer to another run depends on it: it is created
@@ -48,6 +49,13 @@ type AnsibleRuns struct {
 	// and a run's content replaces the default's.
 	// +optional
 	Defaults *RunTemplate `json:"defaults,omitempty"`
+
+	// Locals are values by name: any YAML, which may hold expressions, those of
+	// other locals too. Expressions see one as locals.<name>. It is computed once
+	// for an XR, and not at all if nothing refers to it.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Locals *runtime.RawExtension `json:"locals,omitempty"`
 
 	// RequiredResources are objects that expressions see as required.<name>: one
 	// object where matchName selects it, and a list where matchLabels do.

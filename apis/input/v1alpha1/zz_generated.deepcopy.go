@@ -21,6 +21,11 @@ func (in *AnsibleRuns) DeepCopyInto(out *AnsibleRuns) {
 		*out = new(RunTemplate)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Locals != nil {
+		in, out := &in.Locals, &out.Locals
+		*out = new(runtime.RawExtension)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.RequiredResources != nil {
 		in, out := &in.RequiredResources, &out.RequiredResources
 		*out = make(map[string]RequiredResource, len(*in))
