@@ -40,7 +40,9 @@ type world struct {
 	required map[string]*fnv1.Resources
 	context  map[string]any
 	exists   map[string]map[string]any
-	serial   int
+	// departing is what core has deleted and does not observe any more.
+	departing []map[string]any
+	serial    int
 	// calm steps that are left.
 	calm int
 }
@@ -108,11 +110,18 @@ func (w *world) live(well bool) {
 			w.work(o, well)
 		}
 
+		// Somebody deletes it.
+		if !well && w.rnd.IntN(60) == 0 {
+			metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+		}
+
 		// What is being deleted goes some time.
 		if _, deleted := metadata["deletionTimestamp"]; deleted && w.rnd.IntN(2) == 0 {
 			delete(w.exists, name)
 		}
 	}
+
+	w.departing = slices.DeleteFunc(w.departing, func(map[string]any) bool { return w.rnd.IntN(3) == 0 })
 }
 
 func environment() map[string]any {
@@ -171,19 +180,50 @@ func (w *world) observe() map[string]map[string]any {
 	return observed
 }
 
+// answer what is required.
+func (w *world) answer(rsp *fnv1.RunFunctionResponse) map[string]*fnv1.Resources {
+	all := maps.Clone(w.required)
+	if all == nil {
+		all = map[string]*fnv1.Resources{}
+	}
+
+	for name, selector := range rsp.GetRequirements().GetResources() {
+		uid, ok := selector.GetMatchLabels().GetLabels()["ansible.fn.crossplane.io/composite-uid"]
+		if !ok {
+			continue
+		}
+
+		all[name] = &fnv1.Resources{}
+
+		for _, o := range slices.Concat(slices.Collect(maps.Values(w.exists)), w.departing) {
+			labels, _ := o["metadata"].(map[string]any)["labels"].(map[string]any)
+			if o["kind"] == "AnsibleRun" && labels["ansible.fn.crossplane.io/composite-uid"] == uid {
+				all[name].Items = append(all[name].Items, &fnv1.Resource{Resource: structOf(o)})
+			}
+		}
+	}
+
+	return all
+}
+
 // apply what the function wants, as core does: what was observed and is not
-// wanted is deleted.
+// wanted is deleted, and not observed any more.
 func (w *world) apply(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		o := desired[name].GetResource().AsMap()
 		metadata := o["metadata"].(map[string]any)
 		metadata["managedFields"] = []any{map[string]any{"manager": "apiextensions.crossplane.io/composed/x", "operation": "Apply", "fieldsV1": owned(o)}}
 		metadata["namespace"] = "default"
+		metadata["ownerReferences"] = []any{map[string]any{"uid": "xr", "controller": true}}
+
+		annotations, _ := metadata["annotations"].(map[string]any)
+		metadata["annotations"] = merge(annotations, map[string]any{"crossplane.io/composition-resource-name": name})
 
 		was, ok := w.exists[name]
 		if !ok {
 			w.serial++
 			metadata["name"] = fmt.Sprintf("object-%d", w.serial)
+			metadata["uid"] = fmt.Sprintf("uid-%d", w.serial)
 			metadata["generation"] = 1.0
 			w.exists[name] = o
 
@@ -191,7 +231,7 @@ func (w *world) apply(observed map[string]map[string]any, desired map[string]*fn
 		}
 
 		before := was["metadata"].(map[string]any)
-		metadata["name"], metadata["generation"] = before["name"], before["generation"]
+		metadata["name"], metadata["uid"], metadata["generation"] = before["name"], before["uid"], before["generation"]
 
 		if t, ok := before["deletionTimestamp"]; ok {
 			metadata["deletionTimestamp"] = t
@@ -209,10 +249,30 @@ func (w *world) apply(observed map[string]map[string]any, desired map[string]*fn
 	}
 
 	for name := range observed {
-		if _, ok := desired[name]; !ok {
-			w.exists[name]["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+		if _, ok := desired[name]; ok {
+			continue
+		}
+
+		o := w.exists[name]
+		delete(w.exists, name)
+
+		// Core takes its labels away from a Usage, so that it waits for nobody.
+		if o["kind"] == "AnsibleRun" {
+			// A cache may not know it yet.
+			if w.rnd.IntN(2) == 0 {
+				o["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+			}
+
+			w.departing = append(w.departing, o)
 		}
 	}
+}
+
+func merge(a, b map[string]any) map[string]any {
+	out := maps.Clone(b)
+	maps.Copy(out, a)
+
+	return out
 }
 
 // owned fields of an object, as a FieldsV1 set.
@@ -249,7 +309,7 @@ func (w *world) mayGo(resource string) bool {
 	switch {
 	case name == w.without:
 		return true
-	case name == "database" || name == "app":
+	case name == "database":
 		return w.spec["database"] == false
 	case !member:
 		return false
@@ -274,6 +334,11 @@ func (w *world) mayGo(resource string) bool {
 	}
 
 	return false
+}
+
+// needless is true for runs that need not be created: app refers to database.
+func (w *world) needless(resource string) bool {
+	return w.mayGo(resource) || resource == "app" && w.spec["database"] == false
 }
 
 func (w *world) input(t *testing.T) *structpb.Struct {
@@ -319,7 +384,7 @@ func TestSequences(t *testing.T) {
 				Input:             w.input(t),
 				RequiredResources: w.required,
 				Observed: &fnv1.State{
-					Composite: &fnv1.Resource{Resource: structOf(map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app", "namespace": "default"}, "spec": w.spec})},
+					Composite: &fnv1.Resource{Resource: structOf(map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app", "namespace": "default", "uid": "xr"}, "spec": w.spec})},
 					Resources: map[string]*fnv1.Resource{},
 				},
 			}
@@ -335,6 +400,18 @@ func TestSequences(t *testing.T) {
 			rsp, err := f.RunFunction(context.Background(), proto.CloneOf(req))
 			if err != nil {
 				t.Fatalf("%s: %v", at, err)
+			}
+
+			// Core asks again until it is told the same.
+			for req.RequiredResources = w.answer(rsp); ; {
+				was := rsp.GetRequirements()
+				if rsp, err = f.RunFunction(context.Background(), proto.CloneOf(req)); err != nil {
+					t.Fatalf("%s: %v", at, err)
+				}
+
+				if proto.Equal(was, rsp.GetRequirements()) {
+					break
+				}
 			}
 
 			again, err := f.RunFunction(context.Background(), proto.CloneOf(req))
@@ -354,11 +431,20 @@ func TestSequences(t *testing.T) {
 	}
 
 	// The sequences are worth nothing when they do not lead everywhere.
-	for _, what := range []string{"held", "gone", "stays", "created", "usage", "ready", "usage holds"} {
+	for _, what := range []string{"held", "gone", "stays", "created", "usage", "ready", "usage holds", "waits for the end"} {
 		if seen[what] == 0 {
 			t.Errorf("there is too little that is %s: %v", what, seen)
 		}
 	}
+}
+
+// dependsOn is true for an AnsibleRun that was rendered after another one.
+func dependsOn(o map[string]any, name string) bool {
+	annotations, _ := o["metadata"].(map[string]any)["annotations"].(map[string]any)
+	on, _ := annotations["ansible.fn.crossplane.io/depends-on"].(string)
+	set, _, _ := strings.Cut(name, "[")
+
+	return slices.Contains(strings.Split(on, ","), name) || slices.Contains(strings.Split(on, ","), set+"[]")
 }
 
 // check a response.
@@ -380,12 +466,14 @@ func (w *world) check(t *testing.T, at string, observed map[string]map[string]an
 			t.Errorf("%s: %s exists and was dropped: %v", at, name, rsp.GetConditions())
 		}
 
-		for other, u := range observed {
-			annotations, _ := u["metadata"].(map[string]any)["annotations"].(map[string]any)
-			on, _ := annotations["ansible.fn.crossplane.io/depends-on"].(string)
-			set, _, _ := strings.Cut(name, "[")
+		for _, d := range w.departing {
+			if dependsOn(d, name) {
+				t.Errorf("%s: %s was dropped while %v, which depends on it, is being deleted", at, name, d["metadata"])
+			}
+		}
 
-			if u["kind"] == "AnsibleRun" && (slices.Contains(strings.Split(on, ","), name) || slices.Contains(strings.Split(on, ","), set+"[]")) {
+		for other, u := range observed {
+			if u["kind"] == "AnsibleRun" && dependsOn(u, name) {
 				t.Errorf("%s: %s was dropped while %s depends on it: %v", at, name, other, rsp.GetConditions())
 			}
 
@@ -396,6 +484,26 @@ func (w *world) check(t *testing.T, at string, observed map[string]map[string]an
 			of := u["spec"].(map[string]any)["of"].(map[string]any)["resourceRef"].(map[string]any)["name"]
 			if of == o["metadata"].(map[string]any)["name"] {
 				t.Errorf("%s: %s was dropped while core would refuse to delete it", at, name)
+			}
+		}
+	}
+
+	for _, d := range w.departing {
+		metadata := d["metadata"].(map[string]any)
+		resource := metadata["annotations"].(map[string]any)["crossplane.io/composition-resource-name"].(string)
+
+		if _, ok := desired[resource]; ok {
+			t.Errorf("%s: %s is applied while another one of its name is being deleted", at, resource)
+		}
+
+		for name, u := range observed {
+			if dependsOn(d, name) {
+				seen["waits for the end"]++
+			}
+
+			usage := resource + " uses " + name
+			if _, ok := observed[usage]; u["kind"] == "AnsibleRun" && dependsOn(d, name) && ok && desired[usage] == nil {
+				t.Errorf("%s: %q went before its user has", at, usage)
 			}
 		}
 	}
@@ -425,14 +533,14 @@ func (w *world) check(t *testing.T, at string, observed map[string]map[string]an
 				t.Errorf("%s: app was created before database is ready", at)
 			}
 
-			if name == "last" && w.without != "app" && desired["app"].GetReady() != fnv1.Ready_READY_TRUE && !w.mayGo("app") {
+			if name == "last" && w.without != "app" && desired["app"].GetReady() != fnv1.Ready_READY_TRUE && !w.needless("app") {
 				t.Errorf("%s: last was created before app is ready", at)
 			}
 		}
 	}
 
 	for _, name := range []string{"database", "app", "last"} {
-		if _, ok := desired[name]; !ok && name != w.without && !w.mayGo(name) && !pending {
+		if _, ok := desired[name]; !ok && name != w.without && !w.needless(name) && !pending {
 			t.Errorf("%s: %s is not there, and the XR is not said to be unready", at, name)
 		}
 	}

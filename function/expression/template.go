@@ -196,6 +196,29 @@ func (t *Template) Runs() map[string]bool {
 	return runs
 }
 
+// PathTo the first expression that cannot be without a run; "" when there is none.
+func (t *Template) PathTo(run string) string {
+	for _, name := range t.names {
+		if path := t.fields[name].PathTo(run); path != "" {
+			return path
+		}
+	}
+
+	for _, i := range t.items {
+		if path := i.PathTo(run); path != "" {
+			return path
+		}
+	}
+
+	for _, p := range t.parts {
+		if p.program != nil && p.program.uses.runs[run] {
+			return t.path
+		}
+	}
+
+	return ""
+}
+
 // Required resources that the expressions refer to, by name: true when one of
 // them needs the resource to be there, and none asks whether it is.
 func (t *Template) Required() map[string]bool {

@@ -15,6 +15,10 @@ import (
 // outlive it when its run is gone from the Composition.
 const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
 
+// LabelComposite of an AnsibleRun holds the uid of the XR that composes it. Core
+// takes its own labels away from what it deletes.
+const LabelComposite = v1alpha1.Group + "/composite-uid"
+
 // API versions of AnsibleRuns.
 const (
 	apiVersionCluster    = common.GroupCluster + "/" + common.Version
@@ -37,6 +41,7 @@ const (
 	fieldKind        = "kind"
 	fieldMetadata    = "metadata"
 	fieldName        = "name"
+	fieldUID         = "uid"
 	fieldLabels      = "labels"
 	fieldAnnotations = "annotations"
 	fieldNamespace   = "namespace"

@@ -206,6 +206,10 @@ func (run *run) asks() bool { return run.each != nil && run.when.Each() }
 
 // set renders the runs of a set. Those whose items are gone are not among them.
 func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
+	if out, ok := r.without(run, out, run.each.templates()...); ok {
+		return r.whole(run, out)
+	}
+
 	needs := map[string]bool{}
 	for _, t := range run.each.templates() {
 		maps.Copy(needs, t.Runs())

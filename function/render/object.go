@@ -39,6 +39,8 @@ type parts struct {
 	vars, unsafe map[string]any
 	inventory    string
 	dependsOn    []string
+	// composite is the uid of the XR.
+	composite string
 }
 
 // with returns the AnsibleRun with what is computed, and an annotation of what
@@ -63,8 +65,13 @@ func (o object) with(p parts) map[string]any {
 		metadata[fieldNamespace] = o.namespace
 	}
 
-	if len(o.labels) > 0 {
-		metadata[fieldLabels] = o.labels
+	labels := maps.Clone(o.labels)
+	if p.composite != "" {
+		labels = Overlay(labels, map[string]any{LabelComposite: p.composite})
+	}
+
+	if len(labels) > 0 {
+		metadata[fieldLabels] = labels
 	}
 
 	annotations := maps.Clone(o.annotations)
@@ -299,6 +306,8 @@ func metadataMistakes(t template) field.ErrorList {
 			switch {
 			case strings.Contains(k, "${"):
 				// Compiling says it.
+			case k == LabelComposite:
+				errs = append(errs, field.Forbidden(path, "function-ansible sets this itself"))
 			case slices.Contains(coreMetadata[:], k):
 				errs = append(errs, field.Forbidden(path, "Crossplane sets this itself"))
 			case len(validation.IsQualifiedName(k)) > 0:

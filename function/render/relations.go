@@ -87,11 +87,11 @@ func (r *rendering) spared(of, by string) bool {
 	return run != nil && run.each != nil && (!wanted || reason == Skipped)
 }
 
-// after returns the observed AnsibleRuns that an observed one was rendered after.
-func (r *rendering) after(resource string) []string {
+// after returns the observed AnsibleRuns that one was rendered after.
+func (r *rendering) after(resource string, o map[string]any) []string {
 	var on []string
 
-	for _, entry := range dependsOn(r.observed.Resources[resource]) {
+	for _, entry := range dependsOn(o) {
 		for _, other := range r.relations.named[entry] {
 			if other != resource && !r.spared(other, resource) {
 				on = append(on, other)
@@ -102,8 +102,8 @@ func (r *rendering) after(resource string) []string {
 	return on
 }
 
-// dependents returns those observed AnsibleRuns that depend on each one, as they
-// were rendered, or as they are wanted now.
+// dependents returns those AnsibleRuns that depend on each observed one, as they were
+// rendered, or as they are wanted now: until they are gone.
 func (r *rendering) dependents() map[string][]string {
 	all := map[string][]string{}
 
@@ -112,7 +112,7 @@ func (r *rendering) dependents() map[string][]string {
 			continue
 		}
 
-		on := r.after(resource)
+		on := r.after(resource, r.observed.Resources[resource])
 
 		if run := r.relations.run(resource); run != nil {
 			for _, other := range r.composition.runs {
@@ -128,6 +128,12 @@ func (r *rendering) dependents() map[string][]string {
 			if other != resource && !r.spared(other, resource) {
 				all[other] = append(all[other], resource)
 			}
+		}
+	}
+
+	for _, d := range r.departing {
+		for _, other := range r.after(d.resource, d.object) {
+			all[other] = append(all[other], d.String())
 		}
 	}
 

@@ -46,6 +46,11 @@ type rendering struct {
 	became map[string]Reason
 	// usages that the runs so far are worth.
 	pairs int
+	// departing are the AnsibleRuns of the XR that are being deleted, as far as core
+	// was asked for them.
+	departing []departing
+	// arriving is true when a run is to be created.
+	arriving bool
 }
 
 // An outcome is what became of a run of the input: one run, or those of a set.
@@ -53,6 +58,11 @@ type outcome struct {
 	runs []Run
 	// skipped is true for what is not wanted.
 	skipped bool
+}
+
+// outcomeOf runs. It is not there for others when none of them is wanted.
+func outcomeOf(runs []Run) outcome {
+	return outcome{runs: runs, skipped: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Run) bool { return r.Reason != Skipped })}
 }
 
 // done is true when nothing is to be waited for.
@@ -78,6 +88,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	}
 	r.data.Locals = c.locals.For(r.data)
 	r.relations = r.relate()
+	r.departing = r.departed()
 
 	result := Result{}
 	result.Requirements = r.requirements(ctx)
@@ -91,6 +102,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	}
 
 	r.settle(result.Runs)
+	r.ask(result)
 	result.Runs = r.stay(result.Runs)
 	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
@@ -133,34 +145,31 @@ func (r *rendering) see(run *run, out outcome) {
 func (r *rendering) outcome(ctx context.Context, run *run) outcome {
 	out := Run{Name: run.name, Resource: run.resource}
 
-	if name := r.unwanted(run); name != "" {
-		out.Reason = Skipped
-		out.Messages = []string{"not wanted, for it refers to " + name + ", which is not wanted"}
-
-		return outcome{runs: []Run{out}, skipped: true}
-	}
-
 	// Whether an item is wanted is a question to each of them.
 	if !run.asks() {
 		if decided, ok := r.decide(ctx, run, out, r.data); ok {
-			return outcome{runs: r.whole(run, decided), skipped: decided.Reason == Skipped}
+			return outcomeOf(r.whole(run, decided))
 		}
 	}
 
-	if run.each == nil {
-		if problems := r.crowd(run, 1); len(problems) > 0 {
-			return outcome{runs: []Run{r.hold(out, problems)}}
-		}
-
-		return outcome{runs: []Run{r.render(ctx, run, out, r.data)}}
+	if run.each != nil {
+		return outcomeOf(r.set(ctx, run, out))
 	}
 
-	return outcome{runs: r.set(ctx, run, out)}
+	if problems := r.crowd(run, 1); len(problems) > 0 {
+		return outcomeOf([]Run{r.hold(out, problems)})
+	}
+
+	return outcomeOf([]Run{r.render(ctx, run, out, r.data)})
 }
 
 // decide whether a run is wanted. It is decided (true) when it is not, or when
 // that cannot be known yet.
 func (r *rendering) decide(ctx context.Context, run *run, out Run, data expression.Data) (Run, bool) {
+	if out, ok := r.without(run, out, run.when); ok {
+		return out, true
+	}
+
 	if waiting := r.unready(run.when.Runs()); len(waiting) > 0 {
 		return r.wait(out, waiting), true
 	}
@@ -181,6 +190,10 @@ func (r *rendering) decide(ctx context.Context, run *run, out Run, data expressi
 
 // render a run that is wanted.
 func (r *rendering) render(ctx context.Context, run *run, out Run, data expression.Data) Run {
+	if out, ok := r.without(run, out, run.templates...); ok {
+		return out
+	}
+
 	if waiting := r.unready(run.needs); len(waiting) > 0 {
 		return r.wait(out, waiting)
 	}
@@ -194,6 +207,14 @@ func (r *rendering) render(ctx context.Context, run *run, out Run, data expressi
 
 	if len(problems) > 0 {
 		return r.hold(out, problems)
+	}
+
+	if _, ok := r.observed.Resources[out.Resource]; !ok {
+		r.arriving = true
+
+		if before := r.predecessors(out.Resource); len(before) > 0 {
+			return r.wait(out, before)
+		}
 	}
 
 	out.Desired = object
@@ -222,16 +243,48 @@ func (r *rendering) lacks(templates ...*expression.Template) []expression.Proble
 	return problems
 }
 
-// unwanted returns a run that this one cannot be without, and that is not
-// wanted.
-func (r *rendering) unwanted(run *run) string {
-	for _, name := range sortedKeys(run.needs) {
-		if run.needs[name] && r.outcomes[name].skipped {
-			return name
+// without decides (true) about a run that templates do not let be without another
+// one, which is not wanted. One that exists is held: only its own when, its own key
+// and the Composition remove it.
+func (r *rendering) without(run *run, out Run, templates ...*expression.Template) (Run, bool) {
+	for _, t := range templates {
+		needs := t.Runs()
+
+		for _, name := range sortedKeys(needs) {
+			if !needs[name] || !r.outcomes[name].skipped {
+				continue
+			}
+
+			if !r.exists(run, out.Resource) {
+				out.Reason = Skipped
+				out.Messages = []string{"not wanted, for it refers to " + name + ", which is not wanted"}
+
+				return out, true
+			}
+
+			return r.hold(out, []expression.Problem{{
+				Path: t.PathTo(name),
+				Kind: expression.NotSet,
+				Message: "runs." + name + " is not wanted any more; it stays as it is: to do without, write runs.?" + name +
+					" and what else it may be, and to remove it, too, give it the same when",
+			}}), true
 		}
 	}
 
-	return ""
+	return out, false
+}
+
+// exists is true for a run that was observed, and for a set with any member that
+// was.
+func (r *rendering) exists(run *run, resource string) bool {
+	if _, ok := r.observed.run(resource); ok || run.each == nil || resource != run.resource {
+		return ok
+	}
+
+	return slices.ContainsFunc(sortedKeys(r.observed.Resources), func(name string) bool {
+		_, observed := r.observed.run(name)
+		return observed && run.makes(name)
+	})
 }
 
 // wanted evaluates when.
@@ -266,7 +319,7 @@ func (r *rendering) unready(needs map[string]bool) []string {
 func (r *rendering) object(ctx context.Context, run *run, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	p := parts{dependsOn: r.dependsOn(run)}
+	p := parts{dependsOn: r.dependsOn(run), composite: r.observed.uid()}
 	p.vars, p.unsafe, problems = run.evaluate(ctx, data)
 
 	if run.inventory != nil {
@@ -352,8 +405,15 @@ func (r *rendering) hold(out Run, problems []expression.Problem) Run {
 // keep a run as it is: apply again what was applied, or nothing when nothing
 // was.
 func (r *rendering) keep(out Run) Run {
-	if o, ok := r.observed.run(out.Resource); ok {
-		out.Desired, _ = applied(o)
+	o, ok := r.observed.run(out.Resource)
+	if !ok {
+		return out
+	}
+
+	out.Desired, _ = applied(o)
+
+	if uid := r.observed.uid(); uid != "" {
+		out.Desired = Overlay(out.Desired, map[string]any{fieldMetadata: map[string]any{fieldLabels: map[string]any{LabelComposite: uid}}})
 	}
 
 	return out

@@ -45,9 +45,7 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 		wanted[runs[i].Resource] = runs[i].Reason != Skipped
 	}
 
-	going, blocked := 0, map[string][]string{}
-	stuck := true
-
+	going, blocked := map[string]bool{}, map[string][]string{}
 	dependents, users := r.dependents(), r.users()
 
 	for resource, o := range r.observed.Resources {
@@ -55,29 +53,26 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 			continue
 		}
 
-		going++
+		going[resource] = true
 
 		by := dependents[resource]
 		if len(by) == 0 {
 			// A Usage that is left goes by itself.
 			by = users[resource]
-			stuck = stuck && len(by) == 0
 		}
 
 		if len(by) > 0 {
 			blocked[resource] = by
 		}
-
-		// Something that stays will be changed such that it does not depend
-		// on this one any more.
-		stuck = stuck && len(by) > 0 && !slices.ContainsFunc(by, func(d string) bool { return wanted[d] })
 	}
 
 	// What is to go as a whole and depends on each other only has no order to
 	// go in.
-	if stuck && going == len(blocked) {
-		return nil
+	for resource := range going {
+		if by, ok := blocked[resource]; !ok || slices.ContainsFunc(by, func(d string) bool { return !going[d] }) {
+			return blocked
+		}
 	}
 
-	return blocked
+	return nil
 }

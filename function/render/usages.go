@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
@@ -69,26 +70,37 @@ func unusable(runs []*run, templates []template) field.ErrorList {
 	return errs
 }
 
-// usages returns a Usage for each two observed runs of which one was rendered
-// after the other: when both are deleted, the one that depends goes first. They
-// are named by composition resource names.
+// usages returns a Usage for each two AnsibleRuns of which one was rendered after
+// the other: when both are deleted, the one that depends goes first. They are named
+// by composition resource names.
 func (r *rendering) usages() map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
-	for by, user := range r.observed.Resources {
-		if !isAnsibleRun(user) || !r.holds(by) || r.foreign(by) {
-			continue
+	use := func(by string, user map[string]any) {
+		if !r.holds(by) || r.foreign(by) {
+			return
 		}
 
-		for _, of := range r.after(by) {
+		for _, of := range r.after(by, user) {
 			// Two that use each other could never be deleted.
-			if slices.Contains(r.after(of), by) {
+			if slices.Contains(r.after(of, r.observed.Resources[of]), by) {
 				continue
 			}
 
 			if u := usage(r.observed.Resources[of], user); u != nil {
 				usages[by+" uses "+of] = u
 			}
+		}
+	}
+
+	// One that is being deleted has its Usage until it is gone.
+	for _, d := range r.departing {
+		use(d.resource, d.object)
+	}
+
+	for by, user := range r.observed.Resources {
+		if isAnsibleRun(user) {
+			use(by, user)
 		}
 	}
 
@@ -143,6 +155,16 @@ func usage(of, by map[string]any) map[string]any {
 // isUsage is true for Usages of any scope.
 func isUsage(o map[string]any) bool {
 	return text(o, fieldAPIVersion) == apiVersionProtection && (text(o, fieldKind) == kindUsage || text(o, fieldKind) == kindClusterUsage)
+}
+
+// userOf a Usage: the namespace and the name of the AnsibleRun that uses another one;
+// false for anything else.
+func userOf(u map[string]any) (string, bool) {
+	kind, _, _ := unstructured.NestedString(u, fieldSpec, "by", fieldKind)
+	name, _, _ := unstructured.NestedString(u, fieldSpec, "by", "resourceRef", fieldName)
+	namespace, _, _ := unstructured.NestedString(u, fieldMetadata, fieldNamespace)
+
+	return namespace + "/" + name, isUsage(u) && kind == common.KindAnsibleRun
 }
 
 // users returns the composition resource names of those that observed Usages say

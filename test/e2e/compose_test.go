@@ -111,8 +111,8 @@ func TestOrder(t *testing.T) {
         vars: {directory: "${xr.spec.directory}"}
         playbookInline: `+noted+`
       runs:
-      - {name: app, dependsOn: [database], vars: {name: app}`+app+`}
-      - {name: database, vars: {name: database}}
+      - {name: app, dependsOn: [database], when: "${!xr.spec.?off.orValue(false)}", vars: {name: app}`+app+`}
+      - {name: database, when: "${!xr.spec.?off.orValue(false)}", vars: {name: database}}
 `+more+`---
 apiVersion: `+api+`
 kind: ProviderConfig
@@ -136,6 +136,20 @@ spec:
 				cp.WaitFor(t, o, Condition("Ready", "True"))
 			}
 
+			turn := func(off bool) {
+				cp.Kubectl(t, "patch", d.Plural+".e2e.example.org", "shop", "--namespace="+d.Namespace, "--type=merge", fmt.Sprintf(`--patch={"spec": {"off": %t}}`, off))
+			}
+
+			// Both leave an XR that stays, and come back.
+			turn(true)
+
+			for _, o := range composed {
+				cp.WaitGone(t, o)
+			}
+
+			turn(false)
+			composed = composedOf(cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
+				That("a usage", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 3 })))
 			cp.Delete(t, xr)
 
 			for _, o := range composed {
@@ -143,6 +157,8 @@ spec:
 			}
 
 			want := []string{
+				"database-present-begins", "database-present-ends", "app-present-begins", "app-present-ends",
+				"app-absent-begins", "app-absent-ends", "database-absent-begins", "database-absent-ends",
 				"database-present-begins", "database-present-ends", "app-present-begins", "app-present-ends",
 				"app-absent-begins", "app-absent-ends", "database-absent-begins", "database-absent-ends",
 			}

@@ -1,0 +1,159 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+)
+
+// requirementDeparting is what core calls the AnsibleRuns of the XR, followed by their
+// API version.
+const requirementDeparting = v1alpha1.Group + "/runs/"
+
+// A departing AnsibleRun was composed by the XR and is not observed any more: core
+// forgets what it deletes at once. That it is being deleted may not be seen yet.
+type departing struct {
+	// resource is the composition resource name that it had.
+	resource string
+	object   map[string]any
+}
+
+// String says which one it is.
+func (d departing) String() string { return nameOf(d.object) + ", which is being deleted" }
+
+// departed returns those AnsibleRuns that core has found for the XR and does not
+// observe, in the order of their names.
+func (r *rendering) departed() []departing {
+	observed := map[any]bool{}
+	for _, o := range r.observed.Resources {
+		observed[uidOf(o)] = true
+	}
+
+	var all []departing
+
+	for _, apiVersion := range []string{apiVersionCluster, apiVersionNamespaced} {
+		for _, o := range r.observed.Required[requirementDeparting+apiVersion] {
+			// Anybody may write the label.
+			if !observed[uidOf(o)] && isAnsibleRun(o) && r.observed.controls(o) {
+				all = append(all, departing{resource: compositionResource(o), object: o})
+			}
+		}
+	}
+
+	slices.SortFunc(all, func(a, b departing) int { return strings.Compare(id(a.object), id(b.object)) })
+
+	return all
+}
+
+// predecessors of a run that is to be created: those of its name that are departing.
+// Nothing is applied while it is being removed.
+func (r *rendering) predecessors(resource string) []string {
+	var names []string
+
+	for _, d := range r.departing {
+		if d.resource == resource {
+			names = append(names, d.String())
+		}
+	}
+
+	return names
+}
+
+// ask core for the AnsibleRuns of the XR where those that are being deleted matter:
+// when one is to be created or to go, and while there is a Usage by one.
+func (r *rendering) ask(result Result) {
+	uid := r.observed.uid()
+	if uid == "" || !r.arriving && !r.changing(result.Runs) {
+		return
+	}
+
+	for _, apiVersion := range []string{apiVersionCluster, apiVersionNamespaced} {
+		namespace, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace)
+		if namespace != "" && apiVersion == apiVersionCluster || !r.knows(apiVersion) {
+			continue
+		}
+
+		result.Requirements[requirementDeparting+apiVersion] = Requirement{
+			APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace, MatchLabels: map[string]string{LabelComposite: uid},
+		}
+	}
+}
+
+// changing is true when an AnsibleRun that was observed is to go, or the user of a
+// Usage is not observed.
+func (r *rendering) changing(runs []Run) bool {
+	wanted, names := map[string]bool{}, map[string]bool{}
+	for i := range runs {
+		wanted[runs[i].Resource] = runs[i].Reason != Skipped
+	}
+
+	for resource, o := range r.observed.Resources {
+		if isAnsibleRun(o) {
+			names[id(o)] = true
+
+			if !wanted[resource] {
+				return true
+			}
+		}
+	}
+
+	for _, o := range r.observed.Resources {
+		if by, ok := userOf(o); ok && !names[by] {
+			return true
+		}
+	}
+
+	return false
+}
+
+// knows is true when there may be AnsibleRuns of an API version: the Composition has
+// some, or some were observed.
+func (r *rendering) knows(apiVersion string) bool {
+	for _, run := range r.composition.runs {
+		if run.object.apiVersion == apiVersion {
+			return true
+		}
+	}
+
+	for _, o := range r.observed.Resources {
+		if isAnsibleRun(o) && text(o, fieldAPIVersion) == apiVersion {
+			return true
+		}
+	}
+
+	return false
+}
+
+// controls is true for what the XR is the controller of.
+func (o Observed) controls(composed map[string]any) bool {
+	owners, _, _ := unstructured.NestedFieldNoCopy(composed, fieldMetadata, "ownerReferences")
+	list, _ := owners.([]any)
+
+	return slices.ContainsFunc(list, func(v any) bool {
+		m, _ := v.(map[string]any)
+		return m["controller"] == true && text(m, fieldUID) == o.uid()
+	})
+}
+
+// uid of the XR.
+func (o Observed) uid() string { return uidOf(o.XR) }
+
+func uidOf(o map[string]any) string {
+	s, _, _ := unstructured.NestedString(o, fieldMetadata, fieldUID)
+	return s
+}
+
+func nameOf(o map[string]any) string {
+	s, _, _ := unstructured.NestedString(o, fieldMetadata, fieldName)
+	return s
+}
+
+// compositionResource is the composition resource name of a composed resource.
+func compositionResource(o map[string]any) string {
+	s, _, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, "crossplane.io/composition-resource-name")
+	return s
+}

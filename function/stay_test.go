@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// ready is the status of an AnsibleRun that is there.
+const readyOf = `status: {atProvider: {outputs: {url: there}}, conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}]}`
+
+// existing is an observed AnsibleRun of an XR with uid xr, as core has applied it.
+func existing(name, on, parameters string) string {
+	after := ""
+	if on != "" {
+		after = `, ansible.fn.crossplane.io/depends-on: "` + on + `"`
+	}
+
+	return `
+    ` + name + `:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: app-` + name + `
+          namespace: default
+          uid: ` + name + `
+          generation: 1
+          ownerReferences: [{uid: xr, controller: true}]
+          labels: {ansible.fn.crossplane.io/composite-uid: xr}
+          annotations: {crossplane.io/composition-resource-name: "` + name + `"` + after + `}
+        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {` + parameters + `}}
+        ` + readyOf
+}
+
+// A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
+type step struct {
+	runs, spec, observed, departing string
+}
+
+// desired returns which composed resources are wanted, and what is said.
+func (s step) desired(t *testing.T) (names map[string]bool, said string, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+
+	req := `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c}
+  runs:` + s.runs + `
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {` + s.spec + `}}
+  resources: ` + s.observed + `
+required_resources:
+  ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:
+    items: ` + s.departing + `
+`
+
+	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, req))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	names = map[string]bool{}
+	for name := range rsp.GetDesired().GetResources() {
+		names[name] = true
+	}
+
+	if len(rsp.GetConditions()) == 0 {
+		t.Fatalf("There should be a condition, got %v", rsp)
+	}
+
+	return names, rsp.GetConditions()[0].GetReason() + "\n" + rsp.GetConditions()[0].GetMessage(), rsp
+}
+
+// What exists is removed by its own when, its own key or the Composition, and by
+// nothing else.
+func TestStays(t *testing.T) {
+	const refers = `
+  - {name: monitor, when: "${xr.spec.monitoring}"}
+  - {name: database, vars: {url: "${runs.monitor.outputs.url}"}}
+  - {name: app, vars: {x: "${runs.database.outputs.url}"}}`
+
+	monitor := existing("monitor", "", "role: a.b.c")
+	database := existing("database", "monitor", "role: a.b.c, unsafeVars: {url: there}")
+	app := existing("app", "database", "role: a.b.c, unsafeVars: {x: there}")
+
+	const both = `
+  - {name: monitor, when: "${xr.spec.monitoring}"}
+  - {name: database, when: "${xr.spec.monitoring}", dependsOn: [monitor]}`
+
+	// What core deletes is not observed any more.
+	departing := strings.Replace(database, "    database:", "    -", 1)
+
+	const usage = `
+    database uses monitor:
+      resource:
+        apiVersion: protection.crossplane.io/v1beta1
+        kind: Usage
+        metadata: {name: app-xyz, namespace: default}
+        spec:
+          of: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: app-monitor}}
+          by: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: app-database}}
+          replayDeletion: true
+`
+
+	cases := map[string]struct {
+		reason string
+		step
+		want []string
+		said string
+	}{
+		"Referred": {
+			reason: "What refers to a run that is not wanted any more is held, and so is all that depends on it.",
+			step:   step{runs: refers, spec: "monitoring: false", observed: monitor + database + app},
+			want:   []string{"app", "app uses database", "database", "database uses monitor", "monitor"},
+			said: "ValueNotSet\ndatabase: vars.url: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
+				"app: waiting for database\nmonitor: not wanted any more, but has to stay for database",
+		},
+		"NotThere": {
+			reason: "What does not exist is not wanted either.",
+			step:   step{runs: refers, spec: "monitoring: false"},
+			said:   "Available\ndatabase: not wanted, for it refers to monitor, which is not wanted\napp: not wanted, for it refers to database, which is not wanted",
+		},
+		"SetReferred": {
+			reason: "A set of what is not wanted any more is held, too.",
+			step: step{
+				runs: `
+  - {name: monitor, when: "${xr.spec.monitoring}"}
+  - {name: zone, forEach: "${runs.monitor.outputs.zones}"}`,
+				spec: "monitoring: false", observed: monitor + existing("zone[a]", "monitor", "role: a.b.c"),
+			},
+			want: []string{"monitor", "zone[a]", "zone[a] uses monitor"},
+			said: "ValueNotSet\nzone: forEach: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
+				"monitor: not wanted any more, but has to stay for zone[a]",
+		},
+		"BothLeave": {
+			reason: "When both are to go, what depends goes first.",
+			step:   step{runs: both, spec: "monitoring: false", observed: monitor + database + usage},
+			want:   []string{"monitor", "database uses monitor"},
+			said:   "Leaving\nmonitor: not wanted any more, but has to stay for database",
+		},
+		"Departing": {
+			reason: "The other one stays until it is gone, and so does the Usage: core deletes it with what it is by.",
+			step:   step{runs: both, spec: "monitoring: false", observed: monitor + usage, departing: departing},
+			want:   []string{"monitor", "database uses monitor"},
+			said:   "Leaving\nmonitor: not wanted any more, but has to stay for app-database, which is being deleted",
+		},
+		"Stands": {
+			reason: "The Usage stays for what stays, too.",
+			step:   step{runs: strings.ReplaceAll(both, `{name: monitor, when: "${xr.spec.monitoring}"}`, "{name: monitor}"), spec: "monitoring: false", observed: monitor + usage, departing: departing},
+			want:   []string{"monitor", "database uses monitor"},
+			said:   "Available\n",
+		},
+		"Gone": {
+			reason: "Then the Usage goes: core would refuse to delete what is used.",
+			step:   step{runs: both, spec: "monitoring: false", observed: monitor + usage},
+			want:   []string{"monitor"},
+			said:   "Leaving\nmonitor: not wanted any more, but has to stay for database uses monitor",
+		},
+		"GoesAtLast": {
+			reason: "At last the other one goes.",
+			step:   step{runs: both, spec: "monitoring: false", observed: monitor},
+			said:   "Available\n",
+		},
+		"ComesBack": {
+			reason: "What is wanted again waits until it is gone: it would be applied while it is removed.",
+			step:   step{runs: both, spec: "monitoring: true", observed: monitor + usage, departing: departing},
+			want:   []string{"monitor", "database uses monitor"},
+			said:   "DependencyNotReady\ndatabase: waiting for app-database, which is being deleted",
+		},
+		"OwnKey": {
+			reason: "A member goes with its key, whatever the others wait for.",
+			step: step{
+				runs: `
+  - {name: monitor, when: "${xr.spec.monitoring}"}
+  - {name: zone, forEach: "${xr.spec.zones}", vars: {url: "${runs.monitor.outputs.url}"}}`,
+				spec: "monitoring: false, zones: [a, c]", observed: monitor + existing("zone[a]", "monitor", "role: a.b.c") + existing("zone[b]", "monitor", "role: a.b.c"),
+			},
+			want: []string{"monitor", "zone[a]", "zone[a] uses monitor", "zone[b] uses monitor"},
+			said: "ValueNotSet\nzone[a]: vars.url: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
+				"monitor: not wanted any more, but has to stay for zone[a], zone[b]\nzone[c]: not wanted, for it refers to monitor, which is not wanted",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.departing == "" {
+				tc.departing = "[]"
+			}
+
+			names, said, _ := tc.desired(t)
+
+			want := map[string]bool{}
+			for _, n := range tc.want {
+				want[n] = true
+			}
+
+			if diff := cmp.Diff(want, names); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s\n%s", tc.reason, diff, said)
+			}
+
+			if diff := cmp.Diff(tc.said, said); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
