@@ -38,6 +38,8 @@ type Declarations struct {
 	Required map[string]bool
 	// Each is true where each.key and each.value are there.
 	Each bool
+	// Item is what is known of each.value; nil for nothing.
+	Item *Item
 	// Details is true where runs have their connection details.
 	Details bool
 	// Operation is true where there is neither an XR nor anything observed of runs.
@@ -121,7 +123,7 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	e := &Environment{locals: d.Locals, roots: d.roots(), run: d.runType(), meter: b.meter, operation: d.Operation, programs: map[string]outcome{}}
 
 	untyped := d
-	untyped.Schema, untyped.Run, untyped.Locals = nil, nil, &Locals{declared: d.Locals.loose}
+	untyped.Schema, untyped.Run, untyped.Item, untyped.Locals = nil, nil, nil, &Locals{declared: d.Locals.loose}
 	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b.Env, untyped.roots(), untyped.runType()) })
 
 	if d.Schema != nil {
@@ -180,6 +182,10 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 	if d.Each {
 		each := objectType("Each", apiservercel.DynType, "value")
 		each.Fields["key"] = declare("key", apiservercel.StringType)
+		if d.Item != nil {
+			each.Fields["value"] = declare("value", d.Item.declared)
+		}
+
 		roots[rootEach] = each
 	}
 

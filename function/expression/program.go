@@ -147,6 +147,10 @@ func (e *Environment) check(source string) (*cel.Ast, []string) {
 	}
 
 	if issues.Err() == nil {
+		if mistakes := e.misindexed(source); len(mistakes) > 0 {
+			return nil, mistakes
+		}
+
 		return compiled, nil
 	}
 

@@ -121,6 +121,10 @@ type scopes struct {
 	xr, item *expression.Environment
 	// details is where runs have their connection details.
 	details *expression.Environment
+	// typed are those with an item of which something is known, by its type.
+	typed map[string]*expression.Environment
+	// declarations that they were made of.
+	declarations expression.Declarations
 	// locals that all of them see, and the mistakes in them.
 	locals   *expression.Locals
 	mistakes field.ErrorList
@@ -156,7 +160,9 @@ func environments(in map[string]any, templates []template, d expression.Declarat
 	d.Each, d.Details = false, true
 	details, err := expression.NewEnvironment(d)
 
-	return scopes{xr: xr, item: item, details: details, locals: d.Locals, mistakes: mistakes}, err
+	return scopes{
+		xr: xr, item: item, details: details, typed: map[string]*expression.Environment{}, declarations: d, locals: d.Locals, mistakes: mistakes,
+	}, err
 }
 
 // compileLocals, which depend on no item.
@@ -175,11 +181,31 @@ func compileLocals(env *expression.Environment, locals map[string]any) field.Err
 
 // of a run, or the defaults.
 func (s scopes) of(object map[string]any) *expression.Environment {
-	if _, ok := object["forEach"]; ok {
+	items, ok := object["forEach"]
+	if !ok {
+		return s.xr
+	}
+
+	t, _ := s.xr.Compile(field.NewPath("forEach"), items)
+
+	item := s.xr.Item(t)
+	if item == nil {
 		return s.item
 	}
 
-	return s.xr
+	if s.typed[item.Type] == nil {
+		d := s.declarations
+		d.Each, d.Details, d.Item = true, false, item
+
+		env, err := expression.NewEnvironment(d)
+		if err != nil {
+			return s.item
+		}
+
+		s.typed[item.Type] = env
+	}
+
+	return s.typed[item.Type]
 }
 
 // expressions returns the mistakes of all expressions, where they were written.

@@ -225,6 +225,24 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Items": {
+			reason: "What forEach goes through says what its items are.",
+			files:  []string{"items.yaml"},
+			want: want{
+				inputs: 1,
+				mistakes: []string{
+					`items.yaml:67: runs[3].forEachKey: Invalid value: "${each.value.nmae}": each.value has no field "nmae" (did you mean "name"?), here: each.value▸.nmae`,
+					`items.yaml:68: runs[3].when: Invalid value: "${each.value.age}": must be true, false, or an expression that is one of them`,
+					`items.yaml:69: runs[3].labels[age]: Invalid value: "${each.value.age}": must be of type string, and is of type integer; write string(…) around it`,
+					`items.yaml:70: runs[3].varsFrom[0].include[0]: Unsupported value: "nmae": supported values: "admin", "age", "keys", "name", "share"`,
+					`items.yaml:72: runs[3].vars.id: Invalid value: "${each.value.keys.map(k, k.di)}": undefined field 'di', here: each.value.keys.map(k, k▸.di)`,
+					`items.yaml:73: runs[3].vars.index: Invalid value: "${each.value['nmae']}": each.value has no field "nmae" (did you mean "name"?), here: each.value▸['nmae']`,
+					`items.yaml:77: runs[4].vars.lead: Invalid value: "${each.value.laed}": each.value has no field "laed" (did you mean "lead"?), here: each.value▸.laed`,
+					`items.yaml:78: runs[4].vars.first: Invalid value: "${each.value.users[0].nmae}": undefined field 'nmae', here: each.value.users[0]▸.nmae`,
+					`items.yaml:81: runs[5].vars.name: Invalid value: "${each.value + 1}": found no matching overload for '_+_' applied to '(string, int)'; write string(…) around what is no string, here: each.value ▸+ 1`,
+				},
+			},
+		},
 		"InputAlone": {
 			reason: "An input can stand alone, as in documentation.",
 			files:  []string{"input.yaml"},
