@@ -58,7 +58,7 @@ runs:
   forks: many
   verbosity: 9
   runPolicy: Sometimes
-  limit: "${xr.spec.limit}"
+  hosts: "${xr.spec.limit}"
   when: "maybe"
   scope: Cluster
 - name: app
@@ -88,7 +88,7 @@ status:
 				`defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
 				`runs[0]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults`,
 				`runs[0].forks: Invalid value: "string": must be of type integer: "string"`,
-				`runs[0].limit: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
+				`runs[0].hosts: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
 				`runs[0].roel: Forbidden: there is no such field`,
 				`runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"`,
 				`runs[0].scope: Forbidden: a namespaced XR can only have namespaced runs`,

@@ -53,6 +53,15 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		said[err.Field] = true
 	}
 
+	// The schema tells what a setting is that is not computed.
+	for _, t := range templates(in) {
+		for name, v := range t.object {
+			if isSetting(name) && computed(name, v) {
+				said[t.path.Child(name).String()] = true
+			}
+		}
+	}
+
 	for _, err := range r.schema.Validate(in) {
 		if !said[err.Field] {
 			errs = append(errs, err)
@@ -64,7 +73,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	for _, t := range templates(in) {
 		for name := range t.object {
-			if !computed(name) {
+			if !computed(name, t.object[name]) {
 				t.object[name] = unescape(name, t.object[name])
 			}
 		}
@@ -74,9 +83,25 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 }
 
 // computed fields may hold expressions.
-func computed(name string) bool {
+func computed(name string, v any) bool {
 	switch name {
 	case "vars", "when", "forEach", "forEachKey", "varsFrom", "inventory", "labels", "annotations":
+		return true
+	}
+
+	if list, ok := v.([]any); ok {
+		return slices.ContainsFunc(list, func(item any) bool { return computed(name, item) })
+	}
+
+	s, ok := v.(string)
+
+	return ok && isSetting(name) && strings.Contains(s, "${")
+}
+
+// isSetting is true for a field that is literal or an expression.
+func isSetting(name string) bool {
+	switch name {
+	case "runPolicy", "managementPolicies", "deletionPolicy", "tags", "skipTags", "limit", "timeout", "retryLimit", "verbosity":
 		return true
 	}
 
@@ -111,7 +136,7 @@ func literals(in map[string]any) field.ErrorList {
 
 	for _, t := range templates(in) {
 		for _, name := range slices.Sorted(maps.Keys(t.object)) {
-			if !computed(name) {
+			if !computed(name, t.object[name]) {
 				errs = append(errs, literal(t.path.Child(name), name, t.object[name])...)
 			}
 		}

@@ -27,8 +27,8 @@ func TestRead(t *testing.T) {
 		"Text":          {reason: "Texts are what was written.", vars: `x: "1.0 ü € \u0000 $5"`, want: map[string]any{"x": "1.0 ü € \x00 $5"}},
 		"LikeANumber":   {reason: "A text that looks like a number is a text.", vars: `x: "007"`, want: map[string]any{"x": "007"}},
 		"Expression":    {reason: "Expressions stay as they are until they are compiled.", vars: `x: "$${a}${xr.spec.x}"`, want: map[string]any{"x": "$${a}${xr.spec.x}"}},
-		"Escaped":       {reason: "In a literal field, $${ is ${.", field: `limit: "$${x}"`, want: "${x}"},
-		"Literal":       {reason: "A literal field holds no expression.", field: `limit: "a${xr.spec.x}"`, errs: []string{`runs[0].limit: Invalid value: "a${xr.spec.x}": this field is literal, it cannot hold an expression; write $${ for the text ${`}},
+		"Escaped":       {reason: "In a literal field, $${ is ${.", field: `hosts: "$${x}"`, want: "${x}"},
+		"Literal":       {reason: "A literal field holds no expression.", field: `hosts: "a${xr.spec.x}"`, errs: []string{`runs[0].hosts: Invalid value: "a${xr.spec.x}": this field is literal, it cannot hold an expression; write $${ for the text ${`}},
 		"NumberInField": {reason: "An integral field takes integers.", field: `forks: 2.5`, errs: []string{`runs[0].forks: Invalid value: "float64": must be of type int32: "float64"`}},
 	}
 
@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 
 			v := run["vars"]
 			if tc.vars == "" {
-				v = run["limit"]
+				v = run["hosts"]
 			}
 
 			if diff := cmp.Diff(tc.want, v); diff != "" {

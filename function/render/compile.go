@@ -213,7 +213,7 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
 	compile := func(env *expression.Environment, at *field.Path, object map[string]any) {
-		for _, name := range computed {
+		for _, name := range slices.Concat(computed[:], sortedKeys(settings)) {
 			v, ok := object[name]
 			if !ok {
 				continue
@@ -257,7 +257,8 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 	return errs
 }
 
-// computed are the fields of runs that may hold expressions anywhere.
+// computed are the fields of runs that may hold expressions anywhere, beside the
+// settings.
 var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"when", "forEach", "forEachKey", "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
 }

@@ -48,6 +48,7 @@ const (
 	fieldSpec        = "spec"
 	fieldStatus      = "status"
 	fieldLocals      = "locals"
+	fieldRunPolicy   = "runPolicy"
 	fieldForProvider = "forProvider"
 	fieldAtProvider  = "atProvider"
 )

@@ -30,6 +30,8 @@ type object struct {
 	parameters  map[string]any
 	// metadata are the labels and annotations that may hold expressions.
 	metadata map[string]*expression.Template
+	// settings that hold expressions, by name.
+	settings map[string]*expression.Template
 	// names of other objects that hold expressions.
 	names map[string]*expression.Template
 }
@@ -129,6 +131,19 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 		o.apiVersion = apiVersionCluster
 	} else if _, ok := o.spec["deletionPolicy"]; ok {
 		errs = append(errs, field.Forbidden(t.path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
+	}
+
+	set, serrs := settingsOf(env, t)
+	o.settings = set
+	errs = append(errs, serrs...)
+
+	for name := range set {
+		delete(o.spec, name)
+		delete(o.parameters, name)
+
+		if name == fieldRunPolicy {
+			delete(o.annotations, common.AnnotationRunPolicy)
+		}
 	}
 
 	names, nerrs := namesOf(env, t, namespaced)
@@ -284,7 +299,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	if policy := text(t.object, "runPolicy"); policy != "" {
+	if policy := text(t.object, fieldRunPolicy); policy != "" {
 		annotations[common.AnnotationRunPolicy] = policy
 	}
 

@@ -102,12 +102,16 @@ func (o object) templates() []*expression.Template {
 		all = append(all, o.metadata[name])
 	}
 
+	for _, name := range sortedKeys(o.settings) {
+		all = append(all, o.settings[name])
+	}
+
 	return all
 }
 
-// evaluate labels, annotations and names of other objects.
+// evaluate settings, labels, annotations and names of other objects.
 func (o object) evaluate(ctx context.Context, data expression.Data) (object, []expression.Problem) {
-	var problems []expression.Problem
+	o, problems := o.set(ctx, data)
 
 	for _, name := range sortedKeys(o.metadata) {
 		v, ps := metadataOf(ctx, data, name, o.metadata[name])

@@ -21,7 +21,9 @@ import (
 // takes the type of the expression's value; elsewhere the value is put into the
 // string. $${ is a literal ${. The runs of a namespaced XR may also compute the
 // names of Secrets, ConfigMaps and ProviderConfigs, which are in the XR's own
-// namespace. All other fields are literal.
+// namespace. So may runPolicy, managementPolicies, deletionPolicy, tags, skipTags,
+// limit, timeout, retryLimit and verbosity of a run be: what is computed must be
+// what the field may be. All other fields are literal.
 //
 // Expressions see:
 //

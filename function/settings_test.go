@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func TestSettings(t *testing.T) {
+	const all = `
+runs:
+- name: app
+  role: acme.app.server
+  runPolicy: "${xr.spec.policy}"
+  managementPolicies: "${xr.spec.may}"
+  tags: [base, "${xr.spec.tag}", "${xr.spec.?none}"]
+  skipTags: "${xr.spec.?none}"
+  limit: "web:&${xr.spec.zone}"
+  timeout: "${duration('20m')}"
+  retryLimit: "${xr.spec.size}"
+  verbosity: "${xr.spec.?none}"
+`
+
+	rendering{
+		input: all, spec: "policy: RunOnChange, may: [Observe, '*'], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
+		want: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 1200s, retryLimit: 3`,
+			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}`, "managementPolicies: [Observe, '*']"),
+	}.check(t, "Settings may be computed; those that are optional.none() are left out.")
+
+	rendering{
+		input: "defaults: {limit: \"$${x}\", verbosity: 2, runPolicy: \"${each.key == 'a' ? 'RunOnChange' : 'CheckWhenObserve'}\"}\nruns: [{name: app, role: acme.app.server, forEach: [a]}]\n",
+		want: strings.NewReplacer("    app:", "    app[a]:", "app: is", "app[a]: is").
+			Replace(held("InvalidValue", "app[a]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"${x}\"")),
+	}.check(t, "What may hold an expression is checked as one that does, also from the defaults.")
+}
+
+// Whatever an XR says, it is a value that the field has, and no option, file,
+// template or program to Ansible.
+func TestSettingsAttacks(t *testing.T) {
+	const (
+		hosts = "must be names or patterns of hosts and groups"
+		tags  = "must be a tag of letters, digits and _.:-"
+	)
+
+	cases := map[string]struct {
+		field, value, want string
+	}{
+		"File":          {field: "limit", value: `"@/etc/passwd"`, want: hosts},
+		"FileAmong":     {field: "limit", value: `"web,@/etc/passwd"`, want: hosts},
+		"FileBehind":    {field: "limit", value: `"web:@/etc/passwd"`, want: hosts},
+		"FileExcept":    {field: "limit", value: `"!@/etc/passwd"`, want: hosts},
+		"Option":        {field: "limit", value: `"-i/etc/passwd"`, want: hosts},
+		"OptionAmong":   {field: "limit", value: `"web,--check"`, want: hosts},
+		"Regex":         {field: "limit", value: `"~(a+)+$"`, want: hosts},
+		"RegexAmong":    {field: "limit", value: `"web:~(a+)+$"`, want: hosts},
+		"Template":      {field: "limit", value: `"{{ lookup('pipe', 'id') }}"`, want: hosts},
+		"Line":          {field: "limit", value: `"web\n@x"`, want: hosts},
+		"Space":         {field: "limit", value: `"web @x"`, want: hosts},
+		"Empty":         {field: "limit", value: `""`, want: hosts},
+		"List":          {field: "limit", value: `[web]`, want: hosts},
+		"TagOption":     {field: "tags", value: `["--flush-cache"]`, want: "[0]: " + tags},
+		"TagTwo":        {field: "tags", value: `[a, "b,never"]`, want: "[1]: " + tags},
+		"TagTemplate":   {field: "skipTags", value: `["{{ x }}"]`, want: "[0]: " + tags},
+		"TagFile":       {field: "skipTags", value: `["@x"]`, want: "[0]: " + tags},
+		"TagNumber":     {field: "tags", value: `[1]`, want: "[0]: " + tags},
+		"NoTags":        {field: "tags", value: `[]`, want: "must be a list of 1 to 1000 items, or optional.none()"},
+		"NoList":        {field: "tags", value: `a`, want: "must be a list of 1 to 1000 items, or optional.none()"},
+		"Policy":        {field: "runPolicy", value: `Never`, want: `must be one of ObserveAndDelete, CheckWhenObserve, RunOnChange, and is "Never"`},
+		"Policies":      {field: "managementPolicies", value: `[Observe, Upate]`, want: `[1]: must be one of Observe, Create, Update, Delete, LateInitialize, *, and is "Upate"`},
+		"NoPolicies":    {field: "managementPolicies", value: `[]`, want: "must be a list of 1 to 1000 items, or optional.none()"},
+		"Timeout":       {field: "timeout", value: `20 minutes`, want: "must be a duration that is not negative, such as 20m"},
+		"TimeoutBefore": {field: "timeout", value: `-1s`, want: "must be a duration that is not negative, such as 20m"},
+		"Retries":       {field: "retryLimit", value: `0`, want: "must be an integer from 1 to 2147483647, and is 0"},
+		"RetriesText":   {field: "retryLimit", value: `"3"`, want: `must be an integer from 1 to 2147483647, and is "3"`},
+		"RetriesHuge":   {field: "retryLimit", value: `2147483648`, want: "must be an integer from 1 to 2147483647"},
+		"Verbosity":     {field: "verbosity", value: `1.5`, want: "must be an integer from 0 to 5, and is 1.5"},
+		"VerbosityMax":  {field: "verbosity", value: `6`, want: "must be an integer from 0 to 5, and is 6"},
+		"Null":          {field: "verbosity", value: `null`, want: "must be an integer from 0 to 5, and is null"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			req := request(t, "input:\n  apiVersion: ansible.fn.crossplane.io/v1alpha1\n  kind: AnsibleRuns\n  runs: [{name: app, role: acme.app.server, "+tc.field+": \"${xr.spec.v}\"}]\nobserved: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {v: "+tc.value+"}}}}\n")
+
+			rsp, err := newFunction(t).RunFunction(context.Background(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := rsp.GetConditions()[0]
+			if got.GetReason() != "InvalidValue" || !strings.HasPrefix(got.GetMessage(), "app: "+tc.field+": "+tc.want) || len(rsp.GetDesired().GetResources()) > 0 {
+				t.Errorf("want %q, got %v", tc.want, rsp)
+			}
+		})
+	}
+}
+
+// What can never be a setting is a mistake of the Composition.
+func TestSettingsInvalid(t *testing.T) {
+	const input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs:
+  - name: app
+    role: acme.app.server
+    runPolicy: "${1}"
+    deletionPolicy: "${xr.spec.d}"
+    tags: "${'a'}"
+    timeout: "${xr.spec.size + }"
+    retryLimit: "${'a'}"
+    verbosity: "2"
+    limit: "${runs.other.outputs}"
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}}}}
+`
+
+	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, input))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := rsp.GetResults()[0].GetMessage()
+	for _, want := range []string{
+		`runs[0].runPolicy: Invalid value: "${1}": must be of type string`,
+		`runs[0].deletionPolicy: Forbidden: only cluster-scoped runs have a deletionPolicy`,
+		`runs[0].tags: Invalid value: "${'a'}": must be of type array, and is of type string`,
+		`runs[0].timeout: Invalid value: "${xr.spec.size + }": syntax error`,
+		`runs[0].retryLimit: Invalid value: "${'a'}": must be of type integer or number, and is of type string`,
+		`runs[0].verbosity: Invalid value: "string": must be of type integer`,
+		`runs[0].limit: Invalid value: "${runs.other.outputs}": there is no run "other"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %s, got:\n%s", want, got)
+		}
+	}
+}
