@@ -93,6 +93,7 @@ PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
 test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
 	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
 	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
+	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/ansiblerun -run TestOperations -count=1 -v
 	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ desired:
         metadata:
           name: nightly-backup
           namespace: platform
-          annotations: {mine: "1", crossplane.io/reconcile-requested-at: "2026-11-21T09:00:00.5Z"}
+          annotations: {mine: "1", crossplane.io/reconcile-requested-at: "operation/2026-11-21T09:00:00.5Z"}
         spec:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider: {role: acme.shop.backup, vars: {keep: 7}}
@@ -87,7 +88,7 @@ desired:
         metadata:
           name: backup-inventory
           namespace: platform
-          annotations: {crossplane.io/reconcile-requested-at: "2026-11-21T09:00:00.5Z"}
+          annotations: {crossplane.io/reconcile-requested-at: "operation/2026-11-21T09:00:00.5Z"}
         spec:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider: {role: acme.shop.backup, unsafeVars: {store: inventory}}
@@ -121,18 +122,17 @@ desired:
         metadata:
           name: backup-inventory
           namespace: platform
-          annotations: {crossplane.io/reconcile-requested-at: "2026-11-21T09:00:00.5Z"}
+          annotations: {crossplane.io/reconcile-requested-at: "operation/2026-11-21T09:00:00.5Z"}
         spec:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider: {role: acme.shop.backup, unsafeVars: {store: inventory, keep: 7}}
 `,
 		},
 		"NothingWatched": {
-			reason: "Other Operations have nothing that is watched, and say so, unless they do not need it.",
+			reason: "Other Operations have nothing that is watched, and say so.",
 			req: inputOperation + `
   runs:
   - {name: backup, vars: {store: "${required.watched.metadata.name}"}}
-  - {name: other, vars: {store: "${required.?watched.metadata.name.orValue('all')}"}}
 `,
 			want: `
 results:
@@ -141,6 +141,28 @@ results:
   message: |-
     there is no XR in an Operation, and nothing to wait for:
     backup: required.watched: there is nothing watched: the Operation was not made by a WatchOperation
+`,
+		},
+		"NothingWatchedNeeded": {
+			reason: "Other Operations have nothing that is watched, and may do without.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, vars: {store: "${required.?watched.metadata.name.orValue('all')}"}}
+`,
+			want: `
+desired:
+  resources:
+    backup:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: backup
+          namespace: platform
+          annotations: {crossplane.io/reconcile-requested-at: "operation/2026-11-21T09:00:00.5Z"}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.shop.backup, unsafeVars: {store: all}}
 `,
 		},
 		"WatchedTwice": {
@@ -198,20 +220,71 @@ results:
     backup: vars.store: environment.store is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?store if it may be missing
 `,
 		},
-		"SameName": {
-			reason: "Of two AnsibleRuns of one name only one would be applied, and nobody could tell which.",
+		"OthersMissing": {
+			reason: "What cannot be run keeps no other from it. The Operation has a warning, and the whole story in its output.",
 			req: inputOperation + `
   runs:
-  - {name: backup, forEach: [a, b-c]}
+  - {name: backup, forEach: [a, b], vars: {store: "${environment.stores[each.key]}"}}
+  - {name: purge, vars: {store: "${environment.store}"}}
+context: {apiextensions.crossplane.io/environment: {stores: {b: blue}}}
+`,
+			want: `
+desired:
+  resources:
+    backup[b]:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: backup-b
+          namespace: platform
+          annotations: {crossplane.io/reconcile-requested-at: "operation/2026-11-21T09:00:00.5Z"}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.shop.backup, unsafeVars: {store: blue}}
+results:
+- severity: SEVERITY_WARNING
+  target: TARGET_COMPOSITE
+  message: |-
+    2 of 3 runs left out, which this Operation does not try again:
+    backup[a]: vars.store: environment.stores.a is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.stores.?a if it may be missing
+    purge: vars.store: environment.store is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?store if it may be missing
+output:
+  notRun:
+    "backup[a]": "vars.store: environment.stores.a is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.stores.?a if it may be missing"
+    purge: "vars.store: environment.store is not there yet; an EnvironmentConfig of an earlier step has to provide it, or write environment.?store if it may be missing"
+context: {apiextensions.crossplane.io/environment: {stores: {b: blue}}}
+`,
+		},
+		"SameName": {
+			reason: "Of two AnsibleRuns of one name only one would be applied. It is the first one.",
+			req: inputOperation + `
+  runs:
+  - {name: backup, forEach: [b-c]}
   - {name: other, resourceName: backup-b, forEach: [c]}
 `,
 			want: `
+desired:
+  resources:
+    backup[b-c]:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: backup-b-c
+          namespace: platform
+          annotations: {crossplane.io/reconcile-requested-at: "operation/2026-11-21T09:00:00.5Z"}
+        spec:
+          providerConfigRef: {kind: ClusterProviderConfig, name: default}
+          forProvider: {role: acme.shop.backup}
 results:
-- severity: SEVERITY_FATAL
+- severity: SEVERITY_WARNING
   target: TARGET_COMPOSITE
   message: |-
-    there is no XR in an Operation, and nothing to wait for:
+    1 of 2 runs left out, which this Operation does not try again:
     other[c]: the AnsibleRun of backup[b-c] is called backup-b-c, too; set resourceName
+output:
+  notRun: {"other[c]": "the AnsibleRun of backup[b-c] is called backup-b-c, too; set resourceName"}
 `,
 		},
 		"BackOnTheXR": {
@@ -249,7 +322,7 @@ results:
 			// Core knows neither the conditions of an Operation, nor what it
 			// desires after a Fatal result.
 			got.Conditions = nil
-			if len(got.GetResults()) > 0 {
+			if slices.ContainsFunc(got.GetResults(), func(r *fnv1.Result) bool { return r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL }) {
 				got.Desired = nil
 			}
 

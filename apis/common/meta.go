@@ -26,6 +26,11 @@ const AnnotationRunPolicy = GroupCluster + "/runPolicy"
 // displayed in a ConfigMap when it is "true".
 const AnnotationKeepOutput = GroupCluster + "/keepOutput"
 
+// OperationRequest is how a value of crossplane.io/reconcile-requested-at starts
+// that asks for the one run of the Operation that applied it. Another value follows,
+// which no other request has.
+const OperationRequest = "operation/"
+
 // A RunPolicy says when the content of an AnsibleRun is run while the object is
 // there.
 // +kubebuilder:validation:Enum=ObserveAndDelete;CheckWhenObserve;RunOnChange

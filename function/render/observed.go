@@ -80,8 +80,9 @@ func isAnsibleRun(o map[string]any) bool {
 
 // applied returns what core's own apply owns of an observed AnsibleRun: API
 // version, kind, labels, annotations and spec. It is what core would have to be
-// given again to change nothing. Without managed fields (false), it is the spec
-// and our own annotations.
+// given again to change nothing, which takes all of spec.forProvider: an apply
+// replaces that, whoever has written it. Without managed fields (false), it is the
+// spec and our own annotations.
 func applied(o map[string]any) (map[string]any, bool) {
 	owned := map[string]any{}
 	known := false
@@ -99,6 +100,10 @@ func applied(o map[string]any) (map[string]any, bool) {
 		part, _ := extract(o, set).(map[string]any)
 		owned = Overlay(owned, part)
 		known = true
+	}
+
+	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil {
+		owned = Overlay(owned, map[string]any{fieldSpec: map[string]any{fieldForProvider: p}})
 	}
 
 	if !known {
@@ -182,7 +187,21 @@ func isApplied(observed, rendered map[string]any) bool {
 	}
 
 	return reflect.DeepEqual(ownAnnotations(was), ownAnnotations(rendered)) &&
-		reflect.DeepEqual(canonical(was[fieldSpec]), canonical(rendered[fieldSpec]))
+		reflect.DeepEqual(canonical(defaulted(was[fieldSpec])), canonical(defaulted(rendered[fieldSpec])))
+}
+
+// defaulted returns a spec with the defaults that the API server gives to what is in
+// spec.forProvider.
+func defaulted(spec any) any {
+	if v, _, _ := unstructured.NestedFieldNoCopy(map[string]any{fieldSpec: spec}, fieldSpec, fieldForProvider, "stateVariable"); v == nil {
+		return spec
+	}
+
+	s, _ := spec.(map[string]any)
+
+	return Overlay(map[string]any{fieldForProvider: map[string]any{
+		"stateVariable": map[string]any{"present": string(common.StatePresent), "absent": string(common.StateAbsent)},
+	}}, s)
 }
 
 // canonical returns a value such that equal ones compare equal: all numbers are

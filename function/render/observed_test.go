@@ -35,6 +35,18 @@ func TestApplied(t *testing.T) {
 	noManagedFields := read(t, "testdata/observed.yaml")
 	unstructured.RemoveNestedField(noManagedFields, "metadata", "managedFields")
 
+	// An apply replaces all of it, so that what the server has added belongs to it.
+	composed["spec"] = defaulted(composed["spec"])
+	want := map[string]any{"apiVersion": composed["apiVersion"], "kind": composed["kind"], "metadata": composed["metadata"], "spec": composed["spec"]}
+
+	written := read(t, "testdata/observed.yaml")
+	entries, _, _ := unstructured.NestedSlice(written, "metadata", "managedFields")
+	unstructured.RemoveNestedField(entries[0].(map[string]any), "fieldsV1", "f:spec", "f:forProvider")
+
+	if err := unstructured.SetNestedSlice(written, entries, "metadata", "managedFields"); err != nil {
+		t.Fatal(err)
+	}
+
 	cases := map[string]struct {
 		reason   string
 		observed map[string]any
@@ -44,7 +56,13 @@ func TestApplied(t *testing.T) {
 		"Applied": {
 			reason:   "What core applied comes back as it was: nulls and empty values too, nothing that others set, no status.",
 			observed: observed,
-			want:     map[string]any{"apiVersion": composed["apiVersion"], "kind": composed["kind"], "metadata": composed["metadata"], "spec": composed["spec"]},
+			want:     want,
+			known:    true,
+		},
+		"WrittenByOthers": {
+			reason:   "The provider writes a timeout in its own way, and owns all of spec.forProvider then.",
+			observed: written,
+			want:     want,
 			known:    true,
 		},
 		"NoManagedFields": {
@@ -150,6 +168,18 @@ func TestIsApplied(t *testing.T) {
 			observed: read(t, "testdata/observed.yaml"),
 			rendered: removed,
 		},
+		"Changed": {
+			reason: "What somebody else has added to what is applied as a whole is still to be removed.",
+			observed: func() map[string]any {
+				o := read(t, "testdata/observed.yaml")
+				if err := unstructured.SetNestedField(o, 1.0, "spec", "forProvider", "vars", "theirs"); err != nil {
+					t.Fatal(err)
+				}
+
+				return o
+			}(),
+			rendered: read(t, "testdata/rendered.yaml"),
+		},
 		"Added": {
 			reason:   "A value of somebody else is not ours.",
 			observed: read(t, "testdata/observed.yaml"),
@@ -235,7 +265,7 @@ func observe(t *testing.T) {
 		func() error {
 			return c.Patch(context.Background(), u, client.RawPatch(types.MergePatchType, []byte(`{
 				"metadata": {"labels": {"theirs": "1"}, "annotations": {"theirs": "1"}, "finalizers": ["example.org/theirs"]},
-				"spec": {"forProvider": {"vars": {"theirs": 1}}}
+				"spec": {"writeConnectionSecretToRef": {"name": "theirs"}}
 			}`)))
 		},
 		func() error {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -15,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/operation"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
@@ -81,10 +84,15 @@ type connector struct {
 	newID    func() string
 }
 
-// Connect reads what the run depends on. It never fails: whether a mistake in
+// Connect reads what the run depends on. No mistake makes it fail: whether one in
 // the inputs matters depends on what is to be done, and a run in progress is
-// reported in any case.
+// reported in any case. An object that is to be settled has changed since that was
+// looked at.
 func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed.TypedExternalClient[common.AnsibleRun], error) {
+	if operation.Pending(run) {
+		return nil, kerrors.NewConflict(schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}, run.GetName(), errors.New("an Operation has applied it"))
+	}
+
 	e := &external{connector: c, digestKey: inputs.ObjectKey(c.key, run.GetUID())}
 
 	// What a deleted object refers to may be gone already. It is not needed

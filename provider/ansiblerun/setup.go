@@ -118,7 +118,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		return err
 	}
 
-	l := limited{Reconciler: waiting{r, p}, name: name, limiter: o.GlobalRateLimiter, direct: o.Pool.Stopping}
+	st := settling{Reconciler: r, kube: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: c.recorder, kind: k}
+	l := limited{Reconciler: waiting{st, p}, name: name, limiter: o.GlobalRateLimiter, direct: o.Pool.Stopping}
 
 	return b.Complete(drain{Reconciler: l, pool: o.Pool, reader: mgr.GetClient(), object: k.object})
 }

@@ -15,7 +15,9 @@ import (
 type AnsibleRunSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider says what to run, with which variables, and where.
+	// ForProvider says what to run, with which variables, and where. Who applies
+	// it applies all of it.
+	// +structType=atomic
 	ForProvider common.AnsibleRunParameters `json:"forProvider"`
 }
 
