@@ -58,7 +58,7 @@ desired:
       ready: READY_FALSE` + renderedZone + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "database[us]: is being created\napp: waiting for database", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
+` + "results:" + removing("database[gone]"),
 			},
 		},
 		"SetReady": {
@@ -156,7 +156,7 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_TRUE, reason: Available, message: "", target: TARGET_COMPOSITE_AND_CLAIM}
 results:
 - {severity: SEVERITY_NORMAL, reason: Available, message: "all AnsibleRuns are ready", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
+` + removing("database[eu]"),
 			},
 		},
 		"Duplicates": {

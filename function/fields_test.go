@@ -104,6 +104,11 @@ results:
 `
 }
 
+// removing is the result when runs are removed, by their composition resource names.
+func removing(names string) string {
+	return "\n- {severity: SEVERITY_NORMAL, reason: RunsRemoved, message: \"removing AnsibleRuns that are not wanted any more: " + names + "\", target: TARGET_COMPOSITE_AND_CLAIM}\n"
+}
+
 func TestFields(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -514,7 +514,7 @@ desired:
             unsafeVars: {x: none}
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Creating, message: "optional: is being created\nrefers: not wanted, for it refers to database, which is not wanted", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
+` + "results:" + removing("database"),
 		},
 		"Leaving": {
 			reason: "What another run was made with stays until that one is gone, even when both left the Composition.",

@@ -100,7 +100,7 @@ results:
 				want: "desired:\n  resources:\n    database:" + appliedDatabase + usage + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Leaving, message: "database: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
+` + "results:" + removing("app"),
 			},
 		},
 		"UsageGoes": {
@@ -117,7 +117,7 @@ conditions:
 			reason: "Then it goes.",
 			rendering: rendering{
 				input: input, spec: `size: 5, database: false, app: false`, observed: namespaced.Replace("observed:\n  resources:" + database),
-				want: "desired: {}" + ready,
+				want: "desired: {}" + ready + removing("database"),
 			},
 		},
 		"DependencyGoes": {
@@ -145,7 +145,7 @@ runs:
 					strings.NewReplacer("app uses database", "app uses database[eu]", "app-abc", "app-eu").Replace(usage) + `
 conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Updating, message: "database[eu]: is being updated", target: TARGET_COMPOSITE_AND_CLAIM}
-`,
+` + "results:" + removing("app"),
 			},
 		},
 	}

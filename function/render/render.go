@@ -17,6 +17,9 @@ type Result struct {
 	Runs []Run
 	// Status fields for the XR.
 	Status map[string]any
+	// Removed are the composition resource names of runs that are not wanted any
+	// more, and that core removes now.
+	Removed []string
 	// Requirements are the resources that core is to fetch.
 	Requirements map[string]Requirement
 	// Usages of runs by those that depend on them, by composition resource
@@ -104,6 +107,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	r.settle(result.Runs)
 	r.ask(result)
 	result.Runs = r.stay(result.Runs)
+	result.Removed = r.removed(result.Runs)
 	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
 

@@ -76,3 +76,23 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 
 	return nil
 }
+
+// removed returns the composition resource names of those observed runs of the
+// Composition that nothing keeps. What is gone from it may be a later step's.
+func (r *rendering) removed(runs []Run) []string {
+	kept := map[string]bool{}
+	for i := range runs {
+		kept[runs[i].Resource] = runs[i].Desired != nil
+	}
+
+	var names []string
+
+	for _, resource := range slices.Sorted(maps.Keys(r.observed.Resources)) {
+		o, ok := r.observed.run(resource)
+		if ok && !kept[resource] && !isDeleted(o) && !r.observed.Earlier[resource] && r.relations.run(resource) != nil {
+			names = append(names, resource)
+		}
+	}
+
+	return names
+}

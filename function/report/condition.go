@@ -31,6 +31,8 @@ const (
 	// ReasonInvalidStatus XRs have all their runs, but not all of the status
 	// that follows from them.
 	ReasonInvalidStatus = "InvalidStatus"
+	// ReasonRemoved is that of events about runs that are removed.
+	ReasonRemoved = "RunsRemoved"
 )
 
 // Limits, in bytes.
@@ -38,6 +40,9 @@ const (
 	maxMessage = 4 << 10
 	maxEvent   = 1 << 10
 )
+
+// many runs are counted in the condition: not all of their lines may fit.
+const many = 10
 
 // A condition of the XR.
 type condition struct {
@@ -136,9 +141,97 @@ func summarize(result render.Result) condition {
 		c.warn = true
 	}
 
+	if count := tally(result.Runs); count != "" && !c.status {
+		lines = slices.Insert(lines, 0, count)
+	}
+
 	c.message = truncate(strings.Join(lines, "\n"), maxMessage)
 
 	return c
+}
+
+// tallied ends what begins the line that counts runs.
+const tallied = " runs are ready; "
+
+// tally counts what became of many runs, in one line; "" for few.
+func tally(runs []render.Run) string {
+	became := map[string]int{}
+	all, ready := 0, 0
+
+	for _, r := range runs {
+		switch r.Reason {
+		case render.Skipped:
+			continue
+		case render.Ready:
+			ready++
+		default:
+			became[outcome(r.Reason)]++
+		}
+
+		all++
+	}
+
+	if all <= many {
+		return ""
+	}
+
+	var counts []string
+
+	for _, reason := range severity() {
+		word := outcome(reason)
+		if became[word] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", became[word], word))
+		}
+
+		delete(became, word)
+	}
+
+	return fmt.Sprintf("%d of %d%s%s", ready, all, tallied, strings.Join(counts, ", "))
+}
+
+// outcome of a run in a word, after a number.
+func outcome(reason render.Reason) string {
+	switch reason {
+	case render.InvalidValue, render.ValueNotSet:
+		return "without a usable value"
+	case render.RunFailed:
+		return "failed"
+	case render.ReconcileError:
+		return "in error"
+	case render.ValuePending, render.DependencyNotReady:
+		return "waiting"
+	case render.Deleting, render.Leaving:
+		return "leaving"
+	}
+
+	return "in progress"
+}
+
+// untallied returns a message without the line that counts runs. A number that is
+// another one is no news by itself.
+func untallied(message string) string {
+	first, rest, _ := strings.Cut(message, "\n")
+	if strings.Contains(first, tallied) {
+		return rest
+	}
+
+	return message
+}
+
+// removed reports the runs that are removed.
+func removed(rsp *fnv1.RunFunctionResponse, names []string) {
+	if len(names) == 0 {
+		return
+	}
+
+	reason := ReasonRemoved
+
+	rsp.Results = append(rsp.Results, &fnv1.Result{
+		Severity: fnv1.Severity_SEVERITY_NORMAL,
+		Reason:   &reason,
+		Message:  truncate("removing AnsibleRuns that are not wanted any more: "+strings.Join(names, ", "), maxEvent),
+		Target:   fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+	})
 }
 
 // describe a run, a line for each of its messages.
@@ -183,7 +276,7 @@ func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 	result := &fnv1.Result{Reason: &c.reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
 
 	switch {
-	case c.warn && (was.reason != c.reason || was.message != c.message):
+	case c.warn && (was.reason != c.reason || untallied(was.message) != untallied(c.message)):
 		result.Severity = fnv1.Severity_SEVERITY_WARNING
 		result.Message = truncate(c.message, maxEvent)
 	case c.status && !c.warn && !was.status:

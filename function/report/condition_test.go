@@ -54,11 +54,66 @@ func TestReportLimits(t *testing.T) {
 		t.Errorf("want at most 4096 bytes of valid UTF-8, got %d", len(message))
 	}
 
-	if !strings.HasPrefix(message, "fails: ") {
-		t.Errorf("want failures first, got %q", message[:20])
+	if !strings.HasPrefix(message, "0 of 200 runs are ready; 100 failed, 100 waiting\nfails: ") {
+		t.Errorf("want the number of failures first, and then these, got %q", message[:80])
 	}
 
 	if event := rsp.GetResults()[0].GetMessage(); len(event) > 1024 {
 		t.Errorf("want at most 1024 bytes for an event, got %d", len(event))
+	}
+}
+
+// How many runs of many are ready is said first, and is no event by itself.
+func TestTally(t *testing.T) {
+	runs := func(n int, reasons ...render.Reason) []render.Run {
+		all := []render.Run{{Name: "off", Reason: render.Skipped, Messages: []string{"not wanted"}}}
+		for range n {
+			all = append(all, render.Run{Name: "done", Reason: render.Ready})
+		}
+
+		for _, r := range reasons {
+			all = append(all, render.Run{Name: "other", Reason: r, Messages: []string{"says why"}})
+		}
+
+		return all
+	}
+
+	cases := map[string]struct {
+		reason string
+		runs   []render.Run
+		want   string
+	}{
+		"Few":      {reason: "Few are not counted.", runs: runs(9, render.RunFailed), want: ""},
+		"Many":     {reason: "Many are, without those that are not wanted.", runs: runs(49, render.RunFailed), want: "49 of 50 runs are ready; 1 failed"},
+		"Mixed":    {reason: "The most severe come first.", runs: runs(8, render.Creating, render.RunFailed, render.DependencyNotReady, render.Running, render.ValuePending, render.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
+		"AllReady": {reason: "When all are ready there is nothing to say.", runs: runs(50), want: ""},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := summarize(render.Result{Runs: tc.runs})
+
+			first, _, _ := strings.Cut(c.message, "\n")
+			if !strings.Contains(first, tallied) {
+				first = ""
+			}
+
+			if first != tc.want {
+				t.Errorf("\n%s\nsummarize(...): want %q, got %q", tc.reason, tc.want, first)
+			}
+		})
+	}
+
+	xr := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
+		"type": TypeAnsibleRunsReady, "status": "False", "reason": "RunFailed", "message": "40 of 50 runs are ready; 1 failed, 9 in progress\nother: says why\noff: not wanted",
+	}}}}
+
+	rsp := &fnv1.RunFunctionResponse{}
+	if err := Report(rsp, xr, render.Result{Runs: runs(49, render.RunFailed)}); err != nil {
+		t.Fatal(err)
+	}
+
+	if len(rsp.GetResults()) > 0 {
+		t.Errorf("want no event for another number, got %v", rsp.GetResults())
 	}
 }

@@ -41,6 +41,7 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 
 	c := summarize(result)
 	c.report(rsp, xr)
+	removed(rsp, result.Removed)
 
 	return nil
 }
