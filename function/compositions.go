@@ -104,5 +104,5 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 		errs = append(errs, composition.Refused(errs)...)
 	}
 
-	return compiled{composition: composition, errs: errs}
+	return compiled{composition: composition, errs: input.Causes(errs)}
 }

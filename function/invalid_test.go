@@ -84,12 +84,11 @@ status:
   x: "${bar}"
 `,
 			want: []string{
-				`default: Forbidden: there is no such field`,
+				`default: Forbidden: there is no such field (did you mean "defaults"?)`,
 				`defaults.vars.a: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
-				`runs[0]: Required value: exactly one of role, roles, playbook, playbooks and playbookInline must be set, here or in defaults`,
 				`runs[0].forks: Invalid value: "string": must be of type integer: "string"`,
 				`runs[0].hosts: Invalid value: "${xr.spec.limit}": this field is literal, it cannot hold an expression; write $${ for the text ${`,
-				`runs[0].roel: Forbidden: there is no such field`,
+				`runs[0].roel: Forbidden: there is no such field (did you mean "role"?)`,
 				`runs[0].runPolicy: Unsupported value: "Sometimes": supported values: "ObserveAndDelete", "CheckWhenObserve", "RunOnChange"`,
 				`runs[0].scope: Forbidden: a namespaced XR can only have namespaced runs`,
 				`runs[0].verbosity: Invalid value: 9: should be less than or equal to 5`,
@@ -215,7 +214,7 @@ connectionDetails: [{name: a, value: b}]
 				`requiredResources.not-a-name: Invalid value: "not-a-name": the name of a required resource must be letters and digits, as in required.network`,
 				`requiredResources.not-a-name.matchLabels: Forbidden: what is required cannot depend on runs`,
 				`runs: Invalid value: "single → single": a run cannot depend on itself, directly or through others`,
-				`runs[0].dependsOn[1]: Not found: "nobody"`,
+				`runs[0].dependsOn[1]: Invalid value: "nobody": there is no such run`,
 				`runs[0].dependsOn[3]: Duplicate value: "list"`,
 				`runs[0].forEachKey: Forbidden: only with forEach`,
 				`runs[0].vars.a: Invalid value: "${each.key}": each is there only in a run with forEach, here: ▸each.key`,

@@ -3,7 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -12,7 +16,7 @@ import (
 
 // A validateCommand checks Compositions and Operations.
 type validateCommand struct {
-	Files []string `arg:"" help:"Files of Compositions, of the XRDs that they are for, and of Operations; - is the standard input."`
+	Files []string `arg:"" help:"Files of Compositions, of the XRDs that they are for, and of Operations, or directories of them; - is the standard input."`
 }
 
 // Help returns what the command checks.
@@ -21,6 +25,8 @@ func (validateCommand) Help() string {
 Every input of function-ansible in the Compositions is checked as far as that is possible without an XR. With
 the XRD, in the same or another file, expressions are also checked against its schema. Inputs in Operations,
 CronOperations and WatchOperations are checked for what an Operation cannot have.
+
+Of a directory all files are read that end in .yaml or .yml, also in directories in it, but for hidden ones.
 
 Each mistake is a line: FILE:LINE: FIELD: MESSAGE. The exit status is 1 when there are mistakes or nothing that
 could be checked, and 2 when the command line is wrong.
@@ -45,15 +51,9 @@ func (c validateCommand) Validate() error {
 
 // Run prints the mistakes. The error says how many there are.
 func (c validateCommand) Run(in io.Reader, out io.Writer) error {
-	files := make([]validate.File, len(c.Files))
-
-	for i, name := range c.Files {
-		content, err := contentOf(name, in)
-		if err != nil {
-			return err
-		}
-
-		files[i] = validate.File{Name: name, Content: content}
+	files, err := filesOf(c.Files, in)
+	if err != nil {
+		return err
 	}
 
 	result, err := validate.Files(files...)
@@ -79,6 +79,51 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 	_, _ = fmt.Fprintf(out, "No mistakes in %s of function-ansible.\n", plural(result.Inputs, "input"))
 
 	return nil
+}
+
+// filesOf arguments: files, what is in directories, and the standard input. None is
+// read twice.
+func filesOf(args []string, in io.Reader) ([]validate.File, error) {
+	var files []validate.File
+
+	read := func(name string, mixed bool) error {
+		if slices.ContainsFunc(files, func(f validate.File) bool { return f.Name == name }) {
+			return nil
+		}
+
+		content, err := contentOf(name, in)
+		files = append(files, validate.File{Name: name, Content: content, Mixed: mixed})
+
+		return err
+	}
+
+	for _, arg := range args {
+		if info, err := os.Stat(arg); arg == "-" || err != nil || !info.IsDir() {
+			if err := read(arg, false); err != nil {
+				return nil, err
+			}
+
+			continue
+		}
+
+		err := filepath.WalkDir(arg, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case path != arg && strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
+				return fs.SkipDir
+			case strings.HasPrefix(entry.Name(), ".") || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) || entry.IsDir():
+				return nil
+			}
+
+			return read(path, true)
+		})
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot read the directory")
+		}
+	}
+
+	return files, nil
 }
 
 // contentOf a file, or of the standard input.

@@ -35,7 +35,21 @@ func TestValidate(t *testing.T) {
 			args:   []string{"-"},
 			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- name: a\n  role: a.b\n  hots: all\n",
 			want: want{
-				out: "-:6: runs[0].hots: Forbidden: there is no such field\n",
+				out: "-:6: runs[0].hots: Forbidden: there is no such field (did you mean \"hosts\"?)\n",
+				err: "found 1 mistake",
+			},
+		},
+		"Directory": {
+			reason: "A directory is all that is in it, playbooks too, and nothing is read twice.",
+			args:   []string{"../examples/website", "../examples/website/composition.yaml"},
+			want:   want{out: "No mistakes in 1 input of function-ansible.\n"},
+		},
+		"StandardInputAndFiles": {
+			reason: "The standard input may be one of many.",
+			args:   []string{"../examples/website/xrd.yaml", "-"},
+			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, rol: a.b}\n",
+			want: want{
+				out: "-:4: runs[0].rol: Forbidden: there is no such field (did you mean \"role\"?)\n",
 				err: "found 1 mistake",
 			},
 		},

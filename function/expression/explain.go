@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/cel-go/common"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
 // Messages of CEL.
@@ -111,7 +113,7 @@ func (e *Environment) unknown(name, at string) string {
 		return messageUndefined + name + "'"
 	}
 
-	suggestion := similar(name, slices.Sorted(maps.Keys(t.Fields)))
+	suggestion := spelling.Hint(name, slices.Sorted(maps.Keys(t.Fields)))
 
 	switch from {
 	case rootRuns:
@@ -169,55 +171,6 @@ func remedy(function, operands string) string {
 	}
 
 	return ""
-}
-
-// similar suggests what is meant by a name.
-func similar(name string, names []string) string {
-	const most = 3
-
-	best, distance := "", min(most, 1+len(name)/most)
-
-	for _, n := range names {
-		if d := edits(name, n); d < distance || d == distance && best == "" {
-			best, distance = n, d
-		}
-	}
-
-	if best == "" {
-		return ""
-	}
-
-	return fmt.Sprintf(" (did you mean %q?)", best)
-}
-
-// edits returns how many letters have to be replaced, added, taken away, or
-// swapped with the next, to make one word of another.
-func edits(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-
-	return rows[len(a)][len(b)]
 }
 
 // point shows what is around a location in a source, with a ▸ before it.

@@ -40,8 +40,11 @@ func NewReader() (*Reader, error) {
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	in, _ := integers(s.AsMap()).(map[string]any)
 
-	if in["apiVersion"] != v1alpha1.APIVersion || in["kind"] != v1alpha1.KindAnsibleRuns {
-		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), in["kind"], "the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns)}
+	// Of the version nothing can be said without the kind.
+	for _, name := range []string{"kind", "apiVersion"} {
+		if want := map[string]string{"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindAnsibleRuns}[name]; in[name] != want {
+			return nil, field.ErrorList{field.Invalid(field.NewPath(name), in[name], "the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns)}
+		}
 	}
 
 	errs := append(literals(in), inexact(nil, in)...)
@@ -81,6 +84,27 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	return in, errs
 }
+
+// Causes returns the mistakes without those that follow from others: what is
+// missing because its name is misspelt.
+func Causes(errs field.ErrorList) field.ErrorList {
+	return slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
+		return err.Type == field.ErrorTypeRequired && slices.ContainsFunc(errs, func(unknown *field.Error) bool {
+			meant, _ := unknown.BadValue.(string)
+			if unknown.Type != field.ErrorTypeForbidden || meant == "" {
+				return false
+			}
+
+			in := unknown.Field[:max(strings.LastIndex(unknown.Field, "."), 0)]
+
+			// A run says itself which fields it lacks.
+			return err.Field == in+"."+meant ||
+				(err.Field == in || in == "defaults") && slices.Contains(strings.FieldsFunc(err.Detail, isSeparator), meant)
+		})
+	})
+}
+
+func isSeparator(r rune) bool { return r == ' ' || r == ',' }
 
 // computed fields may hold expressions.
 func computed(name string, v any) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
 // A Composition is an input, compiled for XRs of one scope. It is safe for
@@ -328,7 +329,7 @@ func (r *run) dependsOn(t template, all map[string]bool) field.ErrorList {
 		path := t.path.Child("dependsOn").Index(i)
 
 		if _, ok := all[name]; !ok {
-			errs = append(errs, field.NotFound(path, name))
+			errs = append(errs, field.Invalid(path, name, "there is no such run"+spelling.Hint(name, sortedKeys(all))))
 			continue
 		}
 

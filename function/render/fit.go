@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
 // fits are the schemas of the fields of a status, by their templates.
@@ -25,8 +26,10 @@ type fits map[*expression.Template]*fit
 type fit struct {
 	schema    map[string]any
 	validator validation.SchemaValidator
-	// unknown is true for fields that the schema does not have.
+	// unknown is true for fields that the schema does not have, and the hint says
+	// which one may be meant.
 	unknown bool
+	hint    string
 	// required fields of an object whose fields have fits of their own.
 	required []string
 }
@@ -60,6 +63,10 @@ func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
 	for name, f := range t.Fields() {
 		below, known := property(schema, name)
 		all.add(f, below, known)
+
+		if !known {
+			all[f].hint = hint(schema, name)
+		}
 	}
 }
 
@@ -93,7 +100,7 @@ func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorLis
 			errs = append(errs, all.misfits(path.Child(name), t.Fields()[name])...)
 		}
 	case f.unknown:
-		errs = append(errs, field.Forbidden(path, "the XRD does not declare this field"))
+		errs = append(errs, field.Forbidden(path, "the XRD does not declare this field"+f.hint))
 	case t.Computed():
 		errs = misfit(path, f.schema, t)
 	default:
@@ -129,7 +136,7 @@ func misfit(path *field.Path, schema map[string]any, t *expression.Template) fie
 	for _, name := range sortedKeys(t.Fields()) {
 		below, known := property(schema, name)
 		if !known {
-			errs = append(errs, field.Forbidden(path.Child(name), "the XRD does not declare this field"))
+			errs = append(errs, field.Forbidden(path.Child(name), "the XRD does not declare this field"+hint(schema, name)))
 			continue
 		}
 
@@ -176,6 +183,12 @@ func newFit(schema map[string]any, known bool) *fit {
 	}
 
 	return f
+}
+
+// hint at the field of an object that is meant by one that there is not.
+func hint(schema map[string]any, name string) string {
+	properties, _ := schema["properties"].(map[string]any)
+	return spelling.Hint(name, sortedKeys(properties))
 }
 
 // property returns the schema of a field of an object; nil when it may be

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
 // variables of a run, compiled.
@@ -52,7 +53,7 @@ func compileVariables(env *expression.Environment, t template) (variables, field
 		v.templated[name] = true
 
 		if _, ok := v.vars[name]; !ok {
-			errs = append(errs, field.Invalid(t.path.Child("templated").Index(i), name, "there is no such variable in vars"))
+			errs = append(errs, field.Invalid(t.path.Child("templated").Index(i), name, "there is no such variable in vars"+spelling.Hint(name, sortedKeys(v.vars))))
 		}
 	}
 

@@ -3,6 +3,7 @@ package schema
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
 // A Schema validates objects as the API server would, had they been stored. It is
@@ -58,7 +61,39 @@ func New(definition []byte) (*Schema, error) {
 	}, nil
 }
 
-// Validate returns every violation of the schema, unknown fields included.
+// siblings of an unknown field are the names that there are instead.
+func (s *Schema) siblings(path string) (name string, names []string) {
+	at := s.structural
+
+	for at != nil {
+		end := strings.IndexAny(path, ".[")
+		if end < 0 {
+			break
+		}
+
+		below, known := at.Properties[path[:end]]
+		if !known {
+			break
+		}
+
+		at, path = &below, path[end:]
+		for at != nil && strings.HasPrefix(path, "[") {
+			_, path, _ = strings.Cut(path, "]")
+			at = at.Items
+		}
+
+		path = strings.TrimPrefix(path, ".")
+	}
+
+	if at != nil {
+		names = slices.Sorted(maps.Keys(at.Properties))
+	}
+
+	return path, names
+}
+
+// Validate returns every violation of the schema, unknown fields included. What
+// is suggested for one is its bad value.
 func (s *Schema) Validate(object map[string]any) field.ErrorList {
 	errs := validation.ValidateCustomResource(nil, object, s.openAPI)
 	for _, err := range errs {
@@ -79,7 +114,10 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 
 	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
-		errs = append(errs, field.Forbidden(field.NewPath(path), "there is no such field"))
+		name, names := s.siblings(path)
+		err := field.Forbidden(field.NewPath(path), "there is no such field"+spelling.Hint(name, names))
+		err.BadValue = spelling.Nearest(name, names)
+		errs = append(errs, err)
 	}
 
 	return errs

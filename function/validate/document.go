@@ -19,7 +19,13 @@ type File struct {
 	Name string
 	// Content of the file.
 	Content []byte
+	// Mixed is true when the file may well hold something else than objects of
+	// Kubernetes.
+	Mixed bool
 }
+
+// errNoObject is a document that is YAML, and nothing of Kubernetes.
+var errNoObject = errors.New("this is no object of Kubernetes")
 
 // A document of a file.
 type document struct {
@@ -41,6 +47,7 @@ func read(f File) ([]document, []Mistake) {
 		d, err := parse(f.Name, text)
 
 		switch {
+		case errors.Is(err, errNoObject) && f.Mixed:
 		case err != nil:
 			mistakes = append(mistakes, Mistake{File: f.Name, Line: cmp.Or(lineOf(err), firstLine(text)), Message: err.Error()})
 		case d.object != nil:
@@ -91,7 +98,7 @@ func parse(file, text string) (document, error) {
 
 	object, ok := v.(map[string]any)
 	if !ok {
-		return d, errors.New("this is no object of Kubernetes")
+		return d, errNoObject
 	}
 
 	root := &yamlv3.Node{}

@@ -172,12 +172,22 @@ func inputsOf(object map[string]any, names []string) map[string]map[string]any {
 		step, _ := pipeline[i].(map[string]any)
 		in, _ := step["input"].(map[string]any)
 
-		if strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") {
+		if isOurs(step, in) {
 			inputs[strings.Join(names, ".")+".pipeline["+strconv.Itoa(i)+"].input"] = in
 		}
 	}
 
 	return inputs
+}
+
+// isOurs is true for a step of this function, or an input that is meant for it. A
+// function may be installed under any name, which mostly is its own, after that
+// of an organisation.
+func isOurs(step, in map[string]any) bool {
+	ref, _ := step["functionRef"].(map[string]any)
+
+	return strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") || text(in, "kind") == v1alpha1.KindAnsibleRuns ||
+		strings.HasSuffix("-"+text(ref, "name"), "-function-ansible")
 }
 
 // input checks an input at a path of a document.
@@ -230,7 +240,7 @@ func (c *checker) compile(in map[string]any, compile compiler) field.ErrorList {
 		errs = append(errs, composition.Lint()...)
 	}
 
-	return errs
+	return input.Causes(errs)
 }
 
 // sorted mistakes, by file and line, without those that are said twice.
