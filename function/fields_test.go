@@ -128,7 +128,7 @@ runs:
   - {value: "${xr.spec.?none}"}
 `,
 				spec: `size: 9, gone: x, computed: y, a: {b: 2}, text: "{{ x }}", more: {maxSize: {minSize: [{oneTwo: 3}]}, a: 5, left: out}, crossplane: {compositionRef: {name: x}}, resourceRefs: []`,
-				want: one(`vars: {size: 1}, unsafeVars: {a: 5, computed: 2, text: "{{ x }}", max_size: {min_size: [{one_two: 3}]}}`),
+				want: one(`vars: {size: 1}, unsafeVars: {resourceRefs: [], a: 5, computed: 2, text: "{{ x }}", max_size: {min_size: [{one_two: 3}]}}`),
 			},
 		},
 		"Templated": {

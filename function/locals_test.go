@@ -42,7 +42,7 @@ runs:
 - name: app
   role: acme.app.server
   varsFrom: [{value: "${locals.parameters}"}, {value: "${ {'twice': locals.size * 2, 'known': has(locals.parameters.crossplane)} }"}]
-  vars: {composition: "${locals.parameters.crossplane.compositionRef.name}"}
+  vars: {composition: "${xr.spec.crossplane.compositionRef.name}"}
 `,
 				spec: "size: 3, crossplane: {compositionRef: {name: x}}",
 				want: one(`unsafeVars: {composition: x, known: false, size: 3, twice: 6}`),

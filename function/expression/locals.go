@@ -227,7 +227,6 @@ type LocalValues struct {
 	locals *Locals
 	data   Data
 	values map[string]local
-	other  *LocalValues
 }
 
 // A local has a value (true), is left out, or has a problem.
@@ -246,21 +245,6 @@ func (l *Locals) For(data Data) *LocalValues {
 	v.data.Locals, v.data.exact = v, true
 
 	return v
-}
-
-// Of another form of the XR, always the same one.
-func (l *LocalValues) Of(xr map[string]any) *LocalValues {
-	if l == nil {
-		return nil
-	}
-
-	if l.other == nil {
-		data := l.data
-		data.XR = xr
-		l.other = l.locals.For(data)
-	}
-
-	return l.other
 }
 
 // get the value of a local.

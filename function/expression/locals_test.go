@@ -95,7 +95,8 @@ func TestLocals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := data()
-			d.XR["spec"] = map[string]any{"size": 5.0, "whole": 2.0, "zones": []any{"a", "b"}}
+			xr, _ := d.XR.(map[string]any)
+			xr["spec"] = map[string]any{"size": 5.0, "whole": 2.0, "zones": []any{"a", "b"}}
 			d.Locals = locals.For(d)
 
 			for range 2 {

@@ -236,11 +236,13 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return e, true
 	}
 
-	o := &object{view: view{place: place{name: name}, lookups: &e.lookups}}
+	v := view{place: place{name: name}, lookups: &e.lookups}
+	o := &object{view: v}
 
 	switch name {
 	case rootXR:
-		o.fields, o.shape = e.data.XR, e.shape
+		v.shape = e.shape
+		o = newObject(v, e.data.XR)
 	case rootRuns:
 		o.fields = e.data.Runs
 	case rootRequired:

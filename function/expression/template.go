@@ -10,10 +10,10 @@ import (
 )
 
 // Data is what expressions see. Its values are JSON, with numbers float64 or
-// int64, and are not changed.
+// int64 and objects that may be Partial, and are not changed.
 type Data struct {
-	// XR as observed.
-	XR map[string]any
+	// XR as observed: an object.
+	XR any
 	// Runs by name, those that were observed. What is made by forEach is a map
 	// by key. Texts of other encodings than UTF-8 are bytes.
 	Runs map[string]any

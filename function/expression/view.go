@@ -108,8 +108,8 @@ func (v *view) below(at place, value any, s *shape) ref.Val {
 		return number(at, float64(value), s)
 	case float64:
 		return number(at, value, s)
-	case map[string]any:
-		return &object{view: view{place: at, shape: s, lookups: v.lookups}, fields: value}
+	case map[string]any, Partial:
+		return newObject(view{place: at, shape: s, lookups: v.lookups}, value)
 	case []any:
 		return &list{view: view{place: at, shape: s, lookups: v.lookups}, items: value}
 	case []byte:
@@ -135,12 +135,42 @@ func number(at place, n float64, s *shape) ref.Val {
 	return types.Int(n)
 }
 
+// A Partial is a JSON object of which some fields are there by name alone: where the
+// object is used as a whole, as the value of a variable for example, they are not.
+type Partial struct {
+	Fields map[string]any
+	// Whole are the names of the others, in order.
+	Whole []string
+}
+
 // An object is a JSON object as expressions see it. Its iterators go in the
 // order of the keys.
 type object struct {
 	view
 
 	fields map[string]any
+	// whole is nil where all fields are part of the whole.
+	whole []string
+}
+
+// newObject of an object of the data.
+func newObject(v view, data any) *object {
+	if p, ok := data.(Partial); ok {
+		return &object{view: v, fields: p.Fields, whole: p.Whole}
+	}
+
+	fields, _ := data.(map[string]any)
+
+	return &object{view: v, fields: fields}
+}
+
+// keys of what is part of the whole, in order.
+func (o *object) keys() []string {
+	if o.whole != nil {
+		return o.whole
+	}
+
+	return o.lookups.keys(o.fields)
 }
 
 // Find returns the value of a key, if it is there.
@@ -178,12 +208,16 @@ func (o *object) Contains(key ref.Val) ref.Val {
 
 // Size is the number of keys.
 func (o *object) Size() ref.Val {
+	if o.whole != nil {
+		return types.Int(len(o.whole))
+	}
+
 	return types.Int(len(o.fields))
 }
 
 // Iterator of the keys.
 func (o *object) Iterator() traits.Iterator {
-	keys := o.lookups.keys(o.fields)
+	keys := o.keys()
 
 	return newIterator(len(keys), func(i int) ref.Val { return types.String(keys[i]) })
 }
@@ -258,7 +292,7 @@ func (o *object) Value() any {
 // plain returns the object as CEL's own map.
 func (o *object) plain() traits.Mapper {
 	m := make(map[ref.Val]ref.Val, len(o.fields))
-	for k := range o.fields {
+	for _, k := range o.keys() {
 		m[types.String(k)] = o.Get(types.String(k))
 	}
 

@@ -287,6 +287,8 @@ func (s *scales) json(v any) {
 			s.weight++
 			s.json(v[i])
 		}
+	case Partial:
+		s.json(v.Fields)
 	case map[string]any:
 		for k := range v {
 			if s.isFull() {

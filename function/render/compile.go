@@ -264,11 +264,14 @@ var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 	"when", "forEach", "forEachKey", "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
 }
 
+// reservedStatus are the fields that Crossplane has in the status of XRs.
+var reservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"} //nolint:gochecknoglobals // Go has no constant arrays.
+
 // reserved returns the status fields that are Crossplane's own.
 func reserved(status map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, name := range []string{"claimConditionTypes", "conditions", "crossplane"} {
+	for _, name := range reservedStatus {
 		if _, ok := status[name]; ok {
 			errs = append(errs, field.Forbidden(field.NewPath(fieldStatus, name), "this field is Crossplane's own"))
 		}

@@ -102,13 +102,20 @@ func isLegacy(xr map[string]any) bool {
 		return false
 	}
 
-	for _, name := range []string{"claimRef", "compositionRef", "compositionRevisionRef", "compositionSelector", "compositionUpdatePolicy", "resourceRefs", "writeConnectionSecretToRef"} {
+	for _, name := range legacy {
 		if _, ok := spec[name]; ok {
 			return true
 		}
 	}
 
 	return false
+}
+
+// legacy are the fields that Crossplane has in the spec of legacy XRs.
+var legacy = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
+	"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
+	"writeConnectionSecretToRef",
 }
 
 // details evaluates the connection details of the XR: those of a legacy XR, or
@@ -194,8 +201,8 @@ func (r *rendering) withDetails() expression.Data {
 	data.Runs = maps.Clone(data.Runs)
 
 	with := func(v any, resource string) any {
-		view, _ := v.(map[string]any)
-		view = maps.Clone(view)
+		view, _ := v.(expression.Partial)
+		view.Fields = maps.Clone(view.Fields)
 		all := map[string]any{}
 
 		for k, b := range r.observed.Details[resource] {
@@ -205,28 +212,23 @@ func (r *rendering) withDetails() expression.Data {
 			}
 		}
 
-		view[fieldDetails] = all
+		view.Fields[fieldDetails] = all
 
 		return view
 	}
 
 	for _, run := range r.composition.runs {
-		v, ok := data.Runs[run.name].(map[string]any)
-		if !ok {
-			continue
-		}
-
-		if run.each == nil {
+		switch v := data.Runs[run.name].(type) {
+		case expression.Partial:
 			data.Runs[run.name] = with(v, run.resource)
-			continue
-		}
+		case map[string]any:
+			set := map[string]any{}
+			for key := range v {
+				set[key] = with(v[key], memberOf(run.resource, key))
+			}
 
-		set := map[string]any{}
-		for key := range v {
-			set[key] = with(v[key], memberOf(run.resource, key))
+			data.Runs[run.name] = set
 		}
-
-		data.Runs[run.name] = set
 	}
 
 	return data

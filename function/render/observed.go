@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
 // managerComposed is how the names start under which core applies composed
@@ -295,9 +297,11 @@ func isDeleted(o map[string]any) bool {
 	return deleted
 }
 
-// view returns what expressions see of an observed run.
-func view(o map[string]any) map[string]any {
-	v := map[string]any{"ready": isReady(o), fieldMetadata: withoutManagedFields(o)}
+// view returns what expressions see of an observed run. What it reports of itself
+// is there by name: content that is given a run as a whole is not to run again
+// because that one did.
+func view(o map[string]any) expression.Partial {
+	v := map[string]any{"ready": isReady(o), fieldMetadata: viewMetadata(o)}
 
 	for _, f := range []string{fieldSpec, fieldStatus} {
 		if x, ok := o[f]; ok {
@@ -314,26 +318,55 @@ func view(o map[string]any) map[string]any {
 		}
 	}
 
-	return v
+	return partial(v, fieldMetadata, fieldSpec, "outputs")
 }
 
-// viewXR returns what expressions see of the XR.
-func viewXR(o map[string]any) map[string]any {
-	v := map[string]any{fieldMetadata: withoutManagedFields(o)}
+// viewXR returns what expressions see of the XR. The XR as a whole is what its
+// author has written: what Crossplane and this function report there, run by run,
+// would change the inputs of the runs otherwise.
+func viewXR(o map[string]any) expression.Partial {
+	v := map[string]any{fieldMetadata: viewMetadata(o)}
 
-	for _, f := range []string{fieldAPIVersion, fieldKind, fieldSpec, fieldStatus} {
+	for _, f := range []string{fieldAPIVersion, fieldKind} {
 		if x, ok := o[f]; ok {
 			v[f] = x
 		}
 	}
 
-	return v
+	own := []string{"crossplane"}
+	if isLegacy(o) {
+		own = legacy[:]
+	}
+
+	for f, own := range map[string][]string{fieldSpec: own, fieldStatus: reservedStatus[:]} {
+		if x, ok := o[f].(map[string]any); ok {
+			v[f] = without(x, own...)
+		}
+	}
+
+	return partial(v, fieldAPIVersion, fieldKind, fieldMetadata, fieldSpec)
 }
 
-func withoutManagedFields(o map[string]any) any {
+// viewMetadata of an object. What the API server counts and notes there is not part
+// of the whole.
+func viewMetadata(o map[string]any) expression.Partial {
 	m, _ := o[fieldMetadata].(map[string]any)
 	m = maps.Clone(m)
 	delete(m, "managedFields")
 
-	return m
+	if a, ok := m[fieldAnnotations].(map[string]any); ok {
+		m[fieldAnnotations] = without(a, corev1.LastAppliedConfigAnnotation)
+	}
+
+	return partial(m, fieldName, fieldNamespace, "uid", fieldLabels, fieldAnnotations)
+}
+
+// partial is an object as a whole with these fields.
+func partial(fields map[string]any, names ...string) expression.Partial {
+	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(sortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
+}
+
+// without is an object as a whole without these fields.
+func without(fields map[string]any, names ...string) expression.Partial {
+	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(sortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
 }

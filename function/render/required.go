@@ -354,7 +354,7 @@ func id(o map[string]any) string {
 // viewObject returns what expressions see of an object.
 func viewObject(o map[string]any) any {
 	o = maps.Clone(o)
-	o[fieldMetadata] = withoutManagedFields(o)
+	o[fieldMetadata] = viewMetadata(o)
 
 	return o
 }

@@ -221,9 +221,6 @@ func (v variables) evaluate(ctx context.Context, data expression.Data) (vars, un
 
 // evaluate the variables of an object.
 func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[string]any, []expression.Problem) {
-	data.XR = withoutCrossplane(data.XR)
-	data.Locals = data.Locals.Of(data.XR)
-
 	v, ok, problems := s.value.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {
 		return nil, problems
@@ -262,30 +259,6 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 	}
 
 	return chosen, problems
-}
-
-// withoutCrossplane returns an XR without those fields of its spec that are
-// Crossplane's own.
-func withoutCrossplane(xr map[string]any) map[string]any {
-	spec, _ := xr[fieldSpec].(map[string]any)
-	spec = maps.Clone(spec)
-
-	for _, name := range []string{
-		"crossplane",
-		// Of legacy XRs.
-		"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
-		"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
-		"writeConnectionSecretToRef",
-	} {
-		delete(spec, name)
-	}
-
-	xr = maps.Clone(xr)
-	if spec != nil {
-		xr[fieldSpec] = spec
-	}
-
-	return xr
 }
 
 // invalid returns the problem that an error is.

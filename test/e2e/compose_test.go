@@ -250,9 +250,7 @@ func TestClaim(t *testing.T) {
       runs:
       - name: page
         providerConfigRef: {name: claimeds}
-        writeConnectionSecretToRef: {namespace: [[.Namespace]], name: page}
-        vars:
-          name: page
+        writeConnectionSecretToRef: {namespace: [[.Namespace]], name: "${xr.spec.claimRef.name}-${xr.metadata.uid}"}
         varsFrom:
         - {value: "${xr.spec}"}
         playbookInline: `+noted+`
@@ -273,12 +271,27 @@ spec:
   compositionRef: {name: claimeds}
   writeConnectionSecretToRef: {name: claimed}
   directory: [[.Directory]]
+  name: page
+---
+apiVersion: e2e.example.org/v1
+kind: Claimed
+metadata: {name: other, namespace: [[.Namespace]]}
+spec:
+  compositionRef: {name: claimeds}
+  writeConnectionSecretToRef: {name: other}
+  directory: [[.Directory]]
+  name: other
 `, d)
-	claim := objs[len(objs)-1]
+	claim, other := objs[len(objs)-2], objs[len(objs)-1]
 
 	u := cp.WaitFor(t, claim, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.name", "page"))
 	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "claimed"},
 		Field("data.password", base64.StdEncoding.EncodeToString([]byte("secret-of-page"))))
+
+	// Each has a Secret of its own.
+	cp.WaitFor(t, other, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.name", "other"))
+	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "other"},
+		Field("data.password", base64.StdEncoding.EncodeToString([]byte("secret-of-other"))))
 
 	xr := cp.Get(t, Object{APIVersion: apiXR, Kind: "XClaimed", Name: fmt.Sprint(field(u, "spec.resourceRef.name"))})
 
@@ -294,7 +307,7 @@ spec:
 		}
 
 		unsafe, _ := field(&run[i], "spec.forProvider.unsafeVars").(map[string]any)
-		if len(unsafe) != 1 {
+		if len(unsafe) != 2 {
 			t.Errorf("Crossplane's own fields should be no variables, got %v", unsafe)
 		}
 	}
@@ -302,4 +315,60 @@ spec:
 	cp.Delete(t, claim)
 	cp.WaitGone(t, claim)
 	eventually(t, "the absent run", func() bool { return slices.Contains(lines(t, d.Directory), "page-absent-ends") })
+}
+
+// TestWholeXR shows that an XR can be given to content as a whole: it is created,
+// changed once, and content runs exactly twice, whatever the runs report on the XR.
+func TestWholeXR(t *testing.T) {
+	t.Parallel()
+
+	d := composeData{Plural: "wholes", Kind: "Whole", Scope: "Namespaced", Composition: "wholes", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	const xrWhole = `
+apiVersion: e2e.example.org/v1
+kind: Whole
+metadata: {name: whole, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: [[.Composition]]}}
+  directory: [[.Directory]]
+  text: one
+`
+
+	objs := cp.Apply(t, looseXR+`
+      runs:
+      - name: whole
+        runPolicy: RunOnChange
+        providerConfigRef: {kind: ProviderConfig, name: wholes}
+        vars: {xr: "${xr}", about: "${xr.metadata}"}
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - ansible.builtin.shell: echo {{ xr.spec.text | quote }} >> {{ xr.spec.directory | quote }}/ledger; wc -l < {{ xr.spec.directory | quote }}/ledger
+              register: counted
+            - ansible.builtin.set_stats:
+                data: {name: "run {{ counted.stdout | trim }} of {{ about.name }}"}
+      status:
+        name: "${runs.whole.outputs.name}"
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: wholes, namespace: "[[.Namespace]]"}
+spec: {}
+---`+xrWhole, d)
+	xr := objs[len(objs)-1]
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.name", "run 1 of whole"))
+
+	cp.Apply(t, strings.Replace(xrWhole, "text: one", "text: two", 1), d)
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.name", "run 2 of whole"))
+
+	// What is reported has been seen when Crossplane has composed the XR once more.
+	edited := strings.NewReplacer("text: one", "text: two", "compositionRef:", "compositionUpdatePolicy: Manual, compositionRef:").Replace(xrWhole)
+	cp.Apply(t, edited, d)
+	cp.WaitFor(t, xr, Condition("Synced", "True"), Condition("Ready", "True"), Field("spec.crossplane.compositionUpdatePolicy", "Manual"))
+
+	if got := lines(t, d.Directory); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("Content should have run twice, got %q", got)
+	}
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// An XR as a whole is what its author has written. Nothing that Crossplane, the
+// API server or the runs report there changes what the runs get.
+func TestWhole(t *testing.T) {
+	const (
+		input = `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  requiredResources: {net: {apiVersion: v1, kind: ConfigMap, matchName: net}}
+  runs:
+  - {name: database, role: acme.postgres.server}
+  - name: app
+    role: acme.app.server
+    varsFrom:
+    - {value: "${xr}", exclude: [spec]}
+    - {value: "${xr.spec}"}
+    - {value: "${{'of_keys': xr.spec.transformList(k, v, k)}}"}
+    vars:
+      all: "${xr}"
+      nested: "${{'a': [xr]}}"
+      about: "${xr.metadata}"
+      notes: "${xr.metadata.annotations}"
+      state: "${xr.?status}"
+      number: "${size(xr.metadata)}"
+      database: "${runs.database}"
+      net: "${required.net}"
+    inventory:
+      all: {hosts: {web: {all: "${xr}"}}, vars: "${{'about': xr.metadata}}"}
+  - {name: part, role: acme.app.part, forEach: "${xr.spec}", vars: {part: "${each.value}"}}
+`
+		// created is the XR as its author has written it.
+		created  = `apiVersion: example.org/v1, kind: App, metadata: {name: app, [namespace]uid: u1, labels: {a: b}, annotations: {c: d}}, spec: {size: 5, more: {a: b}}`
+		reported = `apiVersion: example.org/v1, kind: App,
+  metadata: {name: app, [namespace]uid: u1, labels: {a: b}, annotations: {c: d, kubectl.kubernetes.io/last-applied-configuration: x}, resourceVersion: "7", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z", finalizers: [a], ownerReferences: [{name: x}], managedFields: [{manager: x}]},
+  spec: {size: 5, more: {a: b}, [own]},
+  status: {conditions: [{type: Ready, status: "False"}], [status]}`
+		database = `
+    database:
+      resource:
+        apiVersion: ansible.[m]crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {name: app-database, generation: 1, labels: {ansible.fn.crossplane.io/composite-uid: u1}, resourceVersion: "[n]"}
+        spec: {providerConfigRef: {[kind]name: default}, forProvider: {role: acme.postgres.server}}
+        status:
+          conditions: [{type: Ready, status: "True", observedGeneration: 1, lastTransitionTime: "[n]"}, {type: Synced, status: "True", observedGeneration: 1}]
+          atProvider: {lastRun: {id: "[n]", phase: Succeeded}, lastApply: {runId: "[n]"}, outputs: {a: b}}
+required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: net, resourceVersion: "[n]"}, data: {a: b}}}]}}
+`
+	)
+
+	cases := map[string]struct {
+		reason    string
+		namespace string
+		// own fields of Crossplane in the spec, and in the status.
+		own, status string
+	}{
+		"Namespaced": {reason: "A namespaced XR.", namespace: "default", own: `crossplane: {resourceRefs: [{name: x}]}`, status: `crossplane: {a: b}`},
+		"Cluster":    {reason: "A cluster-scoped XR.", own: `crossplane: {resourceRefs: [{name: x}]}`, status: `crossplane: {a: b}`},
+		"Legacy": {
+			reason: "A legacy XR, of a claim.",
+			own: `claimRef: {name: x}, compositionRef: {name: x}, compositionSelector: {}, compositionRevisionRef: {name: x}, compositionRevisionSelector: {}, compositionUpdatePolicy: Manual,
+    compositeDeletePolicy: Background, resourceRefs: [{name: x}], writeConnectionSecretToRef: {name: x}, publishConnectionDetailsTo: {name: x}, environmentConfigRefs: []`,
+			status: `claimConditionTypes: [AnsibleRunsReady]`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			namespace, m, kind := "", "", ""
+			if tc.namespace != "" {
+				namespace, m, kind = "namespace: "+tc.namespace+", ", "m.", "kind: ClusterProviderConfig, "
+			}
+
+			render := func(xr, n string) map[string]*fnv1.Resource {
+				in := strings.NewReplacer("[namespace]", namespace, "[own]", tc.own, "[status]", tc.status, "[n]", n, "[m]", m, "[kind]", kind).
+					Replace(input + "observed:\n  composite: {resource: {" + xr + "}}\n  resources:" + database)
+
+				rsp, err := newFunction(t).RunFunction(context.Background(), request(t, in))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				if rsp.GetDesired().GetResources()["app"] == nil {
+					t.Fatal(rsp.GetConditions())
+				}
+
+				return rsp.GetDesired().GetResources()
+			}
+
+			before, after := render(created+", status: {}", "1"), render(reported, "2")
+
+			for resource, r := range before {
+				if diff := cmp.Diff(r.GetResource().AsMap(), after[resource].GetResource().AsMap()); diff != "" {
+					t.Errorf("\n%s\nRunFunction(...): -before what was reported, +after it: %s:\n%s", tc.reason, resource, diff)
+				}
+			}
+
+			parameters, _ := after["app"].GetResource().AsMap()["spec"].(map[string]any)["forProvider"].(map[string]any)
+			vars, _ := parameters["unsafeVars"].(map[string]any)
+			metadata := map[string]any{"name": "app", "uid": "u1", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}
+			spec := map[string]any{"size": 5.0, "more": map[string]any{"a": "b"}}
+
+			if tc.namespace != "" {
+				metadata["namespace"] = tc.namespace
+			}
+
+			if diff := cmp.Diff(map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": metadata, "spec": spec}, vars["all"]); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): -want the XR as a whole, +got:\n%s", tc.reason, diff)
+			}
+
+			if len(before) != len(after) {
+				t.Errorf("\n%s\nRunFunction(...): %d resources before what was reported, %d after it", tc.reason, len(before), len(after))
+			}
+		})
+	}
+}
+
+// What is reported is there by its name.
+func TestReportedByName(t *testing.T) {
+	rendering{
+		input: `
+runs:
+- name: app
+  role: acme.app.server
+  varsFrom: [{value: "${xr.spec.crossplane}"}]
+  vars: {version: "${xr.metadata.?resourceVersion.orValue('1')}", is: "${'crossplane' in xr.spec}", revision: "${xr.spec.crossplane.compositionRevisionRef.name}"}
+`,
+		spec: `crossplane: {compositionRevisionRef: {name: x}}`,
+		want: one(`unsafeVars: {compositionRevisionRef: {name: x}, version: "1", is: true, revision: x}`),
+	}.check(t, "An expression that names it wants it.")
+}
