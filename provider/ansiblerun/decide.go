@@ -34,6 +34,8 @@ type situation struct {
 	Begun bool
 	// Digest of the inputs; empty when the object is deleted.
 	Digest string
+	// Former is the digest of the same inputs as the version before computed it.
+	Former string
 	// RetryLimit is the number of attempts for the same inputs; 0 means no limit.
 	RetryLimit int64
 	// Request is the token of crossplane.io/reconcile-requested-at.
@@ -494,22 +496,23 @@ func why(o common.AnsibleRunObservation) string {
 	return o.LastRun.Message
 }
 
-// rebaselined is the observation for digests as they are computed now. When
-// their key or schema was lost, an object whose generation was applied keeps
-// counting as applied, and one that failed keeps its attempts.
+// rebaselined is the observation for digests as they are computed now: those of the
+// same inputs in the schema before are replaced. When their key was lost, or their
+// schema is older, an object whose generation was applied keeps counting as applied,
+// and one that failed keeps its attempts.
 func rebaselined(s situation, ready xpv2.Condition) common.AnsibleRunObservation {
-	o := s.Recorded
+	o := reformed(s)
 	if ready.ObservedGeneration != s.Generation {
 		return o
 	}
 
 	applied := ready.Status == corev1.ConditionTrue
-	if applied && o.AppliedDigest != "" && !inputs.Comparable(o.AppliedDigest, s.Digest) {
+	if applied && o.AppliedDigest != "" && !known(s, o.AppliedDigest) {
 		o.AppliedDigest = s.Digest
 	}
 
 	a := o.LastApply
-	if a == nil || a.State != common.StatePresent || inputs.Comparable(a.InputsDigest, s.Digest) {
+	if a == nil || a.State != common.StatePresent || known(s, a.InputsDigest) {
 		return o
 	}
 
@@ -520,4 +523,34 @@ func rebaselined(s situation, ready xpv2.Condition) common.AnsibleRunObservation
 	}
 
 	return o
+}
+
+// reformed is the observation without digests of the inputs as they are now that the
+// version before has computed.
+func reformed(s situation) common.AnsibleRunObservation {
+	o := s.Recorded
+	if s.Former == "" {
+		return o
+	}
+
+	if o.AppliedDigest == s.Former {
+		o.AppliedDigest = s.Digest
+	}
+
+	if a := o.LastApply; a != nil && a.InputsDigest == s.Former {
+		o.LastApply = a.DeepCopy()
+		o.LastApply.InputsDigest = s.Digest
+	}
+
+	if r := o.LastRun; r != nil && r.InputsDigest == s.Former {
+		o.LastRun = r.DeepCopy()
+		o.LastRun.InputsDigest = s.Digest
+	}
+
+	return o
+}
+
+// known is true for a digest that says whether the inputs have changed.
+func known(s situation, digest string) bool {
+	return inputs.Comparable(digest, s.Digest) || inputs.Comparable(digest, s.Former)
 }

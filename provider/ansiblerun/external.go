@@ -270,7 +270,11 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 		return s, err
 	}
 
-	s.Digest, err = e.digest(e.content)
+	if s.Digest, err = e.digest(e.content); err != nil {
+		return s, err
+	}
+
+	s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
 
 	return s, err
 }

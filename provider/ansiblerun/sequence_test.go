@@ -569,3 +569,60 @@ func TestSequences(t *testing.T) {
 		}
 	}
 }
+
+// What is displayed of a run, how many hosts it works on at a time, and in which
+// schema an earlier version has written digests, is no reason to run anything.
+func TestNoInputs(t *testing.T) {
+	changes := map[string]func(w *play){
+		"Verbosity": func(w *play) { w.object.Parameters().Verbosity = new(int32(3)) },
+		"Forks":     func(w *play) { w.object.Parameters().Forks = new(int32(20)) },
+		"Upgrade": func(w *play) {
+			former, err := in(w.wanted).FormerDigest(inputs.ObjectKey(key, "uid"), nil, nil)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+
+			o := w.object.Observation()
+			o.AppliedDigest, o.LastApply.InputsDigest, o.LastRun.InputsDigest = former, former, former
+
+			if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	}
+
+	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
+		for name, change := range changes {
+			t.Run(string(p)+"/"+name, func(t *testing.T) {
+				w := newPlay(t, p)
+				w.connect.resolver = ofObject{}
+				w.read()
+				w.object.Parameters().PlaybookInline = w.wanted
+
+				if err := w.kube.Update(t.Context(), w.object); err != nil {
+					t.Fatal(err)
+				}
+
+				w.settle()
+
+				jobs := w.ids
+				w.read()
+				change(w)
+
+				w.object.Generation++
+				if err := w.kube.Update(t.Context(), w.object); err != nil {
+					t.Fatal(err)
+				}
+
+				for range 3 {
+					w.reconcile()
+				}
+
+				ready := w.object.GetCondition(xpv2.TypeReady)
+				if w.ids != jobs || w.pool.report != nil || ready.Reason != xpv2.ReasonAvailable || ready.ObservedGeneration != w.object.Generation {
+					w.fatalf("nothing should be run")
+				}
+			})
+		}
+	}
+}

@@ -19,7 +19,11 @@ import (
 
 // Schema of digests. It changes when the same inputs get another digest, so
 // that objects are re-baselined then instead of run again.
-const Schema = "v2"
+const Schema = "v3"
+
+// formerSchema is the one before. Its digests are computed as they were, so that an
+// object that has one is re-baselined exactly if its inputs are the same.
+const formerSchema = "v2"
 
 // canonical is what a digest is made of, as JSON with sorted keys. Nil and empty
 // are the same.
@@ -49,10 +53,20 @@ type credential struct {
 // the same have the same digest however they are formatted; numbers count as
 // written.
 //
-// All parameters are inputs but retryLimit: no single run depends on it. The
-// timeout is one, since raising it is how a user answers a run that timed out.
+// All parameters are inputs but retryLimit, forks and verbosity: what a run does
+// depends on none of them. The timeout is one, since raising it is how a user
+// answers a run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (string, error) {
-	params, err := canonicalParameters(in.Parameters)
+	return in.digest(Schema, key, collections, roles)
+}
+
+// FormerDigest is the digest of the same inputs in the schema before.
+func (in Inputs) FormerDigest(key []byte, collections, roles []common.ContentItem) (string, error) {
+	return in.digest(formerSchema, key, collections, roles)
+}
+
+func (in Inputs) digest(schema string, key []byte, collections, roles []common.ContentItem) (string, error) {
+	params, err := canonicalParameters(in.Parameters, schema)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +99,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (st
 		return "", errors.Wrap(err, "cannot encode the inputs")
 	}
 
-	return strings.Join([]string{Schema, fingerprint(key), sum(key, Schema, text)}, "."), nil
+	return strings.Join([]string{schema, fingerprint(key), sum(key, schema, text)}, "."), nil
 }
 
 // ObjectKey is the key for the digests of one object, made from the provider's.
@@ -133,7 +147,7 @@ func sum(key []byte, label string, text []byte) string {
 
 // canonicalParameters are the parameters without what is no input, what is in
 // the inputs in another form, and variables that are empty.
-func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) {
+func canonicalParameters(p common.AnsibleRunParameters, schema string) (map[string]any, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode spec.forProvider")
@@ -149,6 +163,11 @@ func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) 
 
 	for _, k := range []string{"retryLimit", "role", "roles"} {
 		delete(m, k)
+	}
+
+	if schema != formerSchema {
+		delete(m, "forks")
+		delete(m, "verbosity")
 	}
 
 	for _, k := range []string{"vars", "unsafeVars"} {
