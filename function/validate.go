@@ -28,7 +28,7 @@ CronOperations and WatchOperations are checked for what an Operation cannot have
 
 Of a directory all files are read that end in .yaml or .yml, also in directories in it, but for hidden ones.
 
-Each mistake is a line: FILE:LINE: FIELD: MESSAGE. The exit status is 1 when there are mistakes or nothing that
+Each mistake is a line: FILE:LINE: FIELD: MESSAGE. A message that begins with warning: is none. The exit status is 1 when there are mistakes or nothing that
 could be checked, and 2 when the command line is wrong.
 `
 }
@@ -65,7 +65,7 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 		_, _ = fmt.Fprintln(out, note)
 	}
 
-	for _, m := range result.Mistakes {
+	for _, m := range slices.Concat(result.Warnings, result.Mistakes) {
 		_, _ = fmt.Fprintln(out, m)
 	}
 

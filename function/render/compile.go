@@ -34,6 +34,8 @@ type Composition struct {
 // A run of the input, compiled.
 type run struct {
 	name string
+	// path of the run in the input.
+	path *field.Path
 	// resource is the composition resource name; of a set, what those of its
 	// members start with.
 	resource string
@@ -42,6 +44,8 @@ type run struct {
 	// when says whether the run is wanted; nothing does for runs that always
 	// are.
 	when *expression.Template
+	// always is true for runs without a when.
+	always bool
 	// each is nil for a single run.
 	each *each
 	variables
@@ -285,6 +289,8 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 
 	r := &run{
 		name:     text(t.object, fieldName),
+		path:     t.path,
+		always:   t.object["when"] == nil,
 		resource: t.resource(),
 		object:   object,
 		needs:    map[string]bool{},

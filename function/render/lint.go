@@ -31,6 +31,33 @@ func (c *Composition) Lint() field.ErrorList {
 	return errs
 }
 
+// Warnings are what is right, and may not be meant: runs that refer to a run which
+// is not always wanted, and that are held then.
+func (c *Composition) Warnings() field.ErrorList {
+	var warnings field.ErrorList
+
+	byName := map[string]*run{}
+	for _, run := range c.runs {
+		byName[run.name] = run
+	}
+
+	for _, run := range c.runs {
+		for _, name := range sortedKeys(run.needs) {
+			on := byName[name]
+
+			// A set whose items are asked is there without any of them.
+			if !run.needs[name] || on.always || on.asks() || run.when.String() == on.when.String() {
+				continue
+			}
+
+			warnings = append(warnings, field.Invalid(run.path, run.name, "refers to "+name+", which has a when: once "+name+" is not wanted, this run is not created, or stays as it is;"+
+				" write runs.?"+name+" with .?… and orValue(…) if it can do without, or give it the same when"))
+		}
+	}
+
+	return warnings
+}
+
 // used required resources.
 func (c *Composition) used() map[string]bool {
 	used := map[string]bool{}

@@ -53,6 +53,8 @@ func (m Mistake) String() string {
 type Result struct {
 	// Mistakes, sorted by file and line.
 	Mistakes []Mistake
+	// Warnings are about what is right, and may not be meant.
+	Warnings []Mistake
 	// Notes say what was not checked, and why.
 	Notes []string
 	// Inputs is how many inputs were checked.
@@ -97,6 +99,7 @@ func Files(files ...File) (Result, error) {
 	}
 
 	c.result.Mistakes = sorted(c.result.Mistakes)
+	c.result.Warnings = sorted(c.result.Warnings)
 
 	return c.result, nil
 }
@@ -194,42 +197,57 @@ func isOurs(step, in map[string]any) bool {
 func (c *checker) input(d document, at string, in map[string]any, compilers []compiler) {
 	c.result.Inputs++
 
-	for _, err := range c.check(in, compilers) {
-		path := err.Field
-		if at != "" {
-			path = at + "." + strings.TrimPrefix(path, "<nil>")
+	mistakes := func(errs field.ErrorList, message func(*field.Error) string) []Mistake {
+		var all []Mistake
+
+		for _, err := range errs {
+			path := err.Field
+			if at != "" {
+				path = at + "." + strings.TrimPrefix(path, "<nil>")
+			}
+
+			all = append(all, Mistake{File: d.file, Line: line(d.node, path), Path: err.Field, Message: message(err)})
 		}
 
-		c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, path), Path: err.Field, Message: err.ErrorBody()})
+		return all
 	}
+
+	v := c.check(in, compilers)
+	c.result.Mistakes = append(c.result.Mistakes, mistakes(v.mistakes, (*field.Error).ErrorBody)...)
+	c.result.Warnings = append(c.result.Warnings, mistakes(v.warnings, func(err *field.Error) string { return fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail) })...)
 
 	c.playbooks(d, at, in)
 }
 
 // check an input for the use that fits it best. What a reader makes of it is
 // compiled, so it is read once for each.
-func (c *checker) check(in map[string]any, compilers []compiler) field.ErrorList {
-	var least field.ErrorList
+func (c *checker) check(in map[string]any, compilers []compiler) verdict {
+	var least verdict
 
 	for i, compile := range compilers {
-		errs := c.compile(in, compile)
-		if i == 0 || len(errs) < len(least) {
-			least = errs
+		v := c.compile(in, compile)
+		if i == 0 || len(v.mistakes) < len(least.mistakes) {
+			least = v
 		}
 	}
 
 	return least
 }
 
-func (c *checker) compile(in map[string]any, compile compiler) field.ErrorList {
+// A verdict on an input.
+type verdict struct {
+	mistakes, warnings field.ErrorList
+}
+
+func (c *checker) compile(in map[string]any, compile compiler) verdict {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
-		return field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}
+		return verdict{mistakes: field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}}
 	}
 
 	object, errs := c.reader.Read(s)
 	if object == nil {
-		return errs
+		return verdict{mistakes: errs}
 	}
 
 	composition, cerrs := compile(object)
@@ -240,7 +258,11 @@ func (c *checker) compile(in map[string]any, compile compiler) field.ErrorList {
 		errs = append(errs, composition.Lint()...)
 	}
 
-	return input.Causes(errs)
+	if len(errs) > 0 {
+		return verdict{mistakes: input.Causes(errs)}
+	}
+
+	return verdict{warnings: composition.Warnings()}
 }
 
 // sorted mistakes, by file and line, without those that are said twice.

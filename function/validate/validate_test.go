@@ -11,6 +11,7 @@ import (
 func TestFiles(t *testing.T) {
 	type want struct {
 		mistakes []string
+		warnings []string
 		notes    []string
 		inputs   int
 	}
@@ -263,6 +264,16 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Warnings": {
+			reason: "A run that is held when another one is not wanted is named, unless it asks, or is not wanted either.",
+			files:  []string{"warnings.yaml"},
+			want: want{
+				inputs: 1,
+				warnings: []string{
+					"warnings.yaml:9: runs[2]: warning: held refers to maybe, which has a when: once maybe is not wanted, this run is not created, or stays as it is; write runs.?maybe with .?… and orValue(…) if it can do without, or give it the same when",
+				},
+			},
+		},
 		"InputAlone": {
 			reason: "An input can stand alone, as in documentation.",
 			files:  []string{"input.yaml"},
@@ -296,6 +307,10 @@ func TestFiles(t *testing.T) {
 			got := want{notes: result.Notes, inputs: result.Inputs}
 			for _, m := range result.Mistakes {
 				got.mistakes = append(got.mistakes, m.String())
+			}
+
+			for _, m := range result.Warnings {
+				got.warnings = append(got.warnings, m.String())
 			}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
