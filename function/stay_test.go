@@ -39,7 +39,7 @@ func existing(name, on, parameters string) string {
 
 // A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
 type step struct {
-	runs, spec, observed, departing string
+	runs, spec, annotations, observed, departing string
 }
 
 // desired returns which composed resources are wanted, and what is said.
@@ -51,10 +51,10 @@ input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
   defaults: {role: a.b.c}
-  runs:` + s.runs + `
+  runs: ` + s.runs + `
 observed:
   composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {` + s.spec + `}}
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr, annotations: {` + s.annotations + `}}, spec: {` + s.spec + `}}
   resources: ` + s.observed + `
 required_resources:
   ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:
@@ -89,6 +89,8 @@ func TestStays(t *testing.T) {
 	monitor := existing("monitor", "", "role: a.b.c")
 	database := existing("database", "monitor", "role: a.b.c, unsafeVars: {url: there}")
 	app := existing("app", "database", "role: a.b.c, unsafeVars: {x: there}")
+
+	zones := existing("zone[a]", "", "role: a.b.c") + existing("zone[b]", "", "role: a.b.c") + existing("zone[c]", "", "role: a.b.c")
 
 	const both = `
   - {name: monitor, when: "${xr.spec.monitoring}"}
@@ -173,6 +175,85 @@ func TestStays(t *testing.T) {
 			step:   step{runs: both, spec: "monitoring: true", observed: monitor + usage, departing: departing},
 			want:   []string{"monitor", "database uses monitor"},
 			said:   "DependencyNotReady\ndatabase: waiting for app-database, which is being deleted",
+		},
+		"ListOptional": {
+			reason: "A list that is not there removes nothing.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListDefault": {
+			reason: "It may be written otherwise.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListHas": {
+			reason: "Or so.",
+			step:   step{runs: `[{name: zone, forEach: "${has(xr.spec.zones) ? xr.spec.zones.filter(z, z != 'x') : []}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListElsewhere": {
+			reason: "It may come from elsewhere.",
+			step:   step{runs: `[{name: zone, forEach: "${environment.?zones}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: the list is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListEmpty": {
+			reason: "An empty list removes all.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}"}]`, spec: "zones: []", observed: zones},
+			said:   "Available\n",
+		},
+		"ListNone": {
+			reason: "Without members nothing is missed.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.?zones}"}]`},
+			said:   "Available\n",
+		},
+		"TooMany": {
+			reason: "More than may go stay all.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.zones}", removal: {atMost: 1}}]`, spec: "zones: [c]", observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
+		},
+		"TooManyAtOnce": {
+			reason: "So do those of a set that is not wanted any more.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.zones}", when: "${xr.spec.wanted}", removal: {atMost: 50%}}]`, spec: "zones: [c], wanted: false", observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "RemovalHeld\nzone: 3 of 3 would be removed, and removal.atMost is 50%; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=3",
+		},
+		"Few": {
+			reason: "As many as may go do.",
+			step:   step{runs: `[{name: zone, forEach: "${xr.spec.zones}", removal: {atMost: 67%}}]`, spec: "zones: [c]", observed: zones},
+			want:   []string{"zone[c]"},
+			said:   "Available\n",
+		},
+		"Allowed": {
+			reason: "The XR says that more may.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", removal: {atMost: 0}}]`, spec: "zones: [c]", observed: zones,
+				annotations: "ansible.fn.crossplane.io/allow-removal: 'other=5, zone=2'",
+			},
+			want: []string{"zone[c]"},
+			said: "Available\n",
+		},
+		"Retained": {
+			reason: "What is not to be pruned stays, and is no reason to wait.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", prune: false}]`, spec: "zones: [b, c]",
+				observed: strings.ReplaceAll(zones, "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `),
+			},
+			want: []string{"zone[a]", "zone[b]", "zone[c]"},
+			said: "Available\nzone[a]: not wanted any more, and stays, since prune is false",
+		},
+		"RetainedOf": {
+			reason: "So does one that is gone from the Composition.",
+			step: step{
+				runs:     `[{name: other, when: false}]`,
+				observed: strings.ReplaceAll(existing("zone[a]", "", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `),
+			},
+			want: []string{"zone[a]"},
+			said: "Available\nzone[a]: not wanted any more, and stays, since prune is false",
 		},
 		"OwnKey": {
 			reason: "A member goes with its key, whatever the others wait for.",

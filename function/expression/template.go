@@ -196,6 +196,17 @@ func (t *Template) Runs() map[string]bool {
 	return runs
 }
 
+// Defaulted returns the fields below the XR that the expressions do without when they
+// are not there, as in xr.spec.?users.orValue([]).
+func (t *Template) Defaulted() [][]string {
+	var all [][]string
+	for p := range t.programs {
+		all = append(all, defaulted(p.ast)...)
+	}
+
+	return all
+}
+
 // PathTo the first expression that cannot be without a run; "" when there is none.
 func (t *Template) PathTo(run string) string {
 	for _, name := range t.names {

@@ -200,3 +200,57 @@ func member(e ast.Expr) (name string, test bool) {
 
 	return "", false
 }
+
+// defaulted returns the fields below the XR that an expression does without when they
+// are not there: those that it asks for, and those for which it has something else.
+func defaulted(a *ast.AST) [][]string {
+	var all [][]string
+
+	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.SelectKind:
+			if s := e.AsSelect(); s.IsTestOnly() {
+				if below, ok := pathBelow(s.Operand()); ok {
+					all = append(all, append(below, s.FieldName()))
+				}
+			}
+		case ast.CallKind:
+			if c := e.AsCall(); c.FunctionName() == operators.OptSelect {
+				if path, ok := pathBelow(e); ok {
+					all = append(all, path)
+				}
+			}
+		}
+	}))
+
+	return all
+}
+
+// pathBelow the XR that an expression selects; false when it is not one.
+func pathBelow(e ast.Expr) ([]string, bool) {
+	var (
+		operand ast.Expr
+		name    string
+	)
+
+	switch e.Kind() {
+	case ast.IdentKind:
+		return nil, e.AsIdent() == rootXR
+	case ast.SelectKind:
+		operand, name = e.AsSelect().Operand(), e.AsSelect().FieldName()
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != operators.OptSelect {
+			return nil, false
+		}
+
+		operand = c.Args()[0]
+		name, _ = c.Args()[1].AsLiteral().Value().(string)
+	default:
+		return nil, false
+	}
+
+	path, ok := pathBelow(operand)
+
+	return append(path, name), ok
+}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -58,6 +59,10 @@ type run struct {
 	needs map[string]bool
 	// usages hold what this run depends on until this run is gone.
 	usages bool
+	// prune is false for a run that stays when it is not wanted any more.
+	prune bool
+	// atMost so many members of a set go at once; nil for any number.
+	atMost *intstr.IntOrString
 }
 
 // Compile an input as read by package input, for XRs that are namespaced or
@@ -295,6 +300,7 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 		object:   object,
 		needs:    map[string]bool{},
 		usages:   t.object["usages"] != false,
+		prune:    t.object["prune"] != false,
 	}
 
 	r.when, _ = env.Compile(field.NewPath("when"), true)
@@ -311,6 +317,11 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	each, eerrs := compileEach(env, t)
 	errs = append(errs, eerrs...)
 	r.each = each
+
+	atMost, merrs := atMostOf(t)
+	errs = append(errs, merrs...)
+	r.atMost = atMost
+
 	r.need(each.templates()...)
 
 	variables, verrs := compileVariables(env, t)

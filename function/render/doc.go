@@ -19,6 +19,17 @@ const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
 // takes its own labels away from what it deletes.
 const LabelComposite = v1alpha1.Group + "/composite-uid"
 
+// AnnotationPrune of an AnsibleRun is never when it stays although its run is gone
+// from the Composition.
+const (
+	AnnotationPrune = v1alpha1.Group + "/prune"
+	never           = "never"
+)
+
+// AnnotationAllowRemoval of an XR says how many members of which sets may go at
+// once, as in user=12,disk=3.
+const AnnotationAllowRemoval = v1alpha1.Group + "/allow-removal"
+
 // API versions of AnsibleRuns.
 const (
 	apiVersionCluster    = common.GroupCluster + "/" + common.Version

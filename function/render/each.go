@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -79,13 +80,30 @@ func (e *each) templates() []*expression.Template {
 }
 
 // evaluate the items, in the order of their keys if they come from a map, and
-// in their own otherwise. There are none when the value is optional.none().
-func (e *each) evaluate(ctx context.Context, data expression.Data) ([]item, []expression.Problem) {
+// in their own otherwise. There are none, and none is meant (false), when the value
+// is optional.none().
+func (e *each) evaluate(ctx context.Context, data expression.Data) ([]item, bool, []expression.Problem) {
 	v, ok, problems := e.items.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {
-		return nil, problems
+		return nil, false, problems
 	}
 
+	items, problems := e.itemsOf(v)
+	if len(problems) > 0 {
+		return nil, true, problems
+	}
+
+	if len(items) > maxItems {
+		return nil, true, []expression.Problem{invalid("forEach", errors.Errorf("has %d items, but at most %d can be", len(items), maxItems))}
+	}
+
+	items, problems = e.keyed(ctx, data, items)
+
+	return items, true, problems
+}
+
+// itemsOf a map or a list.
+func (e *each) itemsOf(v any) ([]item, []expression.Problem) {
 	var items []item
 
 	switch v := v.(type) {
@@ -106,11 +124,7 @@ func (e *each) evaluate(ctx context.Context, data expression.Data) ([]item, []ex
 		return nil, []expression.Problem{invalid("forEach", errors.New("must be a map or a list"))}
 	}
 
-	if len(items) > maxItems {
-		return nil, []expression.Problem{invalid("forEach", errors.Errorf("has %d items, but at most %d can be", len(items), maxItems))}
-	}
-
-	return e.keyed(ctx, data, items)
+	return items, nil
 }
 
 // keyed returns the items with the keys that they are to have.
@@ -223,7 +237,11 @@ func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
 		return r.whole(run, r.hold(out, problems))
 	}
 
-	items, problems := run.each.evaluate(ctx, r.data)
+	items, meant, problems := run.each.evaluate(ctx, r.data)
+	if len(problems) == 0 && len(items) == 0 && r.exists(run, run.resource) {
+		problems = r.absent(run.each.items, meant)
+	}
+
 	if len(problems) > 0 {
 		return r.whole(run, r.hold(out, problems))
 	}
@@ -249,6 +267,29 @@ func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
 	}
 
 	return runs
+}
+
+// absent says what is not there of the items of a set that has none, and whether
+// none is meant. A list that is not there removes nothing, however that is written;
+// an empty one does.
+func (r *rendering) absent(items *expression.Template, meant bool) []expression.Problem {
+	what := "the list"
+
+	for _, path := range items.Defaulted() {
+		if _, ok, err := unstructured.NestedFieldNoCopy(r.observed.XR, path...); !ok || err != nil {
+			what, meant = "xr."+strings.Join(path, "."), false
+			break
+		}
+	}
+
+	if meant {
+		return nil
+	}
+
+	return []expression.Problem{{
+		Path: "forEach", Kind: expression.NotSet,
+		Message: what + " is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+	}}
 }
 
 // whole returns what became of a run, and of all members that it has if it is a

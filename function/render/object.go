@@ -293,10 +293,14 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 
 	var errs field.ErrorList
 
-	for _, own := range []string{common.AnnotationRunPolicy, AnnotationDependsOn} {
+	for _, own := range []string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} {
 		if _, ok := annotations[own]; ok {
 			errs = append(errs, field.Forbidden(t.path.Child(fieldAnnotations).Key(own), "this annotation follows from other fields of the run"))
 		}
+	}
+
+	if t.object["prune"] == false {
+		annotations[AnnotationPrune] = never
 	}
 
 	if policy := text(t.object, fieldRunPolicy); policy != "" {

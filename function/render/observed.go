@@ -160,7 +160,7 @@ func ownAnnotations(o map[string]any) map[string]any {
 	annotations, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, fieldAnnotations)
 	all, _ := annotations.(map[string]any)
 
-	for _, name := range []string{common.AnnotationRunPolicy, AnnotationDependsOn} {
+	for _, name := range []string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} {
 		if v, ok := all[name]; ok {
 			own[name] = v
 		}

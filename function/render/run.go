@@ -31,6 +31,10 @@ const (
 	Deleting Reason = "Deleting"
 	// Leaving runs are not wanted any more, but others still depend on them.
 	Leaving Reason = "Leaving"
+	// RemovalHeld runs are not wanted any more, but too many of their set.
+	RemovalHeld Reason = "RemovalHeld"
+	// Retained runs are not wanted any more, and not to be removed.
+	Retained Reason = "Retained"
 	// Skipped runs are not wanted.
 	Skipped Reason = "Skipped"
 	// Ready runs are what they should be.
@@ -63,7 +67,17 @@ func (r Run) Held() bool {
 	return false
 }
 
+// Unwanted is true for runs that stay although this Composition does not want them.
+func (r Run) Unwanted() bool {
+	switch r.Reason {
+	case Leaving, RemovalHeld, Retained:
+		return true
+	}
+
+	return false
+}
+
 // Done is true for runs that need nothing any more.
 func (r Run) Done() bool {
-	return r.Reason == Ready || r.Reason == Skipped
+	return r.Reason == Ready || r.Reason == Skipped || r.Reason == Retained
 }

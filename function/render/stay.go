@@ -1,60 +1,181 @@
 package render
 
 import (
-	"maps"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// stay lets observed runs that are to go stay while others that are observed
-// depend on them. It adds those that are gone from the Composition.
+// stay lets observed runs that are to go stay where they have to. It adds those that
+// are gone from the Composition.
 func (r *rendering) stay(runs []Run) []Run {
-	leaving := r.leaving(runs)
+	stays := map[string]Run{}
+
+	going := r.going(runs)
+	going = r.retain(going, stays)
+	going = r.bound(going, stays)
+	r.leave(going, stays)
 
 	for i := range runs {
-		by, ok := leaving[runs[i].Resource]
+		s, ok := stays[runs[i].Resource]
 		if !ok {
 			continue
 		}
 
-		runs[i] = r.leave(runs[i].Name, runs[i].Resource, by)
-		delete(leaving, runs[i].Resource)
+		s.Name = runs[i].Name
+		runs[i] = s
+		delete(stays, s.Resource)
 	}
 
-	for _, resource := range slices.Sorted(maps.Keys(leaving)) {
-		runs = append(runs, r.leave(resource, resource, leaving[resource]))
+	for _, resource := range sortedKeys(stays) {
+		runs = append(runs, stays[resource])
 	}
 
 	return runs
 }
 
-func (r *rendering) leave(name, resource string, by []string) Run {
-	return r.keep(Run{
-		Name:     name,
-		Resource: resource,
-		Reason:   Leaving,
-		Messages: []string{"not wanted any more, but has to stay for " + strings.Join(by, ", ")},
-	})
-}
-
-// leaving returns the composition resource names of the observed AnsibleRuns
-// that are to go but cannot yet, each with those that depend on it.
-func (r *rendering) leaving(runs []Run) map[string][]string {
+// going returns the observed AnsibleRuns that nothing wants, by their composition
+// resource names, in order.
+func (r *rendering) going(runs []Run) []string {
 	wanted := map[string]bool{}
 	for i := range runs {
 		wanted[runs[i].Resource] = runs[i].Reason != Skipped
 	}
 
-	going, blocked := map[string]bool{}, map[string][]string{}
-	dependents, users := r.dependents(), r.users()
+	var going []string
 
-	for resource, o := range r.observed.Resources {
-		if !isAnsibleRun(o) || wanted[resource] || r.foreign(resource) {
+	for _, resource := range sortedKeys(r.observed.Resources) {
+		if _, ok := r.observed.run(resource); ok && !wanted[resource] && !r.foreign(resource) {
+			going = append(going, resource)
+		}
+	}
+
+	return going
+}
+
+// retain those that are not to be pruned. It returns the others.
+func (r *rendering) retain(going []string, stays map[string]Run) []string {
+	return slices.DeleteFunc(going, func(resource string) bool {
+		prune, _, _ := unstructured.NestedString(r.observed.Resources[resource], fieldMetadata, fieldAnnotations, AnnotationPrune)
+		retained := prune == never
+
+		if run := r.relations.run(resource); run != nil {
+			retained = !run.prune
+		}
+
+		if retained {
+			stays[resource] = r.keep(Run{Name: resource, Resource: resource, Reason: Retained, Messages: []string{"not wanted any more, and stays, since prune is false"}})
+		}
+
+		return retained
+	})
+}
+
+// bound how many members of a set go at once: more of them stay all. It returns
+// the others.
+func (r *rendering) bound(going []string, stays map[string]Run) []string {
+	members := map[*run][]string{}
+
+	for _, resource := range going {
+		if run := r.relations.run(resource); run != nil && run.each != nil && run.atMost != nil {
+			members[run] = append(members[run], resource)
+		}
+	}
+
+	for run, leave := range members {
+		there := 0
+
+		for resource := range r.observed.Resources {
+			if _, ok := r.observed.run(resource); ok && run.makes(resource) {
+				there++
+			}
+		}
+
+		if len(leave) <= max(atMost(*run.atMost, there), r.allowed(run.name)) {
 			continue
 		}
 
-		going[resource] = true
+		stays[run.resource] = Run{Name: run.name, Resource: run.resource, Reason: RemovalHeld, Messages: []string{fmt.Sprintf(
+			"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(leave), there, run.atMost, AnnotationAllowRemoval, run.name, len(leave))}}
 
+		for _, resource := range leave {
+			stays[resource] = r.keep(Run{Name: resource, Resource: resource, Reason: RemovalHeld})
+		}
+	}
+
+	return slices.DeleteFunc(going, func(resource string) bool {
+		_, ok := stays[resource]
+		return ok
+	})
+}
+
+// atMost so many of those that there are.
+func atMost(limit intstr.IntOrString, there int) int {
+	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, there, false)
+	if err != nil {
+		return 0
+	}
+
+	return n
+}
+
+// allowed is how many members of a set the XR lets go at once.
+func (r *rendering) allowed(name string) int {
+	list, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldAnnotations, AnnotationAllowRemoval)
+
+	for entry := range strings.SplitSeq(list, ",") {
+		set, number, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		if n, err := strconv.Atoi(number); err == nil && set == name {
+			return n
+		}
+	}
+
+	return 0
+}
+
+// atMostOf a set.
+func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
+	removal, ok := t.object["removal"].(map[string]any)
+	if !ok {
+		return nil, nil
+	}
+
+	path := t.path.Child("removal")
+	if _, ok := t.object["forEach"]; !ok {
+		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
+	}
+
+	// The schema says what it can be.
+	limit := intstr.Parse(fmt.Sprint(removal["atMost"]))
+
+	return &limit, nil
+}
+
+// leave only those on which nothing depends that there is.
+func (r *rendering) leave(going []string, stays map[string]Run) {
+	blocked := r.blocked(going)
+
+	for _, resource := range sortedKeys(blocked) {
+		stays[resource] = r.keep(Run{
+			Name:     resource,
+			Resource: resource,
+			Reason:   Leaving,
+			Messages: []string{"not wanted any more, but has to stay for " + strings.Join(blocked[resource], ", ")},
+		})
+	}
+}
+
+// blocked returns those that cannot go yet, each with what depends on it.
+func (r *rendering) blocked(going []string) map[string][]string {
+	blocked := map[string][]string{}
+	dependents, users := r.dependents(), r.users()
+
+	for _, resource := range going {
 		by := dependents[resource]
 		if len(by) == 0 {
 			// A Usage that is left goes by itself.
@@ -68,8 +189,8 @@ func (r *rendering) leaving(runs []Run) map[string][]string {
 
 	// What is to go as a whole and depends on each other only has no order to
 	// go in.
-	for resource := range going {
-		if by, ok := blocked[resource]; !ok || slices.ContainsFunc(by, func(d string) bool { return !going[d] }) {
+	for _, resource := range going {
+		if by, ok := blocked[resource]; !ok || slices.ContainsFunc(by, func(d string) bool { return !slices.Contains(going, d) }) {
 			return blocked
 		}
 	}
@@ -87,7 +208,7 @@ func (r *rendering) removed(runs []Run) []string {
 
 	var names []string
 
-	for _, resource := range slices.Sorted(maps.Keys(r.observed.Resources)) {
+	for _, resource := range sortedKeys(r.observed.Resources) {
 		o, ok := r.observed.run(resource)
 		if ok && !kept[resource] && !isDeleted(o) && !r.observed.Earlier[resource] && r.relations.run(resource) != nil {
 			names = append(names, resource)

@@ -96,7 +96,7 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 // severity of the reasons of runs that are not done, the most severe first.
 func severity() []render.Reason {
 	return []render.Reason{
-		render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError,
+		render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, render.RemovalHeld,
 		render.ValuePending, render.Deleting, render.Updating, render.Creating, render.Running,
 		render.DependencyNotReady, render.Leaving,
 	}
@@ -123,7 +123,7 @@ func summarize(result render.Result) condition {
 	}
 
 	for _, r := range result.Runs {
-		if r.Reason == render.Skipped {
+		if r.Reason == render.Skipped || r.Reason == render.Retained {
 			lines = append(lines, describe(r)...)
 		}
 	}
@@ -137,7 +137,7 @@ func summarize(result render.Result) condition {
 	}
 
 	switch render.Reason(c.reason) {
-	case render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, ReasonInvalidStatus:
+	case render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, render.RemovalHeld, ReasonInvalidStatus:
 		c.warn = true
 	}
 

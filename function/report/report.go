@@ -54,7 +54,7 @@ func resources(desired *fnv1.State, runs []render.Run) error {
 
 	for _, r := range runs {
 		// What left this step may be another step's now.
-		if _, ok := desired.GetResources()[r.Resource]; r.Desired == nil || ok && r.Reason == render.Leaving {
+		if _, ok := desired.GetResources()[r.Resource]; r.Desired == nil || ok && r.Unwanted() {
 			continue
 		}
 
@@ -64,7 +64,7 @@ func resources(desired *fnv1.State, runs []render.Run) error {
 		}
 
 		ready := fnv1.Ready_READY_FALSE
-		if r.Reason == render.Ready {
+		if r.Done() {
 			ready = fnv1.Ready_READY_TRUE
 		}
 

@@ -4,6 +4,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -138,6 +139,17 @@ const (
 	ScopeCluster Scope = "Cluster"
 )
 
+// A Removal bounds what is removed by one change.
+type Removal struct {
+	// AtMost so many items go at once: a number, or a share of those that there are,
+	// such as 10%. More of them stay until the XR has the annotation
+	// ansible.fn.crossplane.io/allow-removal with the name of the run and their
+	// number, as in user=12.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[1-9]?[0-9])%$')",message="must be a number that is not negative, or a share such as 10%"
+	AtMost intstr.IntOrString `json:"atMost"`
+}
+
 // A RunTemplate is what runs and their defaults have in common.
 type RunTemplate struct {
 	// Scope of the AnsibleRun. It defaults to the scope of the XR. A namespaced
@@ -181,6 +193,16 @@ type RunTemplate struct {
 	// ${each.value.name}.
 	// +optional
 	ForEachKey string `json:"forEachKey,omitempty"`
+
+	// Removal bounds how many items of forEach may go at once.
+	// +optional
+	Removal *Removal `json:"removal,omitempty"`
+
+	// Prune is false for a run that stays, with what it has made, when it is not
+	// wanted any more, or gone from the Composition. It goes with the XR. The
+	// default is true.
+	// +optional
+	Prune *bool `json:"prune,omitempty"`
 
 	// DependsOn names runs that have to be ready first, beside those that
 	// expressions refer to. One that is not wanted is not waited for.
