@@ -47,6 +47,9 @@ type run struct {
 	when *expression.Template
 	// always is true for runs without a when.
 	always bool
+	// readyWhen says whether a run is ready whose AnsibleRun is; nil for those that
+	// always are.
+	readyWhen *expression.Template
 	// each is nil for a single run.
 	each *each
 	variables
@@ -270,7 +273,7 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 // computed are the fields of runs that may hold expressions anywhere, beside the
 // settings.
 var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"when", "forEach", "forEachKey", "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
+	"when", fieldReadyWhen, "forEach", "forEachKey", "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
 }
 
 // reservedStatus are the fields that Crossplane has in the status of XRs.
@@ -312,6 +315,20 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 		}
 
 		r.need(r.when)
+	}
+
+	if v, ok := t.object[fieldReadyWhen]; ok {
+		r.readyWhen, _ = env.Compile(field.NewPath(fieldReadyWhen), v)
+		if !r.readyWhen.Is(expression.Boolean) || v == nil {
+			errs = append(errs, field.Invalid(t.path.Child(fieldReadyWhen), v, "must be true, false, or an expression that is one of them"))
+		}
+
+		// It looks at what came of the run itself.
+		for name := range r.readyWhen.Runs() {
+			if needed := r.needs[name]; name != r.name {
+				r.needs[name] = needed
+			}
+		}
 	}
 
 	each, eerrs := compileEach(env, t)

@@ -60,6 +60,7 @@ const (
 	fieldStatus      = "status"
 	fieldLocals      = "locals"
 	fieldRunPolicy   = "runPolicy"
+	fieldReadyWhen   = "readyWhen"
 	fieldForProvider = "forProvider"
 	fieldAtProvider  = "atProvider"
 )

@@ -72,6 +72,11 @@ func (c *Composition) used() map[string]bool {
 
 	for _, run := range c.runs {
 		see(run.when)
+
+		if run.readyWhen != nil {
+			see(run.readyWhen)
+		}
+
 		see(run.each.templates()...)
 		see(run.templates...)
 	}

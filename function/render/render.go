@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -223,6 +224,41 @@ func (r *rendering) render(ctx context.Context, run *run, out Run, data expressi
 
 	out.Desired = object
 	out.Reason, out.Messages = describe(r.observed.Resources[out.Resource], object, r.observed.reported(out.Name))
+
+	if out.Reason == Ready && run.readyWhen != nil {
+		return r.ready(ctx, run, out, data)
+	}
+
+	return out
+}
+
+// ready asks what the Composition has a run be ready by, whose AnsibleRun is. A
+// value that is missing is not there yet.
+func (r *rendering) ready(ctx context.Context, run *run, out Run, data expression.Data) Run {
+	var self any = view(r.observed.Resources[out.Resource])
+	if key, ok := run.key(out.Resource); ok && run.each != nil {
+		self = map[string]any{key: self}
+	}
+
+	data.Runs = maps.Clone(data.Runs)
+	data.Runs[run.name] = self
+	// What they say of this run is not what they say to others.
+	data.Locals = r.composition.locals.For(data)
+
+	v, _, problems := run.readyWhen.Evaluate(ctx, data)
+	if len(problems) == 0 && v == true {
+		return out
+	}
+
+	out.Reason = NotReady
+
+	for _, p := range problems {
+		out.Messages = append(out.Messages, p.String())
+	}
+
+	if len(problems) == 0 {
+		out.Messages = []string{"is not ready yet: readyWhen is " + show(v)}
+	}
 
 	return out
 }

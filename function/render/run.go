@@ -27,6 +27,9 @@ const (
 	Updating Reason = "Updating"
 	// Running runs are in progress.
 	Running Reason = "Running"
+	// NotReady runs are what they should be, but not ready by what the Composition
+	// asks for.
+	NotReady Reason = "NotReady"
 	// Deleting runs were deleted by somebody, and are made again.
 	Deleting Reason = "Deleting"
 	// Leaving runs are not wanted any more, but others still depend on them.

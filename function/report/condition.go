@@ -97,7 +97,7 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 func severity() []render.Reason {
 	return []render.Reason{
 		render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, render.RemovalHeld,
-		render.ValuePending, render.Deleting, render.Updating, render.Creating, render.Running,
+		render.ValuePending, render.Deleting, render.Updating, render.Creating, render.Running, render.NotReady,
 		render.DependencyNotReady, render.Leaving,
 	}
 }
@@ -160,7 +160,7 @@ func tally(runs []render.Run) string {
 
 	for _, r := range runs {
 		switch r.Reason {
-		case render.Skipped:
+		case render.Skipped, render.Retained:
 			continue
 		case render.Ready:
 			ready++
@@ -200,7 +200,7 @@ func outcome(reason render.Reason) string {
 		return "in error"
 	case render.ValuePending, render.DependencyNotReady:
 		return "waiting"
-	case render.Deleting, render.Leaving:
+	case render.Deleting, render.Leaving, render.RemovalHeld:
 		return "leaving"
 	}
 

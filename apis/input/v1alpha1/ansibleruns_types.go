@@ -16,7 +16,7 @@ import (
 // AnsibleRuns says which AnsibleRuns an XR becomes, and what of them comes back
 // on the XR.
 //
-// Strings in when, forEach, forEachKey, vars, varsFrom, inventory, labels,
+// Strings in when, readyWhen, forEach, forEachKey, vars, varsFrom, inventory, labels,
 // annotations, requiredResources, connectionDetails and status may hold CEL
 // expressions, written ${…}. A string that is one expression and nothing else
 // takes the type of the expression's value; elsewhere the value is put into the
@@ -179,6 +179,15 @@ type RunTemplate struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	When *apiextensionsv1.JSON `json:"when,omitempty"`
+
+	// ReadyWhen says when the run is ready, beside its AnsibleRun being ready: an
+	// expression that is true then, as in ${runs.database.outputs.leader != ""}. Until
+	// then the XR is not ready, and other runs wait. A value that is missing is not
+	// there yet. Of a run with forEach it sees the one of its own key.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ReadyWhen *apiextensionsv1.JSON `json:"readyWhen,omitempty"`
 
 	// ForEach makes a run of every item: a map, a list of unique strings, or a
 	// list of anything together with forEachKey; 1000 items at most. Expressions

@@ -196,6 +196,11 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = new(v1.JSON)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.ReadyWhen != nil {
+		in, out := &in.ReadyWhen, &out.ReadyWhen
+		*out = new(v1.JSON)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.ForEach != nil {
 		in, out := &in.ForEach, &out.ForEach
 		*out = new(v1.JSON)
