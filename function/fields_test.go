@@ -176,6 +176,21 @@ runs:
 				want: strings.Replace(one(""), "kind: ClusterProviderConfig, name: default", "kind: ProviderConfig, name: mine", 1),
 			},
 		},
+		"Stored": {
+			reason: "What the provider would write otherwise is rendered as the provider writes it: it would look changed.",
+			rendering: rendering{
+				input: "runs: [{name: app, role: acme.app.server, timeout: 20m, tags: [], skipTags: [a], executableInventory: false, verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}, optional: false}]}]\n",
+				want:  one(`timeout: 20m0s, skipTags: [a], verbosity: 0, forks: 5, varFiles: [{source: SecretKey, secretKeyRef: {name: a, key: b}}]`),
+			},
+		},
+		"StoredComputed": {
+			reason: "So is what is computed.",
+			rendering: rendering{
+				input: "runs: [{name: app, role: acme.app.server, timeout: '${xr.spec.timeout}'}]\n",
+				spec:  "timeout: 90m",
+				want:  one(`timeout: 1h30m0s`),
+			},
+		},
 		"HostMap": {
 			reason: "The hosts of an XR have the addresses that it says.",
 			rendering: rendering{

@@ -195,7 +195,7 @@ desired:
             hosts: web
             tags: [a]
             forks: 10
-            timeout: 10m
+            timeout: 10m0s
             vars:
               nested: {a: 1, b: 3}
               list: [3]

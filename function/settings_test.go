@@ -23,7 +23,7 @@ runs:
 
 	rendering{
 		input: all, spec: "policy: RunOnChange, may: [Observe, '*'], tag: 'v1.2:a-b', zone: 'eu*,web[1:3],!db', size: 3",
-		want: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 1200s, retryLimit: 3`,
+		want: one(`tags: [base, "v1.2:a-b"], limit: "web:&eu*,web[1:3],!db", timeout: 20m0s, retryLimit: 3`,
 			`{annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}`, "managementPolicies: [Observe, '*']"),
 	}.check(t, "Settings may be computed; those that are optional.none() are left out.")
 

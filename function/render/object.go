@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ type parts struct {
 // with returns the AnsibleRun with what is computed, and an annotation of what
 // it was rendered after. The object itself stays as it is.
 func (o object) with(p parts) map[string]any {
-	parameters, spec, metadata := maps.Clone(o.parameters), maps.Clone(o.spec), map[string]any{}
+	parameters, spec, metadata := stored(o.parameters), maps.Clone(o.spec), map[string]any{}
 	spec[fieldForProvider] = parameters
 
 	if len(p.vars) > 0 {
@@ -91,6 +92,29 @@ func (o object) with(p parts) map[string]any {
 		fieldMetadata:   metadata,
 		fieldSpec:       spec,
 	}
+}
+
+// stored returns parameters as they are once the provider has written the AnsibleRun:
+// 20m is 20m0s then, and what is empty is not there. Rendered in another way they would
+// look changed.
+func stored(parameters map[string]any) map[string]any {
+	typed, out := common.AnsibleRunParameters{}, map[string]any{}
+
+	b, err := json.Marshal(parameters)
+	if err == nil {
+		err = json.Unmarshal(b, &typed)
+	}
+
+	if err == nil {
+		b, err = json.Marshal(typed)
+	}
+
+	// What is no parameter of an AnsibleRun is a mistake already.
+	if err != nil || json.Unmarshal(b, &out) != nil {
+		return maps.Clone(parameters)
+	}
+
+	return out
 }
 
 // objectOf returns the AnsibleRun of a run, without what is computed.
