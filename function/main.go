@@ -9,8 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// exitUsage is the exit status of a command line that is wrong.
-const exitUsage = 2
+const (
+	// exitUsage is the exit status of a command line that is wrong.
+	exitUsage = 2
+	// exitRemoval is the exit status of a change that removes something.
+	exitRemoval = 3
+)
 
 // cli is the command line.
 type cli struct {

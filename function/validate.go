@@ -17,7 +17,19 @@ import (
 // A validateCommand checks Compositions and Operations.
 type validateCommand struct {
 	Files []string `arg:"" help:"Files of Compositions, of the XRDs that they are for, and of Operations, or directories of them; - is the standard input."`
+
+	Against       []string `help:"Files or directories with the Compositions as they are now: say what each change means to the runs of XRs." placeholder:"FILE"`
+	FailOnRemoval bool     `help:"With --against, exit with status 3 when a run is removed, or may be."`
 }
+
+// A removal fails a command that is told so.
+type removal int
+
+// Error says how many there are.
+func (r removal) Error() string { return "this removes, or may remove, " + plural(int(r), "run") }
+
+// ExitCode of the process.
+func (removal) ExitCode() int { return exitRemoval }
 
 // Help returns what the command checks.
 func (validateCommand) Help() string {
@@ -30,13 +42,16 @@ Of a directory all files are read that end in .yaml or .yml, also in directories
 
 Each mistake is a line: FILE:LINE: FIELD: MESSAGE. A message that begins with warning: is none. The exit status is 1 when there are mistakes or nothing that
 could be checked, and 2 when the command line is wrong.
+
+With --against there is a line for each run that does not stay as it is: COMPOSITION: ACTION RUN (FIELDS). What is computed is compared
+as it is written. The exit status is 0 whatever changes; with --fail-on-removal it is 3 when a run is removed, or may be.
 `
 }
 
 // Validate the command line. Files keep the names that they were given, for they
 // are part of the output.
 func (c validateCommand) Validate() error {
-	for _, name := range c.Files {
+	for _, name := range slices.Concat(c.Files, c.Against) {
 		if name == "-" {
 			continue
 		}
@@ -77,6 +92,43 @@ func (c validateCommand) Run(in io.Reader, out io.Writer) error {
 	}
 
 	_, _ = fmt.Fprintf(out, "No mistakes in %s of function-ansible.\n", plural(result.Inputs, "input"))
+
+	return c.compare(files, in, out)
+}
+
+// compare with what there is, if that was given.
+func (c validateCommand) compare(files []validate.File, in io.Reader, out io.Writer) error {
+	if len(c.Against) == 0 {
+		return nil
+	}
+
+	before, err := filesOf(c.Against, in)
+	if err != nil {
+		return err
+	}
+
+	changes, err := validate.Against(before, files)
+	if err != nil {
+		return err
+	}
+
+	removed := removal(0)
+
+	for _, change := range changes {
+		_, _ = fmt.Fprintln(out, change)
+
+		if change.Removes() {
+			removed++
+		}
+	}
+
+	if len(changes) == 0 {
+		_, _ = fmt.Fprintln(out, "No run changes.")
+	}
+
+	if c.FailOnRemoval && removed > 0 {
+		return removed
+	}
 
 	return nil
 }

@@ -53,6 +53,23 @@ func TestValidate(t *testing.T) {
 				err: "found 1 mistake",
 			},
 		},
+		"Against": {
+			reason: "What a change means is said of each run. It fails nothing.",
+			args:   []string{"-", "--against", "testdata/against.yaml"},
+			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.c}\n- {name: c, role: a.b}\n",
+			want:   want{out: "No mistakes in 1 input of function-ansible.\nrun again a (role)\ncreate c\nremove b\n"},
+		},
+		"AgainstRemoval": {
+			reason: "Unless it is asked to, when something is removed.",
+			args:   []string{"-", "--against", "testdata/against.yaml", "--fail-on-removal"},
+			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.b}\n",
+			want:   want{out: "No mistakes in 1 input of function-ansible.\nremove b\n", err: "this removes, or may remove, 1 run"},
+		},
+		"AgainstTheSame": {
+			reason: "Nothing is said, too.",
+			args:   []string{"testdata/against.yaml", "--against", "testdata/against.yaml", "--fail-on-removal"},
+			want:   want{out: "No mistakes in 1 input of function-ansible.\nNo run changes.\n"},
+		},
 		"Nothing": {
 			reason: "A pipeline that checks nothing should not be green.",
 			args:   []string{"../examples/website/xr.yaml"},

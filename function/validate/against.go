@@ -1,0 +1,77 @@
+package validate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+)
+
+// A Change of a Composition.
+type Change struct {
+	// Composition is its name; "" for an input that stands alone.
+	Composition string
+	render.Change
+}
+
+// String returns the change in one line.
+func (c Change) String() string {
+	return strings.TrimPrefix(c.Composition+": "+c.Change.String(), ": ")
+}
+
+// Against returns what it would mean to the runs of XRs to replace the Compositions
+// of some files by those of others. One that is only in either says nothing of
+// any XR. The error is a file that cannot be read.
+func Against(before, after []File) ([]Change, error) {
+	old, err := pipelines(before)
+	if err != nil {
+		return nil, err
+	}
+
+	now, err := pipelines(after)
+	if err != nil {
+		return nil, err
+	}
+
+	var changes []Change
+
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, ok := old[name]; !ok {
+			continue
+		}
+
+		for _, c := range render.Changes(old[name], now[name]) {
+			changes = append(changes, Change{Composition: name, Change: c})
+		}
+	}
+
+	return changes, nil
+}
+
+// pipelines are the inputs of Compositions by their names.
+func pipelines(files []File) (map[string][]map[string]any, error) {
+	all := map[string][]map[string]any{}
+
+	for _, f := range files {
+		documents, mistakes := read(f)
+		if len(mistakes) > 0 {
+			return nil, errors.New(mistakes[0].String())
+		}
+
+		for _, d := range documents {
+			switch {
+			case d.is(groupCrossplane, "Composition"):
+				inputs := inputsOf(d.object, []string{"spec"})
+				all[d.name()] = slices.Concat(all[d.name()], slices.Collect(maps.Values(inputs)))
+			case strings.HasPrefix(text(d.object, "apiVersion"), v1alpha1.Group+"/"):
+				all[""] = append(all[""], d.object)
+			}
+		}
+	}
+
+	return all, nil
+}
