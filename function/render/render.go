@@ -24,7 +24,7 @@ type Result struct {
 	// Requirements are the resources that core is to fetch.
 	Requirements map[string]Requirement
 	// Usages of runs by those that depend on them, by composition resource
-	// name.
+	// name; nil for one of an earlier step that is not to be.
 	Usages map[string]map[string]any
 	// Details are the connection details of a legacy XR.
 	Details map[string][]byte

@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,6 +20,9 @@ const (
 	kindUsage            = "Usage"
 	kindClusterUsage     = "ClusterUsage"
 )
+
+// uses stands between two names in the composition resource name of a Usage.
+const uses = " uses "
 
 // maxUsages of an XR. Each is an object of its own, and two sets that depend on
 // each other have as many as there are pairs.
@@ -88,7 +92,7 @@ func (r *rendering) usages() map[string]map[string]any {
 			}
 
 			if u := usage(r.observed.Resources[of], user); u != nil {
-				usages[by+" uses "+of] = u
+				usages[by+uses+of] = u
 			}
 		}
 	}
@@ -101,6 +105,13 @@ func (r *rendering) usages() map[string]map[string]any {
 	for by, user := range r.observed.Resources {
 		if isAnsibleRun(user) {
 			use(by, user)
+		}
+	}
+
+	// An earlier step does not know which runs of this one ask for none.
+	for name := range r.observed.Earlier {
+		if by, _, ok := strings.Cut(name, uses); ok && !r.holds(by) {
+			usages[name] = nil
 		}
 	}
 

@@ -95,6 +95,11 @@ func put(desired *fnv1.State, name string, r *fnv1.Resource) error {
 // are there nothing else is there to be deleted in the wrong order.
 func usages(desired *fnv1.State, usages map[string]map[string]any) error {
 	for name, u := range usages {
+		if u == nil {
+			delete(desired.GetResources(), name)
+			continue
+		}
+
 		s, err := structpb.NewStruct(u)
 		if err != nil {
 			return errors.Wrapf(err, "cannot put usage %q into the response", name)
