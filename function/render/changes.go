@@ -141,7 +141,7 @@ func differ(resource string, was, is map[string]any) (Change, bool) {
 		switch name {
 		case fieldName, "resourceName", "previousNames":
 			continue
-		case fieldLabels, fieldAnnotations, fieldRunPolicy, "dependsOn", "usages", "managementPolicies", "deletionPolicy",
+		case fieldLabels, fieldAnnotations, fieldRunPolicy, "dependsOn", "usages", "readyWhen", "removal", "managementPolicies", "deletionPolicy",
 			"writeConnectionSecretToRef", "retryLimit", "forks", "verbosity":
 		case "when", "forEach", "forEachKey":
 			action = MayRemove

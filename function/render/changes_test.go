@@ -22,7 +22,7 @@ func TestChanges(t *testing.T) {
 		"AdoptAnew": {reason: "It may have other inputs.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: y, previousNames: [a]}]}", want: []string{"adopt b (was a)", "run again b (role)"}},
 		"NotTwice":  {reason: "What is still there is not adopted.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a}, {name: b, previousNames: [a]}]}", want: []string{"create b"}},
 		"RunAgain":  {reason: "Other inputs run it again.", before: "{runs: [{name: a, vars: {x: 1}}]}", after: "{defaults: {limit: web}, runs: [{name: a, vars: {x: 2}}]}", want: []string{"run again a (limit, vars)"}},
-		"Update":    {reason: "What is none does not.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, forks: 3, labels: {a: b}}]}", want: []string{"update a (forks, labels)"}},
+		"Update":    {reason: "What is none does not.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, forks: 3, labels: {a: b}, readyWhen: true}]}", want: []string{"update a (forks, labels, readyWhen)"}},
 		"Locals":    {reason: "Locals matter to those that refer to them.", before: "{locals: {x: 1}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", after: "{locals: {x: 2}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", want: []string{"run again a (locals)"}},
 		"When":      {reason: "What is wanted the XR decides.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, when: '${xr.spec.a}'}]}", want: []string{"may remove a (when)"}},
 		"Move":      {reason: "No run can move.", before: "{runs: [{name: a, scope: Cluster}]}", after: "{runs: [{name: a, scope: Namespaced, namespace: x}]}", want: []string{"hold a (namespace, scope)"}},
