@@ -255,6 +255,113 @@ func TestStays(t *testing.T) {
 			want: []string{"zone[a]"},
 			said: "Available\nzone[a]: not wanted any more, and stays, since prune is false",
 		},
+		"Renamed": {
+			reason: "A run is not created while one that does the same would be removed.",
+			step:   step{runs: `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
+			want:   []string{"db"},
+			said: "InvalidValue\ndatabase: previousNames: db, which would be removed, has the same content, hosts and variables: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"db: not wanted any more, but may be what database was called",
+		},
+		"OtherVars": {
+			reason: "With other variables it is another one.",
+			step:   step{runs: `[{name: database, vars: {size: 6}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
+			want:   []string{"database"},
+			said:   "Creating\ndatabase: is being created",
+		},
+		"Orphaned": {
+			reason: "One that removes nothing may go.",
+			step: step{
+				runs:     `[{name: database, vars: {size: 5}}]`,
+				observed: strings.Replace(existing("db", "", "role: a.b.c, vars: {size: 5}"), "spec: {", "spec: {managementPolicies: [Observe, Create, Update], ", 1),
+			},
+			want: []string{"database"},
+			said: "Creating\ndatabase: is being created",
+		},
+		"Another": {
+			reason: "The Composition may say that it is another one.",
+			step:   step{runs: `[{name: database, previousNames: [], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
+			want:   []string{"database"},
+			said:   "Creating\ndatabase: is being created",
+		},
+		"Adopted": {
+			reason: "A run goes on with the object that it had by another name, and so does what depends on it.",
+			step: step{
+				runs:     `[{name: database, previousNames: [sql, db], vars: {size: 5}}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"db", "app", "app uses db"},
+			said: "Updating\napp: is being updated",
+		},
+		"AdoptedAndGone": {
+			reason: "It is removed by its own when, after what depends on it.",
+			step: step{
+				runs:     `[{name: database, previousNames: [sql, db], when: "${xr.spec.wanted}", vars: {size: 5}}]`,
+				spec:     "wanted: false",
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c"),
+			},
+			want: []string{"db", "app uses db"},
+			said: "Leaving\ndatabase: not wanted any more, but has to stay for app",
+		},
+		"AdoptedOnce": {
+			reason: "One that exists by its own name adopts nothing; what it was called goes.",
+			step: step{
+				runs:     `[{name: database, previousNames: [db], vars: {size: 5}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("database", "", "role: a.b.c, vars: {size: 5}"),
+			},
+			want: []string{"database"},
+			said: "Available\n",
+		},
+		"TwoBefore": {
+			reason: "Only one can be meant.",
+			step: step{
+				runs:     `[{name: database, previousNames: [db, sql]}]`,
+				observed: existing("db", "", "role: a.b.c") + existing("sql", "", "role: a.b.c"),
+			},
+			want: []string{"db", "sql"},
+			said: "InvalidValue\ndatabase: previousNames: the XR has db and sql, of which only one can be the run\n" +
+				"db: not wanted any more, but may be what a run was called, which is not known yet\nsql: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"BecameSet": {
+			reason: "A member of a set goes on with what was a run of its own.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["${each.key == 'a' ? 'first' : 'second'}"], vars: {name: "${each.key}"}}]`,
+				spec:     "zones: [a, b]",
+				observed: existing("first", "", "role: a.b.c, unsafeVars: {name: a}"),
+			},
+			want: []string{"first", "zone[b]"},
+			said: "Creating\nzone[b]: is being created",
+		},
+		"OtherKeys": {
+			reason: "Members go on by other keys; one that has no other name goes.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", previousNames: ["zone[${each.value.name}]"], vars: {name: "${each.value.name}"}}]`,
+				spec:     "zones: [{id: 1, name: a}, {id: 2, name: b}]",
+				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}") + existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}") + existing("zone[c]", "", "role: a.b.c, unsafeVars: {name: c}"),
+			},
+			want: []string{"zone[a]", "zone[b]"},
+			said: "Available\n",
+		},
+		"OtherKeysUnsaid": {
+			reason: "Without their other names nothing is created or removed.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", vars: {name: "${each.value.name}"}}]`,
+				spec:     "zones: [{id: 1, name: a}]",
+				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
+			},
+			want: []string{"zone[a]"},
+			said: "InvalidValue\nzone[1]: previousNames: zone[a], which would be removed, has the same content, hosts and variables: write previousNames: [\"zone[a]\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"zone[a]: not wanted any more, but may be what zone[1] was called",
+		},
+		"NamesUnknown": {
+			reason: "While a list is not known, nobody knows what its items were called.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["old-${each.key}"]}]`,
+				observed: existing("old-a", "", "role: a.b.c"),
+			},
+			want: []string{"old-a"},
+			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\n" +
+				"old-a: not wanted any more, but may be what a run was called, which is not known yet",
+		},
 		"OwnKey": {
 			reason: "A member goes with its key, whatever the others wait for.",
 			step: step{

@@ -109,7 +109,7 @@ func isSeparator(r rune) bool { return r == ' ' || r == ',' }
 // computed fields may hold expressions.
 func computed(name string, v any) bool {
 	switch name {
-	case "vars", "when", "readyWhen", "forEach", "forEachKey", "varsFrom", "inventory", "labels", "annotations":
+	case "vars", "when", "readyWhen", "forEach", "forEachKey", "previousNames", "varsFrom", "inventory", "labels", "annotations":
 		return true
 	}
 

@@ -114,9 +114,9 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 
 // former name of a run: that of one which is gone.
 func former(run map[string]any, old, now map[string]map[string]any) string {
-	names, _ := run["previousNames"].([]any)
+	names, _ := run[fieldPrevious].([]any)
 	for _, resource := range sortedKeys(old) {
-		if now[resource] == nil && (slices.Contains(names, any(resource)) || slices.Contains(names, old[resource][fieldName])) {
+		if now[resource] == nil && slices.Contains(names, any(resource)) {
 			return resource
 		}
 	}
@@ -139,9 +139,9 @@ func differ(resource string, was, is map[string]any) (Change, bool) {
 		action := Update
 
 		switch name {
-		case fieldName, "resourceName", "previousNames":
+		case fieldName, "resourceName", fieldPrevious:
 			continue
-		case fieldLabels, fieldAnnotations, fieldRunPolicy, "dependsOn", "usages", "readyWhen", "removal", "managementPolicies", "deletionPolicy",
+		case fieldLabels, fieldAnnotations, fieldRunPolicy, "dependsOn", "usages", "readyWhen", "removal", "prune", "managementPolicies", "deletionPolicy",
 			"writeConnectionSecretToRef", "retryLimit", "forks", "verbosity":
 		case "when", "forEach", "forEachKey":
 			action = MayRemove

@@ -64,6 +64,8 @@ type run struct {
 	usages bool
 	// prune is false for a run that stays when it is not wanted any more.
 	prune bool
+	// previous names of the composed resource; nil when nothing is said of them.
+	previous *expression.Template
 	// atMost so many members of a set go at once; nil for any number.
 	atMost *intstr.IntOrString
 }
@@ -121,6 +123,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 	}
 
 	errs = append(errs, unusable(c.runs, templates)...)
+	errs = append(errs, previousMistakes(templates)...)
 
 	ordered, oerrs := order(c.runs)
 	c.runs = ordered
@@ -273,7 +276,7 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 // computed are the fields of runs that may hold expressions anywhere, beside the
 // settings.
 var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"when", fieldReadyWhen, "forEach", "forEachKey", "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
+	"when", fieldReadyWhen, "forEach", "forEachKey", fieldPrevious, "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
 }
 
 // reservedStatus are the fields that Crossplane has in the status of XRs.
@@ -334,6 +337,11 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	each, eerrs := compileEach(env, t)
 	errs = append(errs, eerrs...)
 	r.each = each
+
+	if names, ok := t.object[fieldPrevious]; ok {
+		r.previous, _ = env.Compile(field.NewPath(fieldPrevious), names)
+		r.need(r.previous)
+	}
 
 	atMost, merrs := atMostOf(t)
 	errs = append(errs, merrs...)

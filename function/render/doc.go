@@ -52,6 +52,7 @@ const (
 	fieldKind        = "kind"
 	fieldMetadata    = "metadata"
 	fieldName        = "name"
+	fieldPrevious    = "previousNames"
 	fieldUID         = "uid"
 	fieldLabels      = "labels"
 	fieldAnnotations = "annotations"

@@ -250,11 +250,19 @@ func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
 		return r.whole(run, r.hold(out, problems))
 	}
 
-	runs := make([]Run, 0, len(items))
+	runs, names := make([]Run, 0, len(items)), make(map[string]bool, len(items))
+	for _, i := range items {
+		names[memberOf(run.resource, i.key)] = true
+	}
 
 	for _, i := range items {
 		one := Run{Name: memberOf(run.name, i.key), Resource: memberOf(run.resource, i.key)}
 		data := i.in(r.data)
+
+		if problems := r.adopt(ctx, run, one.Resource, data, names); len(problems) > 0 {
+			runs = append(runs, r.hold(one, problems))
+			continue
+		}
 
 		if run.asks() {
 			if decided, ok := r.decide(ctx, run, one, data); ok {
@@ -299,6 +307,8 @@ func (r *rendering) whole(run *run, out Run) []Run {
 	if run.each == nil || out.Reason == Skipped {
 		return runs
 	}
+
+	r.uncertain = r.uncertain || run.previous != nil
 
 	for _, resource := range sortedKeys(r.observed.Resources) {
 		key, ok := run.key(resource)

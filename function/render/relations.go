@@ -36,6 +36,15 @@ func (r *rendering) relate() relations {
 		}
 	}
 
+	// What others were rendered after may have been called otherwise then.
+	for resource, was := range r.called {
+		rel.named[was] = append(rel.named[was], resource)
+
+		if set, _, ok := member(was); ok {
+			rel.named[set+allMembers] = append(rel.named[set+allMembers], resource)
+		}
+	}
+
 	return rel
 }
 

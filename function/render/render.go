@@ -55,6 +55,10 @@ type rendering struct {
 	departing []departing
 	// arriving is true when a run is to be created.
 	arriving bool
+	// called are composition resource names that core has for others.
+	called map[string]string
+	// uncertain is true when it is not known what some run was called before.
+	uncertain bool
 }
 
 // An outcome is what became of a run of the input: one run, or those of a set.
@@ -89,9 +93,9 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 			Budget:      expression.NewBudget(),
 		},
 		outcomes: map[string]outcome{},
+		called:   map[string]string{},
 	}
 	r.data.Locals = c.locals.For(r.data)
-	r.relations = r.relate()
 	r.departing = r.departed()
 
 	result := Result{}
@@ -105,12 +109,17 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 		result.Runs = append(result.Runs, out.runs...)
 	}
 
+	r.relations = r.relate()
 	r.settle(result.Runs)
 	r.ask(result)
 	result.Runs = r.stay(result.Runs)
 	result.Removed = r.removed(result.Runs)
 	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
+
+	for i := range result.Runs {
+		result.Runs[i].Resource = r.calls(result.Runs[i].Resource)
+	}
 
 	details, secret, problems := r.details(ctx)
 	result.Details, result.Secret = details, secret
@@ -149,6 +158,12 @@ func (r *rendering) see(run *run, out outcome) {
 // outcome of a run whose dependencies are rendered.
 func (r *rendering) outcome(ctx context.Context, run *run) outcome {
 	out := Run{Name: run.name, Resource: run.resource}
+
+	if run.each == nil {
+		if problems := r.adopt(ctx, run, run.resource, r.data, nil); len(problems) > 0 {
+			return outcomeOf([]Run{r.hold(out, problems)})
+		}
+	}
 
 	// Whether an item is wanted is a question to each of them.
 	if !run.asks() {
@@ -414,7 +429,7 @@ func (r *rendering) moved(resource string, object map[string]any) []expression.P
 		return nil
 	}
 
-	return []expression.Problem{{Path: "scope", Kind: expression.Invalid, Message: "a run cannot move to another scope or namespace; give it another resourceName"}}
+	return []expression.Problem{{Path: "scope", Kind: expression.Invalid, Message: "a run cannot move to another scope or namespace: one of another resourceName would be created, and this one removed with what it has made; take Delete out of its managementPolicies first"}}
 }
 
 // wait with a run for others.

@@ -17,8 +17,10 @@ func (r *rendering) stay(runs []Run) []Run {
 	stays := map[string]Run{}
 
 	going := r.going(runs)
+	going = r.doubt(going, stays)
 	going = r.retain(going, stays)
 	going = r.bound(going, stays)
+	going = r.renamed(runs, going, stays)
 	r.leave(going, stays)
 
 	for i := range runs {
@@ -211,7 +213,7 @@ func (r *rendering) removed(runs []Run) []string {
 	for _, resource := range sortedKeys(r.observed.Resources) {
 		o, ok := r.observed.run(resource)
 		if ok && !kept[resource] && !isDeleted(o) && !r.observed.Earlier[resource] && r.relations.run(resource) != nil {
-			names = append(names, resource)
+			names = append(names, r.calls(resource))
 		}
 	}
 

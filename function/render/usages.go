@@ -92,7 +92,7 @@ func (r *rendering) usages() map[string]map[string]any {
 			}
 
 			if u := usage(r.observed.Resources[of], user); u != nil {
-				usages[by+uses+of] = u
+				usages[r.calls(by)+uses+r.calls(of)] = u
 			}
 		}
 	}

@@ -125,6 +125,15 @@ type Run struct {
 	// +kubebuilder:validation:Pattern=`^[^\[\], ]+$`
 	// +kubebuilder:validation:MaxLength=253
 	ResourceName string `json:"resourceName,omitempty"`
+
+	// PreviousNames are what the composed resource may be called in XRs that were
+	// made with an earlier Composition, such as database or database[eu]: the run
+	// takes it over, as it is called. They may hold expressions. Without them a run
+	// is not created while one with the same content, hosts and variables would be
+	// removed; an empty list says that it is another one.
+	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	PreviousNames []string `json:"previousNames,omitempty"`
 }
 
 // A Scope is where an AnsibleRun lives.
