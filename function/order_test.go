@@ -242,7 +242,7 @@ observed:
     "user[0]": %s
 `
 
-	const message = "user: usages: 50 runs that depend on 41 take 2050 Usages, and there are 2000 for an XR at most; with usages: false they may be deleted in any order"
+	const message = "user: usages: 50 runs that depend on 41 take 2050 Usages, and there are 2000 for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then"
 
 	cases := map[string]struct {
 		reason string

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 )
 
 // ready is the status of an AnsibleRun that is there.
@@ -42,9 +40,33 @@ type step struct {
 	runs, spec, annotations, observed, departing string
 }
 
-// desired returns which composed resources are wanted, and what is said.
-func (s step) desired(t *testing.T) (names map[string]bool, said string, rsp *fnv1.RunFunctionResponse) {
+// check which composed resources are wanted, and what is said.
+func (s step) check(t *testing.T, reason string, want []string, said string) {
 	t.Helper()
+
+	names, got := s.desired(t)
+
+	all := map[string]bool{}
+	for _, n := range want {
+		all[n] = true
+	}
+
+	if diff := cmp.Diff(all, names); diff != "" {
+		t.Errorf("\n%s\n-want, +got:\n%s\n%s", reason, diff, got)
+	}
+
+	if diff := cmp.Diff(said, got); diff != "" {
+		t.Errorf("\n%s\n-want, +got:\n%s", reason, diff)
+	}
+}
+
+// desired returns which composed resources are wanted, and what is said.
+func (s step) desired(t *testing.T) (names map[string]bool, said string) {
+	t.Helper()
+
+	if s.departing == "" {
+		s.departing = "[]"
+	}
 
 	req := `
 input:
@@ -75,7 +97,7 @@ required_resources:
 		t.Fatalf("There should be a condition, got %v", rsp)
 	}
 
-	return names, rsp.GetConditions()[0].GetReason() + "\n" + rsp.GetConditions()[0].GetMessage(), rsp
+	return names, rsp.GetConditions()[0].GetReason() + "\n" + rsp.GetConditions()[0].GetMessage()
 }
 
 // What exists is removed by its own when, its own key or the Composition, and by
@@ -377,25 +399,6 @@ func TestStays(t *testing.T) {
 	}
 
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.departing == "" {
-				tc.departing = "[]"
-			}
-
-			names, said, _ := tc.desired(t)
-
-			want := map[string]bool{}
-			for _, n := range tc.want {
-				want[n] = true
-			}
-
-			if diff := cmp.Diff(want, names); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s\n%s", tc.reason, diff, said)
-			}
-
-			if diff := cmp.Diff(tc.said, said); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
+		t.Run(name, func(t *testing.T) { tc.check(t, tc.reason, tc.want, tc.said) })
 	}
 }

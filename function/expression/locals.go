@@ -206,6 +206,7 @@ func (e *Environment) refersTo(u uses) uses {
 			u.waits = u.waits || p.uses.waits
 			// What the expression asks for itself is no news to it.
 			add(u.runs, p.uses.runs)
+			add(u.sets, p.uses.sets)
 			add(u.required, p.uses.required)
 		}
 	}

@@ -196,6 +196,18 @@ func (t *Template) Runs() map[string]bool {
 	return runs
 }
 
+// Sets are the runs, by name, of which the expressions refer to more than the member
+// with the key of the item.
+func (t *Template) Sets() map[string]bool {
+	sets := map[string]bool{}
+
+	for p := range t.programs {
+		maps.Copy(sets, p.uses.sets)
+	}
+
+	return sets
+}
+
 // Defaulted returns the fields below the XR that the expressions do without when they
 // are not there, as in xr.spec.?users.orValue([]).
 func (t *Template) Defaulted() [][]string {

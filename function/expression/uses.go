@@ -16,6 +16,9 @@ type uses struct {
 	// runs and required resources by name; true when the expression needs them
 	// to be there.
 	runs, required map[string]bool
+	// sets are runs by name of which it refers to more than the member with the key of
+	// the item, as in runs.disk[each.key].
+	sets map[string]bool
 	// locals by name.
 	locals map[string]bool
 	// waits is true when it refers to what may be there later without anybody
@@ -30,7 +33,7 @@ type uses struct {
 
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
-	u := uses{runs: map[string]bool{}, required: map[string]bool{}, locals: map[string]bool{}}
+	u := uses{runs: map[string]bool{}, required: map[string]bool{}, sets: map[string]bool{}, locals: map[string]bool{}}
 	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required, rootLocals: u.locals}
 	tested := map[string]bool{}
 
@@ -62,6 +65,10 @@ func usesOf(a *ast.AST) (uses, error) {
 			return
 		}
 
+		if root == rootRuns && !isOfItem(e) {
+			u.sets[name] = true
+		}
+
 		names[name] = true
 		tested[root+"."+name] = tested[root+"."+name] || test
 	}))
@@ -73,6 +80,38 @@ func usesOf(a *ast.AST) (uses, error) {
 	}
 
 	return u, err
+}
+
+// isOfItem is true for the identifier of runs when the member with the key of the item
+// is selected from the run that is selected from it.
+func isOfItem(e ast.Expr) bool {
+	run, ok := parentOf(e)
+	if !ok {
+		return false
+	}
+
+	index, ok := parentOf(run)
+	if !ok || index.Kind() != ast.CallKind {
+		return false
+	}
+
+	c := index.AsCall()
+	if c.FunctionName() != operators.Index && c.FunctionName() != operators.OptIndex || c.Args()[0].ID() != run.ID() || c.Args()[1].Kind() != ast.SelectKind {
+		return false
+	}
+
+	key := c.Args()[1].AsSelect()
+
+	return key.FieldName() == "key" && !key.IsTestOnly() && key.Operand().Kind() == ast.IdentKind && key.Operand().AsIdent() == rootEach
+}
+
+func parentOf(e ast.Expr) (ast.NavigableExpr, bool) {
+	n, ok := e.(ast.NavigableExpr)
+	if !ok {
+		return nil, false
+	}
+
+	return n.Parent()
 }
 
 // waits is true for a value, of a root and the names that lead to it, which may be
@@ -118,12 +157,7 @@ func pathFrom(e ast.Expr) []string {
 	var path []string
 
 	for {
-		n, ok := e.(ast.NavigableExpr)
-		if !ok {
-			return path
-		}
-
-		parent, ok := n.Parent()
+		parent, ok := parentOf(e)
 		if !ok {
 			return path
 		}
@@ -177,12 +211,7 @@ func shadowed(e ast.Expr) string {
 // member returns the name that is selected from an identifier, and whether the
 // selection asks whether it is there.
 func member(e ast.Expr) (name string, test bool) {
-	n, ok := e.(ast.NavigableExpr)
-	if !ok {
-		return "", false
-	}
-
-	parent, ok := n.Parent()
+	parent, ok := parentOf(e)
 	if !ok {
 		return "", false
 	}

@@ -60,6 +60,11 @@ type run struct {
 	// needs are the runs that this one depends on: true when it cannot be there
 	// without the other one.
 	needs map[string]bool
+	// sets are the runs of which this one depends on more than one member.
+	sets map[string]bool
+	// pairs are the sets each of whose members one of this set depends on: that of
+	// the same key.
+	pairs map[string]bool
 	// usages hold what this run depends on until this run is gone.
 	usages bool
 	// prune is false for a run that stays when it is not wanted any more.
@@ -121,6 +126,8 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 			c.refused = append(c.refused, r.refused(t, in)...)
 		}
 	}
+
+	pair(c.runs)
 
 	errs = append(errs, unusable(c.runs, templates)...)
 	errs = append(errs, previousMistakes(templates)...)
@@ -305,6 +312,8 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 		resource: t.resource(),
 		object:   object,
 		needs:    map[string]bool{},
+		sets:     map[string]bool{},
+		pairs:    map[string]bool{},
 		usages:   t.object["usages"] != false,
 		prune:    t.object["prune"] != false,
 	}
@@ -384,7 +393,7 @@ func (r *run) dependsOn(t template, all map[string]bool) field.ErrorList {
 
 		seen[name] = true
 		needed := r.needs[name]
-		r.needs[name] = needed
+		r.needs[name], r.sets[name] = needed, true
 	}
 
 	return errs
@@ -394,6 +403,20 @@ func (r *run) need(templates ...*expression.Template) {
 	for _, t := range templates {
 		for name, needed := range t.Runs() {
 			r.needs[name] = r.needs[name] || needed
+		}
+
+		maps.Copy(r.sets, t.Sets())
+	}
+}
+
+// pair the members of sets that depend on each other by key.
+func pair(runs []*run) {
+	for _, r := range runs {
+		for _, on := range runs {
+			_, needed := r.needs[on.name]
+			if needed && r.each != nil && on.each != nil && !r.sets[on.name] {
+				r.pairs[on.name] = true
+			}
 		}
 	}
 }

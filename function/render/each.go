@@ -220,7 +220,7 @@ func (run *run) asks() bool { return run.each != nil && run.when.Each() }
 
 // set renders the runs of a set. Those whose items are gone are not among them.
 func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
-	if out, ok := r.without(run, out, run.each.templates()...); ok {
+	if out, ok := r.without(run, out, r.data, run.each.templates()...); ok {
 		return r.whole(run, out)
 	}
 
@@ -229,7 +229,7 @@ func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
 		maps.Copy(needs, t.Runs())
 	}
 
-	if waiting := r.unready(needs); len(waiting) > 0 {
+	if waiting := r.unready(run, needs, r.data); len(waiting) > 0 {
 		return r.whole(run, r.wait(out, waiting))
 	}
 

@@ -124,9 +124,11 @@ func (r *rendering) dependents() map[string][]string {
 		on := r.after(resource, r.observed.Resources[resource])
 
 		if run := r.relations.run(resource); run != nil {
+			_, key, _ := member(resource)
+
 			for _, other := range r.composition.runs {
 				if run.needs[other.name] {
-					on = append(on, r.relations.named[other.entry()]...)
+					on = append(on, r.relations.named[run.entry(other, key)]...)
 				}
 			}
 		}
@@ -149,11 +151,15 @@ func (r *rendering) dependents() map[string][]string {
 	return all
 }
 
-// entry of the run in AnnotationDependsOn.
-func (run *run) entry() string {
-	if run.each != nil {
-		return run.resource + allMembers
+// entry of another run in AnnotationDependsOn of this one, or of its member with a
+// key.
+func (run *run) entry(on *run, key string) string {
+	switch {
+	case on.each == nil:
+		return on.resource
+	case run.pairs[on.name]:
+		return memberOf(on.resource, key)
 	}
 
-	return run.resource
+	return on.resource + allMembers
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -64,13 +65,45 @@ type rendering struct {
 // An outcome is what became of a run of the input: one run, or those of a set.
 type outcome struct {
 	runs []Run
+	// members of a set among them, by key.
+	members map[string]Run
 	// skipped is true for what is not wanted.
 	skipped bool
 }
 
 // outcomeOf runs. It is not there for others when none of them is wanted.
 func outcomeOf(runs []Run) outcome {
-	return outcome{runs: runs, skipped: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Run) bool { return r.Reason != Skipped })}
+	out := outcome{runs: runs, members: map[string]Run{}, skipped: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Run) bool { return r.Reason != Skipped })}
+
+	for _, r := range runs {
+		if _, key, ok := member(r.Name); ok {
+			out.members[key] = r
+		}
+	}
+
+	return out
+}
+
+// on is what became of a run that another one needs: of a set, all of it, or the
+// member of the same key.
+func (r *rendering) on(run *run, name string, data expression.Data) outcome {
+	out := r.outcomes[name]
+
+	key, ok := data.Each["key"].(string)
+	if !ok || !run.pairs[name] {
+		return out
+	}
+
+	if m, ok := out.members[key]; ok {
+		return outcome{runs: []Run{m}, skipped: m.Reason == Skipped}
+	}
+
+	// What became of the set became of each of them.
+	if len(out.runs) > 0 && out.runs[0].Name == name {
+		return outcome{runs: out.runs[:1], skipped: out.skipped}
+	}
+
+	return outcome{}
 }
 
 // done is true when nothing is to be waited for.
@@ -186,11 +219,11 @@ func (r *rendering) outcome(ctx context.Context, run *run) outcome {
 // decide whether a run is wanted. It is decided (true) when it is not, or when
 // that cannot be known yet.
 func (r *rendering) decide(ctx context.Context, run *run, out Run, data expression.Data) (Run, bool) {
-	if out, ok := r.without(run, out, run.when); ok {
+	if out, ok := r.without(run, out, data, run.when); ok {
 		return out, true
 	}
 
-	if waiting := r.unready(run.when.Runs()); len(waiting) > 0 {
+	if waiting := r.unready(run, run.when.Runs(), data); len(waiting) > 0 {
 		return r.wait(out, waiting), true
 	}
 
@@ -210,11 +243,11 @@ func (r *rendering) decide(ctx context.Context, run *run, out Run, data expressi
 
 // render a run that is wanted.
 func (r *rendering) render(ctx context.Context, run *run, out Run, data expression.Data) Run {
-	if out, ok := r.without(run, out, run.templates...); ok {
+	if out, ok := r.without(run, out, data, run.templates...); ok {
 		return out
 	}
 
-	if waiting := r.unready(run.needs); len(waiting) > 0 {
+	if waiting := r.unready(run, run.needs, data); len(waiting) > 0 {
 		return r.wait(out, waiting)
 	}
 
@@ -301,12 +334,12 @@ func (r *rendering) lacks(templates ...*expression.Template) []expression.Proble
 // without decides (true) about a run that templates do not let be without another
 // one, which is not wanted. One that exists is held: only its own when, its own key
 // and the Composition remove it.
-func (r *rendering) without(run *run, out Run, templates ...*expression.Template) (Run, bool) {
+func (r *rendering) without(run *run, out Run, data expression.Data, templates ...*expression.Template) (Run, bool) {
 	for _, t := range templates {
 		needs := t.Runs()
 
 		for _, name := range sortedKeys(needs) {
-			if !needs[name] || !r.outcomes[name].skipped {
+			if !needs[name] || !r.on(run, name, data).skipped {
 				continue
 			}
 
@@ -317,10 +350,15 @@ func (r *rendering) without(run *run, out Run, templates ...*expression.Template
 				return out, true
 			}
 
+			what, optional := name, "runs.?"+name
+			if run.pairs[name] {
+				what, optional = fmt.Sprintf("%s[%q]", name, data.Each["key"]), "runs."+name+"[?each.key]"
+			}
+
 			return r.hold(out, []expression.Problem{{
 				Path: t.PathTo(name),
 				Kind: expression.NotSet,
-				Message: "runs." + name + " is not wanted any more; it stays as it is: to do without, write runs.?" + name +
+				Message: "runs." + what + " is not wanted any more; it stays as it is: to do without, write " + optional +
 					" and what else it may be, and to remove it, too, give it the same when",
 			}}), true
 		}
@@ -358,13 +396,20 @@ func (run *run) wanted(ctx context.Context, data expression.Data) (bool, []expre
 }
 
 // unready returns the names of those runs that are wanted, but not ready.
-func (r *rendering) unready(needs map[string]bool) []string {
+func (r *rendering) unready(run *run, needs map[string]bool, data expression.Data) []string {
 	var names []string
 
 	for _, name := range sortedKeys(needs) {
-		if !r.outcomes[name].done() {
-			names = append(names, name)
+		on := r.on(run, name, data)
+		if on.done() {
+			continue
 		}
+
+		if run.pairs[name] && len(on.runs) == 1 {
+			name = on.runs[0].Name
+		}
+
+		names = append(names, name)
 	}
 
 	return names
@@ -374,7 +419,7 @@ func (r *rendering) unready(needs map[string]bool) []string {
 func (r *rendering) object(ctx context.Context, run *run, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	p := parts{dependsOn: r.dependsOn(run), composite: r.observed.uid()}
+	p := parts{dependsOn: r.dependsOn(run, data), composite: r.observed.uid()}
 	p.vars, p.unsafe, problems = run.evaluate(ctx, data)
 
 	if run.inventory != nil {
@@ -391,15 +436,17 @@ func (r *rendering) object(ctx context.Context, run *run, data expression.Data) 
 
 // dependsOn returns the composition resource names of the runs that this one is
 // rendered after: those that it can do without only while they are wanted.
-func (r *rendering) dependsOn(run *run) []string {
+func (r *rendering) dependsOn(run *run, data expression.Data) []string {
 	var resources []string
 
+	key, _ := data.Each["key"].(string)
+
 	for _, on := range r.composition.runs {
-		if _, ok := run.needs[on.name]; !ok || r.outcomes[on.name].skipped {
+		if _, ok := run.needs[on.name]; !ok || r.on(run, on.name, data).skipped {
 			continue
 		}
 
-		resources = append(resources, on.entry())
+		resources = append(resources, run.entry(on, key))
 	}
 
 	slices.Sort(resources)

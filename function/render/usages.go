@@ -25,7 +25,7 @@ const (
 const uses = " uses "
 
 // maxUsages of an XR. Each is an object of its own, and two sets that depend on
-// each other have as many as there are pairs.
+// each other as a whole have as many as there are pairs.
 const maxUsages = 2000
 
 // crowd says whether a number of runs, of one run of the input, takes more Usages
@@ -38,14 +38,18 @@ func (r *rendering) crowd(run *run, runs int) []expression.Problem {
 	on := 0
 
 	for name := range run.needs {
-		if !r.outcomes[name].skipped {
+		switch {
+		case r.outcomes[name].skipped:
+		case run.pairs[name]:
+			on++
+		default:
 			on += len(r.outcomes[name].runs)
 		}
 	}
 
 	if r.pairs+runs*on > maxUsages {
 		return []expression.Problem{invalid("usages", errors.Errorf(
-			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; with usages: false they may be deleted in any order", runs, on, runs*on, maxUsages))}
+			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then", runs, on, runs*on, maxUsages))}
 	}
 
 	r.pairs += runs * on

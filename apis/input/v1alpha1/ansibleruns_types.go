@@ -231,7 +231,7 @@ type RunTemplate struct {
 	// is gone, with Crossplane's own Usage or ClusterUsage. The default is true.
 	// A cluster-scoped run that depends on a namespaced one cannot have any. There
 	// are 2000 for an XR at most: sets that depend on each other have as many as
-	// there are pairs.
+	// there are pairs, unless each member depends on that of its own key.
 	// +optional
 	Usages *bool `json:"usages,omitempty"`
 
