@@ -22,6 +22,8 @@ type Composition struct {
 	locals *expression.Locals
 	// Status of the XR, if there is any.
 	status *expression.Template
+	// conditions of the XR.
+	conditions []xrCondition
 	// fits are the schemas of the status, if they are known.
 	fits fits
 	// details are the connection details of the XR.
@@ -101,6 +103,10 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 	}
 
 	c.fits = fitsOf(c.status, d.Schema.OpenAPI())
+
+	conditions, cerrs := compileConditions(envs.xr, in)
+	errs = append(errs, cerrs...)
+	c.conditions = conditions
 
 	details, derrs := compileDetails(envs.details, in, namespaced)
 	errs = append(errs, derrs...)

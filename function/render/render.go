@@ -22,6 +22,8 @@ type Result struct {
 	// Removed are the composition resource names of runs that are not wanted any
 	// more, and that core removes now.
 	Removed []string
+	// Conditions for the XR.
+	Conditions []Condition
 	// Requirements are the resources that core is to fetch.
 	Requirements map[string]Requirement
 	// Usages of runs by those that depend on them, by composition resource
@@ -149,6 +151,10 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	result.Removed = r.removed(result.Runs)
 	result.Usages = r.usages()
 	result.Status, result.Problems = r.status(ctx)
+
+	conditions, unknown := r.conditions(ctx)
+	result.Conditions = conditions
+	result.Problems = append(result.Problems, unknown...)
 
 	for i := range result.Runs {
 		result.Runs[i].Resource = r.calls(result.Runs[i].Resource)

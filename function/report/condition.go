@@ -18,7 +18,7 @@ import (
 
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
 // AnsibleRuns are not there yet, and why.
-const TypeAnsibleRunsReady = "AnsibleRunsReady"
+const TypeAnsibleRunsReady = render.TypeAnsibleRunsReady
 
 // Reasons of the condition, beside those of runs.
 const (
@@ -325,4 +325,21 @@ func truncate(s string, n int) string {
 	}
 
 	return s[:n] + more
+}
+
+// conditions reports those that were computed.
+func conditions(rsp *fnv1.RunFunctionResponse, all []render.Condition) {
+	status := map[string]fnv1.Status{"True": fnv1.Status_STATUS_CONDITION_TRUE, "False": fnv1.Status_STATUS_CONDITION_FALSE}
+
+	for _, c := range all {
+		is, known := status[c.Status]
+		if !known {
+			is = fnv1.Status_STATUS_CONDITION_UNKNOWN
+		}
+
+		message := truncate(c.Message, maxMessage)
+		rsp.Conditions = append(rsp.Conditions, &fnv1.Condition{
+			Type: c.Type, Status: is, Reason: c.Reason, Message: &message, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+		})
+	}
 }

@@ -41,6 +41,8 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 
 	c := summarize(result)
 	c.report(rsp, xr)
+
+	conditions(rsp, result.Conditions)
 	removed(rsp, result.Removed)
 
 	return nil

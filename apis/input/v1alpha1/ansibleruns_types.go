@@ -77,6 +77,12 @@ type AnsibleRuns struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status *runtime.RawExtension `json:"status,omitempty"`
 
+	// Conditions of the XR and its claim, beside those of Crossplane. One whose value
+	// is not there is Unknown, and says why.
+	// +optional
+	// +kubebuilder:validation:MaxItems=32
+	Conditions []Condition `json:"conditions,omitempty"`
+
 	// ConnectionDetails of the XR. Their expressions see the connection details
 	// of runs, as in ${runs.database.connectionDetails.password}, if the run has
 	// writeConnectionSecretToRef. One that is not UTF-8 text is an error. A legacy XR publishes them
@@ -89,6 +95,28 @@ type AnsibleRuns struct {
 	// is called.
 	// +optional
 	ConnectionSecret *ConnectionSecret `json:"connectionSecret,omitempty"`
+}
+
+// A Condition of an XR.
+type Condition struct {
+	// Type of the condition, as in DatabaseReady.
+	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
+	// +kubebuilder:validation:MaxLength=63
+	Type string `json:"type"`
+
+	// Status is true, false, or an expression.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Status *apiextensionsv1.JSON `json:"status"`
+
+	// Reason is a word for programs, as in ReplicaLost. It may hold an expression.
+	// The default is Computed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Message is for people. It may hold expressions.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // A ConnectionSecret is where the connection details of XRs are.
