@@ -23,9 +23,11 @@ import (
 func TestPlayEndless(t *testing.T) {
 	for name := range harms {
 		t.Run(name, func(t *testing.T) {
+			// What is started beside runs that are ended may be ended with them.
+			r, state := newRunner(t, confine.Off)
+
 			t.Parallel()
 
-			r, state := newRunner(t, confine.Off)
 			pidfile := filepath.Join(t.TempDir(), "pid")
 
 			ctx, cancel := context.WithCancel(t.Context())
