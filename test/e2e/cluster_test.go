@@ -31,7 +31,7 @@ import (
 // How long things may take. The garbage collector notices a new kind within half
 // a minute, and deletes nothing that such a kind owns before.
 const (
-	patience = 4 * time.Minute
+	patience = 6 * time.Minute
 	interval = 100 * time.Millisecond
 )
 
