@@ -86,18 +86,15 @@ func (r *rendering) ask(result Result) {
 // changing is true when an AnsibleRun that was observed is to go, or the user of a
 // Usage is not observed.
 func (r *rendering) changing(runs []Run) bool {
-	wanted, names := map[string]bool{}, map[string]bool{}
-	for i := range runs {
-		wanted[runs[i].Resource] = runs[i].Reason != Skipped
+	if len(r.going(runs)) > 0 {
+		return true
 	}
 
-	for resource, o := range r.observed.Resources {
+	names := map[string]bool{}
+
+	for _, o := range r.observed.Resources {
 		if isAnsibleRun(o) {
 			names[id(o)] = true
-
-			if !wanted[resource] {
-				return true
-			}
 		}
 	}
 

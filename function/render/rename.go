@@ -118,6 +118,10 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 		departing[worksOn(d.object)] = d.String()
 	}
 
+	if len(leaving)+len(departing) == 0 {
+		return going
+	}
+
 	for i := range runs {
 		out := &runs[i]
 		if out.Reason != Creating {
@@ -125,7 +129,6 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 		}
 
 		on := worksOn(out.Desired)
-		out.Desired = maps.Clone(out.Desired)
 
 		if before, ok := departing[on]; ok {
 			*out = r.wait(Run{Name: out.Name, Resource: out.Resource}, []string{before})

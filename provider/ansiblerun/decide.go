@@ -2,6 +2,7 @@ package ansiblerun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -548,6 +549,20 @@ func reformed(s situation) common.AnsibleRunObservation {
 	}
 
 	return o
+}
+
+// predates is true for an observation with a digest of another schema or key.
+func predates(o common.AnsibleRunObservation, digest string) bool {
+	recorded := []string{o.AppliedDigest}
+	if o.LastApply != nil {
+		recorded = append(recorded, o.LastApply.InputsDigest)
+	}
+
+	if o.LastRun != nil {
+		recorded = append(recorded, o.LastRun.InputsDigest)
+	}
+
+	return slices.ContainsFunc(recorded, func(d string) bool { return d != "" && !inputs.Comparable(d, digest) })
 }
 
 // known is true for a digest that says whether the inputs have changed.

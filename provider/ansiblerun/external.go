@@ -274,7 +274,10 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 		return s, err
 	}
 
-	s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
+	// Only the first reconcile after an upgrade needs it.
+	if predates(s.Recorded, s.Digest) {
+		s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
+	}
 
 	return s, err
 }
