@@ -291,7 +291,7 @@ runs:
 				`runs[1].vars: Invalid value: "array": must be of type object: "array"`,
 				`runs[1].when: Invalid value: {}: must be true, false, or an expression that is one of them`,
 				`runs[2].name: Invalid value: "in": is a word of the expression language`,
-				`status: Invalid value: "integer": must be of type object: "integer"`,
+				`status: Invalid value: 1: must be fields, or an expression that is an object`,
 			},
 		},
 	}

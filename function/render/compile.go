@@ -98,9 +98,9 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 	errs = append(errs, expressions(envs, in)...)
 	c := &Composition{locals: envs.locals}
 
-	if status, ok := in[fieldStatus].(map[string]any); ok {
-		c.status, _ = envs.xr.Compile(field.NewPath(fieldStatus), status)
-	}
+	status, serrs := compileStatus(envs.xr, in)
+	errs = append(errs, serrs...)
+	c.status = status
 
 	c.fits = fitsOf(c.status, d.Schema.OpenAPI())
 
@@ -277,12 +277,6 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 		compile(envs.of(Overlay(pick(defaults, "forEach"), r)), field.NewPath("runs").Index(i), r)
 	}
 
-	if status, ok := in[fieldStatus].(map[string]any); ok {
-		_, serrs := envs.xr.Compile(field.NewPath(fieldStatus), status)
-		errs = append(errs, serrs...)
-		errs = append(errs, reserved(status)...)
-	}
-
 	return errs
 }
 
@@ -295,17 +289,29 @@ var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 // reservedStatus are the fields that Crossplane has in the status of XRs.
 var reservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// reserved returns the status fields that are Crossplane's own.
-func reserved(status map[string]any) field.ErrorList {
-	var errs field.ErrorList
+// compileStatus of the XR: nil without one.
+func compileStatus(env *expression.Environment, in map[string]any) (*expression.Template, field.ErrorList) {
+	v, ok := in[fieldStatus]
+	if !ok {
+		return nil, nil
+	}
+
+	path := field.NewPath(fieldStatus)
+	t, errs := env.Compile(path, v)
+
+	if t.Fields() == nil && !t.Computed() {
+		errs = append(errs, field.Invalid(path, v, "must be fields, or an expression that is an object"))
+	}
+
+	errs = append(errs, mistyped(path, t, expression.Object)...)
 
 	for _, name := range reservedStatus {
-		if _, ok := status[name]; ok {
-			errs = append(errs, field.Forbidden(field.NewPath(fieldStatus, name), "this field is Crossplane's own"))
+		if _, ok := t.Fields()[name]; ok {
+			errs = append(errs, field.Forbidden(path.Child(name), "this field is Crossplane's own"))
 		}
 	}
 
-	return errs
+	return t, errs
 }
 
 func compileRun(env *expression.Environment, t template, namespaced bool, all map[string]bool) (*run, field.ErrorList) {

@@ -110,10 +110,10 @@ func (r *rendering) condition(ctx context.Context, c xrCondition) (Condition, []
 		}
 	}
 
-	status, problems := r.leaf(ctx, c.status, nil)
-	reason, ps := r.leaf(ctx, c.reason, nil)
+	status, _, problems := r.leaf(ctx, c.status)
+	reason, _, ps := r.leaf(ctx, c.reason)
 	problems = append(problems, ps...)
-	message, ps := r.leaf(ctx, c.message, nil)
+	message, _, ps := r.leaf(ctx, c.message)
 	problems = append(problems, ps...)
 
 	if is, ok := status.(bool); ok {

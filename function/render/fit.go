@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -42,6 +43,12 @@ func fitsOf(status *expression.Template, schema map[string]any) fits {
 	}
 
 	below, known := property(schema, fieldStatus)
+	// What the Composition does not set others may.
+	if status.Fields() == nil {
+		below = maps.Clone(below)
+		delete(below, "required")
+	}
+
 	all.add(status, below, known)
 
 	return all
@@ -85,6 +92,11 @@ func (f *fit) whole(object map[string]any) bool {
 	}
 
 	return !slices.ContainsFunc(f.required, func(name string) bool { return object[name] == nil })
+}
+
+// undeclared is true for a field that the schema does not have.
+func (f *fit) undeclared() bool {
+	return f != nil && f.unknown
 }
 
 // misfits are the fields that the XR cannot have, or that can never have such a
@@ -299,7 +311,12 @@ func coerceObject(schema, v map[string]any) (any, error) {
 	for _, k := range sortedKeys(v) {
 		below, known := property(schema, k)
 		if !known {
-			return nil, errors.Errorf("the XRD does not declare its field %.80q", k)
+			return nil, errors.Errorf("the XRD does not declare its field %.80q%s", k, hint(schema, k))
+		}
+
+		// To the API server such a field is not there.
+		if v[k] == nil && text(below, "type") != "" && below["nullable"] != true {
+			continue
 		}
 
 		value, err := coerce(below, v[k])

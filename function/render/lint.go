@@ -13,7 +13,7 @@ import (
 func (c *Composition) Lint() field.ErrorList {
 	var errs field.ErrorList
 
-	if c.status != nil && len(c.fits) > 0 {
+	if c.status != nil && c.status.Is(expression.Object) && len(c.fits) > 0 {
 		errs = c.fits.misfits(field.NewPath(fieldStatus), c.status)
 	}
 

@@ -17,8 +17,10 @@ type Result struct {
 	// Runs of the input, each after those that it depends on, and then those
 	// that left the Composition but have to stay for a while.
 	Runs []Run
-	// Status fields for the XR.
+	// Status fields for the XR, over those of earlier steps of the pipeline.
 	Status map[string]any
+	// Kept are status fields that the XR has, under those of earlier steps.
+	Kept map[string]any
 	// Removed are the composition resource names of runs that are not wanted any
 	// more, and that core removes now.
 	Removed []string
@@ -150,7 +152,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	result.Runs = r.stay(result.Runs)
 	result.Removed = r.removed(result.Runs)
 	result.Usages = r.usages()
-	result.Status, result.Problems = r.status(ctx)
+	result.Status, result.Kept, result.Problems = r.status(ctx)
 
 	conditions, unknown := r.conditions(ctx)
 	result.Conditions = conditions

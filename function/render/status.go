@@ -5,20 +5,84 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// status evaluates the status of the XR. The problems are those that will not
-// go away when the runs have done their work.
-func (r *rendering) status(ctx context.Context) (map[string]any, []expression.Problem) {
-	if r.composition.status == nil {
-		return nil, nil
+// managerXR is the name under which core applies the status of XRs.
+const managerXR = "apiextensions.crossplane.io/composite"
+
+// status evaluates the status of the XR, and what it keeps of the one that it has.
+// The problems are those that will not go away when the runs have done their work.
+func (r *rendering) status(ctx context.Context) (status, kept map[string]any, problems []expression.Problem) {
+	t := r.composition.status
+	if t == nil {
+		return nil, nil, nil
 	}
 
-	v, problems := r.field(ctx, r.composition.status, r.observed.XR[fieldStatus])
-	status, _ := v.(map[string]any)
+	if t.Fields() == nil {
+		return r.wholeStatus(ctx, t)
+	}
 
-	return status, problems
+	v, problems := r.field(ctx, t, r.observed.XR[fieldStatus])
+	status, _ = v.(map[string]any)
+
+	return status, nil, problems
+}
+
+// wholeStatus evaluates a status that is one value. While that is not to be had, the XR
+// keeps what it has.
+func (r *rendering) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, problems []expression.Problem) {
+	v, ok, problems := r.leaf(ctx, t)
+	status, object := v.(map[string]any)
+
+	if v != nil && !object {
+		problems = append(problems, invalid(t.Path(), errors.New("must be an object")))
+	}
+
+	for _, name := range reservedStatus {
+		if _, ok := status[name]; ok {
+			problems = append(problems, invalid(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
+		}
+	}
+
+	if !ok || len(problems) > 0 {
+		return nil, r.observed.status(), problems
+	}
+
+	return status, nil, nil
+}
+
+// status of the XR that core has applied, which goes unless it is applied again:
+// nothing of Crossplane's own, and, where managed fields tell, nothing that others
+// have written.
+func (o Observed) status() map[string]any {
+	status, _ := o.XR[fieldStatus].(map[string]any)
+	kept := maps.Clone(status)
+	maps.DeleteFunc(kept, func(name string, _ any) bool { return slices.Contains(reservedStatus[:], name) })
+
+	v, known, _ := unstructured.NestedFieldNoCopy(o.XR, fieldMetadata, "managedFields")
+	if !known {
+		return kept
+	}
+
+	entries, _ := v.([]any)
+	applied := map[string]any{}
+
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		if text(entry, "operation") == "Apply" && text(entry, "subresource") == fieldStatus && text(entry, "manager") == managerXR {
+			fields, _, _ := unstructured.NestedFieldNoCopy(entry, "fieldsV1", "f:"+fieldStatus)
+			applied, _ = fields.(map[string]any)
+		}
+	}
+
+	maps.DeleteFunc(kept, func(name string, _ any) bool { return applied["f:"+name] == nil })
+
+	return kept
 }
 
 // field evaluates a field of the status. One whose value is not to be had keeps
@@ -26,7 +90,13 @@ func (r *rendering) status(ctx context.Context) (map[string]any, []expression.Pr
 // would be nothing without it, or nothing that the XRD allows.
 func (r *rendering) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
 	if t.Fields() == nil {
-		return r.leaf(ctx, t, observed)
+		v, ok, problems := r.leaf(ctx, t)
+		// What is not declared cannot be kept.
+		if !ok && !r.composition.fits[t].undeclared() {
+			v = observed
+		}
+
+		return v, problems
 	}
 
 	var problems []expression.Problem
@@ -50,40 +120,35 @@ func (r *rendering) field(ctx context.Context, t *expression.Template, observed 
 	return object, problems
 }
 
-func (r *rendering) leaf(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
+// leaf evaluates a value. There is none (false) to be had while it has problems, or
+// waits for runs; it is nil when it is left out.
+func (r *rendering) leaf(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
 	waiting := false
 
 	for name, needed := range t.Runs() {
 		// What a run said of itself goes with it.
 		if needed && r.outcomes[name].skipped {
-			return nil, nil
+			return nil, true, nil
 		}
 
 		waiting = waiting || !r.outcomes[name].done()
 	}
 
-	v, ok, problems := t.Evaluate(ctx, r.data)
-	if len(problems) == 0 && ok {
-		fitting, err := r.composition.fits[t].of(v)
-		if err == nil {
-			return fitting, nil
-		}
+	v, ok, problems = t.Evaluate(ctx, r.data)
 
-		// What is not declared cannot be kept either.
-		if r.composition.fits[t].unknown {
-			observed = nil
-		}
-
-		return observed, []expression.Problem{invalid(t.Path(), err)}
+	switch {
+	case len(problems) > 0:
+		return nil, false, slices.DeleteFunc(problems, func(p expression.Problem) bool {
+			return p.Kind == expression.Pending && waiting
+		})
+	case !ok:
+		return nil, true, nil
 	}
 
-	if len(problems) == 0 {
-		return nil, nil
+	v, err := r.composition.fits[t].of(v)
+	if err != nil {
+		return nil, false, []expression.Problem{invalid(t.Path(), err)}
 	}
 
-	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool {
-		return p.Kind == expression.Pending && waiting
-	})
-
-	return observed, problems
+	return v, true, nil
 }

@@ -184,7 +184,7 @@ func composite(desired *fnv1.State, result render.Result) error {
 		held = held || r.Held()
 	}
 
-	if !held && len(result.Status) == 0 {
+	if !held && len(result.Status)+len(result.Kept) == 0 {
 		return nil
 	}
 
@@ -196,13 +196,13 @@ func composite(desired *fnv1.State, result render.Result) error {
 		desired.Composite.Ready = fnv1.Ready_READY_FALSE
 	}
 
-	if len(result.Status) == 0 {
+	if len(result.Status)+len(result.Kept) == 0 {
 		return nil
 	}
 
 	xr := desired.GetComposite().GetResource().AsMap()
 	status, _ := xr["status"].(map[string]any)
-	xr["status"] = render.Overlay(status, result.Status)
+	xr["status"] = render.Overlay(render.Overlay(result.Kept, status), result.Status)
 
 	s, err := structpb.NewStruct(xr)
 	desired.Composite.Resource = s

@@ -90,6 +90,22 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"WholeStatus": {
+			reason: "A status is fields, or one expression that is an object.",
+			files:  []string{"status.yaml"},
+			want: want{
+				inputs: 8,
+				mistakes: []string{
+					`status.yaml:38: status: Invalid value: "there": must be fields, or an expression that is an object`,
+					`status.yaml:40: status: Invalid value: "at ${runs.server.outputs.status}": must be of type object, and is of type string`,
+					`status.yaml:42: status: Invalid value: "${xr.spec.title}": must be of type object, and is of type string`,
+					`status.yaml:44: status: Invalid value: "array": must be of type object, and is of type array`,
+					"status.yaml:46: status: Invalid value: null: must be fields, or an expression that is an object",
+					`status.yaml:48: status: Invalid value: "${runs.sever.outputs.merge(xr.spec.tunnig)}": there is no run "sever" (did you mean "server"?), here: runs▸.sever.outputs.merge(xr.spec.tunnig)`,
+					`status.yaml:48: status: Invalid value: "${runs.sever.outputs.merge(xr.spec.tunnig)}": xr.spec has no field "tunnig" (did you mean "tuning"?), here: runs.sever.outputs.merge(xr.spec▸.tunnig)`,
+				},
+			},
+		},
 		"Untyped": {
 			reason: "Without the XRD, the XR may have any field.",
 			files:  []string{"typed.yaml"},

@@ -45,7 +45,7 @@ spec:
 )
 
 type xrData struct {
-	Kind, Namespace, Composition, Title, Directory, Source string
+	Kind, Namespace, Composition, Title, Directory, Source, Status string
 }
 
 // TestNamespacedXR takes a namespaced XR through its life: it is created,
@@ -148,9 +148,8 @@ func TestClusterScopedXR(t *testing.T) {
 	t.Parallel()
 
 	archive := site().Tarball(t)
-	d := xrData{Kind: "ClusterSite", Composition: "cluster-sites", Title: "Hello", Directory: directory(t), Source: archive}
-
-	objs := cp.Apply(t, definition("clustersites", "ClusterSite", "Cluster")+`---`+compositionOf+`
+	d := xrData{Kind: "ClusterSite", Composition: "cluster-sites", Title: "Hello", Directory: directory(t), Source: archive, Status: "runs.page.outputs"}
+	composition := compositionOf + `
       runs:
       - name: page
         providerConfigRef: {name: e2e-cluster-sites}
@@ -162,8 +161,10 @@ func TestClusterScopedXR(t *testing.T) {
             gather_facts: false
             tasks:
             - ansible.builtin.include_role: {name: acme.site.page}
-      status:
-        path: "${runs.page.outputs.path}"
+      status: "${[[.Status]]}"
+`
+
+	objs := cp.Apply(t, definition("clustersites", "ClusterSite", "Cluster")+`---`+composition+`
 ---
 apiVersion: ansible.crossplane.io/v1alpha1
 kind: ProviderConfig
@@ -186,6 +187,25 @@ spec:
 	if got := readFile(t, page); got != "Hello" {
 		t.Errorf("The role should have written the page: want %q, got %q", "Hello", got)
 	}
+
+	// A status whose value is not there keeps what Crossplane has applied, and nothing
+	// that somebody else has written.
+	cp.Kubectl(t, "patch", "clustersites.e2e.example.org", "site", "--subresource=status", "--field-manager=somebody", "--type=merge", "-p", `{"status": {"size": 7}}`)
+
+	d.Status = "runs.page.outputs.later"
+	cp.Apply(t, composition, d)
+	u := cp.WaitFor(t, xr, Message("AnsibleRunsReady", "status: runs.page.outputs.later is not there yet"), Field("status.path", page), Field("status.size", 7))
+
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource == "status" && strings.Contains(entry.FieldsV1.String(), "f:size") != (entry.Manager == "somebody") {
+			t.Errorf("The size should be somebody's, and nobody else's, got %s: %s", entry.Manager, entry.FieldsV1)
+		}
+	}
+
+	// What is in it no more goes.
+	d.Status = "{'size': 8}"
+	cp.Apply(t, composition, d)
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.path", nil), Field("status.size", 8))
 
 	cp.Kubectl(t, "delete", "--cascade=foreground", "--timeout=2m", "clustersites.e2e.example.org", "site")
 	cp.WaitGone(t, run)

@@ -72,10 +72,12 @@ type AnsibleRuns struct {
 
 	// Status fields of the XR: literals and expressions. A field whose value is
 	// not there yet keeps the value that it has, and so does one whose value does
-	// not fit the XRD. A field whose value is optional.none() is left out.
+	// not fit the XRD. A field whose value is optional.none() is left out. The status
+	// may also be one expression that is an object: all of its fields.
 	// +optional
+	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
-	Status *runtime.RawExtension `json:"status,omitempty"`
+	Status *apiextensionsv1.JSON `json:"status,omitempty"`
 
 	// Conditions of the XR and its claim, beside those of Crossplane. One whose value
 	// is not there is Unknown, and says why.

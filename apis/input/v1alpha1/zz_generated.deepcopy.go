@@ -42,7 +42,7 @@ func (in *AnsibleRuns) DeepCopyInto(out *AnsibleRuns) {
 	}
 	if in.Status != nil {
 		in, out := &in.Status, &out.Status
-		*out = new(runtime.RawExtension)
+		*out = new(v1.JSON)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Conditions != nil {
