@@ -37,7 +37,7 @@ func existing(name, on, parameters string) string {
 
 // A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
 type step struct {
-	runs, spec, annotations, observed, departing string
+	defaults, runs, spec, annotations, observed, departing string
 }
 
 // check which composed resources are wanted, and what is said.
@@ -72,7 +72,7 @@ func (s step) desired(t *testing.T) (names map[string]bool, said string) {
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
-  defaults: {role: a.b.c}
+  defaults: {role: a.b.c, ` + s.defaults + `}
   runs: ` + s.runs + `
 observed:
   composite:
@@ -243,6 +243,15 @@ func TestStays(t *testing.T) {
 			step:   step{runs: `[{name: zone, forEach: "${xr.spec.zones}", when: "${xr.spec.wanted}", removal: {atMost: 50%}}]`, spec: "zones: [c], wanted: false", observed: zones},
 			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
 			said:   "RemovalHeld\nzone: 3 of 3 would be removed, and removal.atMost is 50%; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=3",
+		},
+		"TooManyByDefault": {
+			reason: "What only sets have lies under sets, where it is in the defaults.",
+			step: step{
+				defaults: `forEachKey: "${each.value.id}", removal: {atMost: 1}`,
+				runs:     `[{name: other}, {name: zone, forEach: "${xr.spec.zones}"}]`, spec: "zones: [{id: c}]", observed: zones,
+			},
+			want: []string{"other", "zone[a]", "zone[b]", "zone[c]"},
+			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nother: is being created",
 		},
 		"Few": {
 			reason: "As many as may go do.",

@@ -63,10 +63,19 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 	return templates, errs
 }
 
+// ofSets are the fields of runs that are made by forEach, and of no others.
+var ofSets = [...]string{"forEachKey", "removal"} //nolint:gochecknoglobals // Go has no constant arrays.
+
 // under returns the defaults that lie under a run: without their content when
-// the run has its own.
+// the run has its own, and without what only sets have when it is none.
 func under(defaults, run map[string]any) map[string]any {
 	d := maps.Clone(defaults)
+
+	if !isSet(defaults) && !isSet(run) {
+		for _, name := range ofSets {
+			delete(d, name)
+		}
+	}
 
 	for _, c := range contents {
 		if _, ok := run[c]; !ok {
@@ -100,12 +109,17 @@ func Overlay(b, a map[string]any) map[string]any {
 	return out
 }
 
+// isSet is true for a run that is made by forEach.
+func isSet(run map[string]any) bool {
+	_, ok := run["forEach"]
+	return ok
+}
+
 // names of the runs: true for those that are made by forEach.
 func names(templates []template) map[string]bool {
 	ns := make(map[string]bool, len(templates))
 	for i := range templates {
-		_, each := templates[i].object["forEach"]
-		ns[text(templates[i].object, "name")] = each
+		ns[text(templates[i].object, "name")] = isSet(templates[i].object)
 	}
 
 	return ns
