@@ -196,7 +196,7 @@ func notInstalled(ctx context.Context, j Job, r Report, err error) Report {
 	case content.IsOwn(err):
 		r = fault(r, err.Error())
 	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):
-		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+j.Timeout.String()
+		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+run(j, content.Set{}).Limit()
 	}
 
 	if errors.As(err, &again) {

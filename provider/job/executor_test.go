@@ -192,6 +192,23 @@ func TestExecute(t *testing.T) {
 				phases: []common.RunPhase{common.PhaseInstalling},
 			},
 		},
+		"InstallCutShort": {
+			reason: "One that the provider gives less than it asks for says so.",
+			ctx:    t.Context(),
+			inputs: inputs.Inputs{Requirements: required.Requirements, Parameters: common.AnsibleRunParameters{Timeout: &metav1.Duration{Duration: time.Hour}}},
+			installer: func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{}, nil, &content.InstallError{Err: context.DeadlineExceeded}
+			},
+			want: want{
+				report: Report{
+					Run:       base(common.PhaseTimedOut, ReasonInstallFailed, "installing the content took longer than 1m0s (the longest that the provider's --max-timeout allows)", "digest of before"),
+					Attempt:   1,
+					Request:   "token",
+					Untouched: true,
+				},
+				phases: []common.RunPhase{common.PhaseInstalling},
+			},
+		},
 		"InvalidRequirements": {
 			reason:    "Requirements that cannot be read are a mistake of the configuration.",
 			ctx:       t.Context(),

@@ -37,6 +37,16 @@ type Run struct {
 	KeepOutput bool
 }
 
+// Limit says how long the run may take, and what has shortened that.
+func (r Run) Limit() string {
+	asked := r.Inputs.Parameters.Timeout
+	if asked == nil || asked.Duration > 0 && asked.Duration <= r.Timeout {
+		return r.Timeout.String()
+	}
+
+	return r.Timeout.String() + " (the longest that the provider's --max-timeout allows)"
+}
+
 // An Object is what the content is told about its AnsibleRun.
 type Object struct {
 	Name        string

@@ -61,7 +61,7 @@ func verdict(run Run, e ending) Result {
 
 	switch {
 	case errors.Is(e.cause, errTimedOut):
-		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Timeout.String()+during(s)
+		r.Phase, r.Reason, r.Message = common.PhaseTimedOut, ReasonTimedOut, "timed out after "+run.Limit()+during(s)
 	case isTooLarge(e.cause):
 		r.Reason, r.Message = ReasonRunTooLarge, e.cause.Error()+","+during(s)
 	case isOutOfMemory(e.cause):

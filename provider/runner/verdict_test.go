@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -39,13 +40,14 @@ func TestVerdict(t *testing.T) {
 	failures := []common.Failure{{Play: "p", Task: "t", Host: "h", Message: "the reason"}}
 
 	cases := map[string]struct {
-		reason string
-		tags   []string
-		mode   common.RunMode
-		state  common.RunState
-		set    content.Set
-		ending ending
-		want   Result
+		reason  string
+		timeout *metav1.Duration
+		tags    []string
+		mode    common.RunMode
+		state   common.RunState
+		set     content.Set
+		ending  ending
+		want    Result
 	}{
 		"Succeeded": {
 			reason: "A run that did everything succeeded.",
@@ -263,6 +265,30 @@ func TestVerdict(t *testing.T) {
 				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "t" of play "p"`,
 			},
 		},
+		"TimedOutEarly": {
+			reason:  "One that asked for more says who gave it less.",
+			timeout: &metav1.Duration{Duration: time.Hour},
+			ending:  ending{code: 143, cause: errTimedOut},
+			want: Result{
+				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut,
+				Message: "timed out after 1m0s (the longest that the provider's --max-timeout allows) before the first task",
+			},
+		},
+		"TimedOutUnbounded": {
+			reason:  "So does one that asked for no limit.",
+			timeout: &metav1.Duration{},
+			ending:  ending{code: 143, cause: errTimedOut},
+			want: Result{
+				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut,
+				Message: "timed out after 1m0s (the longest that the provider's --max-timeout allows) before the first task",
+			},
+		},
+		"TimedOutOnTime": {
+			reason:  "One that got what it asked for does not.",
+			timeout: &metav1.Duration{Duration: time.Minute},
+			ending:  ending{code: 143, cause: errTimedOut},
+			want:    Result{Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: "timed out after 1m0s before the first task"},
+		},
 		"Canceled": {
 			reason: "So does one that was canceled.",
 			ending: ending{code: 143, cause: context.Canceled},
@@ -274,7 +300,7 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := Run{
 				Timeout: time.Minute, Mode: tc.mode, State: tc.state, Content: tc.set,
-				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags, Playbook: "acme.web.site"}},
+				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags, Playbook: "acme.web.site", Timeout: tc.timeout}},
 			}
 
 			got := verdict(run, tc.ending)
