@@ -97,7 +97,7 @@ func Version(ctx context.Context, run Command, own []string) (string, error) {
 		Argv: []string{"ansible-galaxy", "--version"}, Env: environ.List(environ.Passed(own)), Dir: ".", Out: out,
 	})
 	if err != nil {
-		return "", errors.Wrap(err, "cannot ask ansible-galaxy for its version")
+		return "", errors.Wrap(saying(err, out.String()), "cannot ask ansible-galaxy for its version")
 	}
 
 	line, _, _ := strings.Cut(out.String(), "\n")
@@ -108,6 +108,15 @@ func Version(ctx context.Context, run Command, own []string) (string, error) {
 	}
 
 	return strings.TrimSuffix(version, "]"), nil
+}
+
+// saying is an error with what the program has written.
+func saying(err error, output string) error {
+	if said := reason(output); said != "" {
+		return errors.Wrap(err, said)
+	}
+
+	return err
 }
 
 // A tail keeps the last bytes that are written to it.

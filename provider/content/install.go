@@ -140,7 +140,7 @@ func (s *Store) program(ctx context.Context, req Request, w *workspace, c recipe
 	case errors.As(err, new(*supervisor.MemoryError)):
 		return &InstallError{What: p.What, Reason: err.Error(), Err: err}
 	case errors.As(err, new(*StartError)):
-		return errors.Wrap(err, "cannot run ansible-galaxy")
+		return errors.Wrap(saying(err, req.redact(text)), "cannot run ansible-galaxy")
 	default:
 		return installError(p.What, text, err, req)
 	}

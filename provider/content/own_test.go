@@ -130,3 +130,38 @@ func TestIsOwn(t *testing.T) {
 		t.Error("A broken disk is no mistake of what was installed.")
 	}
 }
+
+// A program that cannot be executed says why, and what is to be done about it.
+func TestNotExecutable(t *testing.T) {
+	self, err := reexec.Self()
+	must(t, err)
+
+	cases := map[string]struct {
+		reason string
+		script string
+		mode   os.FileMode
+		want   string
+	}{
+		"NoInterpreter":    {reason: "Its interpreter is gone.", script: "#!/nonexistent/python\n", mode: 0o755, want: "no such file or directory"},
+		"NoInterpreterEnv": {reason: "So it is when another program looks for it.", script: "#!/usr/bin/env nonexistent\n", mode: 0o755, want: "No such file or directory"},
+		"NotExecutable":    {reason: "It may not be executed.", mode: 0o644, want: "permission denied"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			galaxy := filepath.Join(t.TempDir(), "ansible-galaxy")
+			must(t, os.WriteFile(galaxy, []byte(tc.script), tc.mode))
+
+			s := newStore(t, t.TempDir(), WithCommand(func(ctx context.Context, p Program) error {
+				p.Argv[0] = galaxy
+
+				return Supervised(time.Second, nil, self...)(ctx, p)
+			}))
+
+			_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"}))
+			if err == nil || !IsOwn(err) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "install Ansible") {
+				t.Errorf("\n%s\nEnsure(...): want %q and what to do, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
