@@ -30,25 +30,24 @@ type flight struct {
 // join the installation of a set, or start it; again in order to find out
 // whether there is something new. The installation has the values of the context
 // that started it, but outlives it as long as others wait. One that is being
-// ended cannot be joined any more, which is reported; and so is whether it was
-// started. The error is that of the same installation not long ago.
-func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined, started bool, err error) {
+// ended cannot be joined any more, which is reported. The error is that of the same installation not long ago.
+func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if f, ok := s.flights[digest]; ok {
 		if f.waiting == 0 {
-			return f, false, false, nil
+			return f, false, nil
 		}
 
 		f.waiting++
 
-		return f, true, false, nil
+		return f, true, nil
 	}
 
 	// What is resolved again has waited, see Resolution.
 	if err := s.history(digest).held(s.now(), req.Timeout); err != nil && !req.Asked && !again {
-		return nil, false, false, err
+		return nil, false, err
 	}
 
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -61,7 +60,7 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 		s.fly(ctx, f, digest, req, again)
 	}()
 
-	return f, true, true, nil
+	return f, true, nil
 }
 
 // fly is the installation itself.

@@ -141,7 +141,7 @@ func (s *Store) resolve(digest string, req Request) {
 		return
 	}
 
-	f, joined, _, err := s.join(s.background, digest, req, true)
+	f, joined, err := s.join(s.background, digest, req, true)
 	if err != nil {
 		return
 	}

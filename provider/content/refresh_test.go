@@ -112,7 +112,6 @@ func TestRefresh(t *testing.T) {
 
 	first, releaseFirst := ensure(t, s, req)
 	want := Resolution{Set: first, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
-	want.Set.New = false
 
 	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
 		t.Errorf("\nWhat was installed serves for the TTL.\nResolution(...): -want, +got:\n%s", diff)

@@ -32,9 +32,6 @@ type Set struct {
 	Resolved time.Time
 	// Proof that a store has said all that, and of what. Without it nobody is believed.
 	Proof string
-	// New is true when the call of Ensure that returned the set has installed
-	// it, for one caller only.
-	New bool
 }
 
 // Known is what is known of a set from a status; the zero value when there is nothing.

@@ -246,7 +246,7 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 			return Set{}, nil, gaveUp(ctx)
 		}
 
-		f, joined, started, err := s.join(ctx, digest, req, false)
+		f, joined, err := s.join(ctx, digest, req, false)
 		if err != nil {
 			return Set{}, nil, err
 		}
@@ -257,10 +257,7 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 		}
 
 		if e != nil {
-			set := s.setOf(req, e)
-			set.New = started
-
-			return set, sync.OnceFunc(func() { s.release(e) }), nil
+			return s.setOf(req, e), sync.OnceFunc(func() { s.release(e) }), nil
 		}
 	}
 }

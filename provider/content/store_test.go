@@ -106,7 +106,7 @@ func TestEnsure(t *testing.T) {
 			}
 
 			again, err := newStore(t, dir).Resolution(request(t, tc.in))
-			if diff := cmp.Diff(set, again.Set, cmpopts.IgnoreFields(Set{}, "New")); err != nil || !again.Found || diff != "" {
+			if diff := cmp.Diff(set, again.Set); err != nil || !again.Found || diff != "" {
 				t.Errorf("\nWhat is installed is found again.\nResolution(...): %v, -want, +got:\n%s", err, diff)
 			}
 
@@ -143,7 +143,7 @@ func TestEnsureOnce(t *testing.T) {
 	req := request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	dir := t.TempDir()
 
-	var runs, fresh atomic.Int32
+	var runs atomic.Int32
 
 	counted := withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 		runs.Add(1)
@@ -156,15 +156,11 @@ func TestEnsureOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			set, release, err := s.Ensure(t.Context(), req)
+			_, release, err := s.Ensure(t.Context(), req)
 			if err != nil {
 				t.Error(err)
 
 				return
-			}
-
-			if set.New {
-				fresh.Add(1)
 			}
 
 			release()
@@ -172,10 +168,6 @@ func TestEnsureOnce(t *testing.T) {
 	}
 
 	wg.Wait()
-
-	if diff := cmp.Diff(int32(1), fresh.Load()); diff != "" {
-		t.Errorf("\nOne of ten has installed the set.\nEnsure(...): -want new, +got new:\n%s", diff)
-	}
 
 	if diff := cmp.Diff(int32(1), runs.Load()); diff != "" {
 		t.Errorf("\nTen who want the same set share one installation.\nEnsure(...): -want runs, +got runs:\n%s", diff)

@@ -53,12 +53,6 @@ type Runner struct {
 // An Option of a Runner.
 type Option func(*Runner)
 
-// WithEnviron sets the environment of this process, of which runs get what they
-// need; it is os.Environ by default. The tools are found in its PATH.
-func WithEnviron(environ []string) Option {
-	return func(r *Runner) { r.environ = environ }
-}
-
 // WithGrace sets how long the processes of a run may take to end on their own
 // when they are to end, before they are killed; 5 s by default.
 func WithGrace(d time.Duration) Option {
@@ -90,9 +84,7 @@ func WithPolicy(p confine.Policy) Option {
 func New(dir string, o ...Option) (*Runner, error) {
 	// Whoever knows the path of a file can do some things to it that the kernel does
 	// not confine. Nobody can know, compute or guess these.
-	r := &Runner{grace: killGrace, landlock: confine.Kernel(), name: rand.Text}
-
-	WithEnviron(os.Environ())(r)
+	r := &Runner{grace: killGrace, landlock: confine.Kernel(), name: rand.Text, environ: os.Environ()}
 
 	for _, fn := range o {
 		fn(r)
@@ -136,7 +128,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 	return r, nil
 }
 
-// lookPath finds a tool in a PATH that may not be this process's own.
+// lookPath finds a tool in a PATH, in directories that may be relative.
 func lookPath(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {

@@ -174,7 +174,8 @@ func TestRunVariables(t *testing.T) {
 	}
 	run.Inputs.Env = map[string]string{"MINE": "1"}
 
-	r := newRunner(t, WithEnviron(append(os.Environ(), "TOKEN_OF_THE_PROVIDER=x")))
+	r := newRunner(t)
+	r.environ = append(r.environ, "TOKEN_OF_THE_PROVIDER=x")
 
 	res := must(t, r, run)
 	if diff := cmp.Diff(Result{Phase: common.PhaseSucceeded}, res, ignoreSummary()); diff != "" {
@@ -971,7 +972,9 @@ func TestRunDiskFull(t *testing.T) {
 }
 
 func TestNewWithoutTools(t *testing.T) {
-	_, err := New(t.TempDir(), WithEnviron([]string{"PATH=/nonexistent"}))
+	t.Setenv("PATH", "/nonexistent")
+
+	_, err := New(t.TempDir())
 	if diff := cmp.Diff(cmpopts.AnyError, err, cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("Without the tools there is no runner.\nNew(...): -want error, +got error:\n%s", diff)
 	}
