@@ -186,7 +186,7 @@ input:
     unknown: "${runs.database.outputs.port}"
 observed:
   composite:
-    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5}, status: {wrong: 7, choice: a}}
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, spec: {size: 5}, status: {wrong: 7, choice: a, object: 5}}
   resources:
     database:` + observedRun + readyStatus + `
 meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}

@@ -26,6 +26,7 @@ func FuzzRunFunction(f *testing.F) {
 		{inputApp, xr, run},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, defaults: {role: a.b.c}, runs: [{name: a, vars: {x: "${xr.spec.size}"}}, {name: b, when: "${runs.a.outputs.x > 0}"}], status: {x: "${runs.b.ready}"}}`, xr, run},
 		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [x, {name: 5, vars: [], when: {}}], status: 1}`, `{}`, `{metadata: {managedFields: [{}]}}`},
+		{`{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c}], status: "${runs.a.outputs}"}`, `{apiVersion: example.org/v1, kind: App, metadata: {name: app, managedFields: [{manager: apiextensions.crossplane.io/composite, operation: Apply, subresource: status, fieldsV1: {"f:status": {"f:x": {}}}}]}, status: {x: 1, y: 2}}`, run},
 		{`{}`, `{metadata: [], spec: 1, status: {conditions: 5}}`, `{kind: AnsibleRun, metadata: 5}`},
 	} {
 		f.Add(asJSON(f, s[0]), asJSON(f, s[1]), asJSON(f, s[2]))

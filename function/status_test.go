@@ -38,6 +38,8 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 		status string
 		schema string
 		runs   string
+		// before the first call the XR has this status.
+		before string
 		calls  []call
 	}{
 		"Fields": {
@@ -117,6 +119,16 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 				{reports: `{status: {hots: b}}`, want: `{host: "5", port: 80}`, said: `InvalidStatus status: the XRD does not declare its field "hots" (did you mean "host"?)`},
 			},
 		},
+		"KeptMisfit": {
+			reason: "What fits the XRD no more is not kept: with it nothing of the XR could be applied.",
+			status: outputs,
+			before: `{port: many}`,
+			schema: schema,
+			calls: []call{
+				{said: "Creating server: is being created"},
+				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
+			},
+		},
 		"RequiredOfOthers": {
 			reason: "A field that the XRD requires may be another step's.",
 			status: outputs,
@@ -142,9 +154,14 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			}
 
 			f := newFunction(t)
-			status, managed := map[string]any{}, map[string]any{}
+			status := object(t, tc.before)
 
 			for i, c := range tc.calls {
+				managed := map[string]any{"f:conditions": map[string]any{}}
+				for name := range status {
+					managed["f:"+name] = map[string]any{}
+				}
+
 				req := request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
@@ -196,10 +213,7 @@ observed:
 					t.Errorf("\n%s\ncall %d: condition: -want, +got:\n%s", tc.reason, i, diff)
 				}
 
-				status, managed = got, map[string]any{"f:conditions": map[string]any{}}
-				for name := range got {
-					managed["f:"+name] = map[string]any{}
-				}
+				status = got
 			}
 		})
 	}

@@ -94,11 +94,6 @@ func (f *fit) whole(object map[string]any) bool {
 	return !slices.ContainsFunc(f.required, func(name string) bool { return object[name] == nil })
 }
 
-// undeclared is true for a field that the schema does not have.
-func (f *fit) undeclared() bool {
-	return f != nil && f.unknown
-}
-
 // misfits are the fields that the XR cannot have, or that can never have such a
 // value.
 func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorList {

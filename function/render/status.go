@@ -50,7 +50,10 @@ func (r *rendering) wholeStatus(ctx context.Context, t *expression.Template) (st
 	}
 
 	if !ok || len(problems) > 0 {
-		return nil, r.observed.status(), problems
+		v, _ = r.composition.fits[t].of(r.observed.status())
+		kept, _ = v.(map[string]any)
+
+		return nil, kept, problems
 	}
 
 	return status, nil, nil
@@ -91,9 +94,9 @@ func (o Observed) status() map[string]any {
 func (r *rendering) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
 	if t.Fields() == nil {
 		v, ok, problems := r.leaf(ctx, t)
-		// What is not declared cannot be kept.
-		if !ok && !r.composition.fits[t].undeclared() {
-			v = observed
+		// What does not fit cannot be kept either.
+		if !ok {
+			v, _ = r.composition.fits[t].of(observed)
 		}
 
 		return v, problems
