@@ -91,8 +91,8 @@ func (c *measureCommand) measure(ctx context.Context, runs int) (_, _ figure, er
 		return figure{}, figure{}, err
 	}
 
-	if len(rsp.GetDesired().GetResources()) != runs || len(rsp.GetResults()) > 0 {
-		return figure{}, figure{}, errors.Errorf("the function does not work: %v", rsp.GetResults())
+	if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 || c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+		return figure{}, figure{}, errors.Errorf("the function does not find all runs ready: %v %v", c, rsp.GetResults())
 	}
 
 	floor, err := startFloor(ctx, rsp)

@@ -61,7 +61,7 @@ metadata:
   name: app-%[1]s
   uid: 00000000-0000-0000-0000-000000000002
   generation: 1
-  labels: {crossplane.io/composite: app}
+  labels: {crossplane.io/composite: app, ansible.fn.crossplane.io/composite-uid: 00000000-0000-0000-0000-000000000001}
   annotations:
     ansible.crossplane.io/runPolicy: RunOnChange
     crossplane.io/composition-resource-name: %[1]s
@@ -74,7 +74,7 @@ metadata:
     fieldsV1:
       f:metadata:
         f:annotations: {f:ansible.crossplane.io/runPolicy: {}, f:crossplane.io/composition-resource-name: {}}
-        f:labels: {f:crossplane.io/composite: {}}
+        f:labels: {f:crossplane.io/composite: {}, f:ansible.fn.crossplane.io/composite-uid: {}}
       f:spec:
         f:providerConfigRef: {f:kind: {}, f:name: {}}
         f:forProvider: {f:role: {}, f:vars: {f:state: {}}, f:unsafeVars: {f:name: {}, f:size: {}, f:label: {}, f:owners: {}, f:large: {}}}
