@@ -135,6 +135,19 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	return e, err
 }
 
+// Runs that the expressions refer to that were compiled so far, by name.
+func (e *Environment) Runs() map[string]bool {
+	runs := map[string]bool{}
+
+	for _, out := range e.programs {
+		if out.program != nil {
+			maps.Copy(runs, out.program.uses.runs)
+		}
+	}
+
+	return runs
+}
+
 // extend a CEL environment by roots that are objects, and by those that are
 // maps. The type of runs comes last, for it replaces their name.
 func extend(base *cel.Env, roots map[string]*apiservercel.DeclType, run *apiservercel.DeclType) (*cel.Env, error) {

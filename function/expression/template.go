@@ -81,6 +81,8 @@ type Template struct {
 	parts   []compiled
 
 	computed bool
+	// runs and required resources that the expressions refer to.
+	runs, required map[string]bool
 }
 
 // A compiled part of a string: text, or an expression.
@@ -121,6 +123,10 @@ func (e *Environment) Compile(at *field.Path, v any) (*Template, field.ErrorList
 		}
 	case string:
 		errs = e.compileString(t, at, v)
+	}
+
+	for p := range t.programs {
+		t.runs, t.required = join(t.runs, p.uses.runs), join(t.required, p.uses.required)
 	}
 
 	return t, errs
@@ -183,18 +189,8 @@ func (t *Template) Items() []*Template {
 }
 
 // Runs that the expressions refer to, by name: true when one of them needs the
-// run to be there, and none asks whether it is.
-func (t *Template) Runs() map[string]bool {
-	runs := map[string]bool{}
-
-	for p := range t.programs {
-		for name, needed := range p.uses.runs {
-			runs[name] = runs[name] || needed
-		}
-	}
-
-	return runs
-}
+// run to be there, and none asks whether it is. They must not be changed.
+func (t *Template) Runs() map[string]bool { return t.runs }
 
 // Sets are the runs, by name, of which the expressions refer to more than the member
 // with the key of the item.
@@ -243,17 +239,21 @@ func (t *Template) PathTo(run string) string {
 }
 
 // Required resources that the expressions refer to, by name: true when one of
-// them needs the resource to be there, and none asks whether it is.
-func (t *Template) Required() map[string]bool {
-	required := map[string]bool{}
+// them needs the resource to be there, and none asks whether it is. They must not
+// be changed.
+func (t *Template) Required() map[string]bool { return t.required }
 
-	for p := range t.programs {
-		for name, needed := range p.uses.required {
-			required[name] = required[name] || needed
-		}
+// join what one expression refers to with what others do.
+func join(all, more map[string]bool) map[string]bool {
+	if all == nil && len(more) > 0 {
+		all = map[string]bool{}
 	}
 
-	return required
+	for name, needed := range more {
+		all[name] = all[name] || needed
+	}
+
+	return all
 }
 
 // Each is true when an expression refers to each.

@@ -309,7 +309,7 @@ func TestRuns(t *testing.T) {
 		value  any
 		want   map[string]bool
 	}{
-		"None":        {reason: "An XR is not a run.", value: "${xr.spec.runs.database}", want: map[string]bool{}},
+		"None":        {reason: "An XR is not a run.", value: "${xr.spec.runs.database}"},
 		"Select":      {reason: "A reference needs the run.", value: "${runs.database.outputs.x}", want: map[string]bool{"database": true}},
 		"Deep":        {reason: "References may be anywhere.", value: map[string]any{"a": []any{"x ${[1].map(i, runs.cache.ready)}"}}, want: map[string]bool{"cache": true}},
 		"Optional":    {reason: "An optional reference can do without.", value: "${runs.?cache.outputs.?x}", want: map[string]bool{"cache": false}},
@@ -344,10 +344,10 @@ func TestUses(t *testing.T) {
 		value  any
 		want   want
 	}{
-		"None":     {reason: "A field may be called like a root.", value: "${xr.spec.required.network + xr.spec.each}", want: want{Required: map[string]bool{}}},
+		"None":     {reason: "A field may be called like a root.", value: "${xr.spec.required.network + xr.spec.each}", want: want{}},
 		"Required": {reason: "A reference needs the resource.", value: "${required.network.spec.x}", want: want{Required: map[string]bool{"network": true}}},
 		"Optional": {reason: "An optional reference can do without.", value: "${required.?network.metadata.?name}", want: want{Required: map[string]bool{"network": false}}},
-		"Each":     {reason: "An item may be referred to anywhere.", value: []any{"x", "a-${[1].map(i, each.key)[0]}"}, want: want{Required: map[string]bool{}, Each: true}},
+		"Each":     {reason: "An item may be referred to anywhere.", value: []any{"x", "a-${[1].map(i, each.key)[0]}"}, want: want{Each: true}},
 	}
 
 	e := environment(t)

@@ -20,6 +20,8 @@ type Composition struct {
 	runs []*run
 	// locals that expressions see.
 	locals *expression.Locals
+	// seen are the runs that expressions refer to, by name.
+	seen map[string]bool
 	// Status of the XR, if there is any.
 	status *expression.Template
 	// conditions of the XR.
@@ -138,6 +140,8 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 	errs = append(errs, unusable(c.runs, templates)...)
 	errs = append(errs, previousMistakes(templates)...)
 
+	c.seen = envs.runs()
+
 	ordered, oerrs := order(c.runs)
 	c.runs = ordered
 
@@ -235,6 +239,21 @@ func (s scopes) of(object map[string]any) *expression.Environment {
 	}
 
 	return s.typed[item.Type]
+}
+
+// runs that expressions refer to, by name.
+func (s scopes) runs() map[string]bool {
+	runs := map[string]bool{}
+
+	for _, env := range s.typed {
+		maps.Copy(runs, env.Runs())
+	}
+
+	for _, env := range []*expression.Environment{s.xr, s.item, s.details} {
+		maps.Copy(runs, env.Runs())
+	}
+
+	return runs
 }
 
 // expressions returns the mistakes of all expressions, where they were written.

@@ -28,7 +28,8 @@ type object struct {
 	labels      map[string]any
 	annotations map[string]any
 	spec        map[string]any
-	parameters  map[string]any
+	// parameters as they are stored.
+	parameters map[string]any
 	// metadata are the labels and annotations that may hold expressions.
 	metadata map[string]*expression.Template
 	// settings that hold expressions, by name.
@@ -49,7 +50,7 @@ type parts struct {
 // with returns the AnsibleRun with what is computed, and an annotation of what
 // it was rendered after. The object itself stays as it is.
 func (o object) with(p parts) map[string]any {
-	parameters, spec, metadata := stored(o.parameters), maps.Clone(o.spec), map[string]any{}
+	parameters, spec, metadata := maps.Clone(o.parameters), maps.Clone(o.spec), map[string]any{}
 	spec[fieldForProvider] = parameters
 
 	if len(p.vars) > 0 {
@@ -169,6 +170,8 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 			delete(o.annotations, common.AnnotationRunPolicy)
 		}
 	}
+
+	o.parameters = stored(o.parameters)
 
 	names, nerrs := namesOf(env, t, namespaced)
 	o.names = names

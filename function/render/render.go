@@ -77,10 +77,14 @@ type outcome struct {
 
 // outcomeOf runs. It is not there for others when none of them is wanted.
 func outcomeOf(runs []Run) outcome {
-	out := outcome{runs: runs, members: map[string]Run{}, skipped: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Run) bool { return r.Reason != Skipped })}
+	out := outcome{runs: runs, skipped: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Run) bool { return r.Reason != Skipped })}
 
 	for _, r := range runs {
 		if _, key, ok := member(r.Name); ok {
+			if out.members == nil {
+				out.members = map[string]Run{}
+			}
+
 			out.members[key] = r
 		}
 	}
@@ -169,10 +173,10 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 	return result
 }
 
-// see what was observed of a run, from now on. A run that is not wanted is not
-// there for others.
+// see what was observed of a run, from now on, if anything looks at it. A run that
+// is not wanted is not there for others.
 func (r *rendering) see(run *run, out outcome) {
-	if out.skipped {
+	if out.skipped || !r.composition.seen[run.name] {
 		return
 	}
 

@@ -113,6 +113,8 @@ func (o object) set(ctx context.Context, data expression.Data) (object, []expres
 		}
 	}
 
+	o.parameters = stored(o.parameters)
+
 	return o, problems
 }
 

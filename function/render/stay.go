@@ -174,6 +174,10 @@ func (r *rendering) leave(going []string, stays map[string]Run) {
 
 // blocked returns those that cannot go yet, each with what depends on it.
 func (r *rendering) blocked(going []string) map[string][]string {
+	if len(going) == 0 {
+		return nil
+	}
+
 	blocked := map[string][]string{}
 	dependents, users := r.dependents(), r.users()
 
