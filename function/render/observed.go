@@ -86,8 +86,7 @@ func isAnsibleRun(o map[string]any) bool {
 // replaces that, whoever has written it. Without managed fields (false), it is the
 // spec and our own annotations.
 func applied(o map[string]any) (map[string]any, bool) {
-	owned := map[string]any{}
-	known := false
+	var owned map[string]any
 
 	fields, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "managedFields")
 	entries, _ := fields.([]any)
@@ -100,16 +99,26 @@ func applied(o map[string]any) (map[string]any, bool) {
 
 		set, _ := entry["fieldsV1"].(map[string]any)
 		part, _ := extract(o, set).(map[string]any)
-		owned = Overlay(owned, part)
-		known = true
+
+		if owned != nil {
+			part = Overlay(owned, part)
+		}
+
+		owned = part
 	}
 
-	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil {
-		owned = Overlay(owned, map[string]any{fieldSpec: map[string]any{fieldForProvider: p}})
-	}
-
+	known := owned != nil
 	if !known {
 		owned = map[string]any{fieldSpec: o[fieldSpec], fieldMetadata: map[string]any{fieldAnnotations: ownAnnotations(o)}}
+	}
+
+	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil && known {
+		spec, _ := owned[fieldSpec].(map[string]any)
+		if spec == nil {
+			spec = map[string]any{}
+		}
+
+		owned[fieldSpec], spec[fieldForProvider] = spec, p
 	}
 
 	metadata := map[string]any{}
@@ -130,7 +139,8 @@ func applied(o map[string]any) (map[string]any, bool) {
 
 // extract from a value the fields of a FieldsV1 set. Sets name the members of
 // objects, but only objects: all lists of an AnsibleRun's spec are atomic. An
-// object without named members is owned as such, not with members of others.
+// object without named members is owned as such, not with members of others, but
+// for what is owned as a whole by whoever applies it.
 func extract(v any, fields map[string]any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -145,7 +155,11 @@ func extract(v any, fields map[string]any) any {
 			continue
 		}
 
-		if member, ok := m[name]; ok {
+		switch member, ok := m[name]; {
+		case !ok:
+		case name == fieldForProvider:
+			out[name] = member
+		default:
 			set, _ := below.(map[string]any)
 			out[name] = extract(member, set)
 		}
@@ -176,20 +190,20 @@ func ownAnnotations(o map[string]any) map[string]any {
 func isApplied(observed, rendered map[string]any) bool {
 	was, known := applied(observed)
 	if !known {
-		return within(canonical(rendered), canonical(observed))
+		return within(rendered, observed)
 	}
 
 	for _, name := range []string{fieldLabels, fieldAnnotations} {
 		want, _, _ := unstructured.NestedFieldNoCopy(rendered, fieldMetadata, name)
 		got, _, _ := unstructured.NestedFieldNoCopy(was, fieldMetadata, name)
 
-		if !within(canonical(want), canonical(got)) {
+		if !within(want, got) {
 			return false
 		}
 	}
 
 	return reflect.DeepEqual(ownAnnotations(was), ownAnnotations(rendered)) &&
-		reflect.DeepEqual(canonical(defaulted(was[fieldSpec])), canonical(defaulted(rendered[fieldSpec])))
+		equal(defaulted(was[fieldSpec]), defaulted(rendered[fieldSpec]))
 }
 
 // defaulted returns a spec with the defaults that the API server gives to what is in
@@ -242,11 +256,41 @@ func canonical(v any) any {
 	return v
 }
 
-// within is true when all of a value is in another one.
+// equal is true for values that are the same once they are canonical.
+func equal(a, b any) bool {
+	switch x := a.(type) {
+	case nil:
+		_, ok := b.(map[string]any)
+		return b == nil || ok && equal(b, nil)
+	case map[string]any:
+		y, ok := b.(map[string]any)
+
+		for k := range x {
+			if !equal(x[k], y[k]) {
+				return false
+			}
+		}
+
+		for k := range y {
+			if _, ok := x[k]; !ok && !equal(y[k], nil) {
+				return false
+			}
+		}
+
+		return ok || b == nil
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, equal)
+	}
+
+	return reflect.DeepEqual(canonical(a), canonical(b))
+}
+
+// within is true when all of a value is in another one, once both are canonical.
 func within(a, b any) bool {
 	part, ok := a.(map[string]any)
 	if !ok {
-		return a == nil || reflect.DeepEqual(a, b)
+		return a == nil || equal(a, b)
 	}
 
 	whole, _ := b.(map[string]any)

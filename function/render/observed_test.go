@@ -6,6 +6,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -339,4 +340,29 @@ func read(t *testing.T, path string) map[string]any {
 	}
 
 	return o
+}
+
+// What is equal is equal to what it is canonically.
+func FuzzEqual(f *testing.F) {
+	for _, s := range []string{`[null, {}]`, `[{"a": {}}, null]`, `[{"a": [{}, 1]}, {"a": [null, 1.0], "b": null}]`, `[{"a": ""}, {}]`, `["a", {}]`, `[[], {}]`, `[[], null]`, `[{"a": {"b": 1}}, {"a": {"b": 1, "c": {"d": {}}}}]`} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, s string) {
+		var pair []any
+		if json.Unmarshal([]byte(s), &pair) != nil || len(pair) != 2 {
+			return
+		}
+
+		a, b := pair[0], pair[1]
+
+		want := reflect.DeepEqual(canonical(a), canonical(b))
+		if equal(a, b) != want || equal(b, a) != want {
+			t.Errorf("equal(%v, %v) is not %t", a, b, want)
+		}
+
+		if !equal(a, a) || !within(a, a) || want && !(within(a, b) && within(b, a)) {
+			t.Errorf("%v is not within %v", a, b)
+		}
+	})
 }
