@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -104,6 +105,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 	o := render.Observed{
 		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
 		Resources: map[string]map[string]any{},
+		Owned:     map[string][]*structpb.Struct{},
 		Required:  map[string][]map[string]any{},
 		Context:   req.GetContext().AsMap(),
 		Earlier:   map[string]bool{},
@@ -112,7 +114,8 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 	o.Reported = report.Reported(o.XR)
 
 	for name, r := range req.GetObserved().GetResources() {
-		o.Resources[name] = r.GetResource().AsMap()
+		o.Resources[name] = composed(r.GetResource())
+		o.Owned[name] = render.Owned(r.GetResource())
 		o.Details[name] = r.GetConnectionDetails()
 	}
 
@@ -128,4 +131,28 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 	}
 
 	return o
+}
+
+// composed returns a composed resource as JSON, without its managed fields: they are as
+// large as all the rest.
+func composed(s *structpb.Struct) map[string]any {
+	o := without(s, "metadata")
+	if m, ok := s.GetFields()["metadata"]; ok {
+		o["metadata"] = without(m.GetStructValue(), render.FieldManaged)
+	}
+
+	return o
+}
+
+// without returns a struct as JSON, without one of its fields.
+func without(s *structpb.Struct, name string) map[string]any {
+	fields := make(map[string]any, len(s.GetFields()))
+
+	for k, v := range s.GetFields() {
+		if k != name {
+			fields[k] = v.AsInterface()
+		}
+	}
+
+	return fields
 }

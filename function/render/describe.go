@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -18,13 +19,13 @@ const maxFailures = 3
 // describe an AnsibleRun that is observed and rendered. There are no times and
 // no counters in the messages: they say the same until something happens. While
 // a failed run is tried again it is said to have failed, as it was reported.
-func describe(observed, rendered map[string]any, reported []string) (Reason, []string) {
+func describe(observed map[string]any, owned []*structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
 	case isDeleted(observed):
 		return Deleting, []string{"is being deleted"}
-	case !isApplied(observed, rendered):
+	case !isApplied(observed, owned, rendered):
 		return Updating, []string{"is being updated"}
 	case isReady(observed):
 		return Ready, nil

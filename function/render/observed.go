@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -26,13 +27,20 @@ var coreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant 
 	"crossplane.io/composition-resource-name",
 }
 
+// FieldManaged is the field of metadata where the API server notes who owns what.
+const FieldManaged = "managedFields"
+
 // Observed state. Its values are JSON with all numbers float64, and are not
 // changed.
 type Observed struct {
 	// XR as observed.
 	XR map[string]any
-	// Resources that the XR is composed of, by composition resource name.
+	// Resources that the XR is composed of, by composition resource name. They need
+	// no managed fields.
 	Resources map[string]map[string]any
+	// Owned are the sets of FieldsV1 of what core's own apply owns of Resources, by
+	// the same names, as Owned returns them.
+	Owned map[string][]*structpb.Struct
 	// Required resources by name, those that core has answered.
 	Required map[string][]map[string]any
 	// Details are the connection details of Resources, by the same names, and of
@@ -80,24 +88,31 @@ func isAnsibleRun(o map[string]any) bool {
 	return text(o, fieldKind) == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
+// Owned returns the sets of FieldsV1 of what core's own apply owns of an observed
+// object. There are none without managed fields.
+func Owned(o *structpb.Struct) []*structpb.Struct {
+	var owned []*structpb.Struct
+
+	fields := o.GetFields()[fieldMetadata].GetStructValue().GetFields()[FieldManaged]
+	for _, e := range fields.GetListValue().GetValues() {
+		entry := e.GetStructValue().GetFields()
+		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" && strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
+			owned = append(owned, entry["fieldsV1"].GetStructValue())
+		}
+	}
+
+	return owned
+}
+
 // applied returns what core's own apply owns of an observed AnsibleRun: API
 // version, kind, labels, annotations and spec. It is what core would have to be
 // given again to change nothing, which takes all of spec.forProvider: an apply
-// replaces that, whoever has written it. Without managed fields (false), it is the
-// spec and our own annotations.
-func applied(o map[string]any) (map[string]any, bool) {
+// replaces that, whoever has written it. Where nothing is known to be owned, it is
+// the spec and our own annotations.
+func applied(o map[string]any, sets []*structpb.Struct) map[string]any {
 	var owned map[string]any
 
-	fields, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "managedFields")
-	entries, _ := fields.([]any)
-
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if text(entry, "operation") != "Apply" || text(entry, "subresource") != "" || !strings.HasPrefix(text(entry, "manager"), managerComposed) {
-			continue
-		}
-
-		set, _ := entry["fieldsV1"].(map[string]any)
+	for _, set := range sets {
 		part, _ := extract(o, set).(map[string]any)
 
 		if owned != nil {
@@ -107,12 +122,11 @@ func applied(o map[string]any) (map[string]any, bool) {
 		owned = part
 	}
 
-	known := owned != nil
-	if !known {
+	if owned == nil {
 		owned = map[string]any{fieldSpec: o[fieldSpec], fieldMetadata: map[string]any{fieldAnnotations: ownAnnotations(o)}}
 	}
 
-	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil && known {
+	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil && len(sets) > 0 {
 		spec, _ := owned[fieldSpec].(map[string]any)
 		if spec == nil {
 			spec = map[string]any{}
@@ -134,22 +148,22 @@ func applied(o map[string]any) (map[string]any, bool) {
 		out[fieldSpec] = spec
 	}
 
-	return out, known
+	return out
 }
 
 // extract from a value the fields of a FieldsV1 set. Sets name the members of
 // objects, but only objects: all lists of an AnsibleRun's spec are atomic. An
 // object without named members is owned as such, not with members of others, but
 // for what is owned as a whole by whoever applies it.
-func extract(v any, fields map[string]any) any {
+func extract(v any, set *structpb.Struct) any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return v
 	}
 
-	out := map[string]any{}
+	out := make(map[string]any, len(set.GetFields()))
 
-	for k, below := range fields {
+	for k, below := range set.GetFields() {
 		name, ok := strings.CutPrefix(k, "f:")
 		if !ok {
 			continue
@@ -160,8 +174,7 @@ func extract(v any, fields map[string]any) any {
 		case name == fieldForProvider:
 			out[name] = member
 		default:
-			set, _ := below.(map[string]any)
-			out[name] = extract(member, set)
+			out[name] = extract(member, below.GetStructValue())
 		}
 	}
 
@@ -187,11 +200,12 @@ func ownAnnotations(o map[string]any) map[string]any {
 // steps of the pipeline may have added labels and annotations to it, but for
 // those that are ours alone. A field that was added to the spec, however, might
 // just as well be one that is not rendered any more.
-func isApplied(observed, rendered map[string]any) bool {
-	was, known := applied(observed)
-	if !known {
+func isApplied(observed map[string]any, owned []*structpb.Struct, rendered map[string]any) bool {
+	if len(owned) == 0 {
 		return within(rendered, observed)
 	}
+
+	was := applied(observed, owned)
 
 	for _, name := range []string{fieldLabels, fieldAnnotations} {
 		want, _, _ := unstructured.NestedFieldNoCopy(rendered, fieldMetadata, name)
@@ -396,7 +410,7 @@ func viewXR(o map[string]any) expression.Partial {
 func viewMetadata(o map[string]any) expression.Partial {
 	m, _ := o[fieldMetadata].(map[string]any)
 	m = maps.Clone(m)
-	delete(m, "managedFields")
+	delete(m, FieldManaged)
 
 	if a, ok := m[fieldAnnotations].(map[string]any); ok {
 		m[fieldAnnotations] = without(a, corev1.LastAppliedConfigAnnotation)

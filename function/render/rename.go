@@ -43,6 +43,7 @@ func (r *rendering) adopt(ctx context.Context, run *run, resource string, data e
 	r.called[resource] = was
 
 	r.observed.Resources = moved(r.observed.Resources, was, resource)
+	r.observed.Owned = moved(r.observed.Owned, was, resource)
 	r.observed.Details = moved(r.observed.Details, was, resource)
 
 	return nil

@@ -283,7 +283,7 @@ func (r *rendering) render(ctx context.Context, run *run, out Run, data expressi
 	}
 
 	out.Desired = object
-	out.Reason, out.Messages = describe(r.observed.Resources[out.Resource], object, r.observed.reported(out.Name))
+	out.Reason, out.Messages = describe(r.observed.Resources[out.Resource], r.observed.Owned[out.Resource], object, r.observed.reported(out.Name))
 
 	if out.Reason == Ready && run.readyWhen != nil {
 		return r.ready(ctx, run, out, data)
@@ -524,7 +524,7 @@ func (r *rendering) keep(out Run) Run {
 		return out
 	}
 
-	out.Desired, _ = applied(o)
+	out.Desired = applied(o, r.observed.Owned[out.Resource])
 
 	if uid := r.observed.uid(); uid != "" {
 		out.Desired = Overlay(out.Desired, map[string]any{fieldMetadata: map[string]any{fieldLabels: map[string]any{LabelComposite: uid}}})

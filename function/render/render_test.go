@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -69,10 +70,12 @@ type world struct {
 	flags map[string]bool
 }
 
-func chance(rnd *rand.Rand) world {
+func chance(t *testing.T, rnd *rand.Rand) world {
+	t.Helper()
+
 	w := world{
 		in:       map[string]any{},
-		observed: Observed{Resources: map[string]map[string]any{}},
+		observed: Observed{Resources: map[string]map[string]any{}, Owned: map[string][]*structpb.Struct{}},
 		needs:    map[string][]string{},
 		flags:    map[string]bool{},
 	}
@@ -105,6 +108,7 @@ func chance(rnd *rand.Rand) world {
 
 		if rnd.IntN(3) > 0 {
 			w.observed.Resources[name] = chanceObserved(rnd)
+			w.observed.Owned[name] = ownedOf(t, w.observed.Resources[name])
 		}
 	}
 
@@ -176,7 +180,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 	states := map[Reason]int{}
 
 	for seed := range uint64(500) {
-		w := chance(rand.New(rand.NewPCG(seed, 0)))
+		w := chance(t, rand.New(rand.NewPCG(seed, 0)))
 
 		c, errs := Compile(w.in, true, nil)
 		if len(errs) > 0 {
@@ -204,7 +208,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 			}
 
 			if exists && r.Desired != nil && (r.Held() || r.Reason == Leaving) {
-				want, _ := applied(observed)
+				want := applied(observed, w.observed.Owned[name])
 				if diff := cmp.Diff(want, r.Desired); diff != "" {
 					t.Errorf("seed %d: %s is held and was changed: -want, +got:\n%s", seed, name, diff)
 				}

@@ -67,7 +67,7 @@ func (o Observed) status() map[string]any {
 	kept := maps.Clone(status)
 	maps.DeleteFunc(kept, func(name string, _ any) bool { return slices.Contains(reservedStatus[:], name) })
 
-	v, known, _ := unstructured.NestedFieldNoCopy(o.XR, fieldMetadata, "managedFields")
+	v, known, _ := unstructured.NestedFieldNoCopy(o.XR, fieldMetadata, FieldManaged)
 	if !known {
 		return kept
 	}
