@@ -3,12 +3,9 @@ package main
 import (
 	"crypto/sha256"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/lru"
-
-	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
@@ -54,32 +51,18 @@ func newCompositions() (*compositions, error) {
 }
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, u use) (*render.Composition, field.ErrorList, error) {
-	k := key{operation: u.operation, namespaced: u.namespaced}
-
-	var err error
-	if k.input, err = digest(in); err != nil {
-		return nil, nil, errors.Wrap(err, "cannot marshal the input")
-	}
-
-	if k.schema, err = digest(u.schema); err != nil {
-		return nil, nil, errors.Wrap(err, "cannot marshal the schema of the XR")
-	}
+func (c *compositions) Get(in *structpb.Struct, u use) (*render.Composition, field.ErrorList) {
+	k := key{input: digest(in), schema: digest(u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
 		got, _ := v.(compiled)
-		return got.composition, got.errs, nil
+		return got.composition, got.errs
 	}
 
 	got := c.compile(in, u)
 	c.compiled.Add(k, got)
 
-	return got.composition, got.errs, nil
-}
-
-func digest(s *structpb.Struct) ([sha256.Size]byte, error) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
-	return sha256.Sum256(b), err
+	return got.composition, got.errs
 }
 
 func (c *compositions) compile(in *structpb.Struct, u use) compiled {

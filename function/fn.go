@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -57,12 +56,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	observed := observe(req)
 	namespace, _, _ := unstructured.NestedString(observed.XR, "metadata", "namespace")
 
-	composition, mistakes, err := f.compositions.Get(req.GetInput(), use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
-	if err != nil {
-		response.Fatal(rsp, err)
-		return rsp, nil
-	}
-
+	composition, mistakes := f.compositions.Get(req.GetInput(), use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)
 		return rsp, nil
@@ -77,6 +71,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 
 	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
 
+	var err error
 	if isOperation(req) {
 		err = report.Operation(rsp, result, req.GetRequiredResources(), f.now())
 	} else {
@@ -87,7 +82,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		response.Fatal(rsp, err)
 	}
 
-	if size := proto.Size(rsp); size > maxResponse {
+	if size := sizeOf(rsp); size > maxResponse {
 		rsp = &fnv1.RunFunctionResponse{Meta: rsp.GetMeta()}
 		report.TooLarge(rsp, size, maxResponse)
 	}
