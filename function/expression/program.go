@@ -200,7 +200,7 @@ type evaluation struct {
 	lookups
 
 	ctx   context.Context //nolint:containedctx // It lives as long as the evaluation.
-	data  *Data
+	data  Data
 	shape *shape
 	work  uint64
 	// problem that has ended the evaluation, if one has.
@@ -237,29 +237,26 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	}
 
 	v := view{place: place{name: name}, lookups: &e.lookups}
-	o := &object{view: v}
 
 	switch name {
 	case rootXR:
 		v.shape = e.shape
-		o = newObject(v, e.data.XR)
+		return newObject(v, e.data.XR), true
 	case rootRuns:
-		o.fields = e.data.Runs
+		return newObject(v, e.data.Runs), true
 	case rootRequired:
-		o.fields = e.data.Required
+		return newObject(v, e.data.Required), true
 	case rootEach:
-		o.fields = e.data.Each
+		return newObject(v, e.data.Each), true
 	case rootEnvironment:
-		o.fields = e.data.Environment
+		return newObject(v, e.data.Environment), true
 	case rootContext:
-		o.fields = e.data.Context
+		return newObject(v, e.data.Context), true
 	case rootLocals:
-		return scope{object: o, evaluation: e}, true
-	default:
-		return nil, false
+		return scope{object: newObject(v, nil), evaluation: e}, true
 	}
 
-	return o, true
+	return nil, false
 }
 
 // Parent is nil.
@@ -274,7 +271,7 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 		return nil, &Problem{Kind: Invalid, Message: "the expressions for this XR take too much work together: " + p.show()}
 	}
 
-	e := &evaluation{ctx: ctx, data: data, shape: p.shape}
+	e := &evaluation{ctx: ctx, data: *data, shape: p.shape}
 
 	v, _, err := p.cel.Eval(e)
 	data.Budget.Spend(1 + e.work)

@@ -113,11 +113,13 @@ func (v *view) below(at place, value any, s *shape) ref.Val {
 	case []any:
 		return &list{view: view{place: at, shape: s, lookups: v.lookups}, items: value}
 	case []byte:
-		v.lookups.binary = &at
-		return types.NewErr("%s%s", &at, messageBinary)
+		binary := at // Only what is pointed to is on the heap.
+		v.lookups.binary = &binary
+
+		return types.NewErr("%s%s", &binary, messageBinary)
 	}
 
-	return types.NewErr("%s is of no type that JSON has: %T", &at, value)
+	return types.NewErr("%s is of no type that JSON has: %T", at.String(), value)
 }
 
 // number returns a number of the type that its schema says. Without one, an
@@ -129,7 +131,7 @@ func number(at place, n float64, s *shape) ref.Val {
 	}
 
 	if math.Abs(n) > MaxExact {
-		return types.NewErr("%s is an integer beyond 2^53, which is not exact here; make it a string", &at)
+		return types.NewErr("%s is an integer beyond 2^53, which is not exact here; make it a string", at.String())
 	}
 
 	return types.Int(n)
