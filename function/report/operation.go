@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -74,7 +73,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 
 		called[id] = r.Name
 
-		s, err := structpb.NewStruct(requested(r.Desired, name, now))
+		s, err := message(requested(r.Desired, name, now))
 		if err != nil {
 			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
 		}

@@ -6,8 +6,6 @@ package report
 import (
 	"maps"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
@@ -60,7 +58,7 @@ func resources(desired *fnv1.State, runs []render.Run) error {
 			continue
 		}
 
-		s, err := structpb.NewStruct(r.Desired)
+		s, err := message(r.Desired)
 		if err != nil {
 			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
 		}
@@ -102,7 +100,7 @@ func usages(desired *fnv1.State, usages map[string]map[string]any) error {
 			continue
 		}
 
-		s, err := structpb.NewStruct(u)
+		s, err := message(u)
 		if err != nil {
 			return errors.Wrapf(err, "cannot put usage %q into the response", name)
 		}
@@ -116,7 +114,7 @@ func usages(desired *fnv1.State, usages map[string]map[string]any) error {
 // details puts connection details into the desired state.
 func details(desired *fnv1.State, result render.Result) error {
 	if result.Secret != nil {
-		s, err := structpb.NewStruct(result.Secret)
+		s, err := message(result.Secret)
 		if err != nil {
 			return errors.New("cannot put the connection details into the response")
 		}
@@ -204,7 +202,7 @@ func composite(desired *fnv1.State, result render.Result) error {
 	status, _ := xr["status"].(map[string]any)
 	xr["status"] = render.Overlay(render.Overlay(result.Kept, status), result.Status)
 
-	s, err := structpb.NewStruct(xr)
+	s, err := message(xr)
 	desired.Composite.Resource = s
 
 	return errors.Wrap(err, "cannot put the status of the XR into the response")
