@@ -100,7 +100,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 	o := render.Observed{
 		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
 		Resources: map[string]map[string]any{},
-		Owned:     map[string][]*structpb.Struct{},
+		Owned:     map[string]*structpb.Struct{},
 		Required:  map[string][]map[string]any{},
 		Context:   req.GetContext().AsMap(),
 		Earlier:   map[string]bool{},

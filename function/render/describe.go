@@ -19,7 +19,7 @@ const maxFailures = 3
 // describe an AnsibleRun that is observed and rendered. There are no times and
 // no counters in the messages: they say the same until something happens. While
 // a failed run is tried again it is said to have failed, as it was reported.
-func describe(observed map[string]any, owned []*structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
+func describe(observed map[string]any, owned *structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}

@@ -320,7 +320,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 
 	var errs field.ErrorList
 
-	for _, own := range []string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} {
+	for _, own := range ownedAnnotations {
 		if _, ok := annotations[own]; ok {
 			errs = append(errs, field.Forbidden(t.path.Child(fieldAnnotations).Key(own), "this annotation follows from other fields of the run"))
 		}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -30,6 +31,9 @@ var coreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant 
 // FieldManaged is the field of metadata where the API server notes who owns what.
 const FieldManaged = "managedFields"
 
+// ownedAnnotations of AnsibleRuns are nobody else's.
+var ownedAnnotations = [...]string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} //nolint:gochecknoglobals // Go has no constant arrays.
+
 // Observed state. Its values are JSON with all numbers float64, and are not
 // changed.
 type Observed struct {
@@ -38,9 +42,9 @@ type Observed struct {
 	// Resources that the XR is composed of, by composition resource name. They need
 	// no managed fields.
 	Resources map[string]map[string]any
-	// Owned are the sets of FieldsV1 of what core's own apply owns of Resources, by
-	// the same names, as Owned returns them.
-	Owned map[string][]*structpb.Struct
+	// Owned are the FieldsV1 sets of what core's own apply owns of Resources, by the
+	// same names, as Owned returns them.
+	Owned map[string]*structpb.Struct
 	// Required resources by name, those that core has answered.
 	Required map[string][]map[string]any
 	// Details are the connection details of Resources, by the same names, and of
@@ -88,45 +92,48 @@ func isAnsibleRun(o map[string]any) bool {
 	return text(o, fieldKind) == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
-// Owned returns the sets of FieldsV1 of what core's own apply owns of an observed
-// object. There are none without managed fields.
-func Owned(o *structpb.Struct) []*structpb.Struct {
-	var owned []*structpb.Struct
+// Owned returns the FieldsV1 set of what core's own apply owns of an observed object;
+// nil where managed fields do not say.
+func Owned(o *structpb.Struct) *structpb.Struct {
+	var owned *structpb.Struct
 
 	fields := o.GetFields()[fieldMetadata].GetStructValue().GetFields()[FieldManaged]
 	for _, e := range fields.GetListValue().GetValues() {
 		entry := e.GetStructValue().GetFields()
 		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" && strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
-			owned = append(owned, entry["fieldsV1"].GetStructValue())
+			owned = union(owned, entry["fieldsV1"].GetStructValue())
 		}
 	}
 
 	return owned
 }
 
+// union of two FieldsV1 sets.
+func union(a, b *structpb.Struct) *structpb.Struct {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+
+	fields := maps.Clone(a.GetFields())
+	for k, v := range b.GetFields() {
+		fields[k] = structpb.NewStructValue(union(fields[k].GetStructValue(), v.GetStructValue()))
+	}
+
+	return &structpb.Struct{Fields: fields}
+}
+
 // applied returns what core's own apply owns of an observed AnsibleRun: API
 // version, kind, labels, annotations and spec. It is what core would have to be
 // given again to change nothing, which takes all of spec.forProvider: an apply
-// replaces that, whoever has written it. Where nothing is known to be owned, it is
+// replaces that, whoever has written it. Where it is not known what is owned, it is
 // the spec and our own annotations.
-func applied(o map[string]any, sets []*structpb.Struct) map[string]any {
-	var owned map[string]any
-
-	for _, set := range sets {
-		part, _ := extract(o, set).(map[string]any)
-
-		if owned != nil {
-			part = Overlay(owned, part)
-		}
-
-		owned = part
-	}
-
-	if owned == nil {
+func applied(o map[string]any, set *structpb.Struct) map[string]any {
+	owned, _ := extract(o, set).(map[string]any)
+	if set == nil {
 		owned = map[string]any{fieldSpec: o[fieldSpec], fieldMetadata: map[string]any{fieldAnnotations: ownAnnotations(o)}}
 	}
 
-	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil && len(sets) > 0 {
+	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil && set != nil {
 		spec, _ := owned[fieldSpec].(map[string]any)
 		if spec == nil {
 			spec = map[string]any{}
@@ -153,8 +160,7 @@ func applied(o map[string]any, sets []*structpb.Struct) map[string]any {
 
 // extract from a value the fields of a FieldsV1 set. Sets name the members of
 // objects, but only objects: all lists of an AnsibleRun's spec are atomic. An
-// object without named members is owned as such, not with members of others, but
-// for what is owned as a whole by whoever applies it.
+// object without named members is owned as such, not with members of others.
 func extract(v any, set *structpb.Struct) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -169,11 +175,7 @@ func extract(v any, set *structpb.Struct) any {
 			continue
 		}
 
-		switch member, ok := m[name]; {
-		case !ok:
-		case name == fieldForProvider:
-			out[name] = member
-		default:
+		if member, ok := m[name]; ok {
 			out[name] = extract(member, below.GetStructValue())
 		}
 	}
@@ -187,7 +189,7 @@ func ownAnnotations(o map[string]any) map[string]any {
 	annotations, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, fieldAnnotations)
 	all, _ := annotations.(map[string]any)
 
-	for _, name := range []string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} {
+	for _, name := range ownedAnnotations {
 		if v, ok := all[name]; ok {
 			own[name] = v
 		}
@@ -200,24 +202,69 @@ func ownAnnotations(o map[string]any) map[string]any {
 // steps of the pipeline may have added labels and annotations to it, but for
 // those that are ours alone. A field that was added to the spec, however, might
 // just as well be one that is not rendered any more.
-func isApplied(observed map[string]any, owned []*structpb.Struct, rendered map[string]any) bool {
-	if len(owned) == 0 {
+func isApplied(observed map[string]any, owned *structpb.Struct, rendered map[string]any) bool {
+	if owned == nil {
 		return within(rendered, observed)
 	}
 
-	was := applied(observed, owned)
+	was, _ := extract(observed[fieldMetadata], below(owned, fieldMetadata)).(map[string]any)
+	is, _ := rendered[fieldMetadata].(map[string]any)
 
-	for _, name := range []string{fieldLabels, fieldAnnotations} {
-		want, _, _ := unstructured.NestedFieldNoCopy(rendered, fieldMetadata, name)
-		got, _, _ := unstructured.NestedFieldNoCopy(was, fieldMetadata, name)
+	annotations, _ := was[fieldAnnotations].(map[string]any)
+	ours, _ := is[fieldAnnotations].(map[string]any)
 
-		if !within(want, got) {
+	for _, name := range ownedAnnotations {
+		if !equal(annotations[name], ours[name]) {
 			return false
 		}
 	}
 
-	return reflect.DeepEqual(ownAnnotations(was), ownAnnotations(rendered)) &&
-		equal(defaulted(was[fieldSpec]), defaulted(rendered[fieldSpec]))
+	return within(is[fieldLabels], was[fieldLabels]) && within(ours, annotations) &&
+		isSame(defaulted(observed[fieldSpec]), below(owned, fieldSpec), defaulted(rendered[fieldSpec]))
+}
+
+// isSame is true when what is owned of an observed value, by a FieldsV1 set, is equal
+// to what is rendered. All of forProvider is.
+func isSame(observed any, owned *structpb.Struct, rendered any) bool {
+	was, ok := observed.(map[string]any)
+	if !ok {
+		return equal(observed, rendered)
+	}
+
+	is, ok := rendered.(map[string]any)
+	if !ok && rendered != nil {
+		return false
+	}
+
+	for name, v := range was {
+		set, ok := owned.GetFields()["f:"+name]
+
+		switch {
+		case name == fieldForProvider:
+			ok = equal(v, is[name])
+		case ok:
+			ok = isSame(v, set.GetStructValue(), is[name])
+		default:
+			ok = equal(is[name], nil)
+		}
+
+		if !ok {
+			return false
+		}
+	}
+
+	for name, v := range is {
+		if _, ok := was[name]; !ok && !equal(v, nil) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// below returns the set of a field.
+func below(set *structpb.Struct, name string) *structpb.Struct {
+	return set.GetFields()["f:"+name].GetStructValue()
 }
 
 // defaulted returns a spec with the defaults that the API server gives to what is in

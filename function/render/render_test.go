@@ -75,7 +75,7 @@ func chance(t *testing.T, rnd *rand.Rand) world {
 
 	w := world{
 		in:       map[string]any{},
-		observed: Observed{Resources: map[string]map[string]any{}, Owned: map[string][]*structpb.Struct{}},
+		observed: Observed{Resources: map[string]map[string]any{}, Owned: map[string]*structpb.Struct{}},
 		needs:    map[string][]string{},
 		flags:    map[string]bool{},
 	}
