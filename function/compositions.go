@@ -79,7 +79,7 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	if u.operation {
 		composition, cerrs = render.CompileOperation(object)
 	} else {
-		composition, cerrs = render.Compile(object, u.namespaced, expression.NewSchema(u.schema.AsMap()))
+		composition, cerrs = render.Compile(object, u.namespaced, render.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
 	}
 
 	errs = append(errs, cerrs...)

@@ -104,6 +104,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 		Required:  map[string][]map[string]any{},
 		Context:   req.GetContext().AsMap(),
 		Earlier:   map[string]bool{},
+		Ready:     map[string]bool{},
 		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
 	}
 	o.Reported = report.Reported(o.XR)
@@ -114,8 +115,12 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 		o.Details[name] = r.GetConnectionDetails()
 	}
 
-	for name := range req.GetDesired().GetResources() {
+	for name, r := range req.GetDesired().GetResources() {
 		o.Earlier[name] = true
+
+		if r.GetReady() != fnv1.Ready_READY_UNSPECIFIED {
+			o.Ready[name] = r.GetReady() == fnv1.Ready_READY_TRUE
+		}
 	}
 
 	for name, r := range req.GetRequiredResources() {

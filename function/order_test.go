@@ -295,7 +295,7 @@ observed:
         apiVersion: protection.crossplane.io/v1beta1
         kind: Usage
         metadata: {name: app-xyz}
-        spec: {of: {resourceRef: {name: app-us}}, by: {resourceRef: {name: app-app}}}
+        spec: {of: {kind: AnsibleRun, resourceRef: {name: app-us}}, by: {resourceRef: {name: app-app}}}
 `
 	)
 

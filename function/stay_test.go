@@ -38,6 +38,8 @@ func existing(name, on, parameters string) string {
 // A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
 type step struct {
 	defaults, runs, spec, annotations, observed, departing string
+	// earlier is what earlier steps compose.
+	earlier string
 }
 
 // check which composed resources are wanted, and what is said.
@@ -68,6 +70,10 @@ func (s step) desired(t *testing.T) (names map[string]bool, said string) {
 		s.departing = "[]"
 	}
 
+	if s.earlier == "" {
+		s.earlier = "{}"
+	}
+
 	req := `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
@@ -81,6 +87,8 @@ observed:
 required_resources:
   ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:
     items: ` + s.departing + `
+desired:
+  resources: ` + s.earlier + `
 `
 
 	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, req))

@@ -19,6 +19,7 @@ const (
 	rootXR          = "xr"
 	rootRuns        = "runs"
 	rootRequired    = "required"
+	rootResources   = "resources"
 	rootEach        = "each"
 	rootEnvironment = "environment"
 	rootContext     = "context"
@@ -26,7 +27,7 @@ const (
 )
 
 // roots of expressions, those of which only members can be used first.
-var roots = [...]string{rootRuns, rootRequired, rootXR, rootEach, rootEnvironment, rootContext, rootLocals} //nolint:gochecknoglobals // Go has no constant arrays.
+var roots = [...]string{rootRuns, rootRequired, rootResources, rootXR, rootEach, rootEnvironment, rootContext, rootLocals} //nolint:gochecknoglobals // Go has no constant arrays.
 
 // Declarations are what an Environment's expressions see.
 type Declarations struct {
@@ -36,6 +37,9 @@ type Declarations struct {
 	// Required resources by name: true for those that are selected by labels,
 	// which are lists.
 	Required map[string]bool
+	// Resources that other steps compose, with their OpenAPI v3 schemas as far as
+	// they are known; nil when there may be any.
+	Resources map[string]map[string]any
 	// Each is true where each.key and each.value are there.
 	Each bool
 	// Item is what is known of each.value; nil for nothing.
@@ -123,7 +127,7 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	e := &Environment{locals: d.Locals, roots: d.roots(), run: d.runType(), meter: b.meter, operation: d.Operation, programs: map[string]outcome{}}
 
 	untyped := d
-	untyped.Schema, untyped.Run, untyped.Item, untyped.Locals = nil, nil, nil, &Locals{declared: d.Locals.loose}
+	untyped.Schema, untyped.Run, untyped.Item, untyped.Resources, untyped.Locals = nil, nil, nil, nil, &Locals{declared: d.Locals.loose}
 	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b.Env, untyped.roots(), untyped.runType()) })
 
 	if d.Schema != nil {
@@ -167,6 +171,11 @@ func extend(base *cel.Env, roots map[string]*apiservercel.DeclType, run *apiserv
 		options = append(options, cel.Variable(name, t.CelType()))
 	}
 
+	// What other steps compose may be anything, unless that is known.
+	if roots[rootXR] != nil && roots[rootResources] == nil {
+		options = append(options, cel.Variable(rootResources, cel.MapType(cel.StringType, cel.DynType)))
+	}
+
 	env, err := base.Extend(options...)
 
 	return env, errors.Wrap(err, "cannot declare the roots of expressions")
@@ -202,9 +211,19 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 		roots[rootEach] = each
 	}
 
+	if d.Resources != nil {
+		resources := objectType("Resources", apiservercel.DynType)
+		for name, schema := range d.Resources {
+			resources.Fields[name] = declare(name, declaredResource(resources.TypeName()+"."+name, schema))
+		}
+
+		roots[rootResources] = resources
+	}
+
 	if d.Operation {
 		delete(roots, rootXR)
 		delete(roots, rootRuns)
+		delete(roots, rootResources)
 	}
 
 	return roots

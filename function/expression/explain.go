@@ -89,6 +89,8 @@ func (e *Environment) undeclared(message, name string) string {
 		return "each is there only in a run with forEach"
 	case e.operation && name == rootXR:
 		return "there is no XR in an Operation"
+	case e.operation && name == rootResources:
+		return "nothing is composed in an Operation"
 	case e.operation && name == rootRuns:
 		return "nothing is observed of runs in an Operation"
 	}
@@ -120,6 +122,8 @@ func (e *Environment) unknown(name, at string) string {
 		return fmt.Sprintf("there is no run %q%s", name, suggestion)
 	case rootRequired:
 		return fmt.Sprintf("there is no required resource %q%s", name, suggestion)
+	case rootResources:
+		return fmt.Sprintf("no step composes a resource %q%s", name, suggestion)
 	case rootLocals:
 		return fmt.Sprintf("there is no local %q%s", name, suggestion)
 	}

@@ -208,6 +208,8 @@ func (e *Environment) refersTo(u uses) uses {
 			add(u.runs, p.uses.runs)
 			add(u.sets, p.uses.sets)
 			add(u.required, p.uses.required)
+			add(u.resources, p.uses.resources)
+			u.computed = append(u.computed, p.uses.computed...)
 		}
 	}
 

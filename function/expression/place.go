@@ -45,6 +45,10 @@ func (p *place) hint() string {
 	switch root, _ := p.root(); root {
 	case rootEnvironment:
 		return "; an EnvironmentConfig of an earlier step has to provide it, or write " + p.optional() + " if it may be missing"
+	case rootResources:
+		if _, member := p.root(); member == *p {
+			return "; another step has to compose it, or write " + p.optional() + " if it may be missing"
+		}
 	case rootContext:
 		return "; an earlier step has to put it into the context, or write " + p.optional() + " if it may be missing"
 	}

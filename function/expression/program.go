@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
+	"github.com/google/cel-go/parser"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -63,6 +64,10 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, []string{err.Error()}
 	}
 
+	if mistakes := e.compileNames(u.computed, compiled.NativeRep().SourceInfo()); len(mistakes) > 0 {
+		return nil, mistakes
+	}
+
 	u = e.refersTo(u)
 
 	if at, ok := strangeKey(compiled.NativeRep()); ok {
@@ -79,6 +84,25 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 	}
 
 	return &program{source: source, cel: p, ast: compiled.NativeRep(), output: compiled.OutputType(), uses: u, shape: e.shape, known: e.known(compiled.OutputType())}, nil
+}
+
+// compileNames of resources that are computed.
+func (e *Environment) compileNames(names []computedName, info *ast.SourceInfo) []string {
+	for i := range names {
+		source, err := parser.Unparse(names[i].expr, info)
+		if err != nil {
+			return []string{err.Error()}
+		}
+
+		p, mistakes := e.compileSource(source)
+		if len(mistakes) > 0 {
+			return mistakes
+		}
+
+		names[i].program = p
+	}
+
+	return nil
 }
 
 // plan the evaluation of an expression. Constants are evaluated here, without the
@@ -246,6 +270,8 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return newObject(v, e.data.Runs), true
 	case rootRequired:
 		return newObject(v, e.data.Required), true
+	case rootResources:
+		return newObject(v, e.data.Resources), true
 	case rootEach:
 		return newObject(v, e.data.Each), true
 	case rootEnvironment:

@@ -30,7 +30,16 @@ func NewSchema(openAPI map[string]any) *Schema {
 		return nil
 	}
 
-	name := prefix + "XR"
+	return &Schema{declared: declaredResource(prefix+"XR", openAPI), shape: shapeOf(openAPI), openAPI: openAPI}
+}
+
+// declaredResource returns the type of an object that is a resource of Kubernetes, and
+// may be an XR.
+func declaredResource(name string, openAPI map[string]any) *apiservercel.DeclType {
+	if len(openAPI) == 0 {
+		return apiservercel.DynType
+	}
+
 	root := apiservercel.NewObjectType(name, map[string]*apiservercel.DeclField{
 		"apiVersion": declare("apiVersion", apiservercel.StringType),
 		"kind":       declare("kind", apiservercel.StringType),
@@ -56,7 +65,14 @@ func NewSchema(openAPI map[string]any) *Schema {
 		root.Fields[field] = declare(field, t)
 	}
 
-	return &Schema{declared: root, shape: shapeOf(openAPI), openAPI: openAPI}
+	properties, _ := openAPI["properties"].(map[string]any)
+	for f := range properties {
+		if root.Fields[f] == nil {
+			root.Fields[f] = declare(f, declaredType(name+"."+f, below(openAPI, f)))
+		}
+	}
+
+	return root
 }
 
 // metadata of any object.

@@ -20,6 +20,9 @@ type Data struct {
 	// Required resources by name, those that core has answered: an object, or a
 	// list of objects.
 	Required map[string]any
+	// Resources that other steps compose, by their composition resource names, those
+	// that were observed.
+	Resources map[string]any
 	// Each is the item that a run of forEach is made of: key and value.
 	Each map[string]any
 	// Environment is the merged data of the EnvironmentConfigs.
@@ -256,6 +259,49 @@ func join(all, more map[string]bool) map[string]bool {
 	return all
 }
 
+// ResourceNames are the composition resource names of what other steps compose that
+// the expressions refer to: literal ones (true), and expressions that compute them.
+func (t *Template) ResourceNames() map[string]bool {
+	names := map[string]bool{}
+
+	for p := range t.programs {
+		for name := range p.uses.resources {
+			names[name] = true
+		}
+
+		for _, c := range p.uses.computed {
+			names[c.program.show()] = false
+		}
+	}
+
+	return names
+}
+
+// Resources that the expressions refer to, by their composition resource names: true
+// when one of them needs the resource to be there, and none asks whether it is. The
+// problems are those of names that are computed.
+func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, []Problem) {
+	resources := map[string]bool{}
+
+	var problems []Problem
+
+	for below := range t.walk {
+		for _, part := range below.parts {
+			if part.program == nil {
+				continue
+			}
+
+			problem := part.program.uses.resourcesIn(ctx, &data, resources)
+			if problem != nil {
+				problem.Path = below.path
+				problems = append(problems, *problem)
+			}
+		}
+	}
+
+	return resources, problems
+}
+
 // Each is true when an expression refers to each.
 func (t *Template) Each() bool {
 	for p := range t.programs {
@@ -327,8 +373,8 @@ func (t *Template) visit(yield func(*Template) bool) bool {
 		return false
 	}
 
-	for _, f := range t.fields {
-		if !f.visit(yield) {
+	for _, name := range t.names {
+		if !t.fields[name].visit(yield) {
 			return false
 		}
 	}

@@ -256,7 +256,7 @@ func TestCompile(t *testing.T) {
 		"AllRequired": {
 			reason: "Required resources are closed.",
 			value:  "${dyn(required).x}",
-			want:   []string{`vars.x: Invalid value: "${dyn(required).x}": required must be followed by a name, as in required.database`},
+			want:   []string{`vars.x: Invalid value: "${dyn(required).x}": required must be followed by a name, as in required.network`},
 		},
 		"NoEnd": {
 			reason: "An expression needs an end.",

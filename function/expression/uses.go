@@ -2,11 +2,13 @@ package expression
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -19,6 +21,11 @@ type uses struct {
 	// sets are runs by name of which it refers to more than the member with the key of
 	// the item, as in runs.disk[each.key].
 	sets map[string]bool
+	// resources of other steps by their composition resource names; true as for
+	// runs.
+	resources map[string]bool
+	// computed are the names of other such resources.
+	computed []computedName
 	// locals by name.
 	locals map[string]bool
 	// waits is true when it refers to what may be there later without anybody
@@ -31,10 +38,45 @@ type uses struct {
 	beyond bool
 }
 
+// A computedName is the name of a resource, in brackets, that is no literal.
+type computedName struct {
+	expr ast.Expr
+	// program that computes it.
+	program *program
+	// needed is false where the expression asks whether there is one.
+	needed bool
+}
+
+// resourcesIn data that are referred to, by name, are added to those that are known.
+func (u uses) resourcesIn(ctx context.Context, data *Data, all map[string]bool) *Problem {
+	for name, needed := range u.resources {
+		all[name] = all[name] || needed
+	}
+
+	for _, c := range u.computed {
+		v, problem := c.program.evaluate(ctx, data)
+		if problem != nil {
+			return problem
+		}
+
+		name, ok := v.(types.String)
+		if !ok {
+			return &Problem{Kind: Invalid, Message: "the name of a resource must be a string: " + c.program.show()}
+		}
+
+		all[string(name)] = all[string(name)] || c.needed
+	}
+
+	return nil
+}
+
+// examples of names below roots.
+var examples = map[string]string{rootRuns: "database", rootRequired: "network", rootResources: "machine", rootLocals: "fqdn"} //nolint:gochecknoglobals // It is a constant.
+
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
-	u := uses{runs: map[string]bool{}, required: map[string]bool{}, sets: map[string]bool{}, locals: map[string]bool{}}
-	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required, rootLocals: u.locals}
+	u := uses{runs: map[string]bool{}, required: map[string]bool{}, sets: map[string]bool{}, resources: map[string]bool{}, locals: map[string]bool{}}
+	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required, rootResources: u.resources, rootLocals: u.locals}
 	tested := map[string]bool{}
 
 	var err error
@@ -60,8 +102,16 @@ func usesOf(a *ast.AST) (uses, error) {
 		}
 
 		name, test := member(e)
+
+		if index, optional := indexOf(e); root == rootResources && index != nil && name == "" {
+			u.computed = append(u.computed, computedName{expr: index, needed: !optional})
+			err = cmp.Or(err, computable(index))
+
+			return
+		}
+
 		if name == "" {
-			err = cmp.Or(err, errors.Errorf("%s must be followed by a name, as in %s.database", root, root))
+			err = cmp.Or(err, errors.Errorf("%s must be followed by a name, as in %s.%s", root, root, examples[root]))
 			return
 		}
 
@@ -118,7 +168,7 @@ func parentOf(e ast.Expr) (ast.NavigableExpr, bool) {
 // there later.
 func waits(root string, path []string) bool {
 	switch root {
-	case rootRuns, rootRequired, rootEnvironment, rootContext:
+	case rootRuns, rootRequired, rootResources, rootEnvironment, rootContext:
 		return true
 	case rootXR:
 		return len(path) == 0 || path[0] == "status"
@@ -227,7 +277,44 @@ func member(e ast.Expr) (name string, test bool) {
 		}
 	}
 
-	return "", false
+	index, optional := indexOf(e)
+	if index == nil || index.Kind() != ast.LiteralKind {
+		return "", false
+	}
+
+	name, _ = index.AsLiteral().Value().(string)
+
+	return name, optional
+}
+
+// indexOf what is selected in brackets from an identifier, and whether the selection
+// asks whether it is there; nil when nothing is.
+func indexOf(e ast.Expr) (index ast.Expr, optional bool) {
+	parent, ok := parentOf(e)
+	if !ok || parent.Kind() != ast.CallKind {
+		return nil, false
+	}
+
+	c := parent.AsCall()
+	if f := c.FunctionName(); f != operators.Index && f != operators.OptIndex || c.Args()[0].ID() != e.ID() {
+		return nil, false
+	}
+
+	return c.Args()[1], c.FunctionName() == operators.OptIndex
+}
+
+// computable says what is wrong with an expression that computes the name of a
+// resource: it is evaluated by itself.
+func computable(index ast.Expr) error {
+	var err error
+
+	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !slices.Contains(roots[:], e.AsIdent()) {
+			err = errors.New(`the name of a resource is computed from roots such as xr and each alone, as in resources["disk-" + each.key]`)
+		}
+	}))
+
+	return err
 }
 
 // defaulted returns the fields below the XR that an expression does without when they

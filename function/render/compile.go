@@ -34,6 +34,24 @@ type Composition struct {
 	required []required
 	// refused is what the API server would refuse of the AnsibleRuns.
 	refused field.ErrorList
+	// byResource are the runs by their resource names.
+	byResource map[string]*run
+	// refers is true when expressions refer to what other steps compose.
+	refers bool
+}
+
+// run that a composed resource comes from; nil for none.
+func (c *Composition) run(resource string) *run {
+	name := resource
+	if set, _, ok := member(resource); ok {
+		name = set
+	}
+
+	if run := c.byResource[name]; run != nil && run.makes(resource) {
+		return run
+	}
+
+	return nil
 }
 
 // A run of the input, compiled.
@@ -61,6 +79,8 @@ type run struct {
 	inventory *inventory
 	// templates are those of the AnsibleRun itself.
 	templates []*expression.Template
+	// uses are the templates that say what the run depends on.
+	uses []*expression.Template
 	// needs are the runs that this one depends on: true when it cannot be there
 	// without the other one.
 	needs map[string]bool
@@ -79,12 +99,21 @@ type run struct {
 	atMost *intstr.IntOrString
 }
 
+// Schemas are what is known of what expressions see.
+type Schemas struct {
+	// XR, unless it is nil.
+	XR *expression.Schema
+	// Resources that other steps compose, by composition resource name, with their
+	// OpenAPI v3 schemas as far as they are known; nil when there may be any.
+	Resources map[string]map[string]any
+}
+
 // Compile an input as read by package input, for XRs that are namespaced or
-// cluster-scoped, and have this schema, unless it is nil. The errors are all
-// mistakes that can be found without an XR. It copes with inputs that violate
-// the schema, but does not report what the schema does.
-func Compile(in map[string]any, namespaced bool, schema *expression.Schema) (*Composition, field.ErrorList) {
-	return compile(in, namespaced, expression.Declarations{Schema: schema})
+// cluster-scoped. The errors are all mistakes that can be found without an XR. It
+// copes with inputs that violate the schema, but does not report what the schema
+// does.
+func Compile(in map[string]any, namespaced bool, known Schemas) (*Composition, field.ErrorList) {
+	return compile(in, namespaced, expression.Declarations{Schema: known.XR, Resources: known.Resources})
 }
 
 // compile an input, for expressions that see these beside what the input declares.
@@ -98,7 +127,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 
 	errs = append(errs, envs.mistakes...)
 	errs = append(errs, expressions(envs, in)...)
-	c := &Composition{locals: envs.locals}
+	c := &Composition{locals: envs.locals, byResource: map[string]*run{}}
 
 	status, serrs := compileStatus(envs.xr, in)
 	errs = append(errs, serrs...)
@@ -128,6 +157,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 		r, rerrs := compileRun(envs.of(t.object), t, namespaced, names(templates))
 		errs = append(errs, rerrs...)
 		c.runs = append(c.runs, r)
+		c.byResource[r.resource] = r
 
 		// What is wrong with a run would be said twice.
 		if len(rerrs) == 0 {
@@ -137,6 +167,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 
 	pair(c.runs)
 
+	errs = append(errs, c.ownResources()...)
 	errs = append(errs, unusable(c.runs, templates)...)
 	errs = append(errs, previousMistakes(templates)...)
 
@@ -144,6 +175,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 
 	ordered, oerrs := order(c.runs)
 	c.runs = ordered
+	c.refers = slices.ContainsFunc(c.templates(), func(t *expression.Template) bool { return len(t.ResourceNames()) > 0 })
 
 	return c, append(errs, oerrs...)
 }
@@ -431,6 +463,8 @@ func (r *run) dependsOn(t template, all map[string]bool) field.ErrorList {
 }
 
 func (r *run) need(templates ...*expression.Template) {
+	r.uses = append(r.uses, templates...)
+
 	for _, t := range templates {
 		for name, needed := range t.Runs() {
 			r.needs[name] = r.needs[name] || needed

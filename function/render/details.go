@@ -201,8 +201,6 @@ func (r *rendering) withDetails() expression.Data {
 	data.Runs = maps.Clone(data.Runs)
 
 	with := func(v any, resource string) any {
-		view, _ := v.(expression.Partial)
-		view.Fields = maps.Clone(view.Fields)
 		all := map[string]any{}
 
 		for k, b := range r.observed.Details[resource] {
@@ -212,9 +210,16 @@ func (r *rendering) withDetails() expression.Data {
 			}
 		}
 
+		view, _ := v.(expression.Partial)
+		view.Fields = maps.Clone(view.Fields)
 		view.Fields[fieldDetails] = all
 
 		return view
+	}
+
+	data.Resources = make(map[string]any, len(r.data.Resources))
+	for name, v := range r.data.Resources {
+		data.Resources[name] = with(v, name)
 	}
 
 	for _, run := range r.composition.runs {

@@ -220,21 +220,13 @@ func (run *run) asks() bool { return run.each != nil && run.when.Each() }
 
 // set renders the runs of a set. Those whose items are gone are not among them.
 func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
-	if out, ok := r.without(run, out, r.data, run.each.templates()...); ok {
-		return r.whole(run, out)
-	}
-
 	needs := map[string]bool{}
 	for _, t := range run.each.templates() {
 		maps.Copy(needs, t.Runs())
 	}
 
-	if waiting := r.unready(run, needs, r.data); len(waiting) > 0 {
-		return r.whole(run, r.wait(out, waiting))
-	}
-
-	if problems := r.lacks(run.each.templates()...); len(problems) > 0 {
-		return r.whole(run, r.hold(out, problems))
+	if out, ok := r.await(ctx, run, out, r.data, needs, run.each.templates()...); ok {
+		return r.whole(run, out)
 	}
 
 	items, meant, problems := run.each.evaluate(ctx, r.data)

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -62,34 +64,33 @@ func (c *Composition) Warnings() field.ErrorList {
 func (c *Composition) used() map[string]bool {
 	used := map[string]bool{}
 
-	see := func(templates ...*expression.Template) {
-		for _, t := range templates {
-			for name := range t.Required() {
-				used[name] = true
-			}
+	for _, t := range c.templates() {
+		for name := range t.Required() {
+			used[name] = true
 		}
 	}
 
+	return used
+}
+
+// templates of everything that holds expressions.
+func (c *Composition) templates() []*expression.Template {
+	all := slices.Clone(c.details.values)
+
 	for _, run := range c.runs {
-		see(run.when)
-
-		if run.readyWhen != nil {
-			see(run.readyWhen)
-		}
-
-		see(run.each.templates()...)
-		see(run.templates...)
+		all = append(all, run.when, run.readyWhen)
+		all = append(all, run.uses...)
 	}
 
 	for _, r := range c.required {
-		see(r.template())
+		all = append(all, r.template())
 	}
 
-	if c.status != nil {
-		see(c.status)
+	all = append(all, c.status)
+
+	for _, condition := range c.conditions {
+		all = append(all, condition.status, condition.reason, condition.message)
 	}
 
-	see(c.details.values...)
-
-	return used
+	return slices.DeleteFunc(all, func(t *expression.Template) bool { return t == nil })
 }

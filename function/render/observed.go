@@ -55,6 +55,9 @@ type Observed struct {
 	// Earlier are the composition resource names of what earlier steps of the
 	// pipeline compose.
 	Earlier map[string]bool
+	// Ready is what earlier steps say of the readiness of what they compose, where
+	// they do.
+	Ready map[string]bool
 	// Reported is what was said of the runs before: a line each, which starts
 	// with the name of the run and a colon.
 	Reported string
@@ -83,7 +86,7 @@ func (o Observed) reported(name string) []string {
 // foreign is true for what an earlier step of the pipeline composes, and no run of
 // this one.
 func (r *rendering) foreign(resource string) bool {
-	return r.observed.Earlier[resource] && r.relations.run(resource) == nil
+	return r.observed.Earlier[resource] && r.composition.run(resource) == nil
 }
 
 // isAnsibleRun is true for AnsibleRuns of either group.
@@ -365,27 +368,35 @@ func within(a, b any) bool {
 	return true
 }
 
-// condition returns the status and the message of a condition. The status is
-// Unknown when the condition does not tell of the current generation.
+// condition returns the status and the message of a condition of an AnsibleRun. The
+// status is Unknown when the condition does not tell of the current generation.
 func condition(o map[string]any, typ string) (status, message string) {
-	generation, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "generation")
-	conditions, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, "conditions")
-	list, _ := conditions.([]any)
-
-	i := slices.IndexFunc(list, func(c any) bool {
-		m, _ := c.(map[string]any)
-		return m["type"] == typ
-	})
-	if i < 0 {
-		return conditionUnknown, ""
-	}
-
-	c, _ := list[i].(map[string]any)
-	if canonical(c["observedGeneration"]) != canonical(generation) {
+	c := conditionOf(o, typ)
+	if c == nil || !isCurrent(o, c) {
 		return conditionUnknown, ""
 	}
 
 	return text(c, fieldStatus), text(c, "message")
+}
+
+// conditionOf any object; nil when it has none of that type.
+func conditionOf(o map[string]any, typ string) map[string]any {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, "conditions")
+	list, _ := conditions.([]any)
+
+	for i := range list {
+		if c, _ := list[i].(map[string]any); c["type"] == typ {
+			return c
+		}
+	}
+
+	return nil
+}
+
+// isCurrent is true for a condition that tells of the current generation.
+func isCurrent(o, condition map[string]any) bool {
+	generation, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "generation")
+	return canonical(condition["observedGeneration"]) == canonical(generation)
 }
 
 // isReady is true when an observed AnsibleRun is Ready and Synced in its current

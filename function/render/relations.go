@@ -11,21 +11,15 @@ import (
 // known by their composition resource names.
 type relations struct {
 	// named are those that an entry of AnnotationDependsOn means: one, or all
-	// members of a set.
+	// members of a set, or what another step composes.
 	named map[string][]string
-	// runs of the Composition, by their resource names.
-	runs map[string]*run
 }
 
 func (r *rendering) relate() relations {
-	rel := relations{named: map[string][]string{}, runs: map[string]*run{}}
-
-	for _, run := range r.composition.runs {
-		rel.runs[run.resource] = run
-	}
+	rel := relations{named: map[string][]string{}}
 
 	for _, resource := range sortedKeys(r.observed.Resources) {
-		if !isAnsibleRun(r.observed.Resources[resource]) {
+		if isUsage(r.observed.Resources[resource]) {
 			continue
 		}
 
@@ -46,20 +40,6 @@ func (r *rendering) relate() relations {
 	}
 
 	return rel
-}
-
-// run of the Composition that a composed resource comes from; nil for none.
-func (rel relations) run(resource string) *run {
-	name := resource
-	if set, _, ok := member(resource); ok {
-		name = set
-	}
-
-	if run := rel.runs[name]; run != nil && run.makes(resource) {
-		return run
-	}
-
-	return nil
 }
 
 // dependsOn returns the entries of AnnotationDependsOn.
@@ -91,7 +71,7 @@ func (r *rendering) spared(of, by string) bool {
 	}
 
 	reason, wanted := r.became[of]
-	run := r.relations.run(of)
+	run := r.composition.run(of)
 
 	return run != nil && run.each != nil && (!wanted || reason == Skipped)
 }
@@ -123,7 +103,7 @@ func (r *rendering) dependents() map[string][]string {
 
 		on := r.after(resource, r.observed.Resources[resource])
 
-		if run := r.relations.run(resource); run != nil {
+		if run := r.composition.run(resource); run != nil {
 			_, key, _ := member(resource)
 
 			for _, other := range r.composition.runs {

@@ -137,7 +137,7 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 		}
 
 		was, ok := leaving[on]
-		if run := r.relations.run(out.Resource); !ok || run == nil || run.previous != nil {
+		if run := r.composition.run(out.Resource); !ok || run == nil || run.previous != nil {
 			continue
 		}
 
@@ -160,7 +160,7 @@ func (r *rendering) doubt(going []string, stays map[string]Run) []string {
 	}
 
 	return slices.DeleteFunc(going, func(resource string) bool {
-		if r.relations.run(resource) != nil {
+		if r.composition.run(resource) != nil {
 			return false
 		}
 

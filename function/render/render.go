@@ -60,6 +60,9 @@ type rendering struct {
 	departing []departing
 	// arriving is true when a run is to be created.
 	arriving bool
+	// refers are the resources of other steps that runs refer to, by the composition
+	// resource names of the runs, as far as they were rendered.
+	refers map[string]map[string]bool
 	// called are composition resource names that core has for others.
 	called map[string]string
 	// uncertain is true when it is not known what some run was called before.
@@ -129,11 +132,13 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 			XR:          viewXR(observed.XR),
 			Runs:        map[string]any{},
 			Required:    c.viewRequired(observed.Required),
+			Resources:   c.viewResources(observed),
 			Environment: observed.environment(),
 			Context:     observed.Context,
 			Budget:      expression.NewBudget(),
 		},
 		outcomes: map[string]outcome{},
+		refers:   map[string]map[string]bool{},
 		called:   map[string]string{},
 	}
 	r.data.Locals = c.locals.For(r.data)
@@ -231,16 +236,8 @@ func (r *rendering) outcome(ctx context.Context, run *run) outcome {
 // decide whether a run is wanted. It is decided (true) when it is not, or when
 // that cannot be known yet.
 func (r *rendering) decide(ctx context.Context, run *run, out Run, data expression.Data) (Run, bool) {
-	if out, ok := r.without(run, out, data, run.when); ok {
+	if out, ok := r.await(ctx, run, out, data, run.when.Runs(), run.when); ok {
 		return out, true
-	}
-
-	if waiting := r.unready(run, run.when.Runs(), data); len(waiting) > 0 {
-		return r.wait(out, waiting), true
-	}
-
-	if problems := r.lacks(run.when); len(problems) > 0 {
-		return r.hold(out, problems), true
 	}
 
 	wanted, problems := run.wanted(ctx, data)
@@ -253,22 +250,39 @@ func (r *rendering) decide(ctx context.Context, run *run, out Run, data expressi
 	return out, !wanted
 }
 
+// await what templates of a run refer to, other runs that it needs among them. It is
+// decided (true) when something is not there, or not ready.
+func (r *rendering) await(ctx context.Context, run *run, out Run, data expression.Data, needs map[string]bool, templates ...*expression.Template) (Run, bool) {
+	if out, ok := r.without(run, out, data, templates...); ok {
+		return out, true
+	}
+
+	names, problems := refersTo(ctx, data, templates...)
+
+	if waiting := append(r.unready(run, needs, data), r.unavailable(names)...); len(waiting) > 0 {
+		return r.wait(out, waiting), true
+	}
+
+	if problems = append(problems, r.lacks(templates...)...); len(problems) > 0 {
+		return r.hold(out, problems), true
+	}
+
+	return out, false
+}
+
 // render a run that is wanted.
 func (r *rendering) render(ctx context.Context, run *run, out Run, data expression.Data) Run {
-	if out, ok := r.without(run, out, data, run.templates...); ok {
+	names, problems := refersTo(ctx, data, run.uses...)
+	if len(problems) == 0 {
+		r.refers[out.Resource] = names
+	}
+
+	if out, ok := r.await(ctx, run, out, data, run.needs, run.templates...); ok {
 		return out
 	}
 
-	if waiting := r.unready(run, run.needs, data); len(waiting) > 0 {
-		return r.wait(out, waiting)
-	}
-
-	if problems := r.lacks(run.templates...); len(problems) > 0 {
-		return r.hold(out, problems)
-	}
-
-	object, problems := r.object(ctx, run, data)
-	problems = append(problems, r.moved(out.Resource, object)...)
+	object, ps := r.object(ctx, run, out.Resource, data)
+	problems = slices.Concat(problems, ps, r.moved(out.Resource, object), r.unheld(run, names))
 
 	if len(problems) > 0 {
 		return r.hold(out, problems)
@@ -428,10 +442,10 @@ func (r *rendering) unready(run *run, needs map[string]bool, data expression.Dat
 }
 
 // object renders the AnsibleRun.
-func (r *rendering) object(ctx context.Context, run *run, data expression.Data) (map[string]any, []expression.Problem) {
+func (r *rendering) object(ctx context.Context, run *run, resource string, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	p := parts{dependsOn: r.dependsOn(run, data), composite: r.observed.uid()}
+	p := parts{dependsOn: r.dependsOn(run, resource, data), composite: r.observed.uid()}
 	p.vars, p.unsafe, problems = run.evaluate(ctx, data)
 
 	if run.inventory != nil {
@@ -446,9 +460,10 @@ func (r *rendering) object(ctx context.Context, run *run, data expression.Data) 
 	return object.with(p), problems
 }
 
-// dependsOn returns the composition resource names of the runs that this one is
-// rendered after: those that it can do without only while they are wanted.
-func (r *rendering) dependsOn(run *run, data expression.Data) []string {
+// dependsOn returns the composition resource names of what a run is rendered after:
+// runs, those that it can do without only while they are wanted, and what other
+// steps compose.
+func (r *rendering) dependsOn(run *run, resource string, data expression.Data) []string {
 	var resources []string
 
 	key, _ := data.Each["key"].(string)
@@ -459,6 +474,12 @@ func (r *rendering) dependsOn(run *run, data expression.Data) []string {
 		}
 
 		resources = append(resources, run.entry(on, key))
+	}
+
+	for name := range r.refers[resource] {
+		if _, ok := r.data.Resources[name]; ok {
+			resources = append(resources, name)
+		}
 	}
 
 	slices.Sort(resources)

@@ -182,7 +182,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 	for seed := range uint64(500) {
 		w := chance(t, rand.New(rand.NewPCG(seed, 0)))
 
-		c, errs := Compile(w.in, true, nil)
+		c, errs := Compile(w.in, true, Schemas{})
 		if len(errs) > 0 {
 			t.Fatalf("seed %d: Compile(...): %v", seed, errs)
 		}

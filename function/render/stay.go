@@ -66,7 +66,7 @@ func (r *rendering) retain(going []string, stays map[string]Run) []string {
 		prune, _, _ := unstructured.NestedString(r.observed.Resources[resource], fieldMetadata, fieldAnnotations, AnnotationPrune)
 		retained := prune == never
 
-		if run := r.relations.run(resource); run != nil {
+		if run := r.composition.run(resource); run != nil {
 			retained = !run.prune
 		}
 
@@ -84,7 +84,7 @@ func (r *rendering) bound(going []string, stays map[string]Run) []string {
 	members := map[*run][]string{}
 
 	for _, resource := range going {
-		if run := r.relations.run(resource); run != nil && run.each != nil && run.atMost != nil {
+		if run := r.composition.run(resource); run != nil && run.each != nil && run.atMost != nil {
 			members[run] = append(members[run], resource)
 		}
 	}
@@ -216,7 +216,7 @@ func (r *rendering) removed(runs []Run) []string {
 
 	for _, resource := range sortedKeys(r.observed.Resources) {
 		o, ok := r.observed.run(resource)
-		if ok && !kept[resource] && !isDeleted(o) && !r.observed.Earlier[resource] && r.relations.run(resource) != nil {
+		if ok && !kept[resource] && !isDeleted(o) && !r.observed.Earlier[resource] && r.composition.run(resource) != nil {
 			names = append(names, r.calls(resource))
 		}
 	}

@@ -47,6 +47,8 @@ func (r *rendering) crowd(run *run, runs int) []expression.Problem {
 		}
 	}
 
+	on += len(run.resources())
+
 	if r.pairs+runs*on > maxUsages {
 		return []expression.Problem{invalid("usages", errors.Errorf(
 			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then", runs, on, runs*on, maxUsages))}
@@ -91,7 +93,7 @@ func (r *rendering) usages() map[string]map[string]any {
 
 		for _, of := range r.after(by, user) {
 			// Two that use each other could never be deleted.
-			if slices.Contains(r.after(of, r.observed.Resources[of]), by) {
+			if slices.Contains(r.after(of, r.observed.Resources[of]), by) || r.released(by, of) {
 				continue
 			}
 
@@ -112,9 +114,9 @@ func (r *rendering) usages() map[string]map[string]any {
 		}
 	}
 
-	// An earlier step does not know which runs of this one ask for none.
+	// An earlier step does not know what runs of this one ask for.
 	for name := range r.observed.Earlier {
-		if by, _, ok := strings.Cut(name, uses); ok && !r.holds(by) {
+		if by, _, ok := strings.Cut(name, uses); ok && r.composition.run(by) != nil && usages[name] == nil {
 			usages[name] = nil
 		}
 	}
@@ -122,10 +124,20 @@ func (r *rendering) usages() map[string]map[string]any {
 	return usages
 }
 
+// released is true for what another step composes, and a run was rendered after, but
+// does not refer to any more. Core, which does nothing else before it has deleted what
+// is not composed any more, may then do so.
+func (r *rendering) released(by, of string) bool {
+	names, known := r.refers[by]
+	_, refers := names[of]
+
+	return known && !refers && r.composition.run(of) == nil && !isAnsibleRun(r.observed.Resources[of])
+}
+
 // holds is true for runs that hold what they depend on: all that do not say
 // otherwise.
 func (r *rendering) holds(resource string) bool {
-	run := r.relations.run(resource)
+	run := r.composition.run(resource)
 	return run == nil || run.usages
 }
 
@@ -188,7 +200,8 @@ func (r *rendering) users() map[string][]string {
 	byName, users := map[string][]string{}, map[string][]string{}
 
 	for _, u := range sortedKeys(r.observed.Resources) {
-		if o := r.observed.Resources[u]; isUsage(o) {
+		o := r.observed.Resources[u]
+		if kind, _, _ := unstructured.NestedString(o, fieldSpec, "of", fieldKind); isUsage(o) && kind == common.KindAnsibleRun {
 			of, _, _ := unstructured.NestedString(o, fieldSpec, "of", "resourceRef", fieldName)
 			byName[of] = append(byName[of], u)
 		}

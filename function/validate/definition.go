@@ -14,11 +14,13 @@ import (
 const (
 	// groupCrossplane is that of Compositions and XRDs.
 	groupCrossplane = "apiextensions.crossplane.io"
+	// groupKubernetes is that of CRDs.
+	groupKubernetes = "apiextensions.k8s.io"
 	// groupOperations is that of Operations.
 	groupOperations = "ops.crossplane.io"
 )
 
-// A definition is an XRD.
+// A definition is an XRD or a CRD.
 type definition struct {
 	group, kind string
 	versions    map[string]*version
@@ -32,7 +34,7 @@ type version struct {
 	schema map[string]any
 }
 
-// define what is in an XRD. It copes with XRDs that the API server refuses.
+// define what is in an XRD or a CRD. It copes with XRDs that the API server refuses.
 func define(d document) definition {
 	group, _, _ := unstructured.NestedString(d.object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(d.object, "spec", "names", "kind")

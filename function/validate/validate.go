@@ -80,8 +80,11 @@ func Files(files ...File) (Result, error) {
 	}
 
 	for _, d := range documents {
-		if d.is(groupCrossplane, "CompositeResourceDefinition") {
+		switch {
+		case d.is(groupCrossplane, "CompositeResourceDefinition"):
 			c.definitions = append(c.definitions, define(d))
+		case d.is(groupKubernetes, "CustomResourceDefinition"):
+			c.kinds = append(c.kinds, define(d))
 		}
 	}
 
@@ -94,7 +97,7 @@ func Files(files ...File) (Result, error) {
 		case d.is(groupOperations, "CronOperation"), d.is(groupOperations, "WatchOperation"):
 			c.pipeline(d, operation, "spec", "operationTemplate", "spec")
 		case strings.HasPrefix(text(d.object, "apiVersion"), v1alpha1.Group+"/"):
-			c.input(d, "", d.object, anyXR())
+			c.input(d, "", d.object, anyXR(nil))
 		}
 	}
 
@@ -108,22 +111,24 @@ func Files(files ...File) (Result, error) {
 type checker struct {
 	reader      *input.Reader
 	definitions []definition
+	// kinds are those of CRDs.
+	kinds  []definition
 	result      Result
 }
 
 // A compiler of inputs, as package input reads them, for one use of them.
 type compiler func(in map[string]any) (*render.Composition, field.ErrorList)
 
-// forXR compiles inputs for the XRs of a version.
-func forXR(v version) compiler {
+// forXR compiles inputs for the XRs of a version, beside what other steps compose.
+func forXR(v version, resources map[string]map[string]any) compiler {
 	return func(in map[string]any) (*render.Composition, field.ErrorList) {
-		return render.Compile(in, v.namespaced, expression.NewSchema(v.schema))
+		return render.Compile(in, v.namespaced, render.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
 	}
 }
 
 // anyXR compiles inputs for XRs of which nothing is known.
-func anyXR() []compiler {
-	return []compiler{forXR(version{namespaced: true}), forXR(version{})}
+func anyXR(resources map[string]map[string]any) []compiler {
+	return []compiler{forXR(version{namespaced: true}, resources), forXR(version{}, resources)}
 }
 
 // operation compiles inputs for Operations, which have no XR.
@@ -133,8 +138,10 @@ func operation(document) []compiler {
 
 // composition compiles inputs for the XRs that a Composition is for.
 func (c *checker) composition(d document) []compiler {
+	resources := c.composed(d)
+
 	if len(c.definitions) == 0 {
-		return anyXR()
+		return anyXR(resources)
 	}
 
 	v, err := lookup(c.definitions, reference(d.object))
@@ -142,10 +149,10 @@ func (c *checker) composition(d document) []compiler {
 		const path = "spec.compositeTypeRef"
 		c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, path), Path: path, Message: err.Error()})
 
-		return anyXR()
+		return anyXR(resources)
 	}
 
-	return []compiler{forXR(*v)}
+	return []compiler{forXR(*v, resources)}
 }
 
 // pipeline checks the inputs in the pipeline that an object has in one of its

@@ -40,6 +40,17 @@ func TestFiles(t *testing.T) {
 				},
 			},
 		},
+		"Composed": {
+			reason: "What other steps compose is known where they say so, and typed with its CRD.",
+			files:  []string{"composed.yaml"},
+			want: want{
+				inputs: 2,
+				mistakes: []string{
+					`composed.yaml:43: runs[0].vars.misspelt: Invalid value: "${resources.machine.status.adress}": resources.machine.status has no field "adress" (did you mean "address"?), here: resources.machine.status▸.adress`,
+					`composed.yaml:44: runs[0].vars.nobody: Invalid value: "${resources.machina.status.address}": no step composes a resource "machina" (did you mean "machine"?), here: resources▸.machina.status.address`,
+				},
+			},
+		},
 		"Typed": {
 			reason: "With the XRD, expressions are checked against its schema.",
 			files:  []string{"composition.yaml", "typed.yaml"},

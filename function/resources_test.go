@@ -1,0 +1,223 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+)
+
+// machine is what another step composes, as core has observed it.
+func machine(name, status string) string {
+	return `
+    ` + name + `:
+      resource:
+        apiVersion: cloud.example.org/v1
+        kind: Machine
+        metadata: {name: app-` + name + `, namespace: default, uid: ` + name + `, generation: 2}
+        spec: {size: 1}
+        status: {` + status + `}`
+}
+
+// A run that refers to what another step composes comes after it, and goes before it.
+func TestResources(t *testing.T) {
+	const (
+		runs = `
+  - {name: setup, vars: {address: "${resources.machine.status.address}"}, when: "${xr.spec.?setup.orValue(true)}"}`
+		optional = `
+  - {name: setup, vars: {address: '${resources.?machine.?status.?address.orValue("none")}'}}`
+		fleet = `
+  - {name: setup, forEach: "${xr.spec.zones}", vars: {address: '${resources["machine-" + each.key].status.address}'}}`
+
+		there     = `address: there, conditions: [{type: Ready, status: "True"}]`
+		changing  = `address: there, conditions: [{type: Ready, status: "False"}]`
+		stale     = `address: there, conditions: [{type: Ready, status: "True", observedGeneration: 1}]`
+		composed  = `{machine: {resource: {apiVersion: cloud.example.org/v1, kind: Machine}}}`
+		saysReady = `{machine: {ready: READY_TRUE, resource: {apiVersion: cloud.example.org/v1, kind: Machine}}}`
+		saysNot   = `{machine: {ready: READY_FALSE, resource: {apiVersion: cloud.example.org/v1, kind: Machine}}}`
+	)
+
+	setup := existing("setup", "machine", "role: a.b.c, unsafeVars: {address: there}")
+	departing := strings.Replace(setup, "    setup:", "    -", 1)
+
+	cases := map[string]struct {
+		reason string
+		step
+		want []string
+		said string
+	}{
+		"NotThere": {
+			reason: "What no step composes is waited for.",
+			step:   step{runs: runs, observed: "{}"},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+		},
+		"NoStatus": {
+			reason: "What nobody has reconciled yet is not ready.",
+			step:   step{runs: runs, observed: machine("machine", "")},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+		},
+		"NotReady": {
+			reason: "A run is not created before it is ready.",
+			step:   step{runs: runs, observed: machine("machine", changing)},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+		},
+		"Stale": {
+			reason: "A condition of another generation says nothing.",
+			step:   step{runs: runs, observed: machine("machine", stale)},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+		},
+		"Deleted": {
+			reason: "What is being deleted is not ready.",
+			step:   step{runs: runs, observed: strings.Replace(machine("machine", there), "generation: 2", "generation: 2, deletionTimestamp: now", 1)},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is being deleted",
+		},
+		"Ready": {
+			reason: "Then it is created.",
+			step:   step{runs: runs, observed: machine("machine", there)},
+			want:   []string{"setup"},
+			said:   "Creating\nsetup: is being created",
+		},
+		"SaysReady": {
+			reason: "An earlier step knows better.",
+			step:   step{runs: runs, observed: machine("machine", "address: there"), earlier: saysReady},
+			want:   []string{"machine", "setup"},
+			said:   "Creating\nsetup: is being created",
+		},
+		"SaysNotReady": {
+			reason: "An earlier step knows better.",
+			step:   step{runs: runs, observed: machine("machine", there), earlier: saysNot},
+			want:   []string{"machine"},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+		},
+		"Used": {
+			reason: "It is used by the run.",
+			step:   step{runs: runs, observed: machine("machine", there) + setup},
+			want:   []string{"setup", "setup uses machine"},
+			said:   "Available\n",
+		},
+		"NotReadyAnyMore": {
+			reason: "A run that is there stays as it is until it is ready again.",
+			step:   step{runs: runs, observed: machine("machine", strings.Replace(changing, "there", "elsewhere", 1)) + setup},
+			want:   []string{"setup", "setup uses machine"},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+		},
+		"Leaving": {
+			reason: "A run that is not wanted goes. Until it is gone it uses what it was rendered after.",
+			step:   step{runs: runs, spec: "setup: false", observed: machine("machine", there), departing: departing},
+			want:   []string{"setup uses machine"},
+			said:   "Available\n",
+		},
+		"Gone": {
+			reason: "Then nothing keeps it.",
+			step:   step{runs: runs, spec: "setup: false", observed: machine("machine", there)},
+			said:   "Available\n",
+		},
+		"Replaced": {
+			reason: "A run that refers to another one now does not hold the old one: core would never compose the new one.",
+			step:   step{runs: strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup},
+			want:   []string{"setup"},
+			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+		},
+		"OptionalNotThere": {
+			reason: "A run that can do without waits for nobody.",
+			step:   step{runs: optional, observed: "{}"},
+			want:   []string{"setup"},
+			said:   "Creating\nsetup: is being created",
+		},
+		"OptionalToBe": {
+			reason: "But it does for what is to be.",
+			step:   step{runs: optional, observed: "{}", earlier: composed},
+			want:   []string{"machine"},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+		},
+		"OptionalUsed": {
+			reason: "It uses what is there.",
+			step:   step{runs: optional, observed: machine("machine", there) + setup, earlier: composed},
+			want:   []string{"machine", "setup", "setup uses machine"},
+			said:   "Available\n",
+		},
+		"Fleet": {
+			reason: "Names may be computed: each member has its own.",
+			step:   step{runs: fleet, spec: "zones: [a, b, c]", observed: machine("machine-a", there) + machine("machine-b", changing) + existing("setup[a]", "machine-a", "role: a.b.c, unsafeVars: {address: there}")},
+			want:   []string{"setup[a]", "setup[a] uses machine-a"},
+			said:   "DependencyNotReady\nsetup[b]: waiting for resource machine-b (Machine), which is not ready\nsetup[c]: waiting for resource machine-c, which is not there yet",
+		},
+		"UsagesFalse": {
+			reason: "Usages can be done without.",
+			step:   step{runs: strings.Replace(runs, "name: setup", "name: setup, usages: false", 1), observed: machine("machine", there) + setup},
+			want:   []string{"setup"},
+			said:   "Available\n",
+		},
+		"Local": {
+			reason: "What a local refers to counts.",
+			step:   step{runs: "\n  - {name: setup, vars: {address: \"${locals.address}\"}}\n  locals: {address: \"${resources.machine.status.address}\"}", observed: "{}"},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+		},
+		"OwnRun": {
+			reason: "A run is no resource of another step, whatever computes its name.",
+			step:   step{runs: "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}"},
+			want:   []string{"a"},
+			said:   "Creating\na: is being created\nb: waiting for resource a, which is not there yet",
+		},
+		"Separator": {
+			reason: "Names are listed in an annotation.",
+			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: `name: "a,b"`, observed: machine(`"a,b"`, there)},
+			said:   "InvalidValue\nb: vars.x: a run cannot refer to resource \"a,b\", which has a comma or a space in its name",
+		},
+		"ConfigMap": {
+			reason: "Kubernetes' own kinds are ready when they are there.",
+			step:   step{runs: strings.Replace(runs, "status.address", "data.address", 1), observed: "\n    machine: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {address: there}}}"},
+			want:   []string{"setup"},
+			said:   "Creating\nsetup: is being created",
+		},
+		"Deployment": {
+			reason: "Some of them say when they are.",
+			step:   step{runs: runs, observed: "\n    machine: {resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, status: {address: x}}}"},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Deployment), which is not ready",
+		},
+		"StepsRun": {
+			reason: "The AnsibleRun of another step is one of them.",
+			step:   step{runs: runs, observed: strings.Replace(existing("machine", "", "role: a.b.c"), "status: {", "status: {address: there, ", 1), earlier: composed},
+			want:   []string{"machine", "setup"},
+			said:   "Creating\nsetup: is being created",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.check(t, tc.reason, tc.want, tc.said) })
+	}
+}
+
+// What cannot be meant is a mistake.
+func TestResourceMistakes(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     map[string]any
+		want   string
+	}{
+		"OwnRun": {
+			reason: "Runs have a root of their own.",
+			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c"}, map[string]any{"name": "b", "role": "a.b.c", "vars": map[string]any{"x": "${resources.a.spec}"}}}},
+			want:   `runs[1]: Invalid value: "resources.a": is a run of this input; write runs.a`,
+		},
+		"Whole": {
+			reason: "All of them together are nothing to wait for.",
+			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": "${resources.map(r, r)}"}}}},
+			want:   `runs[0].vars.x: Invalid value: "${resources.map(r, r)}": resources must be followed by a name, as in resources.machine`,
+		},
+		"Variable": {
+			reason: "A name that a variable computes is not known before.",
+			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": "${[1].map(i, resources[string(i)].spec)}"}}}},
+			want:   `runs[0].vars.x: Invalid value: "${[1].map(i, resources[string(i)].spec)}": the name of a resource is computed from roots such as xr and each alone, as in resources["disk-" + each.key]`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, errs := render.Compile(tc.in, true, render.Schemas{})
+			if got := errs.ToAggregate().Error(); got != tc.want {
+				t.Errorf("\n%s\nCompile(...):\nwant %s\ngot  %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

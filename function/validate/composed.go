@@ -1,0 +1,58 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Groups of the inputs of functions of which it is known what they compose.
+const (
+	// groupPatch is that of function-patch-and-transform: what its input names.
+	groupPatch = "pt.fn.crossplane.io"
+	// groupEnvironment is that of function-environment-configs: nothing.
+	groupEnvironment = "environmentconfigs.fn.crossplane.io"
+)
+
+// nothing composed by functions without an input, by their names.
+var nothing = []string{"function-auto-ready"} //nolint:gochecknoglobals // Go has no constant slices.
+
+// composed returns what the other steps of a Composition compose, by composition
+// resource name, with the schemas that are known. It is nil when that cannot be told.
+func (c *checker) composed(d document) map[string]map[string]any {
+	all := map[string]map[string]any{}
+
+	pipeline, _, _ := unstructured.NestedSlice(d.object, "spec", "pipeline")
+	for i := range pipeline {
+		step, _ := pipeline[i].(map[string]any)
+		in, _ := step["input"].(map[string]any)
+		ref, _ := step["functionRef"].(map[string]any)
+		group, _, _ := strings.Cut(text(in, "apiVersion"), "/")
+
+		switch {
+		case isOurs(step, in), group == groupEnvironment:
+		case group == groupPatch:
+			c.patched(in, all)
+		case !slices.ContainsFunc(nothing, func(f string) bool { return strings.HasSuffix("-"+text(ref, "name"), "-"+f) }):
+			return nil
+		}
+	}
+
+	return all
+}
+
+// patched adds what an input of function-patch-and-transform names.
+func (c *checker) patched(in map[string]any, all map[string]map[string]any) {
+	resources, _ := in["resources"].([]any)
+	for i := range resources {
+		r, _ := resources[i].(map[string]any)
+		base, _ := r["base"].(map[string]any)
+		group, version, _ := strings.Cut(text(base, "apiVersion"), "/")
+
+		all[text(r, "name")] = nil
+		if v, err := lookup(slices.Concat(c.kinds, c.definitions), typeReference{group: group, version: version, kind: text(base, "kind")}); err == nil {
+			all[text(r, "name")] = v.schema
+		}
+	}
+}
