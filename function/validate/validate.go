@@ -113,7 +113,7 @@ type checker struct {
 	definitions []definition
 	// kinds are those of CRDs.
 	kinds  []definition
-	result      Result
+	result Result
 }
 
 // A compiler of inputs, as package input reads them, for one use of them.

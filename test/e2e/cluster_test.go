@@ -391,6 +391,11 @@ func That(text string, met func(u *unstructured.Unstructured) bool) Expectation 
 	return Expectation{text: text, met: met}
 }
 
+// labelInUse expects that core keeps an object from being deleted because of a Usage.
+func labelInUse() Expectation {
+	return That("the label of what is in use", func(u *unstructured.Unstructured) bool { return u.GetLabels()["crossplane.io/in-use"] == "true" })
+}
+
 // field of an object, nil if it is not there.
 func field(u *unstructured.Unstructured, path string) any {
 	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)

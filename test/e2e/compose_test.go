@@ -169,6 +169,114 @@ spec:
 	}
 }
 
+// TestResources has runs refer to what another step composes: in a Composition that
+// changes, each is gone before what it refers to is, and nothing waits for ever.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	cp.Functions(t, functionPatches)
+
+	d := composeData{Plural: "boxes", Kind: "Box", Scope: "Namespaced", Composition: "boxes", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	// composition in which a run refers to a ConfigMap.
+	composition := func(run, resource string) string {
+		return strings.Replace(compositionOf, "  pipeline:\n", `  pipeline:
+  - step: settings
+    functionRef: {name: function-patch-and-transform}
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+      resources:
+      - name: `+resource+`
+        base: {apiVersion: v1, kind: ConfigMap, data: {address: of-`+resource+`}}
+        readinessChecks: [{type: None}]
+`, 1) + `
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: boxes}
+        vars: {directory: "${xr.spec.directory}"}
+        playbookInline: ` + noted + `
+      runs:
+      - {name: ` + run + `, vars: {name: "` + run + `-${resources.` + resource + `.data.address}"}}
+---
+`
+	}
+
+	definition, _, _ := strings.Cut(looseXR, "\n---")
+	objs := cp.Apply(t, definition+"\n---\n"+composition("app", "settings")+`
+apiVersion: `+apiNamespaced+`
+kind: ProviderConfig
+metadata: {name: boxes, namespace: "[[.Namespace]]"}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: Box
+metadata: {name: box, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: boxes}}
+  directory: [[.Directory]]
+`, d)
+	xr := objs[len(objs)-1]
+
+	// used waits until a run uses a ConfigMap, which it returns. A finalizer holds that
+	// until the test has looked.
+	used := func(address string) Object {
+		var settings Object
+
+		cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), That("a usage of "+address, func(u *unstructured.Unstructured) bool {
+			composed := composedOf(u)
+			i := slices.IndexFunc(composed, func(o Object) bool { return o.Kind == "ConfigMap" })
+
+			if i >= 0 {
+				settings = composed[i]
+			}
+
+			return len(composed) == 3 && i >= 0
+		}))
+
+		cp.WaitFor(t, settings, Field("data.address", address), labelInUse())
+		cp.Kubectl(t, "patch", "configmap", settings.Name, "--namespace="+d.Namespace, "--type=merge", `--patch={"metadata": {"finalizers": ["e2e.example.org/held"]}}`)
+
+		return settings
+	}
+
+	// deleted waits until a ConfigMap is being deleted, and looks what happened before.
+	deleted := func(settings Object, want ...string) {
+		t.Helper()
+		cp.WaitFor(t, settings, That("its deletion", func(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }))
+
+		if got := slices.Compact(lines(t, d.Directory)); !slices.Equal(want, got) {
+			t.Errorf("What is used should be there until nothing uses it any more: want %q, got %q", want, got)
+		}
+
+		cp.Kubectl(t, "patch", "configmap", settings.Name, "--namespace="+d.Namespace, "--type=merge", `--patch={"metadata": {"finalizers": null}}`)
+	}
+
+	want := []string{"app-of-settings-present-begins", "app-of-settings-present-ends"}
+	first := used("of-settings")
+
+	// The same run refers to another resource: core deletes the first one before it
+	// composes the second one.
+	cp.Apply(t, strings.TrimSuffix(strings.TrimSpace(composition("app", "others")), "---"), d)
+	deleted(first, want...)
+
+	want = append(want, "app-of-others-present-begins", "app-of-others-present-ends")
+	second := used("of-others")
+
+	// Both leave.
+	cp.Apply(t, strings.TrimSuffix(strings.TrimSpace(composition("new", "last")), "---"), d)
+
+	want = append(want, "app-of-others-absent-begins", "app-of-others-absent-ends")
+	deleted(second, want...)
+
+	want = append(want, "new-of-last-present-begins", "new-of-last-present-ends")
+	third := used("of-last")
+
+	cp.Delete(t, xr)
+
+	want = append(want, "new-of-last-absent-begins", "new-of-last-absent-ends")
+	deleted(third, want...)
+	cp.WaitGone(t, xr)
+}
+
 // TestForEach fans out over a list of an XR, with objects that it requires, and
 // publishes the connection details of one of them.
 func TestForEach(t *testing.T) {

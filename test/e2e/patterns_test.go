@@ -170,12 +170,34 @@ func shop(dir string) collection {
 	}}
 }
 
+// machines are a kind of another provider.
+const machines = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: machines.cloud.example.org}
+spec:
+  scope: Namespaced
+  group: cloud.example.org
+  names: {kind: Machine, plural: machines}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
 // TestPatterns applies the examples of the patterns, as they are, and sees that
 // what is said of them is true. The roles are made for the test, and so are the
 // definitions of the XRs, which can have anything in them.
 func TestPatterns(t *testing.T) {
 	t.Parallel()
-	cp.Functions(t, functionAutoReady, functionEnvironments)
+	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
 
 	dir, galaxy, page := directory(t), sources.NewGalaxy(), sections(t, "../../docs/patterns.md")
 	must(t, galaxy.Publish(shop(dir).Tarball(t)))
@@ -277,6 +299,28 @@ func TestPatterns(t *testing.T) {
 				t.Errorf("The environment should be merged: want %q, got %q", want, got)
 			}
 		},
+		"A machine, and what is on it": func(t *testing.T, _ section, xrs []Object) { //nolint:thelper // It is the test.
+			u := cp.WaitFor(t, xrs[0], That("a usage", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 3 }))
+			machine := Object{APIVersion: "cloud.example.org/v1", Kind: "Machine", Namespace: "default"}
+
+			for _, o := range composedOf(u) {
+				if o.Kind == machine.Kind {
+					machine = o
+				}
+			}
+
+			cp.WaitFor(t, machine, labelInUse())
+
+			cp.Delete(t, xrs[0])
+			cp.WaitFor(t, machine, That("its deletion", func(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }))
+
+			if got, want := noted(t, xrs[0]), []string{"node-1.example.org-present", "node-1.example.org-absent"}; !slices.Equal(want, got) {
+				t.Errorf("The machine should be there until it is cleaned up: want %q, got %q", want, got)
+			}
+
+			cp.Kubectl(t, "patch", "machines.cloud.example.org", machine.Name, "--namespace=default", "--type=merge", `--patch={"metadata": {"finalizers": null}}`)
+			cp.WaitGone(t, xrs[0])
+		},
 		"Day two": func(t *testing.T, s section, xrs []Object) { //nolint:thelper // It is the test.
 			sh := newShell(t)
 			run := composedRun(t, xrs[0])
@@ -325,6 +369,18 @@ func TestPatterns(t *testing.T) {
 		},
 	}
 
+	// A machine is nobody's here: the test does what its provider would.
+	cp.Apply(t, machines, nil)
+
+	prepare := map[string]func(t *testing.T, xr Object){
+		"A machine, and what is on it": func(t *testing.T, xr Object) { //nolint:thelper // It is the test.
+			u := cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "DependencyNotReady"), That("a machine", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 1 }))
+			cp.Kubectl(t, "patch", "machines.cloud.example.org", composedOf(u)[0].Name, "--namespace=default", "--subresource=status", "--type=merge",
+				`--patch={"status": {"address": "node-1.example.org", "conditions": [{"type": "Ready", "status": "True"}]}}`)
+			cp.Kubectl(t, "patch", "machines.cloud.example.org", composedOf(u)[0].Name, "--namespace=default", "--type=merge", `--patch={"metadata": {"finalizers": ["cloud.example.org/machine"]}}`)
+		},
+	}
+
 	for title, s := range page {
 		t.Run(strings.ReplaceAll(title, " ", ""), func(t *testing.T) {
 			t.Parallel()
@@ -338,6 +394,10 @@ func TestPatterns(t *testing.T) {
 			cp.Apply(t, strings.NewReplacer("[[", `[["[["]]`).Replace(manifests), nil)
 
 			for _, xr := range xrs {
+				if p := prepare[title]; p != nil {
+					p(t, xr)
+				}
+
 				cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("Synced", "True"), Condition("AnsibleRunsReady", "True"))
 			}
 

@@ -34,6 +34,8 @@ import (
 //     status.atProvider; ready, which is true when the run is Ready and Synced
 //     in its current generation; and the AnsibleRun's own metadata, spec and
 //     status. A run with forEach is a map of these by key.
+//   - resources: what other steps compose, as observed, by composition resource
+//     name. A run that refers to one depends on it as on another run.
 //   - required: requiredResources by name, those that are there.
 //   - environment: the data of the EnvironmentConfigs that an earlier step of the
 //     pipeline has selected and merged.
