@@ -118,6 +118,18 @@ func TestResources(t *testing.T) {
 			want:   []string{"setup"},
 			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
 		},
+		"ReplacedInWhen": {
+			reason: "Neither does one of which it is not known yet whether it is wanted.",
+			step:   step{runs: "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.other.status.address}'}}", observed: machine("machine", there) + setup},
+			want:   []string{"setup"},
+			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+		},
+		"HeldInWhen": {
+			reason: "One that still refers to it does.",
+			step:   step{runs: "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.machine.status.address}'}}", observed: machine("machine", there) + setup},
+			want:   []string{"setup", "setup uses machine"},
+			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+		},
 		"OptionalNotThere": {
 			reason: "A run that can do without waits for nobody.",
 			step:   step{runs: optional, observed: "{}"},

@@ -257,7 +257,7 @@ func (r *rendering) await(ctx context.Context, run *run, out Run, data expressio
 		return out, true
 	}
 
-	names, problems := refersTo(ctx, data, templates...)
+	names, problems := r.refersTo(ctx, data, templates...)
 
 	if waiting := append(r.unready(run, needs, data), r.unavailable(names)...); len(waiting) > 0 {
 		return r.wait(out, waiting), true
@@ -272,7 +272,7 @@ func (r *rendering) await(ctx context.Context, run *run, out Run, data expressio
 
 // render a run that is wanted.
 func (r *rendering) render(ctx context.Context, run *run, out Run, data expression.Data) Run {
-	names, problems := refersTo(ctx, data, run.uses...)
+	names, problems := r.refersTo(ctx, data, run.uses...)
 	if len(problems) == 0 {
 		r.refers[out.Resource] = names
 	}

@@ -22,7 +22,8 @@ func (c *Composition) viewResources(o Observed) map[string]any {
 	}
 
 	for name, resource := range o.Resources {
-		if c.run(name) == nil && !isUsage(resource) {
+		// The function's own Secret is nobody's to choose.
+		if c.run(name) == nil && !isUsage(resource) && (name != ResourceConnection || len(c.details.names) == 0) {
 			o, _ := viewObject(resource).(map[string]any)
 			// What is reported there would change the inputs of runs.
 			v[name] = without(o, fieldStatus)
@@ -34,7 +35,11 @@ func (c *Composition) viewResources(o Observed) map[string]any {
 
 // refersTo returns the resources of other steps that templates refer to, by
 // composition resource name: true for those that they need.
-func refersTo(ctx context.Context, data expression.Data, templates ...*expression.Template) (map[string]bool, []expression.Problem) {
+func (r *rendering) refersTo(ctx context.Context, data expression.Data, templates ...*expression.Template) (map[string]bool, []expression.Problem) {
+	if !r.composition.refers {
+		return nil, nil
+	}
+
 	all := map[string]bool{}
 
 	var problems []expression.Problem

@@ -128,10 +128,22 @@ func (r *rendering) usages() map[string]map[string]any {
 // does not refer to any more. Core, which does nothing else before it has deleted what
 // is not composed any more, may then do so.
 func (r *rendering) released(by, of string) bool {
-	names, known := r.refers[by]
-	_, refers := names[of]
+	if reason, wanted := r.became[by]; !wanted || reason == Skipped || r.composition.run(of) != nil || isAnsibleRun(r.observed.Resources[of]) {
+		return false
+	}
 
-	return known && !refers && r.composition.run(of) == nil && !isAnsibleRun(r.observed.Resources[of])
+	names, rendered := r.refers[by]
+	if !rendered {
+		names = r.composition.run(by).resources()
+	}
+
+	for name, literal := range names {
+		if name == of || !rendered && !literal {
+			return false
+		}
+	}
+
+	return true
 }
 
 // holds is true for runs that hold what they depend on: all that do not say
