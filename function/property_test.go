@@ -26,7 +26,7 @@ runs:
 - {name: last, dependsOn: [app]}
 - {name: app, dependsOn: [zone], vars: {e: "${runs.database.outputs.x}"}}
 - {name: database, when: "${xr.spec.database}", vars: {size: "${xr.spec.size + 1}"}}
-- {name: zone, forEach: "${xr.spec.zones}", vars: {v: "${each.value}", n: "${required.net.data.x}", e: "${environment.e}"}}
+- {name: zone, forEach: "${xr.spec.zones}", vars: {v: "${each.value}", n: "${required.net.data.x}", e: "${environment.e}", m: "${resources.machine.status.m}"}}
 status: {x: "${runs.database.outputs.x}"}
 `
 
@@ -38,8 +38,10 @@ type world struct {
 	without  string
 	spec     map[string]any
 	required map[string]*fnv1.Resources
-	context  map[string]any
-	exists   map[string]map[string]any
+	// machine is true when an earlier step composes one.
+	machine bool
+	context map[string]any
+	exists  map[string]map[string]any
 	// departing is what core has deleted and does not observe any more.
 	departing []map[string]any
 	serial    int
@@ -64,7 +66,7 @@ func (w *world) change() {
 	// Now and then somebody puts everything right, and leaves it at that.
 	if w.rnd.IntN(12) == 0 {
 		w.calm = 8
-		w.without, w.required, w.context = "", found(), environment()
+		w.without, w.required, w.context, w.machine = "", found(), environment(), true
 		w.spec = map[string]any{"database": oneOf(w.rnd, true, true, false), "size": 1.0, "zones": []any{"a"}}
 	}
 
@@ -97,6 +99,10 @@ func (w *world) change() {
 		w.without = oneOf(w.rnd, "", "", "last", "app", "zone")
 	}
 
+	if w.rnd.IntN(8) == 0 {
+		w.machine = oneOf(w.rnd, true, true, false)
+	}
+
 	w.live(false)
 }
 
@@ -106,8 +112,14 @@ func (w *world) live(well bool) {
 		o := w.exists[name]
 		metadata := o["metadata"].(map[string]any)
 
-		if o["kind"] == "AnsibleRun" {
+		switch o["kind"] {
+		case "AnsibleRun":
 			w.work(o, well)
+		case "Machine":
+			o["status"] = map[string]any{"m": "x", "conditions": []any{map[string]any{"type": "Ready", "status": oneOf(w.rnd, "True", "True", "True", "False")}}}
+			if well {
+				o["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["status"] = "True"
+			}
 		}
 
 		// Somebody deletes it.
@@ -207,8 +219,13 @@ func (w *world) answer(rsp *fnv1.RunFunctionResponse) map[string]*fnv1.Resources
 }
 
 // apply what the function wants, as core does: what was observed and is not
-// wanted is deleted, and not observed any more.
-func (w *world) apply(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
+// wanted is deleted, and not observed any more. Nothing is applied when that is
+// refused.
+func (w *world) apply(observed map[string]map[string]any, desired map[string]*fnv1.Resource) bool {
+	if !w.collect(observed, desired) {
+		return false
+	}
+
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		o := desired[name].GetResource().AsMap()
 		metadata := o["metadata"].(map[string]any)
@@ -248,12 +265,24 @@ func (w *world) apply(observed map[string]map[string]any, desired map[string]*fn
 		w.exists[name] = o
 	}
 
-	for name := range observed {
+	return true
+}
+
+// collect what is not wanted any more, in any order, until something is in use (false).
+func (w *world) collect(observed map[string]map[string]any, desired map[string]*fnv1.Resource) bool {
+	names := slices.Sorted(maps.Keys(observed))
+	w.rnd.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+
+	for _, name := range names {
 		if _, ok := desired[name]; ok {
 			continue
 		}
 
 		o := w.exists[name]
+		if o["kind"] == "Machine" && w.isUsed(o) {
+			return false
+		}
+
 		delete(w.exists, name)
 
 		// Core takes its labels away from a Usage, so that it waits for nobody.
@@ -266,6 +295,19 @@ func (w *world) apply(observed map[string]map[string]any, desired map[string]*fn
 			w.departing = append(w.departing, o)
 		}
 	}
+
+	return true
+}
+
+// isUsed is true while there is a Usage of an object.
+func (w *world) isUsed(o map[string]any) bool {
+	for _, u := range w.exists {
+		if u["kind"] == "Usage" && u["spec"].(map[string]any)["of"].(map[string]any)["resourceRef"].(map[string]any)["name"] == o["metadata"].(map[string]any)["name"] {
+			return true
+		}
+	}
+
+	return false
 }
 
 func merge(a, b map[string]any) map[string]any {
@@ -373,7 +415,7 @@ func TestSequences(t *testing.T) {
 	seen := map[string]int{}
 
 	for seed := range uint64(60) {
-		w := &world{rnd: rand.New(rand.NewPCG(seed, 1)), spec: map[string]any{"database": true, "size": 1.0, "zones": []any{"a", "b"}}, required: found(), context: environment(), exists: map[string]map[string]any{}}
+		w := &world{rnd: rand.New(rand.NewPCG(seed, 1)), spec: map[string]any{"database": true, "size": 1.0, "zones": []any{"a", "b"}}, required: found(), machine: true, context: environment(), exists: map[string]map[string]any{}}
 
 		for step := range 40 {
 			w.change()
@@ -395,6 +437,11 @@ func TestSequences(t *testing.T) {
 
 			for name, o := range observed {
 				req.Observed.Resources[name] = &fnv1.Resource{Resource: structOf(o)}
+			}
+
+			if w.machine {
+				machine := structOf(map[string]any{"apiVersion": "cloud.example.org/v1", "kind": "Machine", "metadata": map[string]any{}})
+				req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{"machine": {Resource: machine}}}
 			}
 
 			rsp, err := f.RunFunction(context.Background(), proto.CloneOf(req))
@@ -426,12 +473,14 @@ func TestSequences(t *testing.T) {
 			}
 
 			w.check(t, at, observed, rsp, seen)
-			w.apply(observed, rsp.GetDesired().GetResources())
+			if !w.apply(observed, rsp.GetDesired().GetResources()) {
+				seen["refused"]++
+			}
 		}
 	}
 
 	// The sequences are worth nothing when they do not lead everywhere.
-	for _, what := range []string{"held", "gone", "stays", "created", "usage", "ready", "usage holds", "waits for the end"} {
+	for _, what := range []string{"held", "gone", "stays", "created", "usage", "ready", "usage holds", "waits for the end", "holds a machine", "refused"} {
 		if seen[what] == 0 {
 			t.Errorf("there is too little that is %s: %v", what, seen)
 		}
@@ -502,9 +551,23 @@ func (w *world) check(t *testing.T, at string, observed map[string]map[string]an
 			}
 
 			usage := resource + " uses " + name
-			if _, ok := observed[usage]; u["kind"] == "AnsibleRun" && dependsOn(d, name) && ok && desired[usage] == nil {
+			if _, ok := observed[usage]; (u["kind"] == "AnsibleRun" || name == "machine") && dependsOn(d, name) && ok && desired[usage] == nil {
 				t.Errorf("%s: %q went before its user has", at, usage)
 			}
+		}
+	}
+
+	// What another step composes is held as long as there is a run that refers to it.
+	for name, o := range observed {
+		usage := name + " uses machine"
+		if _, ok := observed[usage]; !ok || o["kind"] != "AnsibleRun" || observed["machine"] == nil {
+			continue
+		}
+
+		seen["holds a machine"]++
+
+		if desired[usage] == nil {
+			t.Errorf("%s: %q went before its user", at, usage)
 		}
 	}
 
