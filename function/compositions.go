@@ -39,9 +39,9 @@ type use struct {
 	schema *structpb.Struct
 }
 
-// A key of an input, and of what it is compiled for.
+// A key of an input, and of what it is compiled for, its schema included.
 type key struct {
-	input, schema         [sha256.Size]byte
+	digest                [sha256.Size]byte
 	operation, namespaced bool
 }
 
@@ -52,7 +52,7 @@ func newCompositions() (*compositions, error) {
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
 func (c *compositions) Get(in *structpb.Struct, u use) (*render.Composition, field.ErrorList) {
-	k := key{input: digest(in), schema: digest(u.schema), operation: u.operation, namespaced: u.namespaced}
+	k := key{digest: digest(in, u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
 		got, _ := v.(compiled)

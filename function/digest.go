@@ -10,9 +10,16 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// digest of a struct: that of others is another one.
-func digest(s *structpb.Struct) [sha256.Size]byte {
-	return sha256.Sum256(appendStruct(nil, s))
+// digest of structs: that of others is another one.
+func digest(structs ...*structpb.Struct) [sha256.Size]byte {
+	const usual = 4 << 10
+
+	b := make([]byte, 0, usual)
+	for _, s := range structs {
+		b = appendStruct(b, s)
+	}
+
+	return sha256.Sum256(b)
 }
 
 // appendStruct appends a struct to a text, with its fields in order. It is several times

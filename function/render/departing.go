@@ -90,21 +90,21 @@ func (r *rendering) changing(runs []Run) bool {
 		return true
 	}
 
-	names := map[string]bool{}
+	users := map[string]bool{}
 
 	for _, o := range r.observed.Resources {
-		if isAnsibleRun(o) {
-			names[id(o)] = true
+		if by, ok := userOf(o); ok {
+			users[by] = true
 		}
 	}
 
 	for _, o := range r.observed.Resources {
-		if by, ok := userOf(o); ok && !names[by] {
-			return true
+		if len(users) > 0 && isAnsibleRun(o) {
+			delete(users, id(o))
 		}
 	}
 
-	return false
+	return len(users) > 0
 }
 
 // knows is true when there may be AnsibleRuns of an API version: the Composition has

@@ -69,9 +69,9 @@ func (o object) with(p parts) map[string]any {
 		metadata[fieldNamespace] = o.namespace
 	}
 
-	labels := maps.Clone(o.labels)
+	labels := Overlay(o.labels, nil)
 	if p.composite != "" {
-		labels = Overlay(labels, map[string]any{LabelComposite: p.composite})
+		labels[LabelComposite] = p.composite
 	}
 
 	if len(labels) > 0 {

@@ -210,20 +210,37 @@ func isApplied(observed map[string]any, owned *structpb.Struct, rendered map[str
 		return within(rendered, observed)
 	}
 
-	was, _ := extract(observed[fieldMetadata], below(owned, fieldMetadata)).(map[string]any)
-	is, _ := rendered[fieldMetadata].(map[string]any)
+	for _, field := range []string{fieldLabels, fieldAnnotations} {
+		was, _, _ := unstructured.NestedFieldNoCopy(observed, fieldMetadata, field)
+		is, _, _ := unstructured.NestedFieldNoCopy(rendered, fieldMetadata, field)
 
-	annotations, _ := was[fieldAnnotations].(map[string]any)
-	ours, _ := is[fieldAnnotations].(map[string]any)
-
-	for _, name := range ownedAnnotations {
-		if !equal(annotations[name], ours[name]) {
+		if !isAdded(was, below(below(owned, fieldMetadata), field), is) {
 			return false
 		}
 	}
 
-	return within(is[fieldLabels], was[fieldLabels]) && within(ours, annotations) &&
-		isSame(defaulted(observed[fieldSpec]), below(owned, fieldSpec), defaulted(rendered[fieldSpec]))
+	return isSame(defaulted(observed[fieldSpec]), below(owned, fieldSpec), defaulted(rendered[fieldSpec]))
+}
+
+// isAdded is true when what is owned of observed labels or annotations is what is
+// rendered, with nothing added to it that is ours alone.
+func isAdded(observed any, owned *structpb.Struct, rendered any) bool {
+	was, _ := observed.(map[string]any)
+	is, _ := rendered.(map[string]any)
+
+	for _, name := range ownedAnnotations {
+		if _, ok := owned.GetFields()["f:"+name]; ok && was[name] != nil && is[name] == nil {
+			return false
+		}
+	}
+
+	for name, v := range is {
+		if _, ok := owned.GetFields()["f:"+name]; !equal(v, nil) && (!ok || !equal(v, was[name])) {
+			return false
+		}
+	}
+
+	return true
 }
 
 // isSame is true when what is owned of an observed value, by a FieldsV1 set, is equal
@@ -273,11 +290,10 @@ func below(set *structpb.Struct, name string) *structpb.Struct {
 // defaulted returns a spec with the defaults that the API server gives to what is in
 // spec.forProvider.
 func defaulted(spec any) any {
-	if v, _, _ := unstructured.NestedFieldNoCopy(map[string]any{fieldSpec: spec}, fieldSpec, fieldForProvider, "stateVariable"); v == nil {
+	s, _ := spec.(map[string]any)
+	if p, _ := s[fieldForProvider].(map[string]any); p["stateVariable"] == nil {
 		return spec
 	}
-
-	s, _ := spec.(map[string]any)
 
 	return Overlay(map[string]any{fieldForProvider: map[string]any{
 		"stateVariable": map[string]any{"present": string(common.StatePresent), "absent": string(common.StateAbsent)},

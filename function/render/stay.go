@@ -51,11 +51,13 @@ func (r *rendering) going(runs []Run) []string {
 
 	var going []string
 
-	for _, resource := range sortedKeys(r.observed.Resources) {
+	for resource := range r.observed.Resources {
 		if _, ok := r.observed.run(resource); ok && !wanted[resource] && !r.foreign(resource) {
 			going = append(going, resource)
 		}
 	}
+
+	slices.Sort(going)
 
 	return going
 }

@@ -199,11 +199,15 @@ func isUsage(o map[string]any) bool {
 // userOf a Usage: the namespace and the name of the AnsibleRun that uses another one;
 // false for anything else.
 func userOf(u map[string]any) (string, bool) {
+	if !isUsage(u) {
+		return "", false
+	}
+
 	kind, _, _ := unstructured.NestedString(u, fieldSpec, "by", fieldKind)
 	name, _, _ := unstructured.NestedString(u, fieldSpec, "by", "resourceRef", fieldName)
 	namespace, _, _ := unstructured.NestedString(u, fieldMetadata, fieldNamespace)
 
-	return namespace + "/" + name, isUsage(u) && kind == common.KindAnsibleRun
+	return namespace + "/" + name, kind == common.KindAnsibleRun
 }
 
 // users returns the composition resource names of those that observed Usages say
