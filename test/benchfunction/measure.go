@@ -25,8 +25,9 @@ type measureCommand struct {
 
 // What is to be reached.
 const (
-	// maxFactor of the floor's p50.
-	maxFactor = 2
+	// maxFactor of the p50 of the floor, on a machine that has nothing else to do: what
+	// the function allocates more is collected beside its requests.
+	maxFactor = 1.3
 	// maxGrowth of the p50 from 10 runs to 100: ten times, and half as much again
 	// for what larger messages cost the garbage collector. The floor has that,
 	// too.
