@@ -203,6 +203,8 @@ runs:
   writeConnectionSecretToRef: {name: a, namespace: other}
   varFiles: [{source: SecretKey, secretKeyRef: {name: "${foo}", key: "${xr.spec.a}"}}]
 - {name: details, resourceName: connection-details}
+- {name: share, forEach: "${xr.spec.list}", removal: {atMost: 101%}}
+- {name: number, forEach: "${xr.spec.list}", removal: {atMost: -1}}
 connectionDetails: [{name: a, value: b}]
 `,
 			want: []string{
@@ -240,6 +242,8 @@ connectionDetails: [{name: a, value: b}]
 				`runs[4].varFiles[0].secretKeyRef.name: Invalid value: "${foo}": undeclared reference to 'foo', here: ▸foo`,
 				`runs[4].writeConnectionSecretToRef.namespace: Forbidden: the Secret of a namespaced run is in its own namespace`,
 				`runs[5].resourceName: Invalid value: "connection-details": this is the name of the Secret with the connectionDetails`,
+				`runs[6].removal.atMost: Invalid value: "101%": must be a number that is not negative, or a share such as 10%`,
+				`runs[7].removal.atMost: Invalid value: -1: must be a number that is not negative, or a share such as 10%`,
 			},
 		},
 		"ClusterScopedNames": {

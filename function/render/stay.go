@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,6 +143,10 @@ func (r *rendering) allowed(name string) int {
 	return 0
 }
 
+// removalBound is what removal.atMost can be. An API server takes any rule for that
+// in a schema for too expensive.
+var removalBound = regexp.MustCompile(`^([0-9]{1,9}|(100|[1-9]?[0-9])%)$`)
+
 // atMostOf a set.
 func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
 	removal, ok := t.object["removal"].(map[string]any)
@@ -154,8 +159,12 @@ func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
 		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
 	}
 
-	// The schema says what it can be.
-	limit := intstr.Parse(fmt.Sprint(removal["atMost"]))
+	text := fmt.Sprint(removal["atMost"])
+	if !removalBound.MatchString(text) {
+		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), removal["atMost"], "must be a number that is not negative, or a share such as 10%")}
+	}
+
+	limit := intstr.Parse(text)
 
 	return &limit, nil
 }

@@ -3,6 +3,12 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
 
 // TestControlPlane says whether everything is in place that the other tests use.
@@ -58,4 +64,14 @@ spec:
 	if !strings.Contains(out, "acme.smoke:1.0.0 was installed successfully") {
 		t.Errorf("ansible-galaxy: want acme.smoke installed from git, got:\n%s", out)
 	}
+}
+
+// TestInput shows the schema of the function's input to the API server, which has
+// limits of its own: before v2.2 core installs it.
+func TestInput(t *testing.T) {
+	t.Parallel()
+
+	u := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal(input.Schema, &u.Object))
+	must(t, cp.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll))
 }

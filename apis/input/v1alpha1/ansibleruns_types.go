@@ -187,7 +187,6 @@ type Removal struct {
 	// ansible.fn.crossplane.io/allow-removal with the name of the run and their
 	// number, as in user=12.
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(100|[1-9]?[0-9])%$')",message="must be a number that is not negative, or a share such as 10%"
 	AtMost intstr.IntOrString `json:"atMost"`
 }
 
