@@ -10,6 +10,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // maxDepth of values in each other that are read from a text. Messages to core
@@ -82,7 +84,7 @@ func unmarshalJSON(text string) (any, error) {
 
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, errors.New("this is not JSON: " + failure(err.Error()))
+		return nil, errors.New("this is not JSON: " + clip.Text(err.Error(), maxFailure))
 	}
 
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -148,7 +150,7 @@ func unmarshalYAML(text string) (any, error) {
 	}
 
 	if err != nil {
-		return nil, errors.New("this is not YAML: " + failure(err.Error()))
+		return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), maxFailure))
 	}
 
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
@@ -221,7 +223,7 @@ func scalar(n *yaml.Node) (any, error) {
 		return n.Value, nil
 	case "!!null", "!!bool", "!!int", "!!float":
 		if err := n.Decode(&v); err != nil {
-			return nil, errors.New("this is not YAML: " + failure(err.Error()))
+			return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), maxFailure))
 		}
 	default:
 		return nil, errTag

@@ -3,7 +3,6 @@ package expression
 import (
 	"crypto/md5" //nolint:gosec // It tells contents apart where something else expects MD5, and keeps no secret.
 	"crypto/sha256"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -118,20 +117,6 @@ func fail(v ref.Val) ref.Val {
 
 // causeFail is none of CEL's own causes.
 const causeFail interpreter.CancellationCause = -1
-
-// failure returns the message of fail, no longer than somebody can read.
-func failure(message string) string {
-	if len(message) <= maxFailure {
-		return message
-	}
-
-	n := maxFailure
-	for n > 0 && !utf8.RuneStart(message[n]) {
-		n--
-	}
-
-	return message[:n] + "…"
-}
 
 // failsPlainly is true when all messages of fail are written in the expression, so
 // that they cannot show anything of any value.

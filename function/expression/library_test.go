@@ -89,7 +89,7 @@ func TestFail(t *testing.T) {
 		"And":       {reason: "Nor one of what is false anyway.", source: "fail('no') && false", want: Problem{Message: "no", Plain: true}},
 		"Exists":    {reason: "Nor one of an item.", source: "xr.spec.zones.exists(z, z == 'a' ? fail('no a') : true)", want: Problem{Message: "no a", Plain: true}},
 		"Optional":  {reason: "There is no default for it.", source: "optional.of(fail('no')).orValue(1)", want: Problem{Message: "no", Plain: true}},
-		"Long":      {reason: "It is no longer than somebody can read.", source: "fail(lists.range(1000).map(i, 'ää').join())", want: Problem{Message: strings.Repeat("ä", 512) + "…"}},
+		"Long":      {reason: "It is no longer than somebody can read.", source: "fail(lists.range(1000).map(i, 'ää').join())", want: Problem{Message: strings.Repeat("ä", 510) + "…"}},
 		"NoMessage": {reason: "What its message lacks is said instead.", source: "fail(xr.spec.unset)", want: Problem{Kind: NotSet, Message: "xr.spec.unset is not set; write xr.spec.?unset if it may be missing"}},
 	}
 

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // A program is one expression, compiled. It is safe for concurrent use.
@@ -317,7 +319,7 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 
 	var ended interpreter.EvalCancelledError
 	if errors.As(err, &ended) && ended.Cause == causeFail {
-		return &Problem{Kind: Invalid, Message: failure(ended.Message), Plain: failsPlainly(p.ast)}
+		return &Problem{Kind: Invalid, Message: clip.Text(ended.Message, maxFailure), Plain: failsPlainly(p.ast)}
 	}
 
 	if at := e.explain(err); at != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,6 +12,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -83,7 +83,7 @@ func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
 // fatal reports that nothing can be applied, as a condition and a result.
 func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 	response.ConditionFalse(rsp, TypeAnsibleRunsReady, reason).
-		WithMessage(truncate(condition, maxMessage)).
+		WithMessage(clip.Text(condition, maxMessage)).
 		TargetCompositeAndClaim()
 
 	rsp.Results = append(rsp.Results, &fnv1.Result{
@@ -145,7 +145,7 @@ func summarize(result render.Result) condition {
 		lines = slices.Insert(lines, 0, count)
 	}
 
-	c.message = truncate(strings.Join(lines, "\n"), maxMessage)
+	c.message = clip.Text(strings.Join(lines, "\n"), maxMessage)
 
 	return c
 }
@@ -229,7 +229,7 @@ func removed(rsp *fnv1.RunFunctionResponse, names []string) {
 	rsp.Results = append(rsp.Results, &fnv1.Result{
 		Severity: fnv1.Severity_SEVERITY_NORMAL,
 		Reason:   &reason,
-		Message:  truncate("removing AnsibleRuns that are not wanted any more: "+strings.Join(names, ", "), maxEvent),
+		Message:  clip.Text("removing AnsibleRuns that are not wanted any more: "+strings.Join(names, ", "), maxEvent),
 		Target:   fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 	})
 }
@@ -278,7 +278,7 @@ func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 	switch {
 	case c.warn && (was.reason != c.reason || untallied(was.message) != untallied(c.message)):
 		result.Severity = fnv1.Severity_SEVERITY_WARNING
-		result.Message = truncate(c.message, maxEvent)
+		result.Message = clip.Text(c.message, maxEvent)
 	case c.status && !c.warn && !was.status:
 		result.Severity = fnv1.Severity_SEVERITY_NORMAL
 		result.Message = "all AnsibleRuns are ready"
@@ -311,22 +311,6 @@ func reported(xr map[string]any) condition {
 	return condition{}
 }
 
-// truncate a string to a number of bytes, without breaking a character.
-func truncate(s string, n int) string {
-	const more = "…"
-
-	if len(s) <= n {
-		return s
-	}
-
-	n -= len(more)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-
-	return s[:n] + more
-}
-
 // conditions reports those that were computed.
 func conditions(rsp *fnv1.RunFunctionResponse, all []render.Condition) {
 	status := map[string]fnv1.Status{"True": fnv1.Status_STATUS_CONDITION_TRUE, "False": fnv1.Status_STATUS_CONDITION_FALSE}
@@ -337,7 +321,7 @@ func conditions(rsp *fnv1.RunFunctionResponse, all []render.Condition) {
 			is = fnv1.Status_STATUS_CONDITION_UNKNOWN
 		}
 
-		message := truncate(c.Message, maxMessage)
+		message := clip.Text(c.Message, maxMessage)
 		rsp.Conditions = append(rsp.Conditions, &fnv1.Condition{
 			Type: c.Type, Status: is, Reason: c.Reason, Message: &message, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 		})

@@ -10,27 +10,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
-func TestTruncate(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		s      string
-		n      int
-		want   string
-	}{
-		"Short":     {reason: "What fits stays.", s: "abc", n: 3, want: "abc"},
-		"Long":      {reason: "What does not fit is cut, and shows that it is.", s: "abcdef", n: 5, want: "ab…"},
-		"Character": {reason: "No character is broken.", s: "aäöüß", n: 7, want: "aä…"},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := truncate(tc.s, tc.n); got != tc.want {
-				t.Errorf("\n%s\ntruncate(...): want %q, got %q", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
 // However much fails, the condition stays small, and begins with what failed.
 func TestReportLimits(t *testing.T) {
 	result := render.Result{}

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -103,7 +104,7 @@ func notRun(rsp *fnv1.RunFunctionResponse, wrong map[string]any, others int) err
 	}
 
 	message := fmt.Sprintf("%d of %d runs left out, which this Operation does not try again:\n%s", len(wrong), len(wrong)+others, strings.Join(lines, "\n"))
-	response.Warning(rsp, errors.New(truncate(message, maxEvent)))
+	response.Warning(rsp, errors.New(clip.Text(message, maxEvent)))
 
 	return errors.Wrap(response.SetOutput(rsp, map[string]any{outputNotRun: wrong}), "cannot report what is not run")
 }

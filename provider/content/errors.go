@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // An InstallError says why ansible-galaxy did not install what is required.
@@ -87,7 +89,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 func installError(what, output string, err error, req Request) *InstallError {
 	said := orElse(reason(req.redact(output)), err.Error())
 	if todo := advice(said, req); todo != "" {
-		said = clip(strings.TrimSuffix(said, "."), len(todo)+2) + "; " + todo
+		said = clip.Text(strings.TrimSuffix(said, "."), maxReason-len("; ")-len(todo)) + "; " + todo
 	}
 
 	return &InstallError{What: what, Reason: said, Err: err}
@@ -103,7 +105,7 @@ func unfit(ctx context.Context, err error) error {
 		return err
 	}
 
-	return &InstallError{What: "content", Reason: clip(err.Error(), 0), Err: err}
+	return &InstallError{What: "content", Reason: clip.Text(err.Error(), maxReason), Err: err}
 }
 
 // isBroken is true for errors of a machine that has not enough of something, or

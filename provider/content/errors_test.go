@@ -82,7 +82,7 @@ func TestReasonOther(t *testing.T) {
 		"Unknown":    {reason: "The last lines are better than nothing.", output: "a\nb\n\nc\nd\n", want: "b; c; d"},
 		"OldFormat":  {reason: "Older versions mark errors another way.", output: "ERROR! no", want: "no"},
 		"Password":   {reason: "URLs lose their passwords.", output: "[ERROR]: https://u:p@example.org/x", want: "https://example.org/x"},
-		"Bounded":    {reason: "A reason fits into a status.", output: strings.Repeat("x", 2000), want: strings.Repeat("x", maxReason-3) + "..."},
+		"Bounded":    {reason: "A reason fits into a status.", output: strings.Repeat("x", 2000), want: strings.Repeat("x", maxReason-3) + "…"},
 		"OtherNotes": {reason: "Other warnings are no reason.", output: "[WARNING]: old\n[ERROR]: no", want: "no"},
 	}
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
@@ -118,7 +119,7 @@ func (s *Store) program(ctx context.Context, req Request, w *workspace, c recipe
 
 	domain, err := s.policy.Domain(nil, []string{w.dir}, c.Grant)
 	if err != nil {
-		return &InstallError{What: p.What, Reason: clip(err.Error(), 0), Err: err}
+		return &InstallError{What: p.What, Reason: clip.Text(err.Error(), maxReason), Err: err}
 	}
 
 	ctx, done := quota.WithLimit(ctx, w.dir, s.policy.RunSize)

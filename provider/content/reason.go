@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 const maxReason = 1024
@@ -69,7 +71,7 @@ func reason(output string) string {
 		said = strings.Join(last, "; ")
 	}
 
-	return clip(readable(said), 0)
+	return clip.Text(readable(said), maxReason)
 }
 
 // ofGalaxy is what ansible-galaxy says in a line of why it failed; empty when it
@@ -145,13 +147,4 @@ func readable(s string) string {
 	}
 
 	return s
-}
-
-// clip to the length of a reason, with some bytes left.
-func clip(s string, left int) string {
-	if len(s) <= maxReason-left {
-		return s
-	}
-
-	return strings.ToValidUTF8(s[:maxReason-left-3], "") + "..."
 }

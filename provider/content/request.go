@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -63,12 +64,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	}
 
 	// What it quotes may have a password in it, and be as long as an object.
-	text := redact.New(in.InstallSecrets()...).String(err.Error())
-	if len(text) > maxFailure {
-		text = strings.ToValidUTF8(text[:maxFailure], "") + "…"
-	}
-
-	return Request{}, errors.New(text)
+	return Request{}, errors.New(clip.Text(redact.New(in.InstallSecrets()...).String(err.Error()), maxFailure))
 }
 
 func newRequest(in inputs.Inputs) (Request, error) {

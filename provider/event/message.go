@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -184,22 +183,6 @@ func text(raw json.RawMessage) string {
 	}
 
 	return b.String()
-}
-
-// head returns the text up to a number of bytes.
-func head(s string, n int) string {
-	const mark = "…"
-
-	if len(s) <= n {
-		return s
-	}
-
-	s = s[:n-len(mark)]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-
-	return s + mark
 }
 
 // end returns the last bytes of the text, from the start of a line if there is

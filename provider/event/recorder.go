@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
@@ -196,7 +197,7 @@ func (r *Recorder) text(line []byte) {
 
 	// Redacted before it is cut: half a secret is not found any more.
 	text := r.clean(string(line))
-	r.output.add(head(text, maxText))
+	r.output.add(clip.Text(text, maxText))
 	r.tail.add(text)
 }
 
@@ -366,7 +367,7 @@ func (r *Recorder) keepDiff(e event, d data) {
 	}
 
 	// Redacted before it is cut: half a secret is not found any more.
-	r.diff = pending{host: d.Host, task: d.TaskUUID, text: head(r.field(diff, maxText), maxText)}
+	r.diff = pending{host: d.Host, task: d.TaskUUID, text: clip.Text(r.field(diff, maxText), maxText)}
 }
 
 // changed is true when a task that succeeded, or whose failure is ignored,
@@ -507,11 +508,11 @@ func (r *Recorder) name(s string) string { return r.field(s, MaxName) }
 
 // hostname is redacted by the inputs only: connection details often name a host
 // that everybody knows of.
-func (r *Recorder) hostname(s string) string { return head(r.given.String(plain(s)), MaxName) }
+func (r *Recorder) hostname(s string) string { return clip.Text(r.given.String(plain(s)), MaxName) }
 
 // field makes a text fit to be seen in a field of the status.
 func (r *Recorder) field(s string, limit int) string {
-	return head(strings.TrimSpace(r.clean(s)), limit)
+	return clip.Text(strings.TrimSpace(r.clean(s)), limit)
 }
 
 // clean makes a text fit to be seen.

@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // actionStatus is the resolved name of the provider's own action, with which
@@ -203,7 +204,7 @@ func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.R
 	return maps.Collect(func(yield func(string, json.RawMessage) bool) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if err := storable(values[name]); err != nil {
-				r.summary.InvalidOutput = r.field("output "+strconv.Quote(head(name, MaxName))+" cannot be kept: "+err.Error(), MaxMessage)
+				r.summary.InvalidOutput = r.field("output "+strconv.Quote(clip.Text(name, MaxName))+" cannot be kept: "+err.Error(), MaxMessage)
 
 				continue
 			}

@@ -1,6 +1,10 @@
 package event
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+)
 
 const (
 	// MaxTail is the length of the end of what was displayed, in bytes.
@@ -25,7 +29,7 @@ func (t *tail) add(text string) {
 	}
 
 	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
-		line = head(strings.TrimRight(line, " \n"), maxShown) + "\n"
+		line = clip.Text(strings.TrimRight(line, " \n"), maxShown) + "\n"
 		t.lines = append(t.lines, line)
 		t.size += len(line)
 	}

@@ -3,6 +3,8 @@ package event
 import (
 	"slices"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 const (
@@ -39,7 +41,7 @@ func (o *output) add(line string) {
 
 func (o *output) addAll(text string) {
 	for line := range strings.Lines(text) {
-		o.add(head(line, maxText))
+		o.add(clip.Text(line, maxText))
 	}
 }
 

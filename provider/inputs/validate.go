@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
@@ -70,7 +71,7 @@ func aggregate(errs field.ErrorList) error {
 
 	for _, err := range first {
 		if s, ok := err.BadValue.(string); ok {
-			err.BadValue = head(s, maxQuoted)
+			err.BadValue = clip.Text(s, maxQuoted)
 		}
 	}
 
@@ -79,21 +80,12 @@ func aggregate(errs field.ErrorList) error {
 		return nil
 	}
 
-	text := head(err.Error(), maxFailure)
+	text := clip.Text(err.Error(), maxFailure)
 	if more := len(errs) - len(first); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 
 	return errors.New(text)
-}
-
-// head of a text, with what shows that there is more.
-func head(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-
-	return strings.ToValidUTF8(s[:size], "") + "…"
 }
 
 func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
@@ -52,7 +53,7 @@ func announce(j job.Job, r job.Report, took time.Duration) []event.Event {
 	var es []event.Event
 
 	if news := installed(j, r); news != "" {
-		es = append(es, event.Normal(ReasonContentInstalled, head(news)))
+		es = append(es, event.Normal(ReasonContentInstalled, clip.Text(news, maxMessage)))
 	}
 
 	if r.Run.Phase == common.PhaseSucceeded {
@@ -225,18 +226,9 @@ func recap(h common.HostTotals) string {
 func duration(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
 func normal(r event.Reason, format string, args ...any) event.Event {
-	return event.Normal(r, head(fmt.Sprintf(format, args...)))
+	return event.Normal(r, clip.Text(fmt.Sprintf(format, args...), maxMessage))
 }
 
 func warning(r event.Reason, format string, args ...any) event.Event {
-	return event.Warning(r, errors.New(head(fmt.Sprintf(format, args...))))
-}
-
-// head of a text, as much as fits into a message.
-func head(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-
-	return strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
+	return event.Warning(r, errors.New(clip.Text(fmt.Sprintf(format, args...), maxMessage)))
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 const (
@@ -73,11 +75,11 @@ func (n *Novel) WithAnnotations(kv ...string) event.Recorder {
 
 // gist of a message: all of it but its numbers, and no more than is remembered.
 func gist(s string) string {
-	return head(strings.Map(func(r rune) rune {
+	return clip.Text(strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
 			return -1
 		}
 
 		return r
-	}, s))
+	}, s), maxMessage)
 }
