@@ -1,8 +1,11 @@
 # Everything that is built or fetched for development is kept below .cache.
 BIN   := .cache/bin
-CRDS  := .cache/crds
 VENV  := .cache/venv
 STACK := go run ./test/stack
+
+# Another release of Crossplane than the one that is pinned: make test-e2e CROSSPLANE=v2.0.2
+export CROSSPLANE ?=
+CORE := .cache$(CROSSPLANE:%=/crossplane-%)
 
 # Executions, not seconds: the end of a duration fails now and then for no reason (go.dev/issue/75804).
 FUZZTIME ?= 4000x
@@ -21,7 +24,7 @@ tool = CGO_ENABLED=0 go build -C test/tools/$1 -trimpath -ldflags '-s -w $3' -o 
 pinned = $(shell go list -C test/tools/$1 -m -f '{{.Version}}' $2)
 
 KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kubectl)
-CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(BIN)/crossplane $(CRDS)/.installed
+CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.installed
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
@@ -201,11 +204,22 @@ $(BIN)/syft: test/tools/sbom/go.mod test/tools/sbom/go.sum
 $(BIN)/crank: test/tools/cli/go.mod test/tools/cli/go.sum
 	$(call tool,cli,github.com/crossplane/crossplane/v2/cmd/crank)
 
-# Core installs its API from files of its module.
-$(CRDS)/.installed: $(BIN)/crossplane
-	rm -rf $(CRDS) && mkdir -p $(CRDS)
-	install -m 644 "$$(go list -C test/tools/crossplane -m -f '{{.Dir}}' github.com/crossplane/crossplane/v2)"/cluster/crds/*.yaml $(CRDS)
-	touch $@
+# Core installs its API from files of its module: the directory of that
+crds = rm -rf $(@D) && mkdir -p $(@D) && install -m 644 "$1"/cluster/crds/*.yaml $(@D) && touch $@
+
+.cache/crds/.installed: $(BIN)/crossplane
+	$(call crds,$$(go list -C test/tools/crossplane -m -f '{{.Dir}}' github.com/crossplane/crossplane/v2))
+
+# A release that is not pinned, before v2.3, is built in its own module: of what it
+# was released with.
+release = $$(go mod download -json github.com/crossplane/crossplane/v2@$* | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p')
+
+.cache/crossplane-%/bin/crossplane:
+	CGO_ENABLED=0 go build -C "$(release)" -trimpath -o $(CURDIR)/$@ -ldflags '-s -w $(foreach m,crossplane/v2/internal \
+		crossplane-runtime/v2/pkg,-X github.com/crossplane/$m/version.version=$*)' ./cmd/crossplane
+
+.cache/crossplane-%/crds/.installed: .cache/crossplane-%/bin/crossplane
+	$(call crds,$(release))
 
 $(VENV)/.installed: package-provider/requirements.txt
 	@test -n '$(PYTHON)' || { echo 'Ansible needs Python 3.11, as python3.11 or python3, with its venv module.' >&2; exit 1; }

@@ -50,7 +50,7 @@ func TestMetadata(t *testing.T) {
 			}
 
 			got := []any{m.APIVersion, m.Kind, m.Name, m.Spec.Capabilities, m.Spec.Crossplane.Version}
-			want := []any{"meta.pkg.crossplane.io/v1", tc.kind, tc.name, tc.capabilities, ">=v2.4.0-0"}
+			want := []any{"meta.pkg.crossplane.io/v1", tc.kind, tc.name, tc.capabilities, ">=v2.0.2-0"}
 
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)

@@ -70,7 +70,7 @@ func (s *Stack) initCore(ctx context.Context) (outcome, error) {
 	}
 	// crossplane core init installs them too, but then it does not wait until
 	// the API that it goes on to use is served.
-	crds := filepath.Join(s.opts.Root, ".cache", "crds")
+	crds := filepath.Join(s.release(), "crds")
 	if err := installCRDs(ctx, c, crds); err != nil {
 		return "", err
 	}
@@ -80,8 +80,10 @@ func (s *Stack) initCore(ctx context.Context) (outcome, error) {
 		"TLS_CLIENT_SECRET_NAME=" + secretClient,
 		"POD_NAMESPACE=" + Namespace,
 		"CRDS_PATH=" + crds,
+		// The flag has another name in v2.0.
+		"WEBHOOK_ENABLED=false",
 	})
-	cmd := exec.CommandContext(ctx, p.path, "core", "init", "--enable-webhooks=false", "--activation=*")
+	cmd := exec.CommandContext(ctx, p.path, "core", "init", "--activation=*")
 	cmd.Env = p.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.Wrapf(err, "cannot initialise Crossplane: %s", out)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -320,6 +321,17 @@ func (s *Stack) Tool(name string) string {
 	return filepath.Join(s.opts.Root, ".cache", "bin", name)
 }
 
+// envRelease is the release of Crossplane, such as v2.0.2, that stacks run instead
+// of the one that is pinned: what make CROSSPLANE=v2.0.2 builds.
+const envRelease = "CROSSPLANE"
+
+// Since says whether the Crossplane of stacks is of a release, such as v2.2, or a
+// newer one.
+func Since(release string) bool {
+	v := os.Getenv(envRelease)
+	return v == "" || version.MustParseGeneric(v).AtLeast(version.MustParseGeneric(release))
+}
+
 // VirtualEnv is the directory with the programs of Ansible.
 func (s *Stack) VirtualEnv() string {
 	return filepath.Join(s.opts.Root, ".cache", "venv", "bin")
@@ -353,10 +365,19 @@ func (s *Stack) bin(name string) string {
 			return filepath.Join(s.opts.Root, "bin", "race", name)
 		}
 		return filepath.Join(s.opts.Root, "bin", name)
-	case nameRBAC:
-		return s.Tool(nameCore)
+	case nameCore, nameRBAC:
+		return filepath.Join(s.release(), "bin", nameCore)
 	}
 	return s.Tool(name)
+}
+
+// release of Crossplane that the stack runs: the directory with its program and
+// its API.
+func (s *Stack) release() string {
+	if v := os.Getenv(envRelease); v != "" {
+		return filepath.Join(s.opts.Root, ".cache", "crossplane-"+v)
+	}
+	return filepath.Join(s.opts.Root, ".cache")
 }
 
 // explain why a step failed with the end of its log.

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // Templates for xrData.
@@ -299,8 +301,9 @@ func TestMistakes(t *testing.T) {
 		Message("Synced", "runs[0].vars.size"))
 }
 
-// TestMisspelt shows that the function gets the schema of the XR from core: it
-// knows which fields there are.
+// TestMisspelt shows that the function gets the schema of the XR from core, where
+// that has it to give: it knows which fields there are. Elsewhere it says that the
+// value is not there.
 func TestMisspelt(t *testing.T) {
 	t.Parallel()
 
@@ -314,6 +317,13 @@ func TestMisspelt(t *testing.T) {
           half: "${xr.spec.size / 2}"
 `+xrOf, d)
 
-	cp.WaitFor(t, objs[len(objs)-1], Condition("Synced", "False"),
+	xr := objs[len(objs)-1]
+
+	if !controlplane.Since("v2.2") {
+		cp.WaitFor(t, xr, Condition("AnsibleRunsReady", "False"), Message("AnsibleRunsReady", "xr.spec.titel is not set"))
+		return
+	}
+
+	cp.WaitFor(t, xr, Condition("Synced", "False"),
 		Message("Synced", `runs[0].vars.title: Invalid value: "${xr.spec.titel}": xr.spec has no field "titel" (did you mean "title"?)`))
 }

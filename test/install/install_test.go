@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // mirror has Crossplane look for the packages of the documentation in the registry
@@ -24,24 +26,41 @@ const (
 	providerName = organisation + "-provider-ansible"
 )
 
+// alone has what comes of the Configuration, without it.
+const alone = `
+apiVersion: pkg.crossplane.io/v1
+kind: Function
+metadata: {name: ` + functionName + `}
+spec: {package: "registry.example.org/crossplane-ansible/function-ansible:v0.1.0"}
+---
+apiVersion: pkg.crossplane.io/v1
+kind: Provider
+metadata: {name: ` + providerName + `}
+spec: {package: "registry.example.org/crossplane-ansible/provider-ansible:v0.1.0"}
+`
+
 // install both packages by a Configuration that depends on them, if they are not
-// there yet.
+// there yet; before v2.1, which knows no such Configuration, alone.
 func install(t *testing.T) {
 	t.Helper()
 	if host.Installed {
 		return
 	}
 	publish(t, "v0.1.0")
-	host.Registry.Push(t, "configuration-ansible", "v0.1.0", packaged(t, filepath.Join(root, "examples", "configuration"), nil))
 	cp.Apply(t, strings.ReplaceAll(mirror, "%s", host.Registry.Host()))
-	cp.Apply(t, `
+	if controlplane.Since("v2.1") {
+		host.Registry.Push(t, "configuration-ansible", "v0.1.0", packaged(t, filepath.Join(root, "examples", "configuration"), nil))
+		cp.Apply(t, `
 apiVersion: pkg.crossplane.io/v1
 kind: Configuration
 metadata: {name: configuration-ansible}
 spec:
   package: registry.example.org/crossplane-ansible/configuration-ansible:v0.1.0
 `)
-	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Configuration", "", "configuration-ansible"), "Installed=True", "Healthy=True")
+		cp.WaitFor(t, object("pkg.crossplane.io/v1", "Configuration", "", "configuration-ansible"), "Installed=True", "Healthy=True")
+	} else {
+		cp.Apply(t, alone)
+	}
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", functionName), "Installed=True", "Healthy=True")
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
 

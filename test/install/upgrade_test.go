@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // work is two AnsibleRuns that note in a ledger when they begin and when they end:
@@ -89,8 +91,14 @@ func TestUpgrade(t *testing.T) {
 		"          volumes:\n", "          volumes:\n          - name: ledger\n            hostPath: {path: "+ledger+"}\n",
 	).Replace(example(t, "operations/runtime.yaml"))
 	cp.Apply(t, authorities+"---\n"+example(t, "operations/volume.yaml")+"---\n"+config)
+	cp.WaitFor(t, provider, "Healthy=True")
 	cp.Kubectl(t, "", "patch", "provider.pkg", providerName, "--type=merge", "-p", `{"spec":{"runtimeConfigRef":{"name":"provider-ansible"}}}`)
 	eventually(t, "the provider with its new configuration", func() bool {
+		// Older ones cannot change the strategy of a Deployment that there is.
+		d := object("apps/v1", "Deployment", "crossplane-system", field(provider, "status.currentRevision"))
+		if !controlplane.Since("v2.4") && cp.kube.Get(t.Context(), client.ObjectKeyFromObject(d), d) == nil && field(d, "spec.strategy.type") != "Recreate" {
+			cp.Kubectl(t, "", "delete", "deployment", "--namespace=crossplane-system", d.GetName())
+		}
 		pods := host.Pods("provider-ansible")
 		return len(pods) == 1 && pods[0].Spec.ServiceAccountName == "provider-ansible"
 	})
