@@ -256,7 +256,7 @@ func TestStays(t *testing.T) {
 			reason: "What only sets have lies under sets, where it is in the defaults.",
 			step: step{
 				defaults: `forEachKey: "${each.value.id}", removal: {atMost: 1}`,
-				runs:     `[{name: other}, {name: zone, forEach: "${xr.spec.zones}"}]`, spec: "zones: [{id: c}]", observed: zones,
+				runs:     `[{name: other, vars: {size: 5}}, {name: zone, forEach: "${xr.spec.zones}"}]`, spec: "zones: [{id: c}]", observed: zones,
 			},
 			want: []string{"other", "zone[a]", "zone[b]", "zone[c]"},
 			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2\nother: is being created",
@@ -298,7 +298,7 @@ func TestStays(t *testing.T) {
 			reason: "A run is not created while one that does the same would be removed.",
 			step:   step{runs: `[{name: database, vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
 			want:   []string{"db"},
-			said: "InvalidValue\ndatabase: previousNames: db, which would be removed, has the same content, hosts and variables: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+			said: "InvalidValue\ndatabase: previousNames: db, which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
 				"db: not wanted any more, but may be what database was called",
 		},
 		"OtherVars": {
@@ -317,19 +317,19 @@ func TestStays(t *testing.T) {
 			said: "Creating\ndatabase: is being created",
 		},
 		"Another": {
-			reason: "The Composition may say that it is another one.",
+			reason: "The Composition may say that it is another one, which comes when the one before is gone.",
 			step:   step{runs: `[{name: database, previousNames: [], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
-			want:   []string{"database"},
-			said:   "Creating\ndatabase: is being created",
+			want:   nil,
+			said:   "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more",
 		},
 		"Adopted": {
-			reason: "A run goes on with the object that it had by another name, and so does what depends on it.",
+			reason: "A run goes on with the object that it had by another name, and so does what depends on it, which knows it by what core calls it.",
 			step: step{
 				runs:     `[{name: database, previousNames: [sql, db], vars: {size: 5}}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
 				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c, unsafeVars: {url: there}"),
 			},
 			want: []string{"db", "app", "app uses db"},
-			said: "Updating\napp: is being updated",
+			said: "Available\n",
 		},
 		"AdoptedAndGone": {
 			reason: "It is removed by its own when, after what depends on it.",
@@ -388,7 +388,7 @@ func TestStays(t *testing.T) {
 				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
 			},
 			want: []string{"zone[a]"},
-			said: "InvalidValue\nzone[1]: previousNames: zone[a], which would be removed, has the same content, hosts and variables: write previousNames: [\"zone[a]\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+			said: "InvalidValue\nzone[1]: previousNames: zone[a], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[a]\"] to go on with it, or previousNames: [] to remove it all the same\n" +
 				"zone[a]: not wanted any more, but may be what zone[1] was called",
 		},
 		"NamesUnknown": {
@@ -400,6 +400,87 @@ func TestStays(t *testing.T) {
 			want: []string{"old-a"},
 			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\n" +
 				"old-a: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"NamesWrong": {
+			reason: "While it is not known what an item was called, what the set has by other keys stays.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", previousNames: ["zone[${each.value.name}]"], vars: {id: "${each.value.id}"}}]`,
+				spec:     "zones: [{id: x}]",
+				observed: existing("zone[a]", "", "role: a.b.c"),
+			},
+			want: []string{"zone[a]"},
+			said: "ValueNotSet\nzone[x]: previousNames[0]: each.value.name is not set; write each.value.?name if it may be missing\n" +
+				"zone[a]: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"OwnName": {
+			reason: "The name that a run has is no other one.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", previousNames: ["zone[${each.value.name}]", "zone[${each.value.id}]"], vars: {id: "${each.value.id}"}}]`,
+				spec:     "zones: [{id: x, name: a}, {id: w, name: b}]",
+				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {id: x}"),
+			},
+			want: []string{"zone[a]", "zone[w]"},
+			said: "Creating\nzone[w]: is being created",
+		},
+		"RenamedUnpruned": {
+			reason: "Nor is it created beside one that stays.",
+			step: step{
+				runs:     `[{name: database, vars: {size: 5}}]`,
+				observed: strings.Replace(existing("db", "", "role: a.b.c, vars: {size: 5}"), "annotations: {", "annotations: {ansible.fn.crossplane.io/prune: never, ", 1),
+			},
+			want: []string{"db"},
+			said: "InvalidValue\ndatabase: previousNames: db, which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"db: not wanted any more, and stays, since prune is false",
+		},
+		"RenamedHeld": {
+			reason: "Nor beside one that is held.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", removal: {atMost: 0}, vars: {name: "${each.value.name}"}}]`,
+				spec:     "zones: [{id: 1, name: a}]",
+				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
+			},
+			want: []string{"zone[a]"},
+			said: "InvalidValue\nzone[1]: previousNames: zone[a], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"zone[a]\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"zone: 1 of 1 would be removed, and removal.atMost is 0; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=1",
+		},
+		"FormerMember": {
+			reason: "A set knows those by its former name, too, whose items are gone.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], removal: {atMost: 1}}]`,
+				spec: "zones: [a]", observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("area[c]", "", "role: a.b.c"),
+			},
+			want: []string{"area[a]", "area[b]", "area[c]"},
+			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
+		},
+		"FormerMemberUnpruned": {
+			reason: "They are not pruned either.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], prune: false}]`,
+				spec: "zones: []", observed: existing("area[b]", "", "role: a.b.c"),
+			},
+			want: []string{"area[b]"},
+			said: "Available\narea[b]: not wanted any more, and stays, since prune is false",
+		},
+		"FormerMemberUsed": {
+			reason: "What depends on the set does without it first.",
+			step: step{
+				runs: `
+  - {name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"]}
+  - {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}`,
+				spec: "zones: [a]", observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("app", "zone[]", `role: a.b.c, unsafeVars: {zones: [a, b]}`),
+			},
+			want: []string{"area[a]", "area[b]", "app", "app uses area[a]", "app uses area[b]"},
+			said: "Updating\napp: is being updated\narea[b]: not wanted any more, but has to stay for app",
+		},
+		"FormerMembersUnknown": {
+			reason: "A list that is not there removes none of them.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}", previousNames: ["area[${each.key}]"]}]`,
+				observed: existing("area[b]", "", "role: a.b.c"),
+			},
+			want: []string{"area[b]"},
+			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false\n" +
+				"area[b]: not wanted any more, but may be what a run was called, which is not known yet",
 		},
 		"OwnKey": {
 			reason: "A member goes with its key, whatever the others wait for.",

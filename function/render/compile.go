@@ -18,6 +18,8 @@ import (
 type Composition struct {
 	// Runs, each after those that it depends on.
 	runs []*run
+	// formerly are the sets that members of others belong to by their previous names.
+	formerly map[string]*run
 	// locals that expressions see.
 	locals *expression.Locals
 	// seen are the runs that expressions refer to, by name.
@@ -40,18 +42,23 @@ type Composition struct {
 	refers bool
 }
 
-// run that a composed resource comes from; nil for none.
+// run that a composed resource comes from, also by an earlier name of a set; nil for
+// none.
 func (c *Composition) run(resource string) *run {
-	name := resource
-	if set, _, ok := member(resource); ok {
-		name = set
+	set, _, ok := member(resource)
+	if !ok {
+		set = resource
 	}
 
-	if run := c.byResource[name]; run != nil && run.makes(resource) {
+	if run := c.byResource[set]; run != nil && run.makes(resource) {
 		return run
 	}
 
-	return nil
+	if !ok {
+		return nil
+	}
+
+	return c.formerly[set]
 }
 
 // A run of the input, compiled.
@@ -170,6 +177,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 	errs = append(errs, c.ownResources()...)
 	errs = append(errs, unusable(c.runs, templates)...)
 	errs = append(errs, previousMistakes(templates)...)
+	c.formerly = formerly(c.runs, templates)
 
 	c.seen = envs.runs()
 

@@ -300,7 +300,9 @@ func (r *rendering) whole(run *run, out Run) []Run {
 		return runs
 	}
 
-	r.uncertain = r.uncertain || run.previous != nil
+	if run.previous != nil {
+		r.uncertain[run] = true
+	}
 
 	for _, resource := range sortedKeys(r.observed.Resources) {
 		key, ok := run.key(resource)

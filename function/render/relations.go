@@ -13,10 +13,12 @@ type relations struct {
 	// named are those that an entry of AnnotationDependsOn means: one, or all
 	// members of a set, or what another step composes.
 	named map[string][]string
+	// unknown are members of a set by earlier names, which may be any of it.
+	unknown map[string][]string
 }
 
 func (r *rendering) relate() relations {
-	rel := relations{named: map[string][]string{}}
+	rel := relations{named: map[string][]string{}, unknown: map[string][]string{}}
 
 	for _, resource := range sortedKeys(r.observed.Resources) {
 		if isUsage(r.observed.Resources[resource]) {
@@ -27,6 +29,10 @@ func (r *rendering) relate() relations {
 
 		if set, _, ok := member(resource); ok {
 			rel.named[set+allMembers] = append(rel.named[set+allMembers], resource)
+
+			if run := r.composition.run(resource); run != nil && run.resource != set {
+				rel.unknown[run.resource] = append(rel.unknown[run.resource], resource)
+			}
 		}
 	}
 
@@ -40,6 +46,17 @@ func (r *rendering) relate() relations {
 	}
 
 	return rel
+}
+
+// of returns what is observed of an entry of AnnotationDependsOn.
+func (rel relations) of(entry string) []string {
+	named := rel.named[entry]
+
+	if set, key, ok := member(entry); ok && (len(named) == 0 || key == "") {
+		return slices.Concat(named, rel.unknown[set])
+	}
+
+	return named
 }
 
 // dependsOn returns the entries of AnnotationDependsOn.
@@ -81,7 +98,7 @@ func (r *rendering) after(resource string, o map[string]any) []string {
 	var on []string
 
 	for _, entry := range dependsOn(o) {
-		for _, other := range r.relations.named[entry] {
+		for _, other := range r.relations.of(entry) {
 			if other != resource && !r.spared(other, resource) {
 				on = append(on, other)
 			}
@@ -108,7 +125,7 @@ func (r *rendering) dependents() map[string][]string {
 
 			for _, other := range r.composition.runs {
 				if run.needs[other.name] {
-					on = append(on, r.relations.named[run.entry(other, key)]...)
+					on = append(on, r.relations.of(run.entry(other, key))...)
 				}
 			}
 		}

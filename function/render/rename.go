@@ -26,14 +26,14 @@ func (r *rendering) adopt(ctx context.Context, run *run, resource string, data e
 		return nil
 	}
 
-	found, problems := r.previous(ctx, run, data, taken)
+	found, problems := r.previous(ctx, run, resource, data, taken)
 
 	switch {
 	case len(problems) > 0:
-		r.uncertain = true
+		r.uncertain[run] = true
 		return problems
 	case len(found) > 1:
-		r.uncertain = true
+		r.uncertain[run] = true
 		return []expression.Problem{invalid(fieldPrevious, errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
 	case len(found) == 0:
 		return nil
@@ -60,8 +60,9 @@ func moved[T any](m map[string]T, was, is string) map[string]T {
 	return m
 }
 
-// previous returns those names of a run under which there is an AnsibleRun.
-func (r *rendering) previous(ctx context.Context, run *run, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
+// previous returns those other names of a composed resource under which there is an
+// AnsibleRun.
+func (r *rendering) previous(ctx context.Context, run *run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
 	v, _, problems := run.previous.Evaluate(ctx, data)
 	if len(problems) > 0 {
 		return nil, problems
@@ -74,6 +75,10 @@ func (r *rendering) previous(ctx context.Context, run *run, data expression.Data
 		name, ok := names[i].(string)
 		if !ok {
 			return nil, []expression.Problem{invalid(fieldPrevious, errors.New("must be names"))}
+		}
+
+		if name == resource {
+			continue
 		}
 
 		if taken[name] || r.isTaken(name, run) {
@@ -102,15 +107,15 @@ func (r *rendering) calls(resource string) string {
 	return resource
 }
 
-// renamed holds runs that are to be created while one with the same content, hosts
-// and variables is to be removed, or is being removed: whichever ended last would
-// win. It returns those that may go.
+// renamed holds runs that are to be created while there is one with the same content,
+// hosts and variables that is not wanted, or is being removed: whichever ended last
+// would win. It returns those that may go.
 func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []string {
-	leaving := map[string]string{}
+	before := map[string]string{}
 
-	for _, resource := range going {
+	for _, resource := range r.going(runs) {
 		if o := r.observed.Resources[resource]; removes(o) {
-			leaving[worksOn(o)] = resource
+			before[worksOn(o)] = resource
 		}
 	}
 
@@ -119,7 +124,7 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 		departing[worksOn(d.object)] = d.String()
 	}
 
-	if len(leaving)+len(departing) == 0 {
+	if len(before)+len(departing) == 0 {
 		return going
 	}
 
@@ -131,19 +136,26 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 
 		on := worksOn(out.Desired)
 
-		if before, ok := departing[on]; ok {
-			*out = r.wait(Run{Name: out.Name, Resource: out.Resource}, []string{before})
+		if d, ok := departing[on]; ok {
+			*out = r.wait(Run{Name: out.Name, Resource: out.Resource}, []string{d})
 			continue
 		}
 
-		was, ok := leaving[on]
-		if run := r.composition.run(out.Resource); !ok || run == nil || run.previous != nil {
-			continue
-		}
+		was, ok := before[on]
+		run := r.composition.run(out.Resource)
 
-		*out = r.hold(Run{Name: out.Name, Resource: out.Resource}, []expression.Problem{invalid(fieldPrevious, errors.Errorf(
-			"%s, which would be removed, has the same content, hosts and variables: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", was, was))})
-		stays[was] = r.keep(Run{Name: was, Resource: was, Reason: Leaving, Messages: []string{"not wanted any more, but may be what " + out.Name + " was called"}})
+		switch {
+		case !ok || run == nil:
+		case run.previous == nil:
+			*out = r.hold(Run{Name: out.Name, Resource: out.Resource}, []expression.Problem{invalid(fieldPrevious, errors.Errorf(
+				"%s, which is not wanted any more, has the same content, hosts and variables: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", was, was))})
+
+			if _, ok := stays[was]; !ok {
+				stays[was] = r.keep(Run{Name: was, Resource: was, Reason: Leaving, Messages: []string{"not wanted any more, but may be what " + out.Name + " was called"}})
+			}
+		case stays[was].Reason != Retained:
+			*out = r.wait(Run{Name: out.Name, Resource: out.Resource}, []string{was + ", which is not wanted any more"})
+		}
 	}
 
 	return slices.DeleteFunc(going, func(resource string) bool {
@@ -153,14 +165,14 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 }
 
 // doubt whether what no run makes is to go, while it is not known what runs were
-// called. It returns those that may.
+// called, and what such a run makes by other keys. It returns those that may.
 func (r *rendering) doubt(going []string, stays map[string]Run) []string {
-	if !r.uncertain {
+	if len(r.uncertain) == 0 {
 		return going
 	}
 
 	return slices.DeleteFunc(going, func(resource string) bool {
-		if r.composition.run(resource) != nil {
+		if run := r.composition.run(resource); run != nil && !r.uncertain[run] {
 			return false
 		}
 
@@ -224,4 +236,37 @@ func previousMistakes(templates []template) field.ErrorList {
 	}
 
 	return errs
+}
+
+// formerly returns the sets that composed resources belong to which were members of
+// others, by the names of these: also those whose items are gone, and of which
+// nobody can say any more by what key they would be known now. What two have been is
+// nobody's.
+func formerly(runs []*run, templates []template) map[string]*run {
+	sets := map[string]*run{}
+
+	for i, run := range runs {
+		names, _ := templates[i].object[fieldPrevious].([]any)
+		for _, v := range names {
+			name, _ := v.(string)
+
+			set, _, ok := strings.Cut(name, "[")
+			if run.each == nil || !ok || strings.Contains(set, "${") {
+				continue
+			}
+
+			if other, ok := sets[set]; ok && other != run {
+				sets[set] = nil
+				continue
+			}
+
+			sets[set] = run
+		}
+	}
+
+	for _, run := range runs {
+		delete(sets, run.resource)
+	}
+
+	return sets
 }

@@ -65,8 +65,8 @@ type rendering struct {
 	refers map[string]map[string]bool
 	// called are composition resource names that core has for others.
 	called map[string]string
-	// uncertain is true when it is not known what some run was called before.
-	uncertain bool
+	// uncertain are runs of which it is not known what they were called before.
+	uncertain map[*run]bool
 }
 
 // An outcome is what became of a run of the input: one run, or those of a set.
@@ -137,9 +137,10 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 			Context:     observed.Context,
 			Budget:      expression.NewBudget(),
 		},
-		outcomes: map[string]outcome{},
-		refers:   map[string]map[string]bool{},
-		called:   map[string]string{},
+		outcomes:  map[string]outcome{},
+		refers:    map[string]map[string]bool{},
+		called:    map[string]string{},
+		uncertain: map[*run]bool{},
 	}
 	r.data.Locals = c.locals.For(r.data)
 	r.departing = r.departed()
@@ -402,7 +403,7 @@ func (r *rendering) exists(run *run, resource string) bool {
 
 	return slices.ContainsFunc(sortedKeys(r.observed.Resources), func(name string) bool {
 		_, observed := r.observed.run(name)
-		return observed && run.makes(name)
+		return observed && r.composition.run(name) == run
 	})
 }
 
@@ -473,7 +474,7 @@ func (r *rendering) dependsOn(run *run, resource string, data expression.Data) [
 			continue
 		}
 
-		resources = append(resources, run.entry(on, key))
+		resources = append(resources, r.entries(run, on, key)...)
 	}
 
 	for name := range r.refers[resource] {
@@ -484,7 +485,32 @@ func (r *rendering) dependsOn(run *run, resource string, data expression.Data) [
 
 	slices.Sort(resources)
 
-	return resources
+	return slices.Compact(resources)
+}
+
+// entries of another run in AnnotationDependsOn of this one, or of its member with a
+// key: by what core calls it, which tells what it is when its run is gone.
+func (r *rendering) entries(run, on *run, key string) []string {
+	entry := run.entry(on, key)
+	if !strings.HasSuffix(entry, allMembers) {
+		return []string{r.calls(entry)}
+	}
+
+	entries := []string{entry}
+
+	for resource, was := range r.called {
+		if !on.makes(resource) {
+			continue
+		}
+
+		if set, _, ok := member(was); ok {
+			was = set + allMembers
+		}
+
+		entries = append(entries, was)
+	}
+
+	return entries
 }
 
 // moved reports a run that is to be somewhere else than it is, or where something

@@ -96,7 +96,7 @@ func (r *rendering) bound(going []string, stays map[string]Run) []string {
 		there := 0
 
 		for resource := range r.observed.Resources {
-			if _, ok := r.observed.run(resource); ok && run.makes(resource) {
+			if _, ok := r.observed.run(resource); ok && r.composition.run(resource) == run {
 				there++
 			}
 		}

@@ -1,0 +1,498 @@
+package edits
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A plan is a run of a Composition, as TestEdits writes it.
+type plan struct {
+	// ID stays the same while the Composition says that it is the same run.
+	ID   int
+	Name string
+	// Origin is a literal variable, which a rename keeps.
+	Origin string
+	// Thing that a single run stands for. Those of a set are the ids of its items.
+	Thing string
+	// List of the XR that the runs of a set are made of, and the field of its items
+	// that is their key; "" for a single run.
+	List, Key string
+	// Previous names; nil when they are not written.
+	Previous []former
+	// Literal part of the value, which is never the same again.
+	Literal int
+	// Computed is true when a value of the XR is in the value, too.
+	Computed bool
+	// When is a toggle of the XR; "" for none.
+	When string
+	// AtMost so many members go at once; negative for any number.
+	AtMost int
+	// Keep is prune: false, Loose usages: false.
+	Keep, Loose bool
+	// After are IDs of plans in dependsOn, Refs of those that variables refer to.
+	After, Refs []int
+}
+
+// A former name of a composed resource: that of a single run, which is one item of a
+// set now unless Item is "", or those of a set by a field of its items.
+type former struct{ Name, Key, Item string }
+
+func (f former) of(i item) string {
+	switch {
+	case f.Key != "":
+		return f.Name + "[" + i.field(f.Key) + "]"
+	case f.Item != "" && f.Item != i.ID:
+		return "none"
+	}
+	return f.Name
+}
+
+// text of the name in the Composition.
+func (f former) text() string {
+	switch {
+	case f.Key != "":
+		return f.Name + "[${each.value." + f.Key + "}]"
+	case f.Item != "":
+		return "${each.value.id == '" + f.Item + "' ? '" + f.Name + "' : 'none'}"
+	}
+	return f.Name
+}
+
+// An item of a list of the XR.
+type item struct{ Name, ID string }
+
+func (i item) field(name string) string {
+	if name == "id" {
+		return i.ID
+	}
+	return i.Name
+}
+
+// A state is what the Composition and the XR say.
+type state struct {
+	Plans []plan
+	// Lists by name; one that is not there is missing.
+	Lists map[string][]item
+	// Toggles by name; one that is not there is missing.
+	Toggles map[string]bool
+	Value   int
+	// Allowed removals of sets, by the name of the run.
+	Allowed map[string]int
+}
+
+func (s state) clone() state {
+	s.Plans = slices.Clone(s.Plans)
+	s.Lists, s.Toggles, s.Allowed = maps.Clone(s.Lists), maps.Clone(s.Toggles), maps.Clone(s.Allowed)
+	return s
+}
+
+// plan with an ID; nil for none.
+func (s state) plan(id int) *plan {
+	i := slices.IndexFunc(s.Plans, func(p plan) bool { return p.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Plans[i]
+}
+
+// makes the plan composed resources of a name?
+func (p plan) makes(called string) bool {
+	if p.List == "" {
+		return p.Name == called
+	}
+	return strings.HasPrefix(called, p.Name+"[")
+}
+
+// was a composed resource made by a plan under another name?
+func (p plan) was(called string) bool {
+	return slices.ContainsFunc(p.Previous, func(f former) bool { return f.Key != "" && strings.HasPrefix(called, f.Name+"[") })
+}
+
+func (p plan) value(s state) string {
+	if p.Computed {
+		return fmt.Sprintf("c%d.x%d", p.Literal, s.Value)
+	}
+	return fmt.Sprintf("c%d", p.Literal)
+}
+
+// A thing is an AnsibleRun of the model.
+type thing struct {
+	// Called is its composition resource name.
+	Called string
+	// Plan that it was rendered from last, and those that it was rendered after.
+	Plan int
+	On   []int
+	// Key in its set, "" for a single run.
+	Key string
+	// Keep is what it was told of prune last.
+	Keep bool
+
+	Origin, Thing, Value, Upstream, Form string
+}
+
+// inputs of the run, as the ledger has them.
+func (o thing) inputs() string {
+	return strings.Join([]string{o.Thing, o.Form, o.Value, o.Upstream}, " ")
+}
+
+// same is true for two that cannot be told apart but by name: of one set, by all
+// variables, otherwise by those that are literal.
+func (o thing) same(p thing) bool {
+	if o.Plan == p.Plan {
+		return o.inputs() == p.inputs()
+	}
+	literal := func(v string) string { c, _, _ := strings.Cut(v, ".x"); return c }
+	return o.Origin == p.Origin && o.Thing == p.Thing && o.Form == p.Form && literal(o.Value) == literal(p.Value)
+}
+
+// A world has all AnsibleRuns of an XR, by composition resource name.
+type world map[string]thing
+
+func (w world) String() string {
+	var lines []string
+	for _, called := range slices.Sorted(maps.Keys(w)) {
+		o := w[called]
+		lines = append(lines, fmt.Sprintf("%s: %s", called, o.inputs()))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// id tells worlds apart, with what cannot be seen.
+func (w world) id() string {
+	var lines []string
+	for _, called := range slices.Sorted(maps.Keys(w)) {
+		lines = append(lines, fmt.Sprintf("%+v", w[called]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A move from one world to another, in a state that stays the same.
+type move struct {
+	to world
+	// gone are the things that are removed, with all that is there then.
+	gone map[string][]string
+	// held is true when something waits for somebody.
+	held bool
+}
+
+// settling is one look of the model at a world.
+type settling struct {
+	state state
+	from  world
+	to    world
+	// runs are what is there already under the names that the Composition has.
+	runs   map[string]string
+	wanted map[string]bool
+	// off are plans that are not wanted, done those that need nothing any more.
+	off, done map[int]bool
+	// fresh is what is to be created.
+	fresh     []thing
+	held      bool
+	uncertain bool
+}
+
+// step is what follows from a state.
+func step(s state, from world) move {
+	l := &settling{state: s, from: from, to: maps.Clone(from), runs: map[string]string{}, wanted: map[string]bool{}, off: map[int]bool{}, done: map[int]bool{}}
+	for called := range from {
+		l.runs[called] = called
+	}
+	for _, p := range l.ordered() {
+		l.look(p)
+	}
+	going := l.going()
+	for _, o := range l.fresh {
+		l.to[o.Called] = o
+	}
+
+	gone := map[string][]string{}
+	for _, called := range going {
+		delete(l.to, called)
+	}
+	for _, called := range going {
+		for other := range from {
+			gone[from[called].Thing] = append(gone[from[called].Thing], from[other].Thing)
+		}
+	}
+	return move{to: l.to, gone: gone, held: l.held}
+}
+
+// ordered plans: each after those that it depends on.
+func (l *settling) ordered() []plan {
+	var out []plan
+	seen := map[int]bool{}
+	var visit func(p plan)
+	visit = func(p plan) {
+		if seen[p.ID] {
+			return
+		}
+		seen[p.ID] = true
+		for _, id := range slices.Concat(p.After, p.Refs) {
+			visit(*l.state.plan(id))
+		}
+		out = append(out, p)
+	}
+	for _, p := range l.state.Plans {
+		visit(p)
+	}
+	return out
+}
+
+// adopt what an item of a plan was called.
+func (l *settling) adopt(p plan, resource string, i item) {
+	if _, ok := l.runs[resource]; ok {
+		return
+	}
+	for _, f := range p.Previous {
+		if was := f.of(i); l.runs[was] == was {
+			delete(l.runs, was)
+			l.runs[resource] = was
+			return
+		}
+	}
+}
+
+// keep all that a plan has.
+func (l *settling) keep(p plan) {
+	l.held = true
+	for resource, called := range l.runs {
+		if p.makes(resource) || p.was(called) {
+			l.wanted[called] = true
+		}
+	}
+}
+
+func (l *settling) look(p plan) {
+	if p.List == "" {
+		l.adopt(p, p.Name, item{})
+	}
+	if p.When != "" {
+		on, ok := l.state.Toggles[p.When]
+		if !ok {
+			l.uncertain = l.uncertain || p.List != "" && p.Previous != nil
+			l.keep(p)
+			return
+		}
+		if !on {
+			l.off[p.ID], l.done[p.ID] = true, true
+			return
+		}
+	}
+	if p.List == "" {
+		l.done[p.ID] = l.render(p, p.Name, "", p.Thing)
+		return
+	}
+
+	items, ok := l.state.Lists[p.List]
+	keys := map[string]bool{}
+	for _, i := range items {
+		ok = ok && !keys[i.field(p.Key)]
+		keys[i.field(p.Key)] = true
+	}
+	if !ok {
+		l.uncertain = l.uncertain || p.Previous != nil
+		l.keep(p)
+		return
+	}
+	done := true
+	for _, i := range items {
+		resource := p.Name + "[" + i.field(p.Key) + "]"
+		l.adopt(p, resource, i)
+		done = l.render(p, resource, i.field(p.Key), i.ID) && done
+	}
+	l.done[p.ID] = done
+	// One that is skipped as a whole is not there for others.
+	l.off[p.ID] = len(items) > 0 && l.skips(p) && !slices.ContainsFunc(items, func(i item) bool { return l.runs[p.Name+"["+i.field(p.Key)+"]"] != "" })
+}
+
+// skips is true when something is not wanted that a plan refers to.
+func (l *settling) skips(p plan) bool {
+	return slices.ContainsFunc(p.Refs, func(id int) bool { return l.off[id] })
+}
+
+// render one run of a plan. It is true when there is nothing left to do.
+func (l *settling) render(p plan, resource, key, id string) bool {
+	called, exists := l.runs[resource]
+	if exists {
+		l.wanted[called] = true
+	}
+	if l.skips(p) {
+		if exists {
+			l.held = true
+			return false
+		}
+		if p.List == "" {
+			l.off[p.ID] = true
+		}
+		return true
+	}
+	for _, on := range slices.Concat(p.After, p.Refs) {
+		if !l.done[on] {
+			return false
+		}
+	}
+
+	o := thing{Called: called, Plan: p.ID, Key: key, Keep: p.Keep, Origin: p.Origin, Thing: id, Value: p.value(l.state), Upstream: l.upstream(p), Form: "single"}
+	if key != "" {
+		o.Form = "each"
+	}
+	for _, on := range slices.Concat(p.After, p.Refs) {
+		if !l.off[on] && !slices.Contains(o.On, on) {
+			o.On = append(o.On, on)
+		}
+	}
+	slices.Sort(o.On)
+	if exists {
+		// What keeps its inputs is ready all the same.
+		changed := fmt.Sprint(l.from[called]) != fmt.Sprint(o)
+		l.to[called] = o
+		return !changed
+	}
+
+	o.Called = resource
+	l.fresh = append(l.fresh, o)
+	return false
+}
+
+// upstream is what a run gets of those that it refers to.
+func (l *settling) upstream(p plan) string {
+	var parts []string
+	for _, id := range p.Refs {
+		on := *l.state.plan(id)
+		byKey := map[string]string{}
+		for _, called := range l.runs {
+			if o := l.from[called]; o.Plan == id && l.wanted[called] {
+				byKey[o.Key] = o.Thing + ":" + o.Value
+			}
+		}
+		var values []string
+		for _, key := range slices.Sorted(maps.Keys(byKey)) {
+			values = append(values, byKey[key])
+		}
+		parts = append(parts, fmt.Sprintf("p%d=%s", on.ID, strings.Join(values, "+")))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, "/")
+}
+
+// going are those that are removed now.
+func (l *settling) going() []string {
+	resources := map[string]string{}
+	for resource, called := range l.runs {
+		resources[called] = resource
+	}
+	maker := func(called string) *plan {
+		for i := range l.state.Plans {
+			if l.state.Plans[i].makes(resources[called]) {
+				return &l.state.Plans[i]
+			}
+		}
+		// A set is known by its former name, too.
+		if p := l.state.plan(l.from[called].Plan); p != nil && p.was(called) {
+			return p
+		}
+		return nil
+	}
+
+	held := map[string]bool{}
+	l.fresh = slices.DeleteFunc(l.fresh, func(o thing) bool {
+		found := false
+		for called, was := range l.from {
+			if !l.wanted[called] && l.state.plan(o.Plan).Previous == nil && was.same(o) {
+				held[called], l.held, found = true, true, true
+			}
+		}
+		return found
+	})
+	going := l.bounded(held, maker)
+	// Two that are the same come one after the other.
+	l.fresh = slices.DeleteFunc(l.fresh, func(o thing) bool {
+		return slices.ContainsFunc(going, func(called string) bool { return l.from[called].Thing == o.Thing })
+	})
+	return l.ordering(going, maker)
+}
+
+// bounded returns those that may go, as far as nobody says otherwise.
+func (l *settling) bounded(held map[string]bool, maker func(called string) *plan) []string {
+	var going []string
+	leaving := map[int]int{}
+	for _, called := range slices.Sorted(maps.Keys(l.from)) {
+		if l.wanted[called] || held[called] {
+			continue
+		}
+		p := maker(called)
+		switch {
+		case p == nil && l.uncertain:
+			l.held = true
+			continue
+		case p == nil && l.from[called].Keep, p != nil && p.Keep:
+			continue
+		}
+		going = append(going, called)
+		if p != nil {
+			leaving[p.ID]++
+		}
+	}
+	going = slices.DeleteFunc(going, func(called string) bool {
+		p := maker(called)
+		if p == nil || p.List == "" || p.AtMost < 0 || leaving[p.ID] <= max(p.AtMost, l.state.Allowed[p.Name]) {
+			return false
+		}
+		l.held = true
+		return true
+	})
+	return going
+}
+
+// ordering returns those that go first.
+func (l *settling) ordering(going []string, maker func(called string) *plan) []string {
+	blocked := func(called string) []string {
+		var by []string
+		for other, o := range l.from {
+			if other == called || !l.dependsOn(o, maker(other), l.from[called].Plan) {
+				continue
+			}
+			// A set does without an item as soon as what depends on it does.
+			p := maker(called)
+			if p == nil || p.List == "" || !l.wanted[other] || !l.ready(other, maker(other)) {
+				by = append(by, other)
+			}
+		}
+		return by
+	}
+	circular := true
+	var free []string
+	for _, called := range going {
+		by := blocked(called)
+		if len(by) == 0 {
+			free = append(free, called)
+		}
+		circular = circular && len(by) > 0 && !slices.ContainsFunc(by, func(other string) bool { return !slices.Contains(going, other) })
+	}
+	if circular {
+		return going
+	}
+	l.held = l.held || len(free) < len(going)
+	return free
+}
+
+func (l *settling) dependsOn(o thing, p *plan, on int) bool {
+	return slices.Contains(o.On, on) || p != nil && slices.Contains(p.Refs, on)
+}
+
+// ready is true for what is as it would be rendered now.
+func (l *settling) ready(called string, p *plan) bool {
+	if p == nil || l.skips(*p) {
+		return false
+	}
+	for _, on := range slices.Concat(p.After, p.Refs) {
+		if !l.done[on] {
+			return false
+		}
+	}
+	return fmt.Sprint(l.to[called]) == fmt.Sprint(l.from[called])
+}

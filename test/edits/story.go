@@ -1,0 +1,787 @@
+// Package edits changes a Composition and its XR at random, and knows what has to come
+// of that: what is wanted, what may be removed on the way, and before what. It knows
+// that from a model, which has nothing of the function in it.
+package edits
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// A Story is that of an XR and its Composition.
+type Story struct {
+	// Directory with the ledger that plays write to.
+	Directory string
+	// Log of what was done, for people.
+	Log []string
+
+	rnd   *rand.Rand
+	state state
+	// serial numbers everything that must not be there twice.
+	serial int
+	// calm is true when nothing waits for anything.
+	calm bool
+	// pending tells what is to be told yet.
+	pending func() (composition, xr bool)
+
+	// start is what there was when the edits began that are not settled.
+	start world
+	// worlds that there may be since, and the moves between them.
+	worlds map[string]world
+	moves  []move
+	// deleted are things that were deleted by hand since.
+	deleted map[string]bool
+	last    map[string]Entry
+}
+
+// New story that a seed decides, with a Composition of a few runs.
+func New(seed uint64, directory string) *Story {
+	s := &Story{
+		Directory: directory, rnd: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // Not a secret.
+		state: state{Lists: map[string][]item{}, Toggles: map[string]bool{}, Allowed: map[string]int{}},
+		start: world{}, deleted: map[string]bool{}, last: map[string]Entry{},
+	}
+	s.worlds = map[string]world{s.start.id(): s.start}
+	for range 3 {
+		s.addRun()
+	}
+	s.addSet()
+	return s
+}
+
+func (s *Story) next() int { s.serial++; return s.serial }
+
+// Chance is true once in so many times.
+func (s *Story) Chance(of int) bool { return s.rnd.IntN(of) == 0 }
+
+// Pick one of so many.
+func (s *Story) Pick(of int) int { return s.rnd.IntN(of) }
+
+// Notef notes something in the log.
+func (s *Story) Notef(format string, args ...any) {
+	s.Log = append(s.Log, fmt.Sprintf(format, args...))
+}
+
+// Edit something at random, and say what it is. What is edited takes effect with
+// Applied.
+func (s *Story) Edit() (composition, xr bool) {
+	// What nobody has been told is told later, while all that it is known by stays.
+	harmless := []func() (composition, xr bool){s.addRun, s.addSet, s.changeDependsOn, s.changeAtMost, s.allow, s.keep}
+	all := append([]func() (composition, xr bool){
+		s.removeRun, s.rename, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute, s.changeWhen, s.changeValue,
+		s.turn, s.turn, s.changeItems, s.changeItems, s.changeItems,
+	}, harmless...)
+
+	switch {
+	case s.pending != nil && s.Chance(2):
+		composition, xr = s.pending()
+		s.pending = nil
+		return composition, xr
+	case s.pending != nil:
+		all = harmless
+	case s.calm:
+		all = append(all, s.renameUntold, s.changeKeyUntold, s.relabel)
+	}
+	s.calm = false
+	for range 100 {
+		if composition, xr := all[s.rnd.IntN(len(all))](); composition || xr {
+			return composition, xr
+		}
+	}
+	return false, false
+}
+
+// playbook tells the ledger that it begins and ends, with what it was given.
+const playbook = `- hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.shell: |
+      echo {{ line }} begins >> {{ ledger }}
+      sleep 0.2
+      echo {{ line }} ends >> {{ ledger }}
+    vars:
+      ledger: "{{ (directory ~ '/ledger') | quote }}"
+      line: "{{ [thing, form, value, upstream, ansible_provider_meta.managed_resource.state, ansible_provider_meta.run.id] | map('quote') | join(' ') }}"
+  - ansible.builtin.set_stats: {data: {value: "{{ thing }}:{{ value }}"}}
+`
+
+// States of what plays are about.
+const (
+	present = "present"
+	absent  = "absent"
+)
+
+// fieldName of runs, items and metadata.
+const fieldName = "name"
+
+// An Entry of the ledger.
+type Entry struct {
+	Thing, Form, Value, Upstream, State, Run string
+	Begins                                   bool
+}
+
+// Inputs that the play was given.
+func (l Entry) Inputs() string {
+	return strings.Join([]string{l.Thing, l.Form, l.Value, l.Upstream}, " ")
+}
+
+func (l Entry) String() string {
+	return fmt.Sprintf("%s %s of run %s, begins %t", l.Inputs(), l.State, l.Run, l.Begins)
+}
+
+// Applied expands the worlds by all that may come of them in the state as it is.
+func (s *Story) Applied() {
+	for _, w := range slices.Collect(maps.Values(s.worlds)) {
+		for range 100 {
+			m := step(s.state, w)
+			s.moves = append(s.moves, m)
+			if m.to.id() == w.id() {
+				break
+			}
+			w = m.to
+			s.worlds[w.id()] = w
+		}
+	}
+}
+
+// Tell the story what a play has told the ledger. It returns what is wrong with that.
+func (s *Story) Tell(l Entry) []string {
+	s.Notef("    %s", l)
+	was, ok := s.last[l.Thing]
+	s.last[l.Thing] = l
+
+	switch {
+	case !l.Begins && (!ok || was.Run != l.Run):
+		return []string{fmt.Sprintf("%s ends after %s", l, was)}
+	case !l.Begins:
+		return nil
+	case l.State == present && ok && was.State == present && was.Inputs() == l.Inputs():
+		return []string{fmt.Sprintf("%s runs twice with the same inputs: after %s", l, was)}
+	case l.State == absent && (!ok || was.State != present):
+		return []string{fmt.Sprintf("%s is removed twice: after %s", l, was)}
+	case l.State == absent:
+		return s.removes(l.Thing)
+	}
+	return nil
+}
+
+// removes says what is wrong with the removal of a thing.
+func (s *Story) removes(id string) (wrong []string) {
+	if s.deleted[id] {
+		return nil
+	}
+	asked := false
+	with := map[string]bool{}
+	for _, m := range s.moves {
+		others, ok := m.gone[id]
+		asked = asked || ok
+		for _, o := range others {
+			with[o] = true
+		}
+	}
+	if !asked {
+		return []string{id + " is removed, and nobody has asked for that"}
+	}
+
+	plan := -1
+	for _, o := range s.start {
+		if o.Thing == id {
+			plan = o.Plan
+		}
+	}
+	for _, called := range slices.Sorted(maps.Keys(s.start)) {
+		o := s.start[called]
+		l := s.last[o.Thing]
+		if o.Thing == id || l.State == absent && !l.Begins {
+			continue
+		}
+		if slices.Contains(o.On, plan) && !with[o.Thing] {
+			wrong = append(wrong, fmt.Sprintf("%s is removed while %s, which depends on it, is there", id, o.Thing))
+		}
+		if l.State == present && slices.Contains(strings.FieldsFunc(l.Upstream, func(c rune) bool { return strings.ContainsRune("=+:/", c) }), id) {
+			wrong = append(wrong, fmt.Sprintf("%s is removed while %s goes on with it: %s", id, o.Thing, l))
+		}
+	}
+	return wrong
+}
+
+// Reached is true for the worlds that it may come to, given as what there is by
+// composition resource names, and whether the XR is ready. The story goes on from
+// there.
+func (s *Story) Reached(got map[string]Entry, ready bool) (why string, ok bool) {
+	var lines []string
+	for _, called := range slices.Sorted(maps.Keys(got)) {
+		lines = append(lines, called+": "+got[called].Inputs())
+	}
+	is := strings.Join(lines, "\n")
+	why = "there is\n" + is
+
+	// Several may look alike.
+	reached := map[string]world{}
+	for _, id := range slices.Sorted(maps.Keys(s.worlds)) {
+		m := step(s.state, s.worlds[id])
+		switch {
+		case m.to.id() != id:
+		case m.to.String() != is:
+			why += "\nand not\n" + m.to.String()
+		case ready == m.held:
+			why += fmt.Sprintf("\nand that the XR is ready is %t", ready)
+		default:
+			s.start = m.to
+			reached[id] = m.to
+		}
+	}
+	if len(reached) == 0 {
+		return why, false
+	}
+	s.calm, s.worlds, s.moves, s.deleted = ready, reached, nil, map[string]bool{}
+	s.Notef("settled, ready %t:\n%s", ready, s.start)
+	return "", true
+}
+
+// Unapplied says what is wrong with the last runs of what there is now.
+func (s *Story) Unapplied() (wrong []string) {
+	for _, o := range s.start {
+		if l := s.last[o.Thing]; l.State != present || l.Inputs() != o.inputs() {
+			wrong = append(wrong, fmt.Sprintf("%s was not applied last with %q: got %s", o.Called, o.inputs(), l))
+		}
+	}
+	return wrong
+}
+
+// Deletable are the composition resource names of AnsibleRuns that nothing depends
+// on.
+func (s *Story) Deletable() []string {
+	var free []string
+	for _, called := range slices.Sorted(maps.Keys(s.start)) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(s.start)), func(o thing) bool { return slices.Contains(o.On, s.start[called].Plan) }) {
+			free = append(free, called)
+		}
+	}
+	return free
+}
+
+// Deleted by hand is an AnsibleRun, by its composition resource name.
+func (s *Story) Deleted(called string) {
+	s.Notef("delete %s by hand", called)
+	s.deleted[s.start[called].Thing] = true
+	without := maps.Clone(s.start)
+	delete(without, called)
+	s.worlds[without.id()] = without
+	s.Applied()
+}
+
+// Ended judges what was told while the XR was deleted.
+func (s *Story) Ended(told []Entry) (wrong []string) {
+	gone := map[string]bool{}
+	for _, l := range told {
+		s.Notef("    %s", l)
+		switch {
+		case l.State == present:
+			wrong = append(wrong, fmt.Sprintf("%s while the XR is being deleted", l))
+		case !l.Begins:
+			gone[l.Thing] = true
+		case gone[l.Thing]:
+			wrong = append(wrong, fmt.Sprintf("%s is removed twice", l))
+		}
+		for _, o := range s.start {
+			p := s.state.plan(o.Plan)
+			for _, of := range s.start {
+				if l.Begins && of.Thing == l.Thing && slices.Contains(o.On, of.Plan) && !slices.Contains(of.On, o.Plan) && (p == nil || !p.Loose) && !gone[o.Thing] {
+					wrong = append(wrong, fmt.Sprintf("%s goes before %s, which depends on it", of.Thing, o.Thing))
+				}
+			}
+		}
+	}
+	for _, o := range s.start {
+		if !gone[o.Thing] {
+			wrong = append(wrong, o.Thing+" is not removed")
+		}
+	}
+	return wrong
+}
+
+// Input of the function, which says on the XR that it is of a step.
+func (s *Story) Input(step int) map[string]any {
+	runs := make([]any, 0, len(s.state.Plans))
+	for _, p := range s.state.Plans {
+		vars := map[string]any{
+			"directory": s.Directory, "origin": p.Origin, "thing": p.Thing, "form": "single", "upstream": "none", "value": fmt.Sprintf("c%d", p.Literal),
+		}
+		run := map[string]any{fieldName: p.Name, "vars": vars}
+		if p.Computed {
+			vars["value"] = fmt.Sprintf("c%d.x${string(xr.spec.value)}", p.Literal)
+		}
+		if p.List != "" {
+			vars["thing"], vars["form"] = "${each.value.id}", "each"
+			run["forEach"], run["forEachKey"] = "${xr.spec.lists."+p.List+"}", "${each.value."+p.Key+"}"
+			if p.AtMost >= 0 {
+				run["removal"] = map[string]any{"atMost": p.AtMost}
+			}
+		}
+		if p.When != "" {
+			run["when"] = "${xr.spec.toggles." + p.When + "}"
+		}
+		if p.Previous != nil {
+			names := []any{}
+			for _, f := range p.Previous {
+				names = append(names, f.text())
+			}
+			run["previousNames"] = names
+		}
+		if p.Keep {
+			run["prune"] = false
+		}
+		if p.Loose {
+			run["usages"] = false
+		}
+		after := []any{}
+		for _, id := range p.After {
+			after = append(after, s.state.plan(id).Name)
+		}
+		if len(after) > 0 {
+			run["dependsOn"] = after
+		}
+		var up []string
+		for _, id := range p.Refs {
+			on := s.state.plan(id)
+			value := "runs." + on.Name + ".outputs.value"
+			if on.List != "" {
+				value = "runs." + on.Name + ".transformList(k, r, r.outputs.value).join('+')"
+			}
+			up = append(up, fmt.Sprintf("p%d=${%s}", id, value))
+		}
+		if len(up) > 0 {
+			vars["upstream"] = strings.Join(up, "/")
+		}
+		runs = append(runs, run)
+	}
+	return map[string]any{
+		"apiVersion": "ansible.fn.crossplane.io/v1alpha1", "kind": "AnsibleRuns",
+		"defaults": map[string]any{
+			"runPolicy": "RunOnChange", "providerConfigRef": map[string]any{"kind": "ProviderConfig", fieldName: "default"}, "playbookInline": playbook,
+		},
+		"runs":   runs,
+		"status": map[string]any{"composition": step, "xr": "${xr.spec.step}"},
+	}
+}
+
+// Spec of the XR, which says of which step it is.
+func (s *Story) Spec(step int) map[string]any {
+	lists := map[string]any{}
+	for name, items := range s.state.Lists {
+		list := []any{}
+		for _, i := range items {
+			list = append(list, map[string]any{fieldName: i.Name, "id": i.ID})
+		}
+		lists[name] = list
+	}
+	toggles := map[string]any{}
+	for name, on := range s.state.Toggles {
+		toggles[name] = on
+	}
+	return map[string]any{
+		"lists": lists, "toggles": toggles, "value": s.state.Value, "step": step,
+	}
+}
+
+// pick a plan; nil for none.
+func (s *Story) pick(is func(p plan) bool) *plan {
+	var of []int
+	for i, p := range s.state.Plans {
+		if is(p) {
+			of = append(of, i)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return &s.state.Plans[of[s.rnd.IntN(len(of))]]
+}
+
+// insert a plan somewhere, which depends on others that do not depend on it.
+func (s *Story) insert(p plan) {
+	p.AtMost = -1
+	for _, on := range s.state.Plans {
+		if !whole(on) {
+			continue
+		}
+		switch s.rnd.IntN(5) {
+		case 0:
+			p.After = append(p.After, on.ID)
+		case 1:
+			p.Refs = append(p.Refs, on.ID)
+		}
+	}
+	s.state = s.state.clone()
+	s.state.Plans = slices.Insert(s.state.Plans, s.rnd.IntN(len(s.state.Plans)+1), p)
+}
+
+// room for another run.
+func (s *Story) room() bool {
+	n := 0
+	for _, p := range s.state.Plans {
+		n += max(1, len(s.state.Lists[p.List]))
+	}
+	return n < 6
+}
+
+func (s *Story) newPlan() plan {
+	id := s.next()
+	return plan{ID: id, Name: fmt.Sprintf("r%d", id), Origin: fmt.Sprintf("o%d", id), Literal: id, AtMost: -1, Computed: s.Chance(3)}
+}
+
+func (s *Story) addRun() (composition, xr bool) {
+	if !s.room() {
+		return false, false
+	}
+	p := s.newPlan()
+	p.Thing = fmt.Sprintf("t%d", p.ID)
+	s.insert(p)
+	s.Notef("add %s", p.Name)
+	return true, false
+}
+
+func (s *Story) newItem() item {
+	n := s.next()
+	return item{Name: fmt.Sprintf("n%d", n), ID: fmt.Sprintf("t%d", n)}
+}
+
+func (s *Story) addSet() (composition, xr bool) {
+	if !s.room() {
+		return false, false
+	}
+	p := s.newPlan()
+	p.List, p.Key = fmt.Sprintf("l%d", p.ID), []string{fieldName, "id"}[s.rnd.IntN(2)]
+	s.insert(p)
+	s.state.Lists[p.List] = []item{s.newItem(), s.newItem()}
+	s.Notef("add set %s", p.Name)
+	return true, true
+}
+
+// change a plan, with no part of it in common with what it was.
+func (s *Story) change(is func(p plan) bool, to func(p *plan)) (composition, xr bool) {
+	s.state = s.state.clone()
+	p := s.pick(is)
+	if p == nil {
+		return false, false
+	}
+	p.Previous, p.After, p.Refs = slices.Clone(p.Previous), slices.Clone(p.After), slices.Clone(p.Refs)
+	was := fmt.Sprintf("%+v", *p)
+	to(p)
+	if is := fmt.Sprintf("%+v", *p); is != was {
+		s.Notef("change %s\n    to %s", was, is)
+	}
+	return true, false
+}
+
+// whole is true for a plan that was never one item of a set. Nothing tells such an
+// item, once it is gone, from what was never of the set.
+func whole(p plan) bool {
+	return !slices.ContainsFunc(p.Previous, func(f former) bool { return f.Item != "" })
+}
+
+// alone is true for a plan that no other depends on.
+func (s *Story) alone(id int) bool {
+	return !slices.ContainsFunc(s.state.Plans, func(p plan) bool { return slices.Contains(slices.Concat(p.After, p.Refs), id) })
+}
+
+func anyPlan(plan) bool { return true }
+
+func (s *Story) removeRun() (composition, xr bool) {
+	if len(s.state.Plans) < 3 {
+		return false, false
+	}
+	s.state = s.state.clone()
+	gone := *s.pick(anyPlan)
+	s.Notef("remove %s", gone.Name)
+	s.without(gone.ID)
+	s.state.Plans = slices.DeleteFunc(s.state.Plans, func(p plan) bool { return p.ID == gone.ID })
+	return true, false
+}
+
+// without a plan that others depend on.
+func (s *Story) without(id int) {
+	for i := range s.state.Plans {
+		p := &s.state.Plans[i]
+		p.After = slices.DeleteFunc(slices.Clone(p.After), func(on int) bool { return on == id })
+		p.Refs = slices.DeleteFunc(slices.Clone(p.Refs), func(on int) bool { return on == id })
+	}
+}
+
+func formerly(p plan) []former {
+	if p.List == "" {
+		return append([]former{{Name: p.Name}}, p.Previous...)
+	}
+	return append([]former{{Name: p.Name, Key: fieldName}, {Name: p.Name, Key: "id"}}, p.Previous...)
+}
+
+func (s *Story) rename() (composition, xr bool) {
+	return s.change(anyPlan, func(p *plan) {
+		p.Previous = formerly(*p)
+		p.Name = fmt.Sprintf("r%d", s.next())
+	})
+}
+
+// renameUntold renames without a word.
+func (s *Story) renameUntold() (composition, xr bool) {
+	return s.change(func(p plan) bool { return p.Previous == nil }, func(p *plan) {
+		id, was := s.next(), *p
+		alone := s.alone(p.ID)
+		for i := range s.state.Plans {
+			o := &s.state.Plans[i]
+			o.After, o.Refs = replaced(o.After, p.ID, id), replaced(o.Refs, p.ID, id)
+		}
+		p.ID, p.Name = id, fmt.Sprintf("r%d", id)
+		s.pending = func() (composition, xr bool) {
+			return s.change(func(p plan) bool { return p.ID == id }, func(p *plan) {
+				// What others depend on has to stay for them, and what is in its place would wait
+				// for its end.
+				if p.Previous = formerly(was); alone && !was.Keep && !p.Keep && s.Chance(3) {
+					p.Previous = []former{}
+				}
+			})
+		}
+	})
+}
+
+func replaced(list []int, was, is int) []int {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i] == was {
+			list[i] = is
+		}
+	}
+	return list
+}
+
+// eachOf makes a set of a single run, which is the first of its items.
+func (s *Story) eachOf() (composition, xr bool) {
+	if !s.room() {
+		return false, false
+	}
+	composition, _ = s.change(func(p plan) bool { return p.List == "" && !p.Keep && p.When == "" && s.alone(p.ID) }, func(p *plan) {
+		first := item{Name: fmt.Sprintf("n%d", s.next()), ID: p.Thing}
+		var was []former
+		for _, f := range formerly(*p) {
+			was = append(was, former{Name: f.Name, Item: p.Thing})
+		}
+		p.Previous, p.Thing = was, ""
+		if s.Chance(2) {
+			p.Name = fmt.Sprintf("r%d", s.next())
+		}
+		p.List, p.Key = fmt.Sprintf("l%d", s.next()), []string{fieldName, "id"}[s.rnd.IntN(2)]
+		s.state.Lists[p.List] = []item{first, s.newItem()}[:1+s.rnd.IntN(2)]
+	})
+	return composition, composition
+}
+
+// changeKey of a set, with its former names.
+func (s *Story) changeKey() (composition, xr bool) {
+	return s.change(func(p plan) bool { return p.List != "" }, func(p *plan) {
+		p.Previous, p.Key = formerly(*p), otherKey(p.Key)
+	})
+}
+
+func otherKey(key string) string { return map[string]string{fieldName: "id", "id": fieldName}[key] }
+
+// changeKeyUntold of a set changes it without a word.
+func (s *Story) changeKeyUntold() (composition, xr bool) {
+	return s.change(func(p plan) bool { return p.List != "" && p.Previous == nil }, func(p *plan) {
+		p.Key = otherKey(p.Key)
+		id := p.ID
+		s.pending = func() (composition, xr bool) {
+			return s.change(func(p plan) bool { return p.ID == id }, func(p *plan) { p.Previous = formerly(*p) })
+		}
+	})
+}
+
+func (s *Story) changeLiteral() (composition, xr bool) {
+	return s.change(anyPlan, func(p *plan) { p.Literal = s.next() })
+}
+
+// toggled is a list with one more, or one less.
+func toggled(list []int, id int) []int {
+	if i := slices.Index(list, id); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return append(list, id)
+}
+
+// reaches is true when a plan depends on another one.
+func (s *Story) reaches(p plan, id int) bool {
+	return p.ID == id || slices.ContainsFunc(slices.Concat(p.After, p.Refs), func(on int) bool { return s.reaches(*s.state.plan(on), id) })
+}
+
+func (s *Story) changeDependsOn() (composition, xr bool) {
+	on := s.state.Plans[s.rnd.IntN(len(s.state.Plans))]
+	return s.change(func(p plan) bool { return whole(on) && !s.reaches(on, p.ID) }, func(p *plan) { p.After = toggled(p.After, on.ID) })
+}
+
+func (s *Story) changeRefs() (composition, xr bool) {
+	on := s.state.Plans[s.rnd.IntN(len(s.state.Plans))]
+	return s.change(func(p plan) bool { return whole(on) && !s.reaches(on, p.ID) }, func(p *plan) { p.Refs = toggled(p.Refs, on.ID) })
+}
+
+// keep what a plan has made, or do not.
+func (s *Story) keep() (composition, xr bool) {
+	return s.change(whole, func(p *plan) { p.Keep = !p.Keep })
+}
+
+// loosen a plan: it has no Usages, or has some.
+func (s *Story) loosen() (composition, xr bool) {
+	return s.change(anyPlan, func(p *plan) { p.Loose = !p.Loose })
+}
+
+// compute the value of a plan, or do not.
+func (s *Story) compute() (composition, xr bool) {
+	return s.change(anyPlan, func(p *plan) { p.Computed, p.Literal = !p.Computed, s.next() })
+}
+
+func (s *Story) changeWhen() (composition, xr bool) {
+	composition, _ = s.change(func(p plan) bool { return whole(p) && (p.When == "" || s.state.Toggles[p.When]) }, func(p *plan) {
+		if p.When != "" {
+			p.When = ""
+			return
+		}
+		p.When = fmt.Sprintf("w%d", s.next())
+		s.state.Toggles[p.When] = true
+	})
+	return composition, composition
+}
+
+func (s *Story) changeAtMost() (composition, xr bool) {
+	return s.change(func(p plan) bool { return p.List != "" && whole(p) }, func(p *plan) { p.AtMost = s.rnd.IntN(3) - 1 })
+}
+
+func (s *Story) changeValue() (composition, xr bool) {
+	s.state.Value++
+	s.Notef("value is %d", s.state.Value)
+	return false, true
+}
+
+// turn a toggle on, off, or lose it.
+func (s *Story) turn() (composition, xr bool) {
+	p := s.pick(func(p plan) bool { return p.When != "" })
+	if p == nil {
+		return s.changeWhen()
+	}
+	s.state = s.state.clone()
+	was, ok := s.state.Toggles[p.When]
+	switch {
+	case ok && s.Chance(5):
+		delete(s.state.Toggles, p.When)
+	default:
+		s.state.Toggles[p.When] = !was
+	}
+	s.Notef("turn %s of %s: %v", p.When, p.Name, s.state.Toggles)
+	return false, true
+}
+
+func (s *Story) changeItems() (composition, xr bool) {
+	p := s.pick(func(p plan) bool { return p.List != "" && whole(p) })
+	if p == nil {
+		return false, false
+	}
+	s.state = s.state.clone()
+	items := slices.Clone(s.state.Lists[p.List])
+	switch n := s.rnd.IntN(10); {
+	case n == 0:
+		delete(s.state.Lists, p.List)
+		s.Notef("no list %s of %s", p.List, p.Name)
+		return false, true
+	case n == 1:
+		items = []item{}
+	case n == 2 && len(items) > 0:
+		items = append(items, items[0])
+	case n < 6 && len(items) > 0:
+		i := s.rnd.IntN(len(items))
+		items = slices.Delete(items, i, i+1)
+	case len(items) < 4 && s.room():
+		items = slices.Insert(items, s.rnd.IntN(len(items)+1), s.newItem())
+	default:
+		return false, false
+	}
+	s.state.Lists[p.List] = items
+	s.Notef("list %s of %s is %v", p.List, p.Name, items)
+	return false, true
+}
+
+// relabel an item of a list, which is its key.
+func (s *Story) relabel() (composition, xr bool) {
+	p := s.pick(func(p plan) bool {
+		return p.List != "" && p.Key == fieldName && p.Previous == nil && len(s.state.Lists[p.List]) > 0
+	})
+	if p == nil {
+		return false, false
+	}
+	list := p.List
+	i := s.rnd.IntN(len(s.state.Lists[list]))
+	was := s.state.Lists[list][i]
+	name := func(was, is string) (composition, xr bool) {
+		s.state = s.state.clone()
+		items := slices.Clone(s.state.Lists[list])
+		for i := range items {
+			if items[i].Name == was {
+				items[i].Name = is
+			}
+		}
+		s.state.Lists[list] = items
+		s.Notef("list %s is %v", list, items)
+		return false, true
+	}
+	s.pending = func() (composition, xr bool) { return name("x"+was.Name, was.Name) }
+	return name(was.Name, "x"+was.Name)
+}
+
+// allow so many removals of a set, or none.
+func (s *Story) allow() (composition, xr bool) {
+	p := s.pick(func(p plan) bool { return p.AtMost >= 0 })
+	if p == nil {
+		return false, false
+	}
+	s.state = s.state.clone()
+	if s.state.Allowed[p.Name] > 0 {
+		delete(s.state.Allowed, p.Name)
+	} else {
+		s.state.Allowed[p.Name] = 5
+	}
+	s.Notef("allowed is %v", s.state.Allowed)
+	return false, true
+}
+
+// Right makes it a state in which nothing is held.
+func (s *Story) Right() {
+	if s.pending != nil {
+		s.pending()
+		s.pending = nil
+	}
+	s.state = s.state.clone()
+	for i := range s.state.Plans {
+		p := &s.state.Plans[i]
+		if p.When != "" {
+			s.state.Toggles[p.When] = true
+		}
+		p.AtMost, p.Keep = -1, false
+		items, ok := s.state.Lists[p.List]
+		if p.List != "" && !ok {
+			s.state.Lists[p.List] = []item{s.newItem()}
+		}
+		slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.ID, b.ID) })
+		if p.List != "" {
+			s.state.Lists[p.List] = slices.Compact(slices.Clone(s.state.Lists[p.List]))
+		}
+	}
+}
+
+// Allowed is the annotation of the XR that allows removals.
+func (s *Story) Allowed() string {
+	var allow []string
+	for _, name := range slices.Sorted(maps.Keys(s.state.Allowed)) {
+		allow = append(allow, fmt.Sprintf("%s=%d", name, s.state.Allowed[name]))
+	}
+	return strings.Join(allow, ",")
+}
