@@ -123,18 +123,23 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 	if s.opts.Packages {
 		pkgs = "Deployment"
 	}
-	return s.piece(nameCore, ready, env,
+	args := []string{
 		"core", "start",
 		"--enable-operations",
-		"--package-runtime="+pkgs,
-		"--tls-client-certs-dir="+s.path(dirCore, dirTLS),
-		"--tls-server-certs-dir="+webhooks,
+		"--package-runtime=" + pkgs,
+		"--tls-client-certs-dir=" + s.path(dirCore, dirTLS),
+		"--tls-server-certs-dir=" + webhooks,
 		fmt.Sprintf("--webhook-port=%d", s.ports[portCoreWebhooks]),
-		"--xpkg-cache-dir="+s.path(dirCore, "xpkg"),
-		"--xfn-cache-dir="+s.path(dirCore, "xfn"),
+		"--xpkg-cache-dir=" + s.path(dirCore, "xpkg"),
+		"--xfn-cache-dir=" + s.path(dirCore, "xfn"),
 		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
 		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
-	), nil
+	}
+	// Tests edit XRs faster than people do. Not every release has the flag.
+	if Since("v2.4") {
+		args = append(args, "--circuit-breaker-burst=10000")
+	}
+	return s.piece(nameCore, ready, env, args...), nil
 }
 
 // rbac gives providers the rights that they need, and users those to what is

@@ -1,0 +1,318 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/edits"
+)
+
+var (
+	editSeeds  = flag.String("edits.seeds", "1,2", "Seeds of TestEdits, separated by commas.")
+	editRounds = flag.Int("edits.rounds", 3, "Rounds of edits of each seed of TestEdits.")
+)
+
+// kindEdited is what TestEdits edits XRs of.
+const kindEdited = `
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: editeds.e2e.example.org}
+spec:
+  scope: Namespaced
+  group: e2e.example.org
+  names: {kind: Edited, plural: editeds}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status:
+            type: object
+            properties:
+              composition: {type: integer}
+              xr: {type: integer}
+`
+
+// A theatre is where a story plays.
+type theatre struct {
+	*edits.Story
+
+	namespace string
+	// composition and xr count what was applied.
+	composition, xr int
+	// read lines of the ledger so far.
+	read int
+}
+
+// TestEdits edits Compositions and XRs at random, and sees that nothing is removed
+// but what somebody asked for, that dependents go first, that nothing runs twice
+// for the same inputs, and that all ends as the last edit says. The function's own
+// test plays many more stories, with an imitation of core.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+
+	cp.Apply(t, kindEdited, nil)
+
+	for text := range strings.SplitSeq(*editSeeds, ",") {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		must(t, err)
+
+		t.Run("Seed"+text, func(t *testing.T) {
+			t.Parallel()
+
+			s := &theatre{Story: edits.New(seed, directory(t)), namespace: cp.Namespace(t)}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("-args -edits.seeds=%s -edits.rounds=%d:\n%s", text, *editRounds, strings.Join(s.Log, "\n"))
+				}
+			})
+			s.play(t)
+		})
+	}
+}
+
+func (s *theatre) play(t *testing.T) {
+	t.Helper()
+	cp.Apply(t, "apiVersion: "+apiNamespaced+"\nkind: ProviderConfig\nmetadata: {namespace: "+s.namespace+", name: default}\nspec: {}\n", nil)
+
+	s.apply(t, true, true)
+	t.Cleanup(func() { cp.cleanUp(t, s.object()) })
+	s.settle(t)
+
+	for range *editRounds {
+		s.round(t)
+	}
+
+	s.Right()
+	s.apply(t, true, true)
+	s.settle(t)
+	s.end(t)
+}
+
+func (s *theatre) object() Object {
+	return Object{APIVersion: apiXR, Kind: "Edited", Namespace: s.namespace, Name: "site"}
+}
+
+// round of edits, which are applied one after the other without any waiting.
+func (s *theatre) round(t *testing.T) {
+	t.Helper()
+
+	if free := s.Deletable(); len(free) > 0 && s.Chance(6) {
+		s.deleteByHand(t, free[s.Pick(len(free))])
+	}
+
+	var paused []Object
+	if s.Chance(6) {
+		paused = append(paused, s.object())
+	}
+	if runs := s.runs(t); len(runs) > 0 && s.Chance(6) {
+		paused = append(paused, objectOf(&runs[s.Pick(len(runs))]))
+	}
+	for _, o := range paused {
+		s.Notef("pause %s", o)
+		s.pause(t, o, true)
+	}
+	for range 1 + s.Pick(3) {
+		composition, xr := s.Edit()
+		s.apply(t, composition, xr)
+	}
+	for _, o := range paused {
+		s.pause(t, o, nil)
+	}
+	s.settle(t)
+}
+
+// pause an object, or go on with it, unless it is gone.
+func (s *theatre) pause(t *testing.T, o Object, paused any) {
+	t.Helper()
+	if paused != nil {
+		paused = fmt.Sprint(paused)
+	}
+	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"crossplane.io/paused": paused}}})
+	must(t, err)
+	must(t, client.IgnoreNotFound(cp.kube.Patch(t.Context(), o.unstructured(), client.RawPatch("application/merge-patch+json", b))))
+}
+
+// called is the composition resource name of a composed resource.
+func called(u *unstructured.Unstructured) string {
+	return u.GetAnnotations()["crossplane.io/composition-resource-name"]
+}
+
+func (s *theatre) deleteByHand(t *testing.T, name string) {
+	t.Helper()
+	for _, u := range s.runs(t) {
+		if called(&u) != name {
+			continue
+		}
+		// A Usage that is not needed any more may still be there.
+		eventually(t, "the AnsibleRun to be deleted", func() bool {
+			return client.IgnoreNotFound(cp.kube.Delete(t.Context(), objectOf(&u).unstructured())) == nil
+		})
+		s.Deleted(name)
+		return
+	}
+	t.Fatalf("there is no %s", name)
+}
+
+// runs are the AnsibleRuns that there are.
+func (s *theatre) runs(t *testing.T) []unstructured.Unstructured {
+	t.Helper()
+	return cp.List(t, apiNamespaced, "AnsibleRun", s.namespace)
+}
+
+// settle waits until there is what there is to be, and judges what was done.
+func (s *theatre) settle(t *testing.T) {
+	t.Helper()
+	var why string
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+		for _, l := range s.ledger(t) {
+			s.wrong(t, s.Tell(l))
+		}
+		why = s.differs(t)
+		return why == "", nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %s\n%s", err, why, cp.describe(context.Background(), s.object()))
+	}
+	s.wrong(t, s.Unapplied())
+}
+
+func (s *theatre) wrong(t *testing.T, all []string) {
+	t.Helper()
+	if len(all) > 0 {
+		t.Fatalf("%s\n%s", strings.Join(all, "\n"), cp.describe(context.Background(), s.object()))
+	}
+}
+
+// differs says how what there is differs from all that there may be; "" for what
+// may be.
+func (s *theatre) differs(t *testing.T) string {
+	t.Helper()
+	xr := cp.Get(t, s.object())
+	if field(xr, "status.composition") != int64(s.composition) || field(xr, "status.xr") != int64(s.xr) {
+		return fmt.Sprintf("the XR is not composed with Composition %d and XR %d: status is %v", s.composition, s.xr, field(xr, "status"))
+	}
+
+	got := map[string]edits.Entry{}
+	for _, u := range s.runs(t) {
+		if u.GetDeletionTimestamp() != nil {
+			return called(&u) + " is being deleted"
+		}
+		for _, c := range []string{"Ready", "Synced"} {
+			if !Condition(c, "True").met(&u) {
+				return called(&u) + " is not " + c
+			}
+		}
+		vars, _ := field(&u, "spec.forProvider.vars").(map[string]any)
+		unsafe, _ := field(&u, "spec.forProvider.unsafeVars").(map[string]any)
+		of := func(name string) string {
+			if v, ok := unsafe[name]; ok {
+				return fmt.Sprint(v)
+			}
+			return fmt.Sprint(vars[name])
+		}
+		got[called(&u)] = edits.Entry{Thing: of("thing"), Form: of("form"), Value: of("value"), Upstream: of("upstream")}
+	}
+	why, _ := s.Reached(got, condition(xr, "Ready")["status"] == "True" && condition(xr, "AnsibleRunsReady")["status"] == "True")
+	return why
+}
+
+// ledger returns the lines that are new.
+func (s *theatre) ledger(t *testing.T) []edits.Entry {
+	t.Helper()
+	f, err := os.Open(filepath.Join(s.Directory, "ledger"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	must(t, err)
+	defer f.Close()
+
+	var all []edits.Entry
+	scan := bufio.NewScanner(f)
+	for n := 0; scan.Scan(); n++ {
+		w := strings.Fields(scan.Text())
+		if n < s.read {
+			continue
+		}
+		if len(w) != 7 {
+			break // It is being written.
+		}
+		s.read++
+		all = append(all, edits.Entry{Thing: w[0], Form: w[1], Value: w[2], Upstream: w[3], State: w[4], Run: w[5], Begins: w[6] == "begins"})
+	}
+	return all
+}
+
+// end deletes the XR.
+func (s *theatre) end(t *testing.T) {
+	t.Helper()
+	s.Notef("delete the XR")
+	runs := s.runs(t)
+	cp.Delete(t, s.object())
+	for _, u := range runs {
+		cp.WaitGone(t, objectOf(&u))
+	}
+	cp.WaitGone(t, s.object())
+	s.wrong(t, s.Ended(s.ledger(t)))
+}
+
+// apply the Composition, the XR, or both, as they are now.
+func (s *theatre) apply(t *testing.T, composition, xr bool) {
+	t.Helper()
+	name := "edited-" + s.namespace
+	if xr {
+		s.xr++
+		spec := s.Spec(s.xr)
+		spec["crossplane"] = map[string]any{"compositionRef": map[string]any{"name": name}}
+		s.send(t, map[string]any{
+			"apiVersion": apiXR, "kind": "Edited", "spec": spec,
+			"metadata": map[string]any{"name": "site", "namespace": s.namespace, "annotations": map[string]any{"ansible.fn.crossplane.io/allow-removal": s.Allowed()}},
+		})
+	}
+	if composition {
+		s.composition++
+		s.send(t, map[string]any{
+			"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": name},
+			"spec": map[string]any{
+				"compositeTypeRef": map[string]any{"apiVersion": apiXR, "kind": "Edited"}, "mode": "Pipeline",
+				"pipeline": []any{map[string]any{"step": "run-ansible", "functionRef": map[string]any{"name": "function-ansible"}, "input": s.Input(s.composition)}},
+			},
+		})
+		// Core may give two revisions one number, and take now this one, now that, when it
+		// makes one before it has seen the other.
+		eventually(t, "the revision of the Composition", func() bool {
+			return slices.ContainsFunc(cp.List(t, "apiextensions.crossplane.io/v1", "CompositionRevision", ""), func(u unstructured.Unstructured) bool {
+				return u.GetLabels()["crossplane.io/composition-name"] == name && field(&u, "spec.revision") == int64(s.composition)
+			})
+		})
+	}
+	s.Applied()
+}
+
+func (s *theatre) send(t *testing.T, o map[string]any) {
+	t.Helper()
+	b, err := json.Marshal(o)
+	must(t, err)
+	u := &unstructured.Unstructured{}
+	must(t, u.UnmarshalJSON(b))
+	if err := cp.apply(t.Context(), u); err != nil {
+		t.Fatalf("cannot apply %s: %s\n%s", u.GetName(), err, b)
+	}
+}
