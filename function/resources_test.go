@@ -124,6 +124,18 @@ func TestResources(t *testing.T) {
 			want:   []string{"setup"},
 			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
 		},
+		"StillComposed": {
+			reason: "It holds the old one as long as an earlier step composes it: that is not to be deleted.",
+			step:   step{runs: strings.Replace(runs, "machine", "other", 1), observed: machine("machine", there) + setup, earlier: composed},
+			want:   []string{"machine", "setup", "setup uses machine"},
+			said:   "DependencyNotReady\nsetup: waiting for resource other, which is not there yet",
+		},
+		"BecomesSet": {
+			reason: "A run that has become a set holds it until the set has taken its place.",
+			step:   step{runs: strings.Replace(runs, "name: setup", `name: setup, forEach: "${xr.status.zones}"`, 1), observed: machine("machine", there) + setup},
+			want:   []string{"setup", "setup uses machine"},
+			said:   "ValuePending\nsetup: forEach: xr.status is not there yet",
+		},
 		"HeldInWhen": {
 			reason: "One that still refers to it does.",
 			step:   step{runs: "\n  - {name: setup, when: '${resources.other.status.on}', vars: {address: '${resources.machine.status.address}'}}", observed: machine("machine", there) + setup},
@@ -169,12 +181,22 @@ func TestResources(t *testing.T) {
 			reason: "A run is no resource of another step, whatever computes its name.",
 			step:   step{runs: "\n  - {name: a}\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: a", observed: "{}"},
 			want:   []string{"a"},
-			said:   "Creating\na: is being created\nb: waiting for resource a, which is not there yet",
+			said:   "InvalidValue\nb: vars.x: resources[\"a\"]: is a run of this input; write runs.a\na: is being created",
 		},
 		"Separator": {
 			reason: "Names are listed in an annotation.",
 			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: `name: "a,b"`, observed: machine(`"a,b"`, there)},
-			said:   "InvalidValue\nb: vars.x: a run cannot refer to resource \"a,b\", which has a comma or a space in its name",
+			said:   "InvalidValue\nb: vars.x: resources[\"a,b\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
+		},
+		"Long": {
+			reason: "What is waited for is shown for each run.",
+			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].spec}'}}", spec: "name: " + strings.Repeat("x", 254), observed: "{}"},
+			said:   "InvalidValue\nb: vars.x: resources[\"" + strings.Repeat("x", 80) + "\"]: cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces",
+		},
+		"RunThatLeaves": {
+			reason: "Nobody keeps a run that has left the Composition by its name.",
+			step:   step{runs: "\n  - {name: b, vars: {x: '${resources[xr.spec.name].kind}'}}", spec: "name: a", observed: existing("a", "", "role: x.y.z")},
+			said:   "DependencyNotReady\nb: waiting for resource a, which is not there yet",
 		},
 		"ConfigMap": {
 			reason: "Kubernetes' own kinds are ready when they are there.",
@@ -211,6 +233,16 @@ func TestResourceMistakes(t *testing.T) {
 			reason: "Runs have a root of their own.",
 			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c"}, map[string]any{"name": "b", "role": "a.b.c", "vars": map[string]any{"x": "${resources.a.spec}"}}}},
 			want:   `runs[1]: Invalid value: "resources.a": is a run of this input; write runs.a`,
+		},
+		"OwnRunInStatus": {
+			reason: "Not only in runs.",
+			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c"}}, "status": map[string]any{"x": "${resources.a.spec}"}},
+			want:   `status: Invalid value: "resources.a": is a run of this input; write runs.a`,
+		},
+		"Separator": {
+			reason: "What a run depends on is listed in an annotation.",
+			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": `${resources["my machine"].spec}`}}}},
+			want:   `runs[0]: Invalid value: "resources.my machine": cannot be referred to: the name must have 1 to 253 bytes, and neither commas nor spaces`,
 		},
 		"Whole": {
 			reason: "All of them together are nothing to wait for.",

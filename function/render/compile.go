@@ -174,7 +174,7 @@ func compile(in map[string]any, namespaced bool, d expression.Declarations) (*Co
 
 	pair(c.runs)
 
-	errs = append(errs, c.ownResources()...)
+	errs = append(errs, c.unreferables()...)
 	errs = append(errs, unusable(c.runs, templates)...)
 	errs = append(errs, previousMistakes(templates)...)
 	c.formerly = formerly(c.runs, templates)

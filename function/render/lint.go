@@ -75,22 +75,35 @@ func (c *Composition) used() map[string]bool {
 
 // templates of everything that holds expressions.
 func (c *Composition) templates() []*expression.Template {
-	all := slices.Clone(c.details.values)
+	all := c.reported()
 
 	for _, run := range c.runs {
-		all = append(all, run.when, run.readyWhen)
+		all = append(all, run.when)
 		all = append(all, run.uses...)
+
+		if run.readyWhen != nil {
+			all = append(all, run.readyWhen)
+		}
 	}
+
+	return all
+}
+
+// reported are the templates outside of runs.
+func (c *Composition) reported() []*expression.Template {
+	all := slices.Clone(c.details.values)
 
 	for _, r := range c.required {
 		all = append(all, r.template())
 	}
 
-	all = append(all, c.status)
+	if c.status != nil {
+		all = append(all, c.status)
+	}
 
 	for _, condition := range c.conditions {
 		all = append(all, condition.status, condition.reason, condition.message)
 	}
 
-	return slices.DeleteFunc(all, func(t *expression.Template) bool { return t == nil })
+	return all
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
+// maxResourceName of what expressions can refer to, in bytes. It is shown for each run
+// that waits for it.
+const maxResourceName = 253
+
 // viewResources returns what expressions see of the resources that other steps
 // compose.
 func (c *Composition) viewResources(o Observed) map[string]any {
@@ -22,15 +26,32 @@ func (c *Composition) viewResources(o Observed) map[string]any {
 	}
 
 	for name, resource := range o.Resources {
-		// The function's own Secret is nobody's to choose.
-		if c.run(name) == nil && !isUsage(resource) && (name != ResourceConnection || len(c.details.names) == 0) {
-			o, _ := viewObject(resource).(map[string]any)
-			// What is reported there would change the inputs of runs.
-			v[name] = without(o, fieldStatus)
+		// An AnsibleRun that no earlier step composes is, or was, one of this step.
+		if c.unreferable(name) != nil || isUsage(resource) || isAnsibleRun(resource) && !o.Earlier[name] {
+			continue
 		}
+
+		fields, _ := viewObject(resource).(map[string]any)
+		// What is reported there would change the inputs of runs.
+		v[name] = without(fields, fieldStatus)
 	}
 
 	return v
+}
+
+// unreferable says why expressions cannot refer to a composed resource of this name;
+// nil when they can.
+func (c *Composition) unreferable(name string) error {
+	switch on := c.run(name); {
+	case on != nil:
+		return errors.Errorf("is a run of this input; write runs.%s", on.name)
+	case name == ResourceConnection && len(c.details.names) > 0:
+		return errors.New("is the Secret with the connectionDetails of this input")
+	case name == "" || len(name) > maxResourceName || strings.ContainsAny(name, ", "):
+		return errors.Errorf("cannot be referred to: the name must have 1 to %d bytes, and neither commas nor spaces", maxResourceName)
+	}
+
+	return nil
 }
 
 // refersTo returns the resources of other steps that templates refer to, by
@@ -49,11 +70,12 @@ func (r *rendering) refersTo(ctx context.Context, data expression.Data, template
 		problems = append(problems, ps...)
 
 		for _, name := range sortedKeys(names) {
-			all[name] = all[name] || names[name]
-
-			if strings.ContainsAny(name, ", ") {
-				problems = append(problems, invalid(t.Path(), errors.Errorf("a run cannot refer to resource %q, which has a comma or a space in its name", name)))
+			if err := r.composition.unreferable(name); err != nil {
+				problems = append(problems, invalid(t.Path(), errors.Wrapf(err, "resources[%.80q]", name)))
+				continue
 			}
+
+			all[name] = all[name] || names[name]
 		}
 	}
 
@@ -138,23 +160,35 @@ func (r *rendering) unheld(run *run, names map[string]bool) []expression.Problem
 	return problems
 }
 
-// ownResources reports expressions that refer to runs as if another step composed
-// them.
-func (c *Composition) ownResources() field.ErrorList {
+// unreferables reports expressions that refer to what they cannot refer to.
+func (c *Composition) unreferables() field.ErrorList {
 	var errs field.ErrorList
 
-	for _, run := range c.runs {
-		for _, name := range sortedKeys(run.resources()) {
-			if on := c.run(name); on != nil {
-				errs = append(errs, field.Invalid(run.path, "resources."+name, "is a run of this input; write runs."+on.name))
+	check := func(path *field.Path, names map[string]bool) {
+		for _, name := range sortedKeys(names) {
+			if err := c.unreferable(name); names[name] && err != nil {
+				errs = append(errs, field.Invalid(path, "resources."+name, err.Error()))
 			}
 		}
+	}
+
+	for _, run := range c.runs {
+		check(run.path, run.resources())
+
+		if run.readyWhen != nil {
+			check(run.path, run.readyWhen.ResourceNames())
+		}
+	}
+
+	for _, t := range c.reported() {
+		check(field.NewPath(t.Path()), t.ResourceNames())
 	}
 
 	return errs
 }
 
-// resources of other steps that the run refers to, as they are written.
+// resources of other steps that the run refers to: literal names (true), and
+// expressions that compute them.
 func (run *run) resources() map[string]bool {
 	all := map[string]bool{}
 	for _, t := range run.uses {

@@ -124,17 +124,18 @@ func (r *rendering) usages() map[string]map[string]any {
 	return usages
 }
 
-// released is true for what another step composes, and a run was rendered after, but
-// does not refer to any more. Core, which does nothing else before it has deleted what
-// is not composed any more, may then do so.
+// released is true for what another step composes no more, and a run was rendered
+// after, but does not refer to any more. Core, which does nothing else before it has
+// deleted what is not composed any more, may then do so.
 func (r *rendering) released(by, of string) bool {
-	if reason, wanted := r.became[by]; !wanted || reason == Skipped || r.composition.run(of) != nil || isAnsibleRun(r.observed.Resources[of]) {
+	run, reason := r.composition.run(by), r.became[by]
+	if run == nil || reason == "" || reason == Skipped || r.composition.run(of) != nil || r.observed.Earlier[of] || isAnsibleRun(r.observed.Resources[of]) {
 		return false
 	}
 
 	names, rendered := r.refers[by]
 	if !rendered {
-		names = r.composition.run(by).resources()
+		names = run.resources()
 	}
 
 	for name, literal := range names {
