@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -145,5 +146,37 @@ observed:
 	// What was done before is not much.
 	if got := len(rsp.GetDesired().GetResources()); got > 100 {
 		t.Errorf("RunFunction(...): want a few runs, got %d", got)
+	}
+}
+
+// Nor is what cannot be computed shown over and over again.
+func TestMessagesAreLimited(t *testing.T) {
+	const size = 1 << 20
+
+	for _, source := range []string{"resources[xr.spec.large].x", "environment[xr.spec.large]", "xr.spec[xr.spec.large]", "cidr(xr.spec.large)"} {
+		req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs:
+  - {name: app, role: acme.app.server, forEach: "${lists.range(300).map(i, string(i))}", vars: {x: "${`+source+`}"}}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}
+`)
+		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": strings.Repeat("x", size)}))
+
+		var before, after runtime.MemStats
+
+		runtime.ReadMemStats(&before)
+
+		if _, err := newFunction(t).RunFunction(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+
+		runtime.ReadMemStats(&after)
+
+		if got := (after.TotalAlloc - before.TotalAlloc) / size; got > 1000 {
+			t.Errorf("%s: want at most 1000 MiB for 300 runs, got %d", source, got)
+		}
 	}
 }

@@ -22,8 +22,13 @@ const (
 	functionYAMLUnmarshal = "yaml.unmarshal"
 )
 
-// maxFailure is how much of the message of fail is shown, in bytes.
-const maxFailure = 1 << 10
+// Bytes that are shown of what strangers may have written, for each run perhaps.
+const (
+	// maxFailure of a message.
+	maxFailure = 1 << 10
+	// maxShown of a name.
+	maxShown = 80
+)
 
 // own functions: those that kro has under these names, the same for YAML, and
 // fail.

@@ -3,6 +3,8 @@ package expression
 import (
 	"strconv"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 // A place is where a value is below a root, as it is written in an expression.
@@ -72,11 +74,14 @@ func (p *place) write(mark string) string {
 		return p.name
 	case p.isIndex:
 		return p.up.write("") + "[" + mark + strconv.Itoa(p.index) + "]"
-	case !isSelectable(p.name):
-		return p.up.write("") + "[" + mark + strconv.Quote(p.name) + "]"
 	}
 
-	return p.up.write("") + "." + mark + p.name
+	name := clip.Text(p.name, maxShown)
+	if !isSelectable(name) {
+		return p.up.write("") + "[" + mark + strconv.Quote(name) + "]"
+	}
+
+	return p.up.write("") + "." + mark + name
 }
 
 // isSelectable is true for names that can be written after a dot.

@@ -305,6 +305,9 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 	data.Budget.Spend(1 + e.work)
 
 	if err != nil {
+		// It may hold all of a value.
+		data.Budget.Spend(uint64(len(err.Error())) / perUnit)
+
 		return nil, p.problem(e, err)
 	}
 
@@ -334,7 +337,7 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 		return &Problem{Kind: Invalid, Message: e.binary.String() + " is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64", Plain: true}
 	}
 
-	message := unpanicked(strings.TrimPrefix(err.Error(), "evaluation error: "))
+	message := unpanicked(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), maxFailure))
 
 	if strings.HasPrefix(message, messageNoOverload) {
 		message += "; its operands are of types that do not go together, string(…), int(…) and double(…) convert them"
