@@ -214,7 +214,12 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 	if d.Resources != nil {
 		resources := objectType("Resources", apiservercel.DynType)
 		for name, schema := range d.Resources {
-			resources.Fields[name] = declare(name, declaredResource(resources.TypeName()+"."+name, schema))
+			resource := declaredResource(resources.TypeName()+"."+name, schema)
+			if d.Details && resource.IsObject() {
+				resource.Fields["connectionDetails"] = declareDetails()
+			}
+
+			resources.Fields[name] = declare(name, resource)
 		}
 
 		roots[rootResources] = resources
@@ -237,7 +242,7 @@ func (d Declarations) runType() *apiservercel.DeclType {
 	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
 
 	if d.Details {
-		run.Fields["connectionDetails"] = declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
+		run.Fields["connectionDetails"] = declareDetails()
 	}
 
 	if d.Run == nil {
@@ -274,6 +279,10 @@ func collection(name string, one, many *apiservercel.DeclType, names map[string]
 
 func declare(name string, t *apiservercel.DeclType) *apiservercel.DeclField {
 	return apiservercel.NewDeclField(name, t, true, nil, nil)
+}
+
+func declareDetails() *apiservercel.DeclField {
+	return declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
 }
 
 // objectType declares an object with fields of one type.
