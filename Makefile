@@ -28,14 +28,100 @@ CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
-.PHONY: help build binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-e2e test-faults test-security fuzz test bench bench-function up down demo clean
+.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+##@ Build
 
 build: ## Build bin/function-ansible and bin/provider-ansible
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/function-ansible ./function
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
+
+tools: $(ANSIBLE) $(CONTROL_PLANE) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs that tests and checks run
+
+generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and the schema of the function's input
+	$(BIN)/controller-gen object paths=./apis/...
+	$(BIN)/controller-gen crd paths=./apis/cluster/... paths=./apis/namespaced/... output:crd:artifacts:config=package-provider/crds
+	$(BIN)/controller-gen crd paths=./apis/input/... output:crd:artifacts:config=package-function/input
+
+requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
+	$(PYTHON) -m venv .cache/pip-tools
+	.cache/pip-tools/bin/pip install --quiet pip-tools==7.6.2
+	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
+		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
+
+clean: down ## Remove all that was built
+	rm -rf bin dist .cache
+
+##@ Test
+
+test: SHORT = true # The other tests do the rest.
+test: FAULTS = --short --seed=1
+test: test-unit lint fuzz test-security test-faults test-install test-e2e ## Run all tests and checks
+
+# What needs a control plane, or attacks the provider, has a target of its own.
+ELSEWHERE := e2e|install|render|security
+
+test-unit: $(ANSIBLE) ## Run the unit tests
+	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
+
+lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that what is generated is up to date
+	@sums() { find apis package-function package-provider -type f | sort | xargs sha256sum; }; \
+	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
+	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
+	$(BIN)/golangci-lint run ./...
+	$(BIN)/actionlint
+
+fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
+	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
+		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
+
+test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
+	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/ansiblerun -run TestOperations -count=1 -v
+	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
+	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
+
+# What is installed: what make packages builds, where images can be built; nothing
+# stands for packages that the test puts together itself.
+PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
+
+test-install: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Install both packages, on a control plane of their own
+	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
+	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
+
+test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider, as content and tenants could, and look for secrets that leave it
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -timeout=40m -v
+	$(if $(SHORT),,PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./function/... ./provider/... -count=1 -v -run 'Attack|Foreign|Guess|Redact|Secret|Vault')
+	$(if $(SHORT),,go test ./test/e2e/... -count=1 -v -run 'Secret|References')
+
+test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns come and go, and see that nothing is lost
+	go run $(RACE) ./test/faults $(FAULTS)
+
+##@ Look
+
+demo: up ## Show an XR becoming a finished Ansible run, and what to try next
+	@examples/site/demo.sh
+
+up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
+	@$(STACK) up
+	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
+
+down: ## Stop what make up started, and remove its data
+	@$(STACK) down
+
+##@ Measure
+
+bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner, and what many objects cost
+	go run ./test/bench $(BENCH)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^$$' -bench . -benchtime 20x
+
+bench-function: build ## Measure the function side by side with ready-made responses
+	go run ./test/benchfunction
+
+##@ Release
 
 binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) ## Build what goes into the images, for each of ARCHES
 
@@ -43,12 +129,6 @@ images: $(foreach a,$(ARCHES),$(PROGRAMS:%=.cache/images/%-$a.tar)) ## Build the
 
 packages: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)) ## Build dist/function-ansible.xpkg and dist/provider-ansible.xpkg
 	@test -z '$(filter $(shell go env GOARCH),$(ARCHES))' || ln -f dist/linux_$(shell go env GOARCH)/*.xpkg dist/
-
-push: packages ## Push the packages to XPKG_REGISTRY, such as registry.example.org/team
-	@test -n '$(XPKG_REGISTRY)' || { echo 'XPKG_REGISTRY must say where to push.' >&2; exit 1; }
-	@set -e; for p in $(PROGRAMS); do \
-		files=$$(printf "dist/linux_%s/$$p.xpkg," $(ARCHES)); set -x; \
-		$(BIN)/crank xpkg push --package-files="$${files%,}" "$(XPKG_REGISTRY)/$$p:$(VERSION)"; done
 
 sbom: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.spdx.json)) ## List the parts of the images, as SPDX
 
@@ -64,77 +144,11 @@ audit: build $(BIN)/govulncheck ## Look for known vulnerabilities; needs their d
 	.cache/pip-audit/bin/pip install --quiet pip-audit==2.10.1
 	.cache/pip-audit/bin/pip-audit --disable-pip --require-hashes --requirement package-provider/requirements.txt
 
-generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and the schema of the function's input
-	$(BIN)/controller-gen object paths=./apis/...
-	$(BIN)/controller-gen crd paths=./apis/cluster/... paths=./apis/namespaced/... output:crd:artifacts:config=package-provider/crds
-	$(BIN)/controller-gen crd paths=./apis/input/... output:crd:artifacts:config=package-function/input
-
-requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
-	$(PYTHON) -m venv .cache/pip-tools
-	.cache/pip-tools/bin/pip install --quiet pip-tools==7.6.2
-	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
-		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
-
-lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that what is generated is up to date
-	@sums() { find apis package-function package-provider -type f | sort | xargs sha256sum; }; \
-	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
-	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
-	$(BIN)/golangci-lint run ./...
-	$(BIN)/actionlint
-
-# What needs a control plane, or attacks the provider, has a target of its own.
-ELSEWHERE := e2e|install|render|security
-
-test-unit: $(ANSIBLE) ## Run the unit tests
-	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
-
-# What is installed: what make packages builds, where images can be built; nothing
-# stands for packages that the test puts together itself.
-PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
-
-test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
-	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
-	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
-	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/ansiblerun -run TestOperations -count=1 -v
-	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
-	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
-
-test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns come and go, and see that nothing is lost
-	go run $(RACE) ./test/faults $(FAULTS)
-
-fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
-	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
-		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
-
-test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider, as content and tenants could, and look for secrets that leave it
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -timeout=40m -v
-	$(if $(SHORT),,PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./function/... ./provider/... -count=1 -v -run 'Attack|Foreign|Guess|Redact|Secret|Vault')
-	$(if $(SHORT),,go test ./test/e2e/... -count=1 -v -run 'Secret|References')
-
-test: SHORT = true # The other tests do the rest.
-test: FAULTS = --short --seed=1
-test: test-unit lint fuzz test-security test-faults test-e2e ## Run all tests and checks
-
-bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner, and what many objects cost
-	go run ./test/bench $(BENCH)
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^$$' -bench . -benchtime 20x
-
-bench-function: build ## Measure the function side by side with ready-made responses
-	go run ./test/benchfunction
-
-up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
-	@$(STACK) up
-	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
-
-down: ## Stop what make up started, and remove its data
-	@$(STACK) down
-
-demo: up ## Show an XR becoming a finished Ansible run, and what to try next
-	@examples/site/demo.sh
-
-clean: down ## Remove all that was built
-	rm -rf bin dist .cache
+push: packages ## Push the packages to XPKG_REGISTRY, such as registry.example.org/team
+	@test -n '$(XPKG_REGISTRY)' || { echo 'XPKG_REGISTRY must say where to push.' >&2; exit 1; }
+	@set -e; for p in $(PROGRAMS); do \
+		files=$$(printf "dist/linux_%s/$$p.xpkg," $(ARCHES)); set -x; \
+		$(BIN)/crank xpkg push --package-files="$${files%,}" "$(XPKG_REGISTRY)/$$p:$(VERSION)"; done
 
 bin/linux_%: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@.new ./$(patsubst %-ansible,%,$(@F))
