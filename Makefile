@@ -28,6 +28,10 @@ CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
+# Below make no test is skipped for what is not there; those that this machine
+# cannot run are listed in this file (test/needs).
+export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
+
 .PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up down demo clean
 
 help: ## Show this help
@@ -61,12 +65,15 @@ test: SHORT = true # The other tests do the rest.
 test: FAULTS = --short --seed=1
 test: test-unit lint fuzz test-security test-faults test-install test-e2e ## Run all tests and checks
 
-# What needs a control plane, or attacks the provider, has a target of its own.
+# What needs a control plane, or attacks the provider, has a target of its own. So
+# has TestOperations.
 ELSEWHERE := e2e|install|render|security
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
+	@rm -f $(TESTS_SKIPPED)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -skip '^TestOperations$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
+	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that what is generated is up to date
 	@sums() { find apis package-function package-provider -type f | sort | xargs sha256sum; }; \

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Whoever reports a bug is asked for the versions.
@@ -32,6 +33,10 @@ func TestVersions(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			if name == "Real" {
+				test.Ansible(t)
+			}
+
 			if got := versions(t.Context(), tc.run); !regexp.MustCompile(tc.want).MatchString(got) {
 				t.Errorf("\n%s\nversions(…) = %q, want a match of %s", tc.reason, got, tc.want)
 			}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Ansible itself reads the inventory: values arrive as they are, whatever they
@@ -63,7 +64,7 @@ func TestInventoryInAnsible(t *testing.T) {
 		}
 	}
 
-	cmd := exec.CommandContext(t.Context(), "ansible-playbook", "-i", filepath.Join(dir, "hosts"), filepath.Join(dir, "play.yml"))
+	cmd := exec.CommandContext(t.Context(), needs.Program(t, "ansible-playbook"), "-i", filepath.Join(dir, "hosts"), filepath.Join(dir, "play.yml"))
 	cmd.Env = append(os.Environ(), "ANSIBLE_LOCALHOST_WARNING=false", "HOME="+dir)
 
 	if out, err := cmd.CombinedOutput(); err != nil {

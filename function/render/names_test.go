@@ -9,17 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // The names that have a meaning are those that the real Ansible and Jinja2 give
 // one.
 func TestSpecial(t *testing.T) {
-	ansible, err := exec.LookPath("ansible-playbook")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(ansible), "python3"), filepath.Join("testdata", "names.py")).Output()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(needs.Ansible(t), "python3"), filepath.Join("testdata", "names.py")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/validate"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // update the golden files: go test ./function/scaffold -update.
@@ -161,6 +162,8 @@ func served(t *testing.T, documents []Document) {
 }
 
 func TestInstall(t *testing.T) {
+	needs.Ansible(t)
+
 	collection, err := filepath.Abs("testdata/acme.web")
 	if err != nil {
 		t.Fatal(err)

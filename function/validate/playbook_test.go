@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // What is said of playbooks is true of Ansible: it refuses those that have flaws,
@@ -93,12 +95,7 @@ print(json.dumps(refused))
 func refusedByAnsible(t *testing.T, dir string) map[string]string {
 	t.Helper()
 
-	ansible, err := exec.LookPath("ansible-playbook")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(ansible), "python3"), "-c", load, dir).Output()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(needs.Ansible(t), "python3"), "-c", load, dir).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

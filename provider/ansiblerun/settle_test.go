@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +35,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // ownerOperation is what core calls itself when it applies what an Operation
@@ -45,9 +45,7 @@ const ownerOperation = "ops.crossplane.io/operation/"
 // TestOperations applies to real API servers what core does for Operations, one after
 // another, and reconciles.
 func TestOperations(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS=$PWD/.cache/bin lets this test use the kube-apiserver and etcd that make test-e2e builds")
-	}
+	needs.APIServer(t)
 
 	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package-provider/crds"}}
 

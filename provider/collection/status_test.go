@@ -17,6 +17,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // ansible runs one of Ansible's tools with the collection.
@@ -24,7 +25,7 @@ func ansible(t *testing.T, name string, args ...string) string {
 	t.Helper()
 
 	dir := t.TempDir()
-	cmd := exec.Command(name, args...)
+	cmd := exec.Command(needs.Program(t, name), args...)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8", "ANSIBLE_NOCOLOR=1", "ANSIBLE_LOCALHOST_WARNING=False",
 		"ANSIBLE_COLLECTIONS_PATH=" + install(t, filepath.Join(dir, "collections")).Path(),

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // canary is in a file of the provider's, outside of the store.
@@ -26,6 +27,7 @@ const canary = "stolen-from-the-provider"
 // must not write to or read from outside of its set.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
+	needs.Ansible(t)
 
 	var (
 		file = func(name, text string) entryOf { return entryOf{Name: name, Typeflag: tar.TypeReg, text: text} }
@@ -203,6 +205,8 @@ func touch(t *testing.T, dir, name, text string) string {
 // TestForeignContent requests the same with other credentials: what was installed
 // with those of one tenant is not for others.
 func TestForeignContent(t *testing.T) {
+	needs.Ansible(t)
+
 	s := newStore(t, t.TempDir())
 
 	of := func(credentials map[string]string, env map[string]string, requirements string) inputs.Inputs {
@@ -276,6 +280,8 @@ func TestDigestGuess(t *testing.T) {
 // TestAttackBytecode has two archives of a role, one of them with bytecode that is
 // not that of the source beside it.
 func TestAttackBytecode(t *testing.T) {
+	needs.Ansible(t)
+
 	const good, bad = "class FilterModule:\n    def filters(self):\n        return {'who': lambda x: 'good'}\n", "evil"
 
 	out := t.TempDir()
@@ -340,6 +346,8 @@ func TestAttackBytecode(t *testing.T) {
 // TestAttackUnlisted has archives that differ only in what is about their
 // installation, and content that goes by it.
 func TestAttackUnlisted(t *testing.T) {
+	needs.Ansible(t)
+
 	contents := map[string]map[string]string{}
 
 	for _, text := range []string{"a", "b"} {

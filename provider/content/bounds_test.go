@@ -17,11 +17,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestAttackSparse installs, with the real ansible-galaxy, an archive of some kilobytes with
 // files of half a terabyte, of which nothing is on disk.
 func TestAttackSparse(t *testing.T) {
+	needs.Ansible(t)
+
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "sparse"), roleFiles())
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // smallDisk mounts a disk of so many bytes on a directory. Where this user may
@@ -42,7 +43,7 @@ func smallDisk(t *testing.T, bytes string) string {
 	}
 
 	if os.Getenv(again) != "" {
-		t.Skipf("cannot mount a small disk, also as root of a user namespace: %v", err)
+		needs.Machinef(t, "A small disk cannot be mounted, also as root of a user namespace: %v", err)
 	}
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
@@ -61,7 +62,7 @@ func smallDisk(t *testing.T, bytes string) string {
 	case errors.As(err, &failed):
 		t.Fatalf("in a user namespace:\n%s", out)
 	case err != nil:
-		t.Skipf("cannot make a user namespace to mount a small disk in: %v", err)
+		needs.Machinef(t, "There cannot be a user namespace to mount a small disk in: %v", err)
 	case strings.Contains(string(out), "--- SKIP"):
 		t.Skipf("in a user namespace:\n%s", out)
 	}
@@ -73,6 +74,8 @@ func smallDisk(t *testing.T, bytes string) string {
 
 // TestDiskFull fills a real disk with the real ansible-galaxy.
 func TestDiskFull(t *testing.T) {
+	needs.Ansible(t)
+
 	disk := smallDisk(t, "4m")
 
 	src := t.TempDir()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func collectionFiles(name, version string) map[string]string {
@@ -94,7 +96,7 @@ func mkfifo(t *testing.T, file string) {
 func command(t *testing.T, dir string, argv ...string) {
 	t.Helper()
 
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command(needs.Program(t, argv[0]), argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 

@@ -17,11 +17,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestIsOwn tells what is the fault of the provider, or of its machine, from what is
 // that of others.
 func TestIsOwn(t *testing.T) {
+	needs.Ansible(t)
+
 	says := func(text string) StoreOption {
 		return withCommand(func(_ context.Context, _, _ []string, _ string, out io.Writer) error {
 			_, _ = io.WriteString(out, text)

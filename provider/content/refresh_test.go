@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // A clock that stands still until it is told the time.
@@ -93,6 +94,8 @@ var whenever = cmpopts.IgnoreFields(Set{}, "Resolved", "Proof")
 // TestRefresh follows a branch of a real repository with the real
 // ansible-galaxy.
 func TestRefresh(t *testing.T) {
+	needs.Ansible(t)
+
 	const ttl = time.Hour
 
 	root := t.TempDir()
@@ -207,6 +210,8 @@ func TestRefresh(t *testing.T) {
 // TestRefreshEmptyStore resolves content that an object used before a restart
 // with an empty store.
 func TestRefreshEmptyStore(t *testing.T) {
+	needs.Ansible(t)
+
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
 	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
 	c := newClock()
@@ -228,6 +233,8 @@ func TestRefreshEmptyStore(t *testing.T) {
 // TestResolutionClockAhead starts a store again whose content was resolved with a
 // clock that was a year ahead.
 func TestResolutionClockAhead(t *testing.T) {
+	needs.Ansible(t)
+
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
 	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
 	dir := t.TempDir()

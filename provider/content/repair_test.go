@@ -14,10 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestRepair damages sets that were installed by the real ansible-galaxy.
 func TestRepair(t *testing.T) {
+	needs.Ansible(t)
+
 	archive := buildCollection(t, filepath.Join(t.TempDir(), "tools"), "tools", "1.0.0")
 	req := request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	task := "collections/ansible_collections/acme/tools/roles/hello/tasks/main.yml"

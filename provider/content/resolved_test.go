@@ -11,12 +11,15 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // TestInstalledAgain has a server that gets new versions, and loses old ones, after
 // content of it was installed with the real ansible-galaxy; then the store is empty.
 func TestInstalledAgain(t *testing.T) {
+	needs.Ansible(t)
+
 	const (
 		pinned   = "{collections: [{name: acme.web, version: 1.0.0}]}"
 		floating = "{collections: [acme.web], roles: [acme.motd]}"

@@ -10,12 +10,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // TestSourcesFail has what goes wrong with a server of each kind, and what users
 // read then.
 func TestSourcesFail(t *testing.T) {
+	needs.Ansible(t)
+
 	ca := map[string]string{"SSL_CERT_FILE": "ca.crt"}
 	public := map[string]string{"ANSIBLE_GALAXY_SERVER": "$PUBLIC"}
 	hub := "[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = $HUB/\n"
@@ -256,6 +259,8 @@ func TestSourcesFail(t *testing.T) {
 
 // TestSourcesHanging has a server that takes requests and never answers.
 func TestSourcesHanging(t *testing.T) {
+	needs.Ansible(t)
+
 	asked := make(chan struct{}, 10)
 	srv := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -32,6 +33,8 @@ var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source"
 // TestSources installs from a server of each kind, with the real ansible-galaxy,
 // git and ssh.
 func TestSources(t *testing.T) {
+	needs.Ansible(t)
+
 	type want struct {
 		collections, roles []common.ContentItem
 	}
@@ -191,6 +194,8 @@ func TestSources(t *testing.T) {
 // TestSourcesAuthorities has the authority of a server in the system's directory,
 // and another one in the configuration.
 func TestSourcesAuthorities(t *testing.T) {
+	needs.Ansible(t)
+
 	system, err := sources.NewCA()
 	must(t, err)
 

@@ -21,10 +21,13 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestEnsure installs with the real ansible-galaxy.
 func TestEnsure(t *testing.T) {
+	needs.Ansible(t)
+
 	src := t.TempDir()
 	archive := buildCollection(t, filepath.Join(src, "tools"), "tools", "1.2.3")
 	repo := gitRepo(t, filepath.Join(src, "web"), collectionFiles("web", "0.1.0"))
@@ -139,6 +142,8 @@ func TestEnsureNothing(t *testing.T) {
 }
 
 func TestEnsureOnce(t *testing.T) {
+	needs.Ansible(t)
+
 	archive := buildCollection(t, filepath.Join(t.TempDir(), "tools"), "tools", "1.0.0")
 	req := request(t, inputs.Inputs{Requirements: "collections: [" + archive + "]"})
 	dir := t.TempDir()
@@ -183,6 +188,8 @@ func TestEnsureOnce(t *testing.T) {
 }
 
 func TestEnsureFailure(t *testing.T) {
+	needs.Ansible(t)
+
 	src := t.TempDir()
 	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
 	archive := filepath.Join(src, "acme-tools-1.0.0.tar.gz")
@@ -219,6 +226,8 @@ func TestEnsureFailure(t *testing.T) {
 }
 
 func TestEnsureRoleFailure(t *testing.T) {
+	needs.Ansible(t)
+
 	src := t.TempDir()
 	role := gitRepo(t, filepath.Join(src, "motd"), roleFiles())
 
@@ -295,6 +304,8 @@ func TestEnsureCanceled(t *testing.T) {
 }
 
 func TestEnsureKilled(t *testing.T) {
+	needs.Ansible(t)
+
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
 	pipe := filepath.Join(t.TempDir(), "started")
 
@@ -376,6 +387,8 @@ func TestNewStoreLeftovers(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
+	needs.Ansible(t)
+
 	got, err := Version(t.Context(), Exec, os.Environ())
 	if err != nil {
 		t.Fatal(err)

@@ -17,15 +17,15 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // TestVerification installs collections that are signed, or not, with the real
 // ansible-galaxy and gpg.
 func TestVerification(t *testing.T) {
-	if _, err := exec.LookPath("gpg"); err != nil {
-		t.Skip("needs gpg")
-	}
+	needs.Ansible(t)
+	needs.Program(t, "gpg")
 
 	src := t.TempDir()
 	hub := sources.NewGalaxy()
@@ -101,6 +101,8 @@ func TestVerification(t *testing.T) {
 // TestVerificationDigest says that what was installed unverified is not for who
 // verifies, and the other way round.
 func TestVerificationDigest(t *testing.T) {
+	needs.Ansible(t)
+
 	s := newStore(t, t.TempDir())
 	seen := map[string]string{}
 
@@ -135,6 +137,8 @@ func verify(signatures string) *common.Verification {
 // TestRevisions installs content from each kind of source with the real
 // ansible-galaxy, before and after the source has changed what it serves.
 func TestRevisions(t *testing.T) {
+	needs.Ansible(t)
+
 	collection := func(t *testing.T, dir, text string) {
 		t.Helper()
 

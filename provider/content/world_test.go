@@ -8,13 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
@@ -89,6 +89,8 @@ func newWorld(t *testing.T) *world {
 	w.empty = serve(t, sources.NewGalaxy(), sources.Options{})
 	w.git = serve(t, git, private)
 	w.files = serve(t, sources.Files(archives), private)
+
+	needs.Program(t, "sshd")
 
 	for _, s := range []**sshd.Server{&w.ssh, &w.other} {
 		*s, err = sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand})
@@ -170,10 +172,7 @@ func newSpy(t *testing.T) *spy {
 	s := &spy{bin: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
 
 	for _, name := range []string{"git", "ssh"} {
-		path, err := exec.LookPath(name)
-		must(t, err)
-
-		script := fmt.Sprintf("#!/bin/sh\n{ echo %s \"$@\"; env; } >>'%s'\nexec '%s' \"$@\"\n", name, s.log, path)
+		script := fmt.Sprintf("#!/bin/sh\n{ echo %s \"$@\"; env; } >>'%s'\nexec '%s' \"$@\"\n", name, s.log, needs.Program(t, name))
 		must(t, os.WriteFile(filepath.Join(s.bin, name), []byte(script), 0o700))
 	}
 

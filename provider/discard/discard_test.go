@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func must(t *testing.T, err error) {
@@ -142,9 +144,7 @@ func nest(t *testing.T, dir string, levels int) {
 
 // TestOdd has something that the one who removes everything else may not remove.
 func TestOdd(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("Only root can make what others cannot remove.")
-	}
+	needs.Root(t, "Only root can make what others cannot remove.")
 
 	const somebody = 2000
 

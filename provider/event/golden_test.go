@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // With this flag TestUpdate makes the streams in testdata again from the
@@ -73,7 +75,7 @@ func play(t *testing.T, playbook string) []byte {
 		}
 	}
 
-	cmd := exec.Command("ansible-runner", "run", dir, "--json", "-p", "playbook.yml")
+	cmd := exec.Command(needs.Program(t, "ansible-runner"), "run", dir, "--json", "-p", "playbook.yml")
 	collections, err := filepath.Abs("../collection")
 	if err != nil {
 		t.Fatal(err)

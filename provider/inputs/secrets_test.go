@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestSecrets(t *testing.T) {
@@ -82,7 +83,7 @@ func TestVaulted(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		cmd := exec.Command("ansible-vault", "encrypt", "--vault-password-file", file, "--output", "-", "-")
+		cmd := exec.Command(needs.Program(t, "ansible-vault"), "encrypt", "--vault-password-file", file, "--output", "-", "-")
 		cmd.Stdin = strings.NewReader(text)
 
 		out, err := cmd.Output()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // BenchmarkRun compares a run with what ansible-runner and ansible-playbook
@@ -22,6 +23,8 @@ func BenchmarkRun(b *testing.B) {
   - ansible.builtin.debug: {msg: "{{ item }}"}
     loop: "{{ range(20) | list }}"
 `
+
+	needs.Ansible(b)
 
 	r, err := New(b.TempDir())
 	if err != nil {

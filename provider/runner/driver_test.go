@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // statistics prints the event in which a play on a hundred thousand hosts ends: one
@@ -30,12 +31,7 @@ print(json.dumps({"event": "playbook_on_stats", "uuid": "u", "event_data": drive
 `
 
 func TestStatistics(t *testing.T) {
-	script, err := lookPath("ansible-runner", os.Getenv("PATH"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	python, err := confine.Interpreter(script)
+	python, err := confine.Interpreter(needs.Program(t, "ansible-runner"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // patience is how long tests wait for what is bound to happen.
@@ -50,10 +51,10 @@ func provide(dir, playbook string) {
 	fmt.Println(res, err)
 }
 
-// newRunner returns a runner in an empty directory. The test fails if Ansible's
-// tools are not in PATH.
+// newRunner returns a runner in an empty directory.
 func newRunner(t *testing.T, o ...Option) *Runner {
 	t.Helper()
+	needs.Ansible(t)
 
 	r, err := New(t.TempDir(), o...)
 	if err != nil {
@@ -649,6 +650,7 @@ func TestRunMemory(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
+	needs.Ansible(t)
 
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
@@ -695,6 +697,7 @@ func TestSweep(t *testing.T) {
 // killed at the same time.
 func TestSweepUnsupervised(t *testing.T) {
 	t.Parallel()
+	needs.Ansible(t)
 
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "run-1", "home"), 0o700); err != nil {
@@ -739,6 +742,7 @@ func TestSweepUnsupervised(t *testing.T) {
 // provider is gone.
 func TestSweepStopped(t *testing.T) {
 	t.Parallel()
+	needs.Ansible(t)
 
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
@@ -752,7 +756,7 @@ func TestSweepStopped(t *testing.T) {
 
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", provider.Process.Pid))
 	if err != nil || len(threads) == 0 {
-		t.Skip("The kernel does not say who is whose child.")
+		needs.Machinef(t, "The kernel does not say who is whose child.")
 	}
 
 	for _, thread := range threads {
@@ -797,9 +801,7 @@ func (broken) Repair() error { return errors.New("no space left on device") }
 // How a run went is true whatever becomes of its directory, which goes when it can,
 // and has nothing secret in it until then.
 func TestRunCannotBeRemoved(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("Only root can mount what keeps a directory.")
-	}
+	needs.Root(t, "Only root can mount what keeps a directory.")
 
 	r := newRunner(t)
 	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
@@ -808,7 +810,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 
 	res, err := r.Run(t.Context(), run, event.Watch{})
 	if err != nil || res.Phase != common.PhaseSucceeded {
-		t.Skipf("Nothing can be mounted here: %v: %s: %s", err, res.Phase, res.Message)
+		needs.Machinef(t, "Nothing can be mounted here: %v: %s: %s", err, res.Phase, res.Message)
 	}
 
 	pwd, err := os.ReadFile(filepath.Join(r.dir, "pwd"))
@@ -932,7 +934,7 @@ func smallDisk(t *testing.T, dir, bytes string) {
 	t.Helper()
 
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+bytes); err != nil {
-		t.Skipf("cannot mount a small disk: %v", err)
+		needs.Machinef(t, "A small disk cannot be mounted: %v", err)
 	}
 
 	t.Cleanup(func() {

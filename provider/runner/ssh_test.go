@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,11 +14,13 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
 func startSSHD(t *testing.T) *sshd.Server {
 	t.Helper()
+	needs.Program(t, "sshd")
 
 	s, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
 	if err != nil {
@@ -134,6 +135,7 @@ func TestRunSSH(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			needs.Ansible(t)
 
 			r, err := New(filepath.Join(t.TempDir(), tc.dir))
 			if err != nil {
@@ -236,9 +238,7 @@ func TestRunInventoryScripts(t *testing.T) {
 func TestRunBecome(t *testing.T) {
 	t.Parallel()
 
-	if _, err := user.Lookup("nobody"); err != nil || os.Getuid() != 0 {
-		t.Skip("Only root can become somebody else without a password.")
-	}
+	needs.Root(t, "Only root can become somebody else without a password.")
 
 	server := startSSHD(t)
 	run := inline(`

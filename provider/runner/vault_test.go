@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // encrypt a text with ansible-vault under an id, with a password.
@@ -24,7 +25,7 @@ func encrypt(t *testing.T, id, password, text string) string {
 		t.Fatal(err)
 	}
 
-	cmd := exec.Command("ansible-vault", "encrypt", "--vault-id", id+"@"+file, "--encrypt-vault-id", id, "--output", "-", "-")
+	cmd := exec.Command(needs.Program(t, "ansible-vault"), "encrypt", "--vault-id", id+"@"+file, "--encrypt-vault-id", id, "--output", "-", "-")
 	cmd.Stdin = strings.NewReader(text)
 
 	out, err := cmd.Output()

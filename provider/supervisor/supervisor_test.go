@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // patience is how long tests wait for what is bound to happen.
@@ -699,7 +700,7 @@ func idle(t *testing.T, pid int) bool {
 func TestRunUnkillable(t *testing.T) {
 	frozen := filepath.Join("/sys/fs/cgroup/freezer", fmt.Sprintf("supervisor-test-%d", os.Getpid()))
 	if err := os.Mkdir(frozen, 0o700); err != nil {
-		t.Skipf("No process can be frozen without the freezer of cgroups v1 and the right to use it: %v", err)
+		needs.Machinef(t, "No process can be frozen without the freezer of cgroups v1 and the right to use it: %v", err)
 	}
 
 	dir := t.TempDir()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // encrypt a text with ansible-vault.
@@ -20,7 +22,7 @@ func encrypt(t *testing.T, id, password, text string) string {
 		t.Fatal(err)
 	}
 
-	cmd := exec.Command("ansible-vault", "encrypt", "--vault-id", id+"@"+file, "--encrypt-vault-id", id, "--output", "-", "-")
+	cmd := exec.Command(needs.Program(t, "ansible-vault"), "encrypt", "--vault-id", id+"@"+file, "--encrypt-vault-id", id, "--output", "-", "-")
 	cmd.Stdin = strings.NewReader(text)
 
 	out, err := cmd.Output()

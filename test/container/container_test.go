@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestMain(m *testing.M) {
@@ -75,7 +77,7 @@ func TestContainer(t *testing.T) {
 				User: 2000, Group: 2000, Output: out,
 			})
 			if err != nil {
-				t.Skipf("This machine does not let this user run containers: %s", err)
+				needs.Machinef(t, "This machine does not let this user run containers: %s", err)
 			}
 			select {
 			case <-c.Ended():
@@ -96,7 +98,7 @@ func TestThreads(t *testing.T) {
 	defer n.Close()
 	s := Spec{Root: root, Mounts: mounts, Argv: []string{"sleep", "0.1"}, Env: []string{"PATH=/usr/bin"}, Dir: "/", User: 2000, Group: 2000}
 	if _, err := Start(s); err != nil {
-		t.Skipf("This machine does not let this user run containers: %s", err)
+		needs.Machinef(t, "This machine does not let this user run containers: %s", err)
 	}
 	s.Connect = func(pid int) error {
 		for port := range 50 {

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestRaces(t *testing.T) {
 	if !detecting {
-		t.Skip("This needs the race detector.")
+		needs.Machinef(t, "This needs the race detector, and that a C compiler.")
 	}
 
 	for how, want := range map[string]string{"Racy": "controlplane.race", "Quiet": ""} {

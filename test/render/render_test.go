@@ -15,14 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"../../.cache/bin/crank", "../../bin/function-ansible"} {
-		if _, err := os.Stat(name); err != nil && os.Getenv("CI") == "" {
-			t.Skipf("make test-e2e builds the programs of this test: %s", err)
-		}
-	}
+	needs.Built(t, "test-e2e", "../../.cache/bin/crank", "../../bin/function-ansible")
 
 	functions := serve(t)
 

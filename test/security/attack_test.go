@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // patience is how long tests wait for what is bound to happen.
@@ -212,7 +213,7 @@ func TestAttacks(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.skip {
-				t.Skip("the kernel is too old")
+				needs.Machinef(t, "The kernel is too old.")
 			}
 
 			w := newWorld(t)
@@ -329,7 +330,7 @@ func needLandlock(tb testing.TB) {
 	tb.Helper()
 
 	if abi := confine.Kernel(); abi < confine.Floor {
-		tb.Skipf("Landlock has version %d here, and confines nothing below %d", abi, confine.Floor)
+		needs.Machinef(tb, "Landlock has version %d here, and confines nothing below %d", abi, confine.Floor)
 	}
 }
 

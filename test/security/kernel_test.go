@@ -12,10 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // TestOldKernel plays where the kernel has no Landlock.
 func TestOldKernel(t *testing.T) {
+	needs.Ansible(t)
+
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "forget", os.Args[0], "-test.run=^TestBestEffort$", "-test.v")
 
 	out, err := cmd.CombinedOutput()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
@@ -54,10 +54,7 @@ func newRunner(tb testing.TB, mode confine.Mode, change ...func(*confine.Policy)
 func system(tb testing.TB, never ...string) []string {
 	tb.Helper()
 
-	script, err := exec.LookPath("ansible-playbook")
-	must(tb, err)
-
-	programs, err := confine.Programs(tb.Context(), script, environ.List(environ.Passed(os.Environ())))
+	programs, err := confine.Programs(tb.Context(), filepath.Join(needs.Ansible(tb), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(tb, err)
 
 	machine, err := confine.ThisMachine()
@@ -148,6 +145,8 @@ func TestSockets(t *testing.T) {
 		},
 		"Unconfined": {reason: "Where nothing is protected, Ansible keeps them.", mode: confine.Off, want: true},
 	}
+
+	needs.Program(t, "sshd")
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

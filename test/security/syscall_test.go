@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/security/int80"
 )
 
@@ -224,8 +225,8 @@ func TestCalls(t *testing.T) {
 
 	for name, c := range calls {
 		t.Run(name, func(t *testing.T) {
-			if c.root && os.Getuid() != 0 {
-				t.Skip("only root can do that")
+			if c.root {
+				needs.Root(t, "Only root can do that.")
 			}
 
 			script := fmt.Sprintf(`"$TOOL" tool call %s "$VICTIM"`, name)
@@ -236,7 +237,7 @@ func TestCalls(t *testing.T) {
 
 			out := w.attack(t.Context(), t, confine.Domain{}, script)
 			if strings.Contains(out, unix.ENOSYS.Error()) || strings.Contains(out, "SIGSEGV") {
-				t.Skip("this kernel cannot do that")
+				needs.Machinef(t, "This kernel cannot do that.")
 			}
 
 			// An attack that fails by itself proves nothing.

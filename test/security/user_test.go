@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // somebody is the user that the image of the provider has. It needs no name.
@@ -50,6 +51,8 @@ func TestPlaysAsUser(t *testing.T) {
 // TestPartsAsUser attacks single parts of the provider once more as an ordinary user, as
 // their own tests do.
 func TestPartsAsUser(t *testing.T) {
+	needs.Ansible(t)
+
 	for part, attacks := range map[string][]string{
 		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted", "TestManifestOfAttacks"},
 		"runner":     {"TestAttackEvents"},
@@ -74,10 +77,7 @@ func TestPartsAsUser(t *testing.T) {
 func borrowed(t *testing.T, program, temp string, argv ...string) string {
 	t.Helper()
 
-	script, err := exec.LookPath("ansible-playbook")
-	must(t, err)
-
-	needed, err := confine.Programs(t.Context(), script, environ.List(environ.Passed(os.Environ())))
+	needed, err := confine.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(t, err)
 
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"lend", strings.Join(needed, ":")}, argv...)...)
@@ -87,7 +87,7 @@ func borrowed(t *testing.T, program, temp string, argv ...string) string {
 
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
-		t.Skipf("root may not mount anything here: %v", err)
+		needs.Machinef(t, "root may not mount anything here: %v", err)
 	}
 
 	if err != nil {
@@ -112,9 +112,7 @@ func wantPassed(t *testing.T, out string, tests ...string) {
 func lend(t *testing.T) (program, temp string) {
 	t.Helper()
 
-	if os.Getuid() != 0 {
-		t.Skip("the tests are run by an ordinary user already")
-	}
+	needs.Root(t, "Only root can become an ordinary user.")
 
 	// Below directories that everybody may pass.
 	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.

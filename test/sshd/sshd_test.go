@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 func TestServer(t *testing.T) {
@@ -117,6 +119,7 @@ func TestStop(t *testing.T) {
 
 func start(t *testing.T, o Options) *Server {
 	t.Helper()
+	needs.Program(t, "sshd")
 
 	s, err := Start(t.Context(), t.TempDir(), o)
 	if err != nil {

@@ -1,0 +1,124 @@
+// Package needs says what tests need beside Go and this repository. Where it is
+// missing they are skipped, so that go test ./... works in every clone.
+//
+// Where all tests must run, which is below make and in CI, what make builds and
+// what the README has installed must be there: the tests fail without it. What the
+// machine itself cannot do is left out there, too. make sets TESTS_SKIPPED, a file
+// that gets a line for each such test.
+package needs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Ansible returns the directory of Ansible's programs.
+func Ansible(tb testing.TB) string {
+	tb.Helper()
+
+	for _, name := range []string{"ansible-galaxy", "ansible-runner", "ansible-vault"} {
+		Program(tb, name)
+	}
+
+	return filepath.Dir(Program(tb, "ansible-playbook"))
+}
+
+// Program returns the path of a program.
+func Program(tb testing.TB, name string) string {
+	tb.Helper()
+
+	// Servers are not in everybody's PATH.
+	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path
+		}
+	}
+
+	missing(tb, "There is no "+name+" in PATH. make test-unit and make test-security run this test.")
+
+	return ""
+}
+
+// Built are files that a target of make builds, which runs the test.
+func Built(tb testing.TB, target string, files ...string) {
+	tb.Helper()
+
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			missing(tb, fmt.Sprintf("%s. make %s builds it and runs this test.", err, target))
+		}
+	}
+}
+
+// APIServer is where envtest finds kube-apiserver and etcd.
+func APIServer(tb testing.TB) {
+	tb.Helper()
+
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		missing(tb, "KUBEBUILDER_ASSETS=$PWD/.cache/bin is not set. make test-e2e builds what is there and runs this test.")
+	}
+}
+
+// None runs no test, if what all tests of a package need may be missing. It is for
+// TestMain.
+func None(err error, target string) bool {
+	if err == nil || required() {
+		return false
+	}
+
+	// The last words have go test say that the package is not tested.
+	_, _ = fmt.Fprintf(os.Stdout, "%s. make %s builds what is missing and runs these tests.\ntesting: warning: no tests to run\n", err, target)
+
+	return true
+}
+
+// Root runs the test. CI has it; an ordinary user's make goes on without it.
+func Root(tb testing.TB, why string) {
+	tb.Helper()
+
+	switch {
+	case os.Geteuid() == 0:
+	case os.Getenv("CI") != "":
+		tb.Fatalf("%s CI runs this test as root.", why)
+	default:
+		Machinef(tb, "%s sudo --preserve-env=PATH runs this test.", why)
+	}
+}
+
+// Machinef says what this one cannot do, whatever is installed: the test is skipped.
+func Machinef(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+
+	message := fmt.Sprintf(format, args...)
+
+	if file := os.Getenv("TESTS_SKIPPED"); file != "" {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			tb.Fatal(err)
+		}
+
+		defer f.Close() //nolint:errcheck // Nothing is lost that was written.
+
+		if _, err := fmt.Fprintln(f, tb.Name()+": "+message); err != nil {
+			tb.Fatal(err)
+		}
+	}
+
+	tb.Skip(message)
+}
+
+// required says whether all tests must run.
+func required() bool { return os.Getenv("TESTS_SKIPPED") != "" || os.Getenv("CI") != "" }
+
+func missing(tb testing.TB, message string) {
+	tb.Helper()
+
+	if required() {
+		tb.Fatal(message)
+	}
+
+	tb.Skip(message)
+}
