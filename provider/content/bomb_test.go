@@ -3,6 +3,7 @@ package content
 import (
 	"testing"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
@@ -12,7 +13,7 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bomb.Defuse(t, func() {
 				_, _ = Parse(text)
-				_, _ = scalars([]byte(text))
+				_, _ = document.Scalars([]byte(text))
 			})
 		})
 	}

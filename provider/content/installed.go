@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -171,16 +169,7 @@ func installedCollections(ctx context.Context, root *os.Root) ([]common.ContentI
 // source is the Galaxy server that a collection came from, which ansible-galaxy notes
 // beside its namespace; empty when it came from elsewhere.
 func source(root *os.Root, dir string) string {
-	var values map[string]string
-
-	_, err := read(root, path.Join(dir, "GALAXY.yml"), maxInfo, func(text []byte) (err error) {
-		values, err = scalars(text)
-
-		return err
-	})
-	if err != nil {
-		return ""
-	}
+	values, _, _ := readScalars(root, path.Join(dir, "GALAXY.yml"))
 
 	return withoutUser(values["server"])
 }
@@ -215,12 +204,10 @@ func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 
 	found, err := read(root, path.Join(dir, collectionInfo), maxInfo, func(text []byte) error { return json.Unmarshal(text, &m) })
 	if err == nil && !found {
-		found, err = read(root, path.Join(dir, "galaxy.yml"), maxInfo, func(text []byte) error {
-			values, err := scalars(text)
-			m.Info = info{Namespace: values["namespace"], Name: values["name"], Version: values["version"]}
+		var values map[string]string
 
-			return err
-		})
+		values, found, err = readScalars(root, path.Join(dir, "galaxy.yml"))
+		m.Info = info{Namespace: values["namespace"], Name: values["name"], Version: values["version"]}
 	}
 
 	return common.ContentItem{Name: m.Info.Namespace + "." + m.Info.Name, Version: m.Info.Version}, found, err
@@ -236,13 +223,7 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 			return nil, context.Cause(ctx)
 		}
 
-		var values map[string]string
-
-		found, err := read(root, path.Join(rolesDir, name, "meta", ".galaxy_install_info"), maxInfo, func(text []byte) (err error) {
-			values, err = scalars(text)
-
-			return err
-		})
+		values, found, err := readScalars(root, path.Join(rolesDir, name, "meta", ".galaxy_install_info"))
 		if err != nil {
 			return nil, err
 		}
@@ -259,35 +240,15 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 	return sorted(items), nil
 }
 
-// scalars of a mapping in YAML by their names. They are not decoded: that compares
-// all keys with each other, which takes minutes where there are a hundred thousand.
-func scalars(text []byte) (map[string]string, error) {
-	if err := document.Check(text); err != nil {
-		return nil, err
-	}
+// readScalars of a mapping in a file of YAML; none where there is no such file.
+func readScalars(root *os.Root, file string) (values map[string]string, found bool, err error) {
+	found, err = read(root, file, maxInfo, func(text []byte) (err error) {
+		values, err = document.Scalars(text)
 
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, err
-	}
+		return err
+	})
 
-	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-		return nil, nil
-	}
-
-	if doc.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("is not a mapping")
-	}
-
-	values := map[string]string{}
-
-	for pairs := range slices.Chunk(doc.Content[0].Content, 2) {
-		if value := deref(pairs[1]); value.Kind == yaml.ScalarNode && !isNull(value) {
-			values[pairs[0].Value] = value.Value
-		}
-	}
-
-	return values, nil
+	return values, found, err
 }
 
 // read and decode a file of at most so many bytes; false when there is none. Whoever wrote the content

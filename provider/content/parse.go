@@ -122,26 +122,16 @@ func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
 
 	c := Collection{}
 
-	err := eachField(n, path, func(key string, value *yaml.Node) error {
-		var err error
+	err := eachText(n, path, map[string]*string{"name": &c.Name, "version": &c.Version, "source": &c.Source, "type": &c.Type},
+		func(key string, value *yaml.Node) (err error) {
+			if key != "signatures" {
+				return errors.Errorf("%s is not known", path.Child(key))
+			}
 
-		switch path := path.Child(key); key {
-		case "name":
-			c.Name, err = text(value, path)
-		case "version":
-			c.Version, err = text(value, path)
-		case "source":
-			c.Source, err = text(value, path)
-		case "type":
-			c.Type, err = text(value, path)
-		case "signatures":
-			c.Signatures, err = parseSignatures(value, path)
-		default:
-			err = errors.Errorf("%s is not known", path)
-		}
+			c.Signatures, err = parseSignatures(value, path.Child(key))
 
-		return err
-	})
+			return err
+		})
 	if err != nil {
 		return Collection{}, err
 	}
@@ -212,26 +202,14 @@ func parseRoleFields(n *yaml.Node, path *field.Path) (Role, error) {
 
 	r := Role{}
 
-	err := eachField(n, path, func(key string, value *yaml.Node) error {
-		var err error
+	err := eachText(n, path, map[string]*string{"name": &r.Name, "role": &r.Name, "src": &r.Src, "scm": &r.Scm, "version": &r.Version},
+		func(key string, _ *yaml.Node) error {
+			if key == "include" {
+				return errors.Errorf("%s is not supported: there is no file to include", path.Child(key))
+			}
 
-		switch path := path.Child(key); key {
-		case "name", "role":
-			r.Name, err = text(value, path)
-		case "src":
-			r.Src, err = text(value, path)
-		case "scm":
-			r.Scm, err = text(value, path)
-		case "version":
-			r.Version, err = text(value, path)
-		case "include":
-			err = errors.Errorf("%s is not supported: there is no file to include", path)
-		default:
-			err = errors.Errorf("%s is not known", path)
-		}
-
-		return err
-	})
+			return errors.Errorf("%s is not known", path.Child(key))
+		})
 
 	return r, err
 }
@@ -283,6 +261,21 @@ func eachField(n *yaml.Node, path *field.Path, fn func(key string, value *yaml.N
 	}
 
 	return nil
+}
+
+// eachText reads the fields of a mapping that are texts, and calls fn for each other
+// one until it fails.
+func eachText(n *yaml.Node, path *field.Path, texts map[string]*string, fn func(key string, value *yaml.Node) error) error {
+	return eachField(n, path, func(key string, value *yaml.Node) (err error) {
+		into, ok := texts[key]
+		if !ok {
+			return fn(key, value)
+		}
+
+		*into, err = text(value, path.Child(key))
+
+		return err
+	})
 }
 
 // text of a scalar as it was written. ansible-galaxy hands it to git, which

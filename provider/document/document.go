@@ -1,8 +1,11 @@
-// Package document knows documents that nobody should parse.
+// Package document reads of YAML documents what nobody should decode.
 package document
 
 import (
 	"bytes"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -18,4 +21,40 @@ func Check(text []byte) error {
 	}
 
 	return nil
+}
+
+// Scalars of a mapping in YAML by their names. They are not decoded: that compares
+// all keys with each other, which takes minutes where there are a hundred thousand.
+func Scalars(text []byte) (map[string]string, error) {
+	if err := Check(text); err != nil {
+		return nil, err
+	}
+
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+
+	if len(doc.Content) == 0 || doc.Content[0].ShortTag() == "!!null" {
+		return nil, nil
+	}
+
+	if doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("is not a mapping")
+	}
+
+	values := map[string]string{}
+
+	for pairs := range slices.Chunk(doc.Content[0].Content, 2) {
+		value := pairs[1]
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+
+		if value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null" {
+			values[pairs[0].Value] = value.Value
+		}
+	}
+
+	return values, nil
 }

@@ -3,11 +3,8 @@ package runner
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -81,7 +78,9 @@ var inventoryNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 // only files with its own name. What cannot be the name of a plugin is not to be
 // that of a file.
 func inventoryName(data []byte) string {
-	name := plugin(data)
+	// What is no mapping names none.
+	values, _ := document.Scalars(data)
+	name := values["plugin"]
 	name = name[strings.LastIndexByte(name, '.')+1:]
 
 	if !inventoryNamePattern.MatchString(name) {
@@ -89,24 +88,4 @@ func inventoryName(data []byte) string {
 	}
 
 	return name + ".yml"
-}
-
-// plugin that an inventory is for; empty when it names none. It is looked up, not
-// decoded: that compares all keys with each other, which takes minutes where there
-// are a hundred thousand.
-func plugin(data []byte) string {
-	var doc yaml.Node
-	if document.Check(data) != nil || yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return ""
-	}
-
-	name := ""
-
-	for pairs := range slices.Chunk(doc.Content[0].Content, 2) {
-		if pairs[0].Value == "plugin" && pairs[1].Kind == yaml.ScalarNode {
-			name = pairs[1].Value
-		}
-	}
-
-	return name
 }
