@@ -56,7 +56,7 @@ func adviseGalaxy(req Request) string {
 		return "check the token in the credential " + file
 	}
 
-	if bytes.Contains(req.data(ansibleConfig), []byte("[galaxy")) {
+	if cfg, _ := inputs.Find(req.Credentials, ansibleConfig); bytes.Contains(cfg.Data, []byte("[galaxy")) {
 		return "check the token, or the username and password, of the server in the credential ansible.cfg"
 	}
 
@@ -129,15 +129,4 @@ func adviseKey(req Request) string {
 
 func (r Request) has(name string) bool {
 	return slices.ContainsFunc(r.Credentials, func(f inputs.File) bool { return f.Name == name })
-}
-
-// data of a credential; nil when there is none.
-func (r Request) data(name string) []byte {
-	for _, f := range r.Credentials {
-		if f.Name == name {
-			return f.Data
-		}
-	}
-
-	return nil
 }

@@ -135,22 +135,14 @@ func relevant(in inputs.Inputs, required Requirements) []inputs.File {
 		names = append(names, strings.TrimPrefix(in.Env[name], "./"))
 	}
 
-	var (
-		relevant []inputs.File
-		settings []byte
-	)
+	var relevant []inputs.File
 
-	for _, f := range in.Credentials {
-		if f.Name == ansibleConfig {
-			settings = f.Data
-		}
-	}
-
+	cfg, _ := inputs.Find(in.Credentials, ansibleConfig)
 	keys := sshKeys(in.Env, in.Credentials)
 
 	for _, f := range in.Credentials {
 		isKey := slices.Contains(keys, f.Name)
-		given := bytes.Contains(settings, []byte(f.Name))
+		given := bytes.Contains(cfg.Data, []byte(f.Name))
 
 		if isKey || f.Name == knownHosts {
 			given = required.overSSH()

@@ -22,14 +22,9 @@ func sshKeys(env map[string]string, files []inputs.File) []string {
 
 	mentioned := []string{env["ANSIBLE_PRIVATE_KEY_FILE"]}
 
-	for _, f := range files {
-		if f.Name != ansibleConfig {
-			continue
-		}
-
-		for _, m := range keyFile.FindAllSubmatch(f.Data, -1) {
-			mentioned = append(mentioned, string(m[1]))
-		}
+	cfg, _ := inputs.Find(files, ansibleConfig)
+	for _, m := range keyFile.FindAllSubmatch(cfg.Data, -1) {
+		mentioned = append(mentioned, string(m[1]))
 	}
 
 	for _, m := range mentioned {

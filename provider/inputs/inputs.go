@@ -3,6 +3,8 @@
 package inputs
 
 import (
+	"slices"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 )
@@ -19,6 +21,16 @@ type File struct {
 	// Rotates is what a credential was resolved from whose data is no input; empty
 	// for all other files.
 	Rotates string
+}
+
+// Find a file by its name; false when there is none.
+func Find(files []File, name string) (File, bool) {
+	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
+	if i < 0 {
+		return File{}, false
+	}
+
+	return files[i], true
 }
 
 // Inputs of a run: parameters, what the references resolve to, and the

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (in Inputs) secrets(of func(File) []byte) [][]byte {
 		}
 	}
 
-	for _, name := range sortedKeys(in.Env) {
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		if isSecretName(name) {
 			secrets = append(secrets, []byte(in.Env[name]))
 		}
@@ -133,11 +134,8 @@ func (in Inputs) vaultPasswords() []string {
 	var settings strings.Builder
 	settings.WriteString(in.Env["ANSIBLE_VAULT_PASSWORD_FILE"] + "\n" + in.Env["ANSIBLE_VAULT_IDENTITY_LIST"] + "\n")
 
-	for _, f := range in.Credentials {
-		if f.Name == "ansible.cfg" {
-			settings.Write(bytes.Join(vaultSettings.FindAll(f.Data, -1), []byte("\n")))
-		}
-	}
+	cfg, _ := Find(in.Credentials, "ansible.cfg")
+	settings.Write(bytes.Join(vaultSettings.FindAll(cfg.Data, -1), []byte("\n")))
 
 	var passwords []string
 

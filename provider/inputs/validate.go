@@ -3,6 +3,7 @@ package inputs
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -313,12 +314,12 @@ func validateKeyring(in Inputs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
 	v := in.Verification
-	i := slices.IndexFunc(in.Credentials, func(f File) bool { return f.Name == v.Keyring })
+	keyring, found := Find(in.Credentials, v.Keyring)
 
 	switch {
-	case i < 0:
+	case !found:
 		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must be the filename of one of the credentials"))
-	case len(in.Credentials[i].Data) == 0 || bytes.HasPrefix(bytes.TrimSpace(in.Credentials[i].Data), []byte("-----")):
+	case len(keyring.Data) == 0 || bytes.HasPrefix(bytes.TrimSpace(keyring.Data), []byte("-----")):
 		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must have public keys as gpg --export writes them without --armor"))
 	}
 
@@ -362,7 +363,7 @@ func validateFilename(name string) error {
 func validateEnv(env map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, name := range sortedKeys(env) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if err := environ.Validate(name, env[name]); err != nil {
 			errs = append(errs, field.Invalid(path, name, err.Error()))
 		}
@@ -430,15 +431,4 @@ func keywords() []string {
 		"elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
 		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 	}
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-
-	slices.Sort(keys)
-
-	return keys
 }

@@ -29,13 +29,3 @@ func credentials(in inputs.Inputs) []File {
 
 	return files
 }
-
-func credential(in inputs.Inputs, name string) ([]byte, bool) {
-	for _, c := range in.Credentials {
-		if c.Name == name {
-			return c.Data, true
-		}
-	}
-
-	return nil, false
-}

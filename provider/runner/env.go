@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // Booleans as Ansible reads and writes them.
@@ -23,8 +24,8 @@ const separateSSHArgs = "-C"
 
 // environment of the run, sorted.
 func (r *Runner) environment(run Run, dir string) []string {
-	data, configured := credential(run.Inputs, fileConfig)
-	cfg := parseConfig(data)
+	file, configured := inputs.Find(run.Inputs.Credentials, fileConfig)
+	cfg := parseConfig(file.Data)
 
 	// Defaults, which the configuration may override.
 	env := map[string]string{
@@ -110,7 +111,7 @@ func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig,
 // hostKeyChecking is on when there is something to check against, or when it
 // is asked for. ansible-runner would turn it off even then.
 func hostKeyChecking(run Run, cfg ansibleConfig) string {
-	if _, known := credential(run.Inputs, fileKnownHosts); known || cfg.checksHostKeys() {
+	if _, known := inputs.Find(run.Inputs.Credentials, fileKnownHosts); known || cfg.checksHostKeys() {
 		return yes
 	}
 
@@ -157,7 +158,7 @@ func (r *Runner) sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir 
 
 	common := ""
 
-	switch _, known := credential(run.Inputs, fileKnownHosts); {
+	switch _, known := inputs.Find(run.Inputs.Credentials, fileKnownHosts); {
 	case known:
 		file := `"` + filepath.Join(dir, projectDir, fileKnownHosts) + `"`
 		common = "-o UserKnownHostsFile=" + file

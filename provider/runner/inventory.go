@@ -13,9 +13,9 @@ import (
 // hasInventory is true if there is an inventory: of the run, or one that the
 // configuration names.
 func hasInventory(in inputs.Inputs) bool {
-	data, _ := credential(in, fileConfig)
+	cfg, _ := inputs.Find(in.Credentials, fileConfig)
 
-	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || parseConfig(data).get("defaults", "inventory") != ""
+	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || parseConfig(cfg.Data).get("defaults", "inventory") != ""
 }
 
 // asyncDir is where a task that runs asynchronously leaves its result. Ansible
@@ -27,8 +27,8 @@ const asyncDir = `ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') `
 // asyncVars are beside each inventory, for all hosts. Groups, hosts and plays may
 // say otherwise; only what an inventory says itself of the group all is weaker.
 func asyncVars(in inputs.Inputs, inventories []File) []File {
-	data, _ := credential(in, fileConfig)
-	if in.Env["ANSIBLE_ASYNC_DIR"] != "" || parseConfig(data).get("defaults", "async_dir") != "" {
+	cfg, _ := inputs.Find(in.Credentials, fileConfig)
+	if in.Env["ANSIBLE_ASYNC_DIR"] != "" || parseConfig(cfg.Data).get("defaults", "async_dir") != "" {
 		return nil
 	}
 
