@@ -1,7 +1,6 @@
 package ansiblerun
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -52,26 +51,12 @@ func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessag
 
 	maps.Copy(all, reported)
 
-	raw := encode(all)
+	raw := event.Encode(all)
 	if len(raw) > event.MaxOutputs {
-		raw = encode(reported)
+		raw = event.Encode(reported)
 	}
 
 	return &apiextensionsv1.JSON{Raw: raw}
-}
-
-func encode(values map[string]json.RawMessage) []byte {
-	var b bytes.Buffer
-
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-
-	// What was read as JSON can be written.
-	if err := e.Encode(values); err != nil {
-		return []byte("{}")
-	}
-
-	return bytes.TrimSpace(b.Bytes())
 }
 
 // conditions of an object with those that the content has reported. They are

@@ -43,22 +43,9 @@ type result struct {
 // not what it should be must not cost the others.
 func parseResult(raw json.RawMessage) result {
 	var r result
-	if json.Unmarshal(raw, &r) == nil {
-		return r
-	}
 
-	fields := map[string]json.RawMessage{}
-	_ = json.Unmarshal(raw, &fields)
-
-	r = result{
-		Message: fields["msg"], Reason: fields["reason"], Stdout: fields["stdout"], Stderr: fields["stderr"],
-		ModuleStdout: fields["module_stdout"], ModuleStderr: fields["module_stderr"],
-		Exception: fields["exception"], Assertion: fields["assertion"], Code: fields["rc"], Label: fields["_ansible_item_label"], Items: fields["results"],
-	}
-
-	_ = json.Unmarshal(fields["changed"], &r.Changed)
-	_ = json.Unmarshal(fields["failed"], &r.Failed)
-	_ = json.Unmarshal(fields["censored"], &r.Censored)
+	// A field that is not what it should be leaves the others set.
+	_ = json.Unmarshal(raw, &r)
 
 	return r
 }

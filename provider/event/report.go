@@ -186,6 +186,11 @@ func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 
+	return r.redactor.JSON(Encode(values))
+}
+
+// Encode an object of JSON, with no more escapes than JSON needs.
+func Encode(values map[string]json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 
 	enc := json.NewEncoder(&out)
@@ -196,7 +201,7 @@ func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 
-	return bytes.TrimSpace(r.redactor.JSON(bytes.TrimSpace(out.Bytes())))
+	return bytes.TrimSpace(out.Bytes())
 }
 
 // storable are the values that a status can hold. Others are left out, and told of.

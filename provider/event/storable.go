@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -61,28 +62,11 @@ func fits(number string) bool {
 // read whole.
 func isCut(raw json.RawMessage) bool {
 	for _, s := range scalars(raw) {
-		// The sequences that JSON has for one character are cut between.
-		if units(string(s)) >= maxString {
+		// JSON has one escape sequence for each unit of UTF-16, and is cut between.
+		if len(utf16.Encode([]rune(string(s)))) >= maxString {
 			return true
 		}
 	}
 
 	return false
-}
-
-// units of UTF-16 in a text, which JSON has as one escape sequence each.
-func units(s string) int {
-	const firstOfTwo = 0x10000
-
-	n := 0
-
-	for _, c := range s {
-		n++
-
-		if c >= firstOfTwo {
-			n++
-		}
-	}
-
-	return n
 }

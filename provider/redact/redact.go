@@ -254,11 +254,7 @@ var literal = regexp.MustCompile(`"((?:[^"\\\n]|\\.)+)"|'((?:[^'\\\n]|\\.)+)'`)
 // secrets of a file.
 func secrets(file []byte) []string {
 	text := string(bytes.TrimSpace(file))
-	found := []string{string(file), text}
-
-	for line := range strings.Lines(text) {
-		found = append(found, strings.TrimSpace(line))
-	}
+	found := append(lines(text), string(file), text)
 
 	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
 		found = append(found, slices.DeleteFunc(m[1:], func(s string) bool { return s == "" })...)
@@ -291,7 +287,7 @@ func secrets(file []byte) []string {
 
 func scalars(n *yaml.Node) []string {
 	if n.Kind == yaml.ScalarNode {
-		return append(multiline(n.Value), n.Value, strings.TrimSpace(n.Value))
+		return append(lines(n.Value), n.Value, strings.TrimSpace(n.Value))
 	}
 
 	var found []string
@@ -308,16 +304,13 @@ func scalars(n *yaml.Node) []string {
 	return found
 }
 
-// multiline returns the lines of a value that has several.
-func multiline(s string) []string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	if len(lines) == 1 {
-		return nil
+// lines of a text, without the space around them.
+func lines(text string) []string {
+	var found []string
+
+	for line := range strings.Lines(text) {
+		found = append(found, strings.TrimSpace(line))
 	}
 
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
-	}
-
-	return lines
+	return found
 }
