@@ -5,7 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -52,7 +52,7 @@ func (e *external) refresh(run common.AnsibleRun, s situation) error {
 		return nil
 	}
 
-	name := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
+	name := client.ObjectKeyFromObject(run)
 
 	return e.contents.Refresh(e.request, string(run.GetUID()), func() { e.wake(name) })
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -239,28 +238,20 @@ func failed(a *common.Apply) bool {
 
 // completed is when an apply ended; the zero time if that is not known.
 func completed(a *common.Apply) time.Time {
-	if a == nil {
+	if a == nil || a.CompletionTime == nil {
 		return time.Time{}
 	}
 
-	return timeOf(a.CompletionTime)
+	return a.CompletionTime.Time
 }
 
 // completion is when a run ended; the zero time if that is not known.
 func completion(r *common.Run) time.Time {
-	if r == nil {
+	if r == nil || r.CompletionTime == nil {
 		return time.Time{}
 	}
 
-	return timeOf(r.CompletionTime)
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-
-	return t.Time
+	return r.CompletionTime.Time
 }
 
 func nextAttempt(last *common.Apply) int64 {

@@ -2,10 +2,11 @@ package ansiblerun
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -309,7 +310,7 @@ func (e *external) mistaken(run common.AnsibleRun, err error) error {
 // that the run is about to begin.
 func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
 	e.submit(run)
-	e.wake(types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()})
+	e.wake(client.ObjectKeyFromObject(run))
 
 	return managed.ExternalCreation{}, nil
 }
@@ -373,7 +374,7 @@ func (e *external) Disconnect(context.Context) error { return nil }
 // acquire a place for the run that was decided on. If there is none, that is shown in
 // the status.
 func (e *external) acquire(run common.AnsibleRun) bool {
-	name := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
+	name := client.ObjectKeyFromObject(run)
 
 	acquired := e.pool.Acquire(e.job, func() { e.wake(name) })
 	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
@@ -387,7 +388,7 @@ func (e *external) acquire(run common.AnsibleRun) bool {
 // place is not kept any more it is decided anew.
 func (e *external) submit(run common.AnsibleRun) {
 	if !e.pool.Submit(e.job) {
-		e.wake(types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()})
+		e.wake(client.ObjectKeyFromObject(run))
 		return
 	}
 
@@ -445,7 +446,7 @@ func (e *external) wakeAt(run common.AnsibleRun, a *active, at time.Time) {
 		return
 	}
 
-	name := types.NamespacedName{Namespace: run.GetNamespace(), Name: run.GetName()}
+	name := client.ObjectKeyFromObject(run)
 	e.polls.wakeAt(run.GetUID(), at.Sub(e.now()), func() { e.wake(name) })
 }
 
@@ -463,15 +464,6 @@ func begun(run common.AnsibleRun) bool {
 // may is true when the management policies allow an action.
 func may(run common.AnsibleRun, a xpv2.ManagementAction) bool {
 	policies := run.GetManagementPolicies()
-	if len(policies) == 0 {
-		return true
-	}
 
-	for _, p := range policies {
-		if p == a || p == xpv2.ManagementActionAll {
-			return true
-		}
-	}
-
-	return false
+	return len(policies) == 0 || slices.Contains(policies, a) || slices.Contains(policies, xpv2.ManagementActionAll)
 }

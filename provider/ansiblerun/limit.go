@@ -32,8 +32,10 @@ func (l limited) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	item := l.name + req.String()
 
 	if !l.direct() {
-		if err := sleep(ctx, l.limiter.When(item)); err != nil {
-			return reconcile.Result{}, nil //nolint:nilerr // Nobody is left to reconcile for.
+		select {
+		case <-time.After(l.limiter.When(item)):
+		case <-ctx.Done():
+			return reconcile.Result{}, nil // Nobody is left to reconcile for.
 		}
 	}
 
@@ -43,20 +45,4 @@ func (l limited) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	result.Priority = new(handler.LowPriority)
 
 	return result, err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-
-	t := time.NewTimer(d)
-	defer t.Stop()
-
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

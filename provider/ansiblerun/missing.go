@@ -3,8 +3,6 @@ package ansiblerun
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -26,8 +24,4 @@ func (w waiting) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	}
 
 	return result, err
-}
-
-func nameOf(o client.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }

@@ -64,7 +64,7 @@ func TestWaiting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPolls(tc.poll, time.Second)
 			run := object()
-			req := reconcile.Request{NamespacedName: nameOf(run)}
+			req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)}
 			kube := acceptingClient{&test.MockClient{
 				MockStatusUpdate: func(context.Context, client.Object, ...client.SubResourceUpdateOption) error { return tc.written },
 			}, p}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -126,7 +127,7 @@ func (p *polls) miss(o resource.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	p.missed[nameOf(o)] = max(p.interval(o), leastMissing)
+	p.missed[client.ObjectKeyFromObject(o)] = max(p.interval(o), leastMissing)
 }
 
 // missing is how long to wait before an object is looked at again in which something

@@ -56,7 +56,7 @@ func (w acceptingWriter) Update(ctx context.Context, o client.Object, opts ...cl
 	err := w.SubResourceWriter.Update(ctx, o, opts...)
 	if err != nil {
 		// The runtime does not report a conflict.
-		_, _ = w.polls.missing(nameOf(o))
+		_, _ = w.polls.missing(client.ObjectKeyFromObject(o))
 	}
 
 	run, ok := o.(common.AnsibleRun)
