@@ -14,6 +14,8 @@ const (
 
 // ContentMetrics are of the content store, which they observe.
 type ContentMetrics struct {
+	collectors
+
 	installs *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	hits     prometheus.Counter
@@ -31,7 +33,7 @@ func NewContentMetrics() *ContentMetrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "content", Name: name, Help: help})
 	}
 
-	return &ContentMetrics{
+	m := &ContentMetrics{
 		installs: prometheus.NewCounterVec(counter("installs_total",
 			"Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what is not pinned."),
 			[]string{"cause", labelResult}),
@@ -47,6 +49,9 @@ func NewContentMetrics() *ContentMetrics {
 		sets:     gauge("sets", "Content sets in the store."),
 		bytes:    gauge("store_bytes", "Size of the content store."),
 	}
+	m.collectors = collectors{m.installs, m.duration, m.hits, m.removals, m.sets, m.bytes}
+
+	return m
 }
 
 // Installed counts an installation.
@@ -70,22 +75,4 @@ func (m *ContentMetrics) Removed(r content.Removal) { m.removals.WithLabelValues
 func (m *ContentMetrics) Stored(sets int, bytes int64) {
 	m.sets.Set(float64(sets))
 	m.bytes.Set(float64(bytes))
-}
-
-// Describe the metrics.
-func (m *ContentMetrics) Describe(c chan<- *prometheus.Desc) {
-	for _, all := range m.all() {
-		all.Describe(c)
-	}
-}
-
-// Collect the metrics.
-func (m *ContentMetrics) Collect(c chan<- prometheus.Metric) {
-	for _, all := range m.all() {
-		all.Collect(c)
-	}
-}
-
-func (m *ContentMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.installs, m.duration, m.hits, m.removals, m.sets, m.bytes}
 }

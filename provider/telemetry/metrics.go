@@ -27,6 +27,8 @@ const (
 // Metrics of runs. No label has values without bounds: neither names, nor
 // namespaces, nor uids.
 type Metrics struct {
+	collectors
+
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	wait     *prometheus.HistogramVec
@@ -35,7 +37,7 @@ type Metrics struct {
 
 // NewMetrics returns a witness that counts.
 func NewMetrics() *Metrics {
-	return &Metrics{
+	m := &Metrics{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace,
 			Name:      "runs_total",
@@ -59,6 +61,9 @@ func NewMetrics() *Metrics {
 			Help:      "Tasks that have ended on a host, by result.",
 		}, []string{labelResult}),
 	}
+	m.collectors = collectors{m.runs, m.duration, m.wait, m.tasks}
+
+	return m
 }
 
 // Began counts how long a run has waited.
@@ -91,20 +96,21 @@ func (m *Metrics) Ended(j job.Job, r job.Report, took time.Duration) {
 	m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
 }
 
+// collectors are one.
+type collectors []prometheus.Collector
+
 // Describe the metrics.
-func (m *Metrics) Describe(c chan<- *prometheus.Desc) {
-	m.runs.Describe(c)
-	m.duration.Describe(c)
-	m.wait.Describe(c)
-	m.tasks.Describe(c)
+func (cs collectors) Describe(descs chan<- *prometheus.Desc) {
+	for _, c := range cs {
+		c.Describe(descs)
+	}
 }
 
 // Collect the metrics.
-func (m *Metrics) Collect(c chan<- prometheus.Metric) {
-	m.runs.Collect(c)
-	m.duration.Collect(c)
-	m.wait.Collect(c)
-	m.tasks.Collect(c)
+func (cs collectors) Collect(metrics chan<- prometheus.Metric) {
+	for _, c := range cs {
+		c.Collect(metrics)
+	}
 }
 
 // NewLeftMetric returns a metric of the private data directories that are left.
