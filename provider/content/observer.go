@@ -66,11 +66,6 @@ func WithObserver(o Observer) StoreOption {
 	return func(s *Store) { s.observer = o }
 }
 
-// WithClock tells the time instead of time.Now.
-func WithClock(now func() time.Time) StoreOption {
-	return func(s *Store) { s.now = now }
-}
-
 // nopObserver does nothing.
 type nopObserver struct{}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 // Names in the temporary directory end with these.
@@ -50,17 +51,11 @@ func (l layout) path(name string) string { return filepath.Join(l.dir, name) }
 
 func newWorkspace(parent, digest string) (*workspace, error) {
 	// Everybody knows the digest. Nobody else is to know the path.
-	lock, err := os.CreateTemp(parent, digest+"-"+rand.Text()+"-*"+lockSuffix)
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a lock")
-	}
-
-	w := &workspace{layout: newLayout(strings.TrimSuffix(lock.Name(), lockSuffix)), lock: lock}
+	w := &workspace{layout: newLayout(filepath.Join(parent, digest+"-"+rand.Text()))}
 	w.set.Digest = digest
 
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		w.remove()
-
+	var err error
+	if w.lock, err = supervisor.Lock(w.dir + lockSuffix); err != nil {
 		return nil, errors.Wrap(err, "cannot lock a temporary directory")
 	}
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -214,4 +215,9 @@ func withCommand(fn func(ctx context.Context, argv, env []string, dir string, ou
 // execute a program.
 func execute(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 	return Exec(ctx, Program{Argv: argv, Env: env, Dir: dir, Out: out})
+}
+
+// WithClock tells the time instead of time.Now.
+func WithClock(now func() time.Time) StoreOption {
+	return func(s *Store) { s.now = now }
 }
