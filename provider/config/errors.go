@@ -53,7 +53,7 @@ type gathering struct {
 	host    bool
 }
 
-// add returns errors that are no missing reference. It puts the context before
+// add returns errors that are no missing reference; nil for none. It puts the context before
 // all of them.
 func (g *gathering) add(err error, context string) error {
 	var m *MissingError

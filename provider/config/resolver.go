@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -62,7 +63,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 
 	if v := c.ConfigSpec().Verification; v != nil {
 		in.Verification = v.DeepCopy()
-		in.Verification.Signatures = orDefault(v.Signatures, "+1")
+		in.Verification.Signatures = cmp.Or(v.Signatures, "+1")
 	}
 
 	in.Env, err = c.ConfigSpec().ParseVars()
@@ -102,8 +103,8 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 
 	// The API server does this for objects that pass through it.
 	if v := in.Parameters.StateVariable; v != nil {
-		v.Present = orDefault(v.Present, string(common.StatePresent))
-		v.Absent = orDefault(v.Absent, string(common.StateAbsent))
+		v.Present = cmp.Or(v.Present, string(common.StatePresent))
+		v.Absent = cmp.Or(v.Absent, string(common.StateAbsent))
 	}
 
 	roles, err := in.Parameters.ParseRoles()
@@ -135,17 +136,7 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 		return errors.Wrap(err, in.Config)
 	}
 
-	if err := gc.err(); err != nil {
-		_ = g.add(err, in.Config)
-	}
+	_ = g.add(gc.err(), in.Config)
 
 	return g.err()
-}
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-
-	return s
 }

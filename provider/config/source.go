@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -76,10 +77,8 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *gathering
 
 	for i, inv := range in.Parameters.Inventories {
 		f, ok, err := s.file(ctx, inv.FileSelector)
-		if err != nil {
-			if err := g.add(err, path.Index(i).String()); err != nil {
-				return err
-			}
+		if err := g.add(err, path.Index(i).String()); err != nil {
+			return err
 		}
 
 		if ok {
@@ -95,10 +94,8 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 		path := field.NewPath("spec", "credentials").Index(i)
 
 		f, ok, err := s.file(ctx, c.FileSelector)
-		if err != nil {
-			if err := g.add(err, path.String()); err != nil {
-				return err
-			}
+		if err := g.add(err, path.String()); err != nil {
+			return err
 		}
 
 		if ok {
@@ -169,21 +166,16 @@ func (s source) configMap(ctx context.Context, ref *common.KeySelector, path str
 		return inputs.File{}, err
 	}
 
-	f := inputs.File{Name: fmt.Sprintf("ConfigMap %q, key %q", name(key), ref.Key)}
-
-	if text, ok := o.Data[ref.Key]; ok {
-		f.Data = []byte(text)
-
-		return f, nil
+	data, ok := o.BinaryData[ref.Key]
+	if text, is := o.Data[ref.Key]; is {
+		data, ok = []byte(text), true
 	}
 
-	if data, ok := o.BinaryData[ref.Key]; ok {
-		f.Data = data
-
-		return f, nil
+	if !ok {
+		return inputs.File{}, missing("ConfigMap %q has no key %q", name(key), ref.Key)
 	}
 
-	return inputs.File{}, missing("ConfigMap %q has no key %q", name(key), ref.Key)
+	return inputs.File{Name: fmt.Sprintf("ConfigMap %q, key %q", name(key), ref.Key), Data: data}, nil
 }
 
 func (s source) get(ctx context.Context, kind string, key types.NamespacedName, o client.Object) error {
@@ -202,7 +194,7 @@ func (s source) key(ref *common.KeySelector, path string) (types.NamespacedName,
 		return types.NamespacedName{}, errors.Errorf("%s must be set", path)
 	}
 
-	namespace := orDefault(ref.Namespace, s.namespace)
+	namespace := cmp.Or(ref.Namespace, s.namespace)
 
 	if namespace == "" {
 		return types.NamespacedName{}, errors.Errorf("%s.namespace must be set, since this %s is cluster scoped", path, s.kind)

@@ -3,6 +3,7 @@ package content
 import (
 	"archive/tar"
 	"bytes"
+	order "cmp"
 	"compress/gzip"
 	"fmt"
 	"maps"
@@ -107,7 +108,7 @@ func TestAttacks(t *testing.T) {
 				gitRepo(t, filepath.Join(out, "repo"), nil)
 				fallthrough
 			default:
-				required = fill(orElse(required, "roles: [{name: x, src: 'file://REPO', scm: git}]"))
+				required = fill(order.Or(required, "roles: [{name: x, src: 'file://REPO', scm: git}]"))
 			}
 
 			before := filesBelow(t, out)

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -50,7 +51,7 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 	}
 
 	if env["GIT_SSL_CAPATH"] == "" && env["GIT_SSL_CAINFO"] != "" {
-		env["GIT_SSL_CAPATH"] = orElse(env["SSL_CERT_DIR"], "/etc/ssl/certs")
+		env["GIT_SSL_CAPATH"] = cmp.Or(env["SSL_CERT_DIR"], "/etc/ssl/certs")
 	}
 
 	for _, f := range credentials {

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // installError for a request, from what ansible-galaxy wrote.
 func installError(what, output string, err error, req Request) *InstallError {
-	said := orElse(reason(req.redact(output)), err.Error())
+	said := cmp.Or(reason(req.redact(output)), err.Error())
 	if todo := advice(said, req); todo != "" {
 		said = clip.Text(strings.TrimSuffix(said, "."), maxReason-len("; ")-len(todo)) + "; " + todo
 	}

@@ -208,11 +208,3 @@ func (s *Store) place(from, to string) error {
 
 	return errors.Wrap(os.Rename(from, to), "cannot move a content set to its place")
 }
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-
-	return s
-}

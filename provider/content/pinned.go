@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"regexp"
@@ -66,11 +67,7 @@ func (c Collection) kind() string {
 
 // location that is not a Galaxy server.
 func (c Collection) location() string {
-	if c.Source != "" {
-		return c.Source
-	}
-
-	return c.Name
+	return cmp.Or(c.Source, c.Name)
 }
 
 // gitVersion may also be said after a comma behind the URL.

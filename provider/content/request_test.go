@@ -1,6 +1,7 @@
 package content
 
 import (
+	order "cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,7 +105,7 @@ func TestDigest(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := request(t, tc.in).digest([]byte(orElse(tc.key, "key")), orElse(tc.tools, "2.19"), nil)
+			got, err := request(t, tc.in).digest([]byte(order.Or(tc.key, "key")), order.Or(tc.tools, "2.19"), nil)
 			must(t, err)
 
 			if diff := cmp.Diff(tc.same, got == want); diff != "" {

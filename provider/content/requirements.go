@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -114,9 +115,7 @@ func normalRole(r Role) Role {
 		r.Src = "git+" + r.Src
 	}
 
-	if r.Name == "" {
-		r.Name = roleName(r.Src)
-	}
+	r.Name = cmp.Or(r.Name, roleName(r.Src))
 
 	if scm, src, ok := strings.Cut(r.Src, "+"); ok {
 		r.Scm, r.Src = scm, src
@@ -126,9 +125,7 @@ func normalRole(r Role) Role {
 		r.Scm = git
 	}
 
-	if r.Src == "" {
-		r.Src = r.Name
-	}
+	r.Src = cmp.Or(r.Src, r.Name)
 
 	return r
 }
@@ -155,10 +152,7 @@ func (r Requirements) unique() (Requirements, error) {
 	first := map[string]int{}
 
 	for i, c := range r.Collections {
-		key := c.Name
-		if key == "" {
-			key = c.Source
-		}
+		key := cmp.Or(c.Name, c.Source)
 
 		at, ok := first["collection "+key]
 		if ok && fmt.Sprint(r.Collections[at]) != fmt.Sprint(c) {

@@ -1,6 +1,7 @@
 package content
 
 import (
+	order "cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -103,7 +104,7 @@ func TestInstalledAgain(t *testing.T) {
 			hub.Withdraw("acme", "base", tc.lost)
 
 			now = now.Add(tc.passes)
-			in.Requirements = orElse(tc.later, tc.requirements)
+			in.Requirements = order.Or(tc.later, tc.requirements)
 
 			status := set.Status().DeepCopy()
 			if tc.status != nil {

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func (c Collection) repository() string {
 
 	switch {
 	case c.Type == git:
-		src = orElse(c.Source, c.Name)
+		src = cmp.Or(c.Source, c.Name)
 	case c.Type != "" || !strings.HasPrefix(src, "git+") && !strings.HasPrefix(src, "git@"):
 		return ""
 	}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	_ "embed"
 	"io/fs"
 	"path/filepath"
@@ -185,17 +184,10 @@ func (r *Runner) playArgv(run Run, dir string, inv, vars []File) []string {
 // commandLine quotes an argv for a POSIX shell, which is what ansible-runner
 // splits it like.
 func commandLine(argv []string) string {
-	var b bytes.Buffer
-
+	quoted := make([]string, len(argv))
 	for i, a := range argv {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-
-		b.WriteString("'" + strings.ReplaceAll(a, "'", `'"'"'`) + "'")
+		quoted[i] = "'" + strings.ReplaceAll(a, "'", `'"'"'`) + "'"
 	}
 
-	b.WriteByte('\n')
-
-	return b.String()
+	return strings.Join(quoted, " ") + "\n"
 }

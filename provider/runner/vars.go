@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -114,11 +115,7 @@ func stateValue(s *common.StateVariable, state common.RunState) string {
 		v = s.Absent
 	}
 
-	if v == "" {
-		return string(state)
-	}
-
-	return v
+	return cmp.Or(v, string(state))
 }
 
 // meta is what the content is told about its AnsibleRun and the run. The entry
