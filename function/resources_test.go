@@ -29,6 +29,11 @@ func TestResources(t *testing.T) {
 		fleet = `
   - {name: setup, forEach: "${xr.spec.zones}", vars: {address: '${resources["machine-" + each.key].status.address}'}}`
 
+		reported = `
+  status: {address: "${resources.machine.status.address}"}
+  conditions: [{type: Reachable, status: "${resources.machine.status.address != ''}"}]
+  connectionDetails: [{name: address, value: "${resources.machine.status.address}"}]`
+
 		there     = `address: there, conditions: [{type: Ready, status: "True"}]`
 		changing  = `address: there, conditions: [{type: Ready, status: "False"}]`
 		stale     = `address: there, conditions: [{type: Ready, status: "True", observedGeneration: 1}]`
@@ -208,6 +213,29 @@ func TestResources(t *testing.T) {
 			reason: "Some of them say when they are.",
 			step:   step{runs: runs, observed: "\n    machine: {resource: {apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, status: {address: x}}}"},
 			said:   "DependencyNotReady\nsetup: waiting for resource machine (Deployment), which is not ready",
+		},
+		"Status": {
+			reason: "The status of the XR, its conditions and connection details wait for it like the runs.",
+			step: step{
+				runs:     runs + reported,
+				observed: "{}", earlier: composed,
+			},
+			want: []string{"machine"},
+			said: "DependencyNotReady\nsetup: waiting for resource machine, which is not there yet",
+		},
+		"StatusNotReady": {
+			reason: "Until it is ready.",
+			step:   step{runs: runs + reported, observed: machine("machine", strings.Replace(changing, "address: there, ", "", 1))},
+			said:   "DependencyNotReady\nsetup: waiting for resource machine (Machine), which is not ready",
+		},
+		"StatusNever": {
+			reason: "They do not wait for what no step composes.",
+			step:   step{runs: "\n  - {name: a}" + reported, observed: "{}"},
+			want:   []string{"a"},
+			said: "Creating\na: is being created\n" +
+				"status.address: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
+				"conditions[0].status: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing\n" +
+				"connectionDetails[0].value: resources.machine is not there yet; another step has to compose it, or write resources.?machine if it may be missing",
 		},
 		"StepsRun": {
 			reason: "The AnsibleRun of another step is one of them.",

@@ -162,14 +162,9 @@ func (r *rendering) details(ctx context.Context) (native map[string][]byte, secr
 // detail evaluates one connection detail. It keeps its value (true) while there
 // is no other.
 func (r *rendering) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool, []expression.Problem) {
-	waiting := false
-
-	for name, needed := range t.Runs() {
-		if needed && r.outcomes[name].skipped {
-			return nil, false, nil
-		}
-
-		waiting = waiting || !r.outcomes[name].done()
+	gone, waiting := r.prospect(ctx, t)
+	if gone {
+		return nil, false, nil
 	}
 
 	v, ok, problems := t.Evaluate(ctx, data)

@@ -123,18 +123,30 @@ func (r *rendering) field(ctx context.Context, t *expression.Template, observed 
 	return object, problems
 }
 
-// leaf evaluates a value. There is none (false) to be had while it has problems, or
-// waits for runs; it is nil when it is left out.
-func (r *rendering) leaf(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
-	waiting := false
-
+// prospect of a template outside of runs: gone when a run that it needs is not wanted,
+// and waiting while runs, or what earlier steps compose, are not ready.
+func (r *rendering) prospect(ctx context.Context, t *expression.Template) (gone, waiting bool) {
 	for name, needed := range t.Runs() {
-		// What a run said of itself goes with it.
-		if needed && r.outcomes[name].skipped {
-			return nil, true, nil
-		}
-
+		gone = gone || needed && r.outcomes[name].skipped
 		waiting = waiting || !r.outcomes[name].done()
+	}
+
+	names, _ := r.refersTo(ctx, r.data, t)
+	for name := range names {
+		// What nobody composes is not waited for.
+		names[name] = false
+	}
+
+	return gone, waiting || len(r.unavailable(names)) > 0
+}
+
+// leaf evaluates a value. There is none (false) to be had while it has problems, or
+// waits for runs or resources; it is nil when it is left out.
+func (r *rendering) leaf(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
+	gone, waiting := r.prospect(ctx, t)
+	// What a run said of itself goes with it.
+	if gone {
+		return nil, true, nil
 	}
 
 	v, ok, problems = t.Evaluate(ctx, r.data)
