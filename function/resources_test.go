@@ -171,6 +171,12 @@ func TestResources(t *testing.T) {
 			want:   []string{"setup[a]", "setup[a] uses machine-a"},
 			said:   "DependencyNotReady\nsetup[b]: waiting for resource machine-b (Machine), which is not ready\nsetup[c]: waiting for resource machine-c, which is not there yet",
 		},
+		"OptionalDropped": {
+			reason: "It does not keep what it can do without, and what no step composes any more: core would do nothing else.",
+			step:   step{runs: optional, observed: machine("machine", there) + setup},
+			want:   []string{"setup"},
+			said:   "Available\n",
+		},
 		"UsagesFalse": {
 			reason: "Usages can be done without.",
 			step:   step{runs: strings.Replace(runs, "name: setup", "name: setup, usages: false", 1), observed: machine("machine", there) + setup},

@@ -125,7 +125,7 @@ func (r *rendering) usages() map[string]map[string]any {
 }
 
 // released is true for what another step composes no more, and a run was rendered
-// after, but does not refer to any more. Core, which does nothing else before it has
+// after, but does not need any more. Core, which does nothing else before it has
 // deleted what is not composed any more, may then do so.
 func (r *rendering) released(by, of string) bool {
 	run, reason := r.composition.run(by), r.became[by]
@@ -133,13 +133,12 @@ func (r *rendering) released(by, of string) bool {
 		return false
 	}
 
-	names, rendered := r.refers[by]
-	if !rendered {
-		names = run.resources()
+	if needs, ok := r.refers[by]; ok {
+		return !needs[of]
 	}
 
-	for name, literal := range names {
-		if name == of || !rendered && !literal {
+	for name, literal := range run.resources() {
+		if name == of || !literal {
 			return false
 		}
 	}
