@@ -278,8 +278,8 @@ func (t *Template) ResourceNames() map[string]bool {
 }
 
 // Resources that the expressions refer to, by their composition resource names: true
-// when one of them needs the resource to be there, and none asks whether it is. The
-// problems are those of names that are computed.
+// when one of them needs the resource to be there. The problems are those of names
+// that are computed.
 func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, []Problem) {
 	resources := map[string]bool{}
 

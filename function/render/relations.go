@@ -93,7 +93,7 @@ func (r *rendering) spared(of, by string) bool {
 	return run != nil && run.each != nil && (!wanted || reason == Skipped)
 }
 
-// after returns the observed AnsibleRuns that one was rendered after.
+// after returns the observed resources that an AnsibleRun was rendered after.
 func (r *rendering) after(resource string, o map[string]any) []string {
 	var on []string
 

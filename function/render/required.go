@@ -352,7 +352,7 @@ func id(o map[string]any) string {
 }
 
 // viewObject returns what expressions see of an object.
-func viewObject(o map[string]any) any {
+func viewObject(o map[string]any) map[string]any {
 	o = maps.Clone(o)
 	o[fieldMetadata] = viewMetadata(o)
 

@@ -31,9 +31,8 @@ func (c *Composition) viewResources(o Observed) map[string]any {
 			continue
 		}
 
-		fields, _ := viewObject(resource).(map[string]any)
 		// What is reported there would change the inputs of runs.
-		v[name] = without(fields, fieldStatus)
+		v[name] = without(viewObject(resource), fieldStatus)
 	}
 
 	return v

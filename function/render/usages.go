@@ -80,9 +80,9 @@ func unusable(runs []*run, templates []template) field.ErrorList {
 	return errs
 }
 
-// usages returns a Usage for each two AnsibleRuns of which one was rendered after
-// the other: when both are deleted, the one that depends goes first. They are named
-// by composition resource names.
+// usages returns a Usage for each AnsibleRun and each composed resource that it was
+// rendered after: when both are deleted, the run goes first. They are named by
+// composition resource names.
 func (r *rendering) usages() map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
@@ -153,8 +153,8 @@ func (r *rendering) holds(resource string) bool {
 	return run == nil || run.usages
 }
 
-// usage of one AnsibleRun by another; nil when there can be none: a ClusterUsage
-// tells of cluster-scoped objects only.
+// usage of a composed resource by an AnsibleRun; nil when there can be none: a
+// ClusterUsage tells of cluster-scoped objects only.
 func usage(of, by map[string]any) map[string]any {
 	namespace, _, _ := unstructured.NestedString(by, fieldMetadata, fieldNamespace)
 	used, _, _ := unstructured.NestedString(of, fieldMetadata, fieldNamespace)
