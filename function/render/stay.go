@@ -181,6 +181,29 @@ func (r *rendering) leave(going []string, stays map[string]Run) {
 			Messages: []string{"not wanted any more, but has to stay for " + strings.Join(blocked[resource], ", ")},
 		})
 	}
+
+	r.remain(blocked, stays)
+}
+
+// remain with what stays for good, in which nobody waits for anything: what that
+// depends on.
+func (r *rendering) remain(blocked map[string][]string, stays map[string]Run) {
+	goes := func(resource string) bool { return stays[resource].Reason != Retained }
+
+	for again := true; again; {
+		again = false
+
+		for resource, by := range blocked {
+			if !goes(resource) || slices.ContainsFunc(by, goes) {
+				continue
+			}
+
+			run := stays[resource]
+			run.Reason = Retained
+			run.Messages = []string{"not wanted any more, and stays with " + strings.Join(by, ", ")}
+			stays[resource], again = run, true
+		}
+	}
 }
 
 // blocked returns those that cannot go yet, each with what depends on it.

@@ -187,6 +187,8 @@ type settling struct {
 	wanted map[string]bool
 	// off are plans that are not wanted, done those that need nothing any more.
 	off, done map[int]bool
+	// kept is what stays for good.
+	kept map[string]bool
 	// fresh is what is to be created.
 	fresh     []thing
 	held      bool
@@ -195,7 +197,7 @@ type settling struct {
 
 // step is what follows from a state.
 func step(s state, from world) move {
-	l := &settling{state: s, from: from, to: maps.Clone(from), runs: map[string]string{}, wanted: map[string]bool{}, off: map[int]bool{}, done: map[int]bool{}}
+	l := &settling{state: s, from: from, to: maps.Clone(from), runs: map[string]string{}, wanted: map[string]bool{}, off: map[int]bool{}, done: map[int]bool{}, kept: map[string]bool{}}
 	for called := range from {
 		l.runs[called] = called
 	}
@@ -430,6 +432,7 @@ func (l *settling) bounded(held map[string]bool, maker func(called string) *plan
 			l.held = true
 			continue
 		case p == nil && l.from[called].Keep, p != nil && p.Keep:
+			l.kept[called] = true
 			continue
 		}
 		going = append(going, called)
@@ -476,7 +479,15 @@ func (l *settling) ordering(going []string, maker func(called string) *plan) []s
 	if circular {
 		return going
 	}
-	l.held = l.held || len(free) < len(going)
+
+	// What stays for good keeps what it depends on.
+	for range going {
+		for _, called := range going {
+			by := blocked(called)
+			l.kept[called] = len(by) > 0 && !slices.ContainsFunc(by, func(other string) bool { return !l.kept[other] })
+		}
+	}
+	l.held = l.held || slices.ContainsFunc(going, func(called string) bool { return !l.kept[called] && !slices.Contains(free, called) })
 	return free
 }
 
