@@ -301,6 +301,100 @@ func TestStays(t *testing.T) {
 			said: "InvalidValue\ndatabase: previousNames: db, which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
 				"db: not wanted any more, but may be what database was called",
 		},
+		"RenamedWaits": {
+			reason: "Nor is that one removed while it is not known yet what the new one is.",
+			step: step{
+				runs:     `[{name: app, vars: {size: 6}}, {name: database, dependsOn: [app], vars: {size: "${xr.spec.size}"}}]`,
+				spec:     "size: 5",
+				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
+			},
+			want: []string{"app", "db", "db uses app"},
+			said: "Updating\napp: is being updated\ndatabase: waiting for app\ndb: not wanted any more, but may be what database was called, which is not known yet",
+		},
+		"RenamedNotSet": {
+			reason: "Nor while it lacks a value, of which set it may be.",
+			step: step{
+				runs:     `[{name: database, forEach: "${xr.spec.zones}", vars: {size: "${each.value}"}}]`,
+				observed: existing("db[a]", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: []string{"db[a]"},
+			said: "ValueNotSet\ndatabase: forEach: xr.spec.zones is not set; write xr.spec.?zones if it may be missing\ndb[a]: not wanted any more, but may be what database was called, which is not known yet",
+		},
+		"RenamedChanged": {
+			reason: "An edit of the XR decides nothing.",
+			step: step{
+				runs: `[{name: database, vars: {size: "${xr.spec.size}", name: "db-${xr.spec.size}-x"}}]`, spec: "size: 6",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, name: db-5-x}"),
+			},
+			want: []string{"db"},
+			said: "InvalidValue\ndatabase: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"db: not wanted any more, but may be what database was called",
+		},
+		"OtherText": {
+			reason: "With other literal text it is another one.",
+			step: step{
+				runs: `[{name: database, vars: {size: "${xr.spec.size}", name: "sql-${xr.spec.size}-x"}}]`, spec: "size: 6",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, name: db-5-x}"),
+			},
+			want: []string{"database"},
+			said: "Creating\ndatabase: is being created",
+		},
+		"OtherNames": {
+			reason: "With variables of other names it is another one.",
+			step: step{
+				runs: `[{name: database, vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5, more: 1}"),
+			},
+			want: []string{"database"},
+			said: "Creating\ndatabase: is being created",
+		},
+		"OtherWanted": {
+			reason: "One that the Composition still has was not renamed.",
+			step: step{
+				runs: `[{name: database, vars: {size: "${xr.spec.size}"}}, {name: db, when: false, vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: []string{"database"},
+			said: "Creating\ndatabase: is being created",
+		},
+		"OtherItem": {
+			reason: "Members of a set are told apart by all of their variables.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", vars: {name: "${each.value}"}}]`, spec: "zones: [b]",
+				observed: existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
+			},
+			want: []string{"zone[b]"},
+			said: "Creating\nzone[b]: is being created",
+		},
+		"OtherKeysWait": {
+			reason: "As long as the values of a new one are not known, it may be one whose key was another.",
+			step: step{
+				runs:     `[{name: app, vars: {size: 6}}, {name: zone, dependsOn: [app], forEach: "${xr.spec.zones}", forEachKey: "${each.value.id}", vars: {name: "${each.value.name}"}}]`,
+				spec:     "zones: [{id: 1, name: a}]",
+				observed: existing("zone[a]", "app", "role: a.b.c, unsafeVars: {name: a}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
+			},
+			want: []string{"app", "zone[a]", "zone[a] uses app"},
+			said: "Updating\napp: is being updated\nzone[1]: waiting for app\nzone[a]: not wanted any more, but may be what zone[1] was called, which is not known yet",
+		},
+		"Told": {
+			reason: "Of one that another run is said to replace nothing else is thought.",
+			step: step{
+				runs:     `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: other, dependsOn: [database], vars: {size: "${xr.spec.more}"}}]`,
+				spec:     "size: 5",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nother: waiting for database",
+		},
+		"RetainedOn": {
+			reason: "What stays for good keeps what it depends on, and what that depends on.",
+			step: step{
+				runs: `[{name: other, when: false}]`,
+				observed: strings.ReplaceAll(existing("zone[a]", "app", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `) +
+					existing("app", "database", "role: a.b.c") + existing("database", "", "role: a.b.c"),
+			},
+			want: []string{"app", "app uses database", "database", "zone[a]", "zone[a] uses app"},
+			said: "Available\napp: not wanted any more, and stays with zone[a]\ndatabase: not wanted any more, and stays with app\nzone[a]: not wanted any more, and stays, since prune is false",
+		},
 		"OtherVars": {
 			reason: "With other variables it is another one.",
 			step:   step{runs: `[{name: database, vars: {size: 6}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},

@@ -388,6 +388,57 @@ func (t *Template) visit(yield func(*Template) bool) bool {
 	return true
 }
 
+// MayBe is false for a value that the template cannot have, whatever its expressions
+// are worth.
+func (t *Template) MayBe(v any) bool {
+	switch {
+	case t.fields != nil:
+		return t.mayBeObject(v)
+	case t.items != nil:
+		list, ok := v.([]any)
+		// An item may be left out.
+		return ok && (t.computed || slices.EqualFunc(t.items, list, (*Template).MayBe))
+	case len(t.parts) == 1 && t.parts[0].program != nil:
+		return true
+	case len(t.parts) > 0:
+		s, ok := v.(string)
+		return ok && strings.HasPrefix(s, t.parts[0].text) && strings.HasSuffix(s, t.parts[len(t.parts)-1].text)
+	}
+
+	return toNumber(t.literal) == toNumber(v)
+}
+
+func (t *Template) mayBeObject(v any) bool {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+
+	for name := range object {
+		if t.fields[name] == nil {
+			return false
+		}
+	}
+
+	for name, f := range t.fields {
+		below, ok := object[name]
+		if !ok && !f.computed || ok && !f.MayBe(below) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// toNumber returns an integer as what JSON has for it.
+func toNumber(v any) any {
+	if i, ok := v.(int64); ok {
+		return float64(i)
+	}
+
+	return v
+}
+
 // Evaluate the template. The value is JSON, with all numbers float64. There is
 // none (false) when its expression is optional.none(); such fields and items
 // are left out of the values around them. The problems are those of all

@@ -421,3 +421,52 @@ func TestSyntax(t *testing.T) {
 		})
 	}
 }
+
+func TestMayBe(t *testing.T) {
+	template := map[string]any{"text": "a-${xr.spec.x}-b", "any": "${xr.spec.x}", "number": int64(5), "list": []any{int64(1), "x"}, "left": []any{"${xr.spec.x}"}, "map": map[string]any{"k": "v"}}
+	value := func(change func(v map[string]any)) map[string]any {
+		v := map[string]any{"text": "a-x-b", "any": 1.0, "number": 5.0, "list": []any{1.0, "x"}, "left": []any{}, "map": map[string]any{"k": "v"}}
+		change(v)
+
+		return v
+	}
+
+	cases := map[string]struct {
+		reason string
+		v      any
+		want   bool
+	}{
+		"Same":      {reason: "What is literal is the same.", v: value(func(map[string]any) {}), want: true},
+		"LeftOut":   {reason: "What is computed may be left out.", v: value(func(v map[string]any) { delete(v, "any") }), want: true},
+		"Missing":   {reason: "What is literal may not.", v: value(func(v map[string]any) { delete(v, "number") })},
+		"More":      {reason: "There is nothing else.", v: value(func(v map[string]any) { v["more"] = 1.0 })},
+		"Begins":    {reason: "Literal text comes before.", v: value(func(v map[string]any) { v["text"] = "b-x-b" })},
+		"Ends":      {reason: "And after.", v: value(func(v map[string]any) { v["text"] = "a-x-a" })},
+		"NoText":    {reason: "Text around an expression makes a text.", v: value(func(v map[string]any) { v["text"] = 1.0 })},
+		"Number":    {reason: "A number is another one.", v: value(func(v map[string]any) { v["number"] = 6.0 })},
+		"Item":      {reason: "An item is another one.", v: value(func(v map[string]any) { v["list"] = []any{1.0, "y"} })},
+		"Items":     {reason: "There are more.", v: value(func(v map[string]any) { v["list"] = []any{1.0, "x", "y"} })},
+		"NoList":    {reason: "It is no list.", v: value(func(v map[string]any) { v["left"] = "x" })},
+		"NoMap":     {reason: "It is no object.", v: value(func(v map[string]any) { v["map"] = []any{} })},
+		"Below":     {reason: "A field below is another one.", v: value(func(v map[string]any) { v["map"] = map[string]any{"k": "w"} })},
+		"NoNothing": {reason: "Nothing is no object.", v: nil},
+	}
+
+	env, err := NewEnvironment(Declarations{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	compiled, errs := env.Compile(field.NewPath("x"), template)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := compiled.MayBe(tc.v); got != tc.want {
+				t.Errorf("\n%s\nMayBe(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -107,54 +107,26 @@ func (r *rendering) calls(resource string) string {
 	return resource
 }
 
-// renamed holds runs that are to be created while there is one with the same content,
-// hosts and variables that is not wanted, or is being removed: whichever ended last
-// would win. It returns those that may go.
+// renamed holds runs that are to be created while there is one that they may have been,
+// and that is not wanted, or is being removed: whichever ended last would win. It
+// returns those that may go.
 func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []string {
-	before := map[string]string{}
-
-	for _, resource := range r.going(runs) {
-		if o := r.observed.Resources[resource]; removes(o) {
-			before[worksOn(o)] = resource
-		}
-	}
-
-	departing := map[string]string{}
-	for _, d := range r.departing {
-		departing[worksOn(d.object)] = d.String()
-	}
-
-	if len(before)+len(departing) == 0 {
+	t := r.twins(runs)
+	if len(t.going)+len(t.departing) == 0 {
 		return going
 	}
 
 	for i := range runs {
 		out := &runs[i]
-		if out.Reason != Creating {
-			continue
-		}
-
-		on := worksOn(out.Desired)
-
-		if d, ok := departing[on]; ok {
-			*out = r.wait(Run{Name: out.Name, Resource: out.Resource}, []string{d})
-			continue
-		}
-
-		was, ok := before[on]
-		run := r.composition.run(out.Resource)
+		run := r.composition.byResource[setOrRun(out.Resource)]
+		_, exists := r.observed.run(out.Resource)
 
 		switch {
-		case !ok || run == nil:
-		case run.previous == nil:
-			*out = r.hold(Run{Name: out.Name, Resource: out.Resource}, []expression.Problem{invalid(fieldPrevious, errors.Errorf(
-				"%s, which is not wanted any more, has the same content, hosts and variables: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", was, was))})
-
-			if _, ok := stays[was]; !ok {
-				stays[was] = r.keep(Run{Name: was, Resource: was, Reason: Leaving, Messages: []string{"not wanted any more, but may be what " + out.Name + " was called"}})
-			}
-		case stays[was].Reason != Retained:
-			*out = r.wait(Run{Name: out.Name, Resource: out.Resource}, []string{was + ", which is not wanted any more"})
+		case exists || run == nil:
+		case out.Reason == Creating:
+			t.meet(run, out, stays)
+		case out.Held() && run.previous == nil:
+			t.hold(t.alike(run), out.Name+" was called, which is not known yet", stays)
 		}
 	}
 
@@ -162,6 +134,118 @@ func (r *rendering) renamed(runs []Run, going []string, stays map[string]Run) []
 		_, ok := stays[resource]
 		return ok
 	})
+}
+
+// setOrRun is the resource name of the run of the input that a composed resource may
+// come from.
+func setOrRun(resource string) string {
+	if set, _, ok := member(resource); ok {
+		return set
+	}
+
+	return resource
+}
+
+// twins are AnsibleRuns that are not wanted, or are being removed, and that a run which
+// is to be created may have been.
+type twins struct {
+	*rendering
+
+	// going are those that are not wanted, and same what works on the same among
+	// them.
+	going []string
+	same  map[string][]string
+	// departing are those that are being removed, by what they work on.
+	departing map[string]string
+	// told are those of which somebody has said that no other run has been them.
+	told map[string]bool
+	// known are those that a run may have been.
+	known map[*run][]string
+}
+
+func (r *rendering) twins(runs []Run) twins {
+	t := twins{rendering: r, same: map[string][]string{}, departing: map[string]string{}, told: map[string]bool{}, known: map[*run][]string{}}
+
+	for _, resource := range r.going(runs) {
+		if o := r.observed.Resources[resource]; removes(o) {
+			t.going = append(t.going, resource)
+			t.same[worksOn(o)] = append(t.same[worksOn(o)], resource)
+		}
+	}
+
+	for _, d := range r.departing {
+		t.departing[worksOn(d.object)] = d.String()
+	}
+
+	for i := range runs {
+		if run := r.composition.run(runs[i].Resource); runs[i].Reason == Creating && run != nil && run.previous != nil {
+			for _, was := range t.same[worksOn(runs[i].Desired)] {
+				t.told[was] = true
+			}
+		}
+	}
+
+	return t
+}
+
+// alike are those that a run may have been, by what is literal: of those that nothing
+// makes any more, and of its own set.
+func (t twins) alike(run *run) []string {
+	if all, ok := t.known[run]; ok {
+		return all
+	}
+
+	t.known[run] = slices.DeleteFunc(slices.Clone(t.going), func(was string) bool {
+		maker := t.composition.run(was)
+		return maker != nil && maker != run || t.told[was] || !run.mayBe(t.observed.Resources[was])
+	})
+
+	return t.known[run]
+}
+
+// meet what a rendered run may have been: what works on the same, or differs in
+// computed values alone, which may change while somebody thinks about it. Members of a
+// set do so anyway.
+func (t twins) meet(run *run, out *Run, stays map[string]Run) {
+	on := worksOn(out.Desired)
+
+	if d, ok := t.departing[on]; ok {
+		*out = t.wait(Run{Name: out.Name, Resource: out.Resource}, []string{d})
+		return
+	}
+
+	what, all := "the same content, hosts and variables", t.same[on]
+
+	if run.previous != nil {
+		i := slices.IndexFunc(all, func(was string) bool { return stays[was].Reason != Retained })
+		if i >= 0 {
+			*out = t.wait(Run{Name: out.Name, Resource: out.Resource}, []string{all[i] + ", which is not wanted any more"})
+		}
+
+		return
+	}
+
+	if len(all) == 0 {
+		what = "the same content, hosts and variables but for computed values"
+		all = slices.DeleteFunc(slices.Clone(t.alike(run)), func(other string) bool { return t.composition.run(other) == run })
+	}
+
+	if len(all) == 0 {
+		return
+	}
+
+	*out = t.rendering.hold(Run{Name: out.Name, Resource: out.Resource}, []expression.Problem{invalid(fieldPrevious, errors.Errorf(
+		"%s, which is not wanted any more, has %s: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", all[0], what, all[0]))})
+	t.hold(all, out.Name+" was called", stays)
+}
+
+// hold what a run may have been.
+func (t twins) hold(all []string, what string, stays map[string]Run) {
+	for _, was := range all {
+		if _, ok := stays[was]; !ok {
+			stays[was] = t.keep(Run{Name: was, Resource: was, Reason: Leaving, Messages: []string{"not wanted any more, but may be what " + what}})
+		}
+	}
 }
 
 // doubt whether what no run makes is to go, while it is not known what runs were
@@ -202,6 +286,51 @@ func worksOn(o map[string]any) string {
 
 	// Maps are printed in the order of their keys.
 	return fmt.Sprintf("%#v", canonical(of))
+}
+
+// mayBe is true for an AnsibleRun that the run may have been, by what is literal of
+// its content, hosts and variables.
+func (run *run) mayBe(o map[string]any) bool {
+	spec, _ := o[fieldSpec].(map[string]any)
+	was, _ := spec[fieldForProvider].(map[string]any)
+	literal := contents[:]
+
+	if run.inventory == nil {
+		literal = append(literal, "hosts", "inventoryInline")
+	}
+
+	if run.object.settings["limit"] == nil {
+		literal = append(literal, "limit")
+	}
+
+	if len(run.object.names) == 0 {
+		literal = append(literal, "inventories", "varFiles")
+	}
+
+	if !equal(pick(run.object.parameters, literal...), pick(was, literal...)) {
+		return false
+	}
+
+	vars, _ := was["vars"].(map[string]any)
+	unsafe, _ := was["unsafeVars"].(map[string]any)
+	all := maps.Clone(vars)
+
+	if all == nil {
+		all = map[string]any{}
+	}
+
+	maps.Copy(all, unsafe)
+
+	for name, t := range run.vars {
+		v, ok := all[name]
+		if !ok && !t.Computed() || ok && !t.MayBe(v) {
+			return false
+		}
+
+		delete(all, name)
+	}
+
+	return len(all) == 0 || len(run.from) > 0
 }
 
 // previousMistakes are names that cannot be those of a composed resource, or that two

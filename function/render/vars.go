@@ -174,7 +174,11 @@ func isJinja(s string) bool {
 
 // templates of all values.
 func (v variables) templates() []*expression.Template {
-	all := slices.Collect(maps.Values(v.vars))
+	all := make([]*expression.Template, 0, len(v.vars)+len(v.from))
+	for _, name := range sortedKeys(v.vars) {
+		all = append(all, v.vars[name])
+	}
+
 	for _, s := range v.from {
 		all = append(all, s.value)
 	}

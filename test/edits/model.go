@@ -132,20 +132,27 @@ type thing struct {
 	Origin, Thing, Value, Upstream, Form string
 }
 
+// mayHaveBeen is true for a thing that a plan may have made under another name, by what is
+// literal in the plan.
+func (p plan) mayHaveBeen(was thing) bool {
+	value := was.Value == p.value(state{})
+	if p.Computed {
+		value = strings.HasPrefix(was.Value, fmt.Sprintf("c%d.x", p.Literal))
+	}
+	form := "single"
+	if p.List != "" {
+		form = "each"
+	}
+	return p.Previous == nil && p.Origin == was.Origin && form == was.Form && value && (p.List != "" || p.Thing == was.Thing) && (len(p.Refs) > 0 || was.Upstream == "none")
+}
+
 // inputs of the run, as the ledger has them.
 func (o thing) inputs() string {
 	return strings.Join([]string{o.Thing, o.Form, o.Value, o.Upstream}, " ")
 }
 
-// same is true for two that cannot be told apart but by name: of one set, by all
-// variables, otherwise by those that are literal.
-func (o thing) same(p thing) bool {
-	if o.Plan == p.Plan {
-		return o.inputs() == p.inputs()
-	}
-	literal := func(v string) string { c, _, _ := strings.Cut(v, ".x"); return c }
-	return o.Origin == p.Origin && o.Thing == p.Thing && o.Form == p.Form && literal(o.Value) == literal(p.Value)
-}
+// same is true for two that cannot be told apart but by name.
+func (o thing) same(p thing) bool { return o.Origin == p.Origin && o.inputs() == p.inputs() }
 
 // A world has all AnsibleRuns of an XR, by composition resource name.
 type world map[string]thing
@@ -190,7 +197,10 @@ type settling struct {
 	// kept is what stays for good.
 	kept map[string]bool
 	// fresh is what is to be created.
-	fresh     []thing
+	fresh []thing
+	// unknown are plans of which something is to be created that is not known yet.
+	unknown []plan
+
 	held      bool
 	uncertain bool
 }
@@ -259,6 +269,9 @@ func (l *settling) adopt(p plan, resource string, i item) {
 // keep all that a plan has.
 func (l *settling) keep(p plan) {
 	l.held = true
+	if l.runs[p.Name] == "" {
+		l.unknown = append(l.unknown, p)
+	}
 	for resource, called := range l.runs {
 		if p.makes(resource) || p.was(called) {
 			l.wanted[called] = true
@@ -332,6 +345,9 @@ func (l *settling) render(p plan, resource, key, id string) bool {
 	}
 	for _, on := range slices.Concat(p.After, p.Refs) {
 		if !l.done[on] {
+			if !exists {
+				l.unknown = append(l.unknown, p)
+			}
 			return false
 		}
 	}
@@ -400,16 +416,31 @@ func (l *settling) going() []string {
 		return nil
 	}
 
-	held := map[string]bool{}
-	l.fresh = slices.DeleteFunc(l.fresh, func(o thing) bool {
-		found := false
+	held, told := map[string]bool{}, map[string]bool{}
+	for called, was := range l.from {
+		told[called] = slices.ContainsFunc(l.fresh, func(o thing) bool { return l.state.plan(o.Plan).Previous != nil && was.same(o) })
+	}
+	hold := func(may func(called string, was thing) bool) (found bool) {
 		for called, was := range l.from {
-			if !l.wanted[called] && l.state.plan(o.Plan).Previous == nil && was.same(o) {
+			if !l.wanted[called] && may(called, was) {
 				held[called], l.held, found = true, true, true
 			}
 		}
 		return found
+	}
+	l.fresh = slices.DeleteFunc(l.fresh, func(o thing) bool {
+		p := *l.state.plan(o.Plan)
+		return p.Previous == nil && hold(func(_ string, was thing) bool { return was.same(o) }) ||
+			hold(func(called string, was thing) bool {
+				return maker(called) == nil && !told[called] && p.mayHaveBeen(was)
+			})
 	})
+	for _, p := range l.unknown {
+		hold(func(called string, was thing) bool {
+			m := maker(called)
+			return (m == nil || m.ID == p.ID) && !told[called] && p.mayHaveBeen(was)
+		})
+	}
 	going := l.bounded(held, maker)
 	// Two that are the same come one after the other.
 	l.fresh = slices.DeleteFunc(l.fresh, func(o thing) bool {
