@@ -192,6 +192,53 @@ spec:
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
+// preview has an XR say what is a preview, by the input that is documented.
+func preview(t *testing.T, s section, dir string) {
+	t.Helper()
+
+	i := slices.IndexFunc(s.Manifests, func(m *unstructured.Unstructured) bool {
+		runs, _, _ := unstructured.NestedSlice(m.Object, "runs")
+		return len(runs) > 0 && strings.Contains(fmt.Sprint(runs[0]), "CheckWhenObserve")
+	})
+	input := s.Manifests[i].DeepCopy()
+	must(t, unstructured.SetNestedField(input.Object, "shop", "defaults", "providerConfigRef", "name"))
+
+	xr := Object{APIVersion: "example.org/v1", Kind: "Draft", Namespace: "default", Name: "draft"}
+	edit := func(spec string) {
+		cp.Apply(t, "{apiVersion: example.org/v1, kind: Draft, metadata: {namespace: default, name: draft}, spec: "+spec+"}", nil)
+	}
+	applied := func() (n int) {
+		for _, l := range lines(t, dir) {
+			if l == "draft-notice-present" {
+				n++
+			}
+		}
+
+		return n
+	}
+
+	cp.Apply(t, fmt.Sprintf(openXRD, "Draft", "drafts", "")+fmt.Sprintf(inputOf, "Draft", "drafts", inYAML(t, input)), nil)
+	edit("{text: One}")
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
+
+	run := composedRun(t, xr)
+
+	edit("{text: Two, preview: true}")
+
+	u := cp.WaitFor(t, run, That("drift", func(u *unstructured.Unstructured) bool { return field(u, "status.atProvider.drift") != nil }))
+	if !strings.Contains(fmt.Sprint(field(u, "status.atProvider.drift")), "Put the notice up") || readFile(t, dir+"/text") != "One" || applied() != 1 {
+		t.Errorf("A preview should say what would change, and change nothing, got %v", field(u, "status.atProvider"))
+	}
+
+	edit("{text: Two}")
+	cp.WaitFor(t, run, Field("spec.forProvider.unsafeVars.text", "Two"), Condition("Ready", "True"), That("no drift", func(u *unstructured.Unstructured) bool { return field(u, "status.atProvider.drift") == nil }))
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
+
+	if got := readFile(t, dir+"/text"); got != "Two" || applied() != 2 {
+		t.Errorf("Then it should be applied once, got %q after %d", got, applied())
+	}
+}
+
 // TestPatterns applies the examples of the patterns, as they are, and sees that
 // what is said of them is true. The roles are made for the test, and so are the
 // definitions of the XRs, which can have anything in them.
@@ -356,6 +403,8 @@ func TestPatterns(t *testing.T) {
 			cp.WaitFor(t, nightly, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Created"))
 			cp.WaitFor(t, cp.Apply(t, inYAML(t, again), nil)[0], Condition("Succeeded", "True"))
 			cp.WaitFor(t, nightly, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Requested"), Field("status.atProvider.lastRun.phase", "Succeeded"))
+
+			preview(t, s, dir)
 
 			// It leaves a backup behind.
 			backup := composedRun(t, xrs[1])
