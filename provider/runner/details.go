@@ -2,6 +2,8 @@ package runner
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -27,7 +29,9 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 	details := make(map[string][]byte, len(values))
 	size := 0
 
-	for name, v := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+
 		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
 			return nil, errors.Errorf("%s: %q cannot be a key of a Secret: %s", event.ConnectionDetails, name, problems[0])
 		}

@@ -40,6 +40,14 @@ func TestConnectionDetails(t *testing.T) {
 		},
 	}
 
+	// Of two keys the first one is named, each time.
+	for range 20 {
+		_, err := connectionDetails(json.RawMessage(`{"d d": 1, "c c": 2, "b b": 3, "a a": 4}`))
+		if err == nil || !strings.Contains(err.Error(), `"a a"`) {
+			t.Fatalf("want an error about the first key, got %v", err)
+		}
+	}
+
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := connectionDetails(json.RawMessage(tc.raw))
