@@ -339,6 +339,15 @@ func TestStays(t *testing.T) {
 			want: []string{"database"},
 			said: "Creating\ndatabase: is being created",
 		},
+		"OtherConfiguration": {
+			reason: "With another configuration it is another one.",
+			step: step{
+				runs: `[{name: database, providerConfigRef: {name: other}, vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: []string{"database"},
+			said: "Creating\ndatabase: is being created",
+		},
 		"OtherNames": {
 			reason: "With variables of other names it is another one.",
 			step: step{

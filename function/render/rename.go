@@ -295,6 +295,13 @@ func (run *run) mayBe(o map[string]any) bool {
 	was, _ := spec[fieldForProvider].(map[string]any)
 	literal := contents[:]
 
+	config, _ := run.object.spec["providerConfigRef"].(map[string]any)
+	ref, _ := spec["providerConfigRef"].(map[string]any)
+
+	if run.object.names[text(config, fieldName)] == nil && text(config, fieldName) != text(ref, fieldName) {
+		return false
+	}
+
 	if run.inventory == nil {
 		literal = append(literal, "hosts", "inventoryInline")
 	}
