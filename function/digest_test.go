@@ -35,20 +35,3 @@ func FuzzDigest(f *testing.F) {
 		}
 	})
 }
-
-// What is small enough by its bound is small enough.
-func FuzzSize(f *testing.F) {
-	f.Add(`{"a": [1, "", {}, true, null], "": {"b": "äöü"}}`)
-	f.Add(`{"a": [[], [[]], {"": {"": ""}}, -1.5e300]}`)
-
-	f.Fuzz(func(t *testing.T, x string) {
-		s := &structpb.Struct{}
-		if s.UnmarshalJSON([]byte(x)) != nil {
-			return
-		}
-
-		if size := proto.Size(s); size > structSize(s) {
-			t.Errorf("%v has %d bytes, more than %d", s, size, structSize(s))
-		}
-	})
-}

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -82,7 +83,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		response.Fatal(rsp, err)
 	}
 
-	if size := sizeOf(rsp); size > maxResponse {
+	if size := proto.Size(rsp); size > maxResponse {
 		rsp = &fnv1.RunFunctionResponse{Meta: rsp.GetMeta()}
 		report.TooLarge(rsp, size, maxResponse)
 	}
