@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -59,12 +59,12 @@ func (c *runCommand) Run() error {
 
 	t := &terminal{w: os.Stdout}
 
-	executor, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {})
+	local, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {})
 	if err != nil {
 		return err
 	}
 
-	j := job.Job{
+	j := executor.Job{
 		ID:      string(uuid.NewUUID()),
 		Mode:    common.ModeApply,
 		State:   c.State,
@@ -84,7 +84,7 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	return t.end(executor.Execute(ctx, j, job.Watch{Progress: t.progress}))
+	return t.end(local.Execute(ctx, j, executor.Watch{Progress: t.progress}))
 }
 
 // manifests of files.
@@ -145,7 +145,7 @@ type terminal struct {
 	task  string
 }
 
-func (t *terminal) progress(r job.Report) {
+func (t *terminal) progress(r executor.Report) {
 	if r.Run.Phase != t.phase {
 		t.phase = r.Run.Phase
 		t.printf("%s", t.phase)
@@ -206,7 +206,7 @@ func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.
 }
 
 // end shows the result, and returns an error unless the run succeeded.
-func (t *terminal) end(r job.Report) error {
+func (t *terminal) end(r executor.Report) error {
 	if h := r.Run.Hosts; h != nil {
 		t.printf("%s: ok=%d changed=%d unreachable=%d failed=%d skipped=%d rescued=%d ignored=%d",
 			r.Run.Phase, h.OK, h.Changed, h.Unreachable, h.Failed, h.Skipped, h.Rescued, h.Ignored)

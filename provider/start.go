@@ -42,7 +42,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/output"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
@@ -113,7 +113,7 @@ func (c *startCommand) Run() error {
 
 	c.Sharing = c.MaxConcurrentRuns
 
-	executor, store, err := c.executor(ctx, key, log, func(left func() int) {
+	local, store, err := c.executor(ctx, key, log, func(left func() int) {
 		metrics.Registry.MustRegister(telemetry.NewLeftMetric(left))
 	}, content.WithObserver(installs))
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *startCommand) Run() error {
 		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		count,
 	}
-	runs := pool.New(c.MaxConcurrentRuns, cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns), telemetry.Witnessed(executor, witness))
+	runs := pool.New(c.MaxConcurrentRuns, cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns), telemetry.Witnessed(local, witness))
 
 	metrics.Registry.MustRegister(count, installs, telemetry.NewPoolMetrics(runs.Stats))
 
@@ -153,7 +153,7 @@ func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *con
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
 		Witness:         w,
-		Keeper:          output.NewKeeper(mgr.GetClient(), c.Namespace),
+		Keeper:          outputstore.NewKeeper(mgr.GetClient(), c.Namespace),
 		Contents:        store,
 		Key:             key,
 		Timeouts:        c.timeouts(),

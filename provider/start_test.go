@@ -28,7 +28,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
@@ -112,13 +112,13 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func newRuns(t *testing.T) *pool.Pool {
 	t.Helper()
 
-	runs := pool.New(1, 1, pool.ExecutorFn(func(ctx context.Context, j job.Job, _ job.Watch) job.Report {
+	runs := pool.New(1, 1, pool.ExecutorFn(func(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
 		<-ctx.Done()
 
-		return job.NewReport(j)
+		return executor.NewReport(j)
 	}))
 
-	j := job.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}
+	j := executor.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}
 	if !runs.Acquire(j, func() {}) || !runs.Submit(j) {
 		t.Fatal("There should be a place for a run.")
 	}

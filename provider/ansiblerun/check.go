@@ -4,7 +4,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // decideChecked decides for objects whose content is applied only when a check
@@ -64,7 +64,7 @@ func afterCheck(s situation) decision {
 // cutOff is true for a run that the provider did not let begin, or end. It leaves undone what
 // it was started for: a check that was asked for, or what one has found.
 func cutOff(r *common.Run) bool {
-	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == job.ReasonInternal)
+	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal)
 }
 
 // checkAgain what a run was started for that was cut off, after a pause.
@@ -72,7 +72,7 @@ func checkAgain(s situation) decision {
 	r := s.Recorded.LastRun
 	if next := completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {
 		d := decision{Until: next}
-		if r.Reason == job.ReasonInternal {
+		if r.Reason == executor.ReasonInternal {
 			d.Failure = checkFailure(r)
 		}
 
@@ -130,5 +130,5 @@ func check(t common.RunTrigger) decision {
 
 // notCheckable is true when the last check run could not tell anything.
 func notCheckable(s situation) bool {
-	return checked(s) && s.Recorded.LastRun.Reason == job.ReasonNotCheckable
+	return checked(s) && s.Recorded.LastRun.Reason == executor.ReasonNotCheckable
 }

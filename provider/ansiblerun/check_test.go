@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 func checking(s *situation) {
@@ -95,7 +95,7 @@ func TestDecideChecked(t *testing.T) {
 		"NotCheckable": {
 			reason: "Content that cannot be checked should not be applied, nor checked without a pause.",
 			s: given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *situation) {
-				s.Recorded.LastRun.Reason = job.ReasonNotCheckable
+				s.Recorded.LastRun.Reason = executor.ReasonNotCheckable
 			}),
 			want: decision{Exists: true, Until: t0.Add(10 * time.Minute)},
 		},
@@ -203,7 +203,7 @@ func TestDecideChecked(t *testing.T) {
 		"DriftInterruptedInQueue": {
 			reason: "Drift whose apply waited when the provider ended should not be forgotten.",
 			s: given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 1), notBegun(common.TriggerDrift), func(s *situation) {
-				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, job.ReasonProviderEnded
+				s.Recorded.LastRun.Phase, s.Recorded.LastRun.Reason = common.PhaseInterrupted, executor.ReasonProviderEnded
 			}),
 			want: decision{Exists: true, Start: checks(common.TriggerDrift)},
 		},
@@ -267,14 +267,14 @@ func TestDecideChecked(t *testing.T) {
 		"CheckFailedByProvider": {
 			reason: "A check that failed by a fault of the provider says nothing about what was never applied.",
 			s: given(lastChecked(digestA, common.PhaseFailed, 0), func(s *situation) {
-				s.Recorded.LastRun.Reason = job.ReasonInternal
+				s.Recorded.LastRun.Reason = executor.ReasonInternal
 			}),
 			want: decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckFailedByProviderJustNow": {
 			reason: "It should be reported until the next one.",
 			s: given(lastChecked(digestA, common.PhaseFailed, 0), later(time.Second), func(s *situation) {
-				s.Recorded.LastRun.Reason = job.ReasonInternal
+				s.Recorded.LastRun.Reason = executor.ReasonInternal
 			}),
 			want: decision{Exists: true, Until: t0.Add(firstBackoff), Failure: checkFailed},
 		},
@@ -298,8 +298,8 @@ func TestDecideChecked(t *testing.T) {
 }
 
 func TestRecordCheck(t *testing.T) {
-	report := func(changed int64, reason string) job.Report {
-		return job.Report{
+	report := func(changed int64, reason string) executor.Report {
+		return executor.Report{
 			Run: common.Run{
 				ID: "c", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, Reason: reason,
 				InputsDigest: digestA, StartTime: at(-time.Second), CompletionTime: at(0), Hosts: &common.HostTotals{Changed: changed},
@@ -316,7 +316,7 @@ func TestRecordCheck(t *testing.T) {
 
 	cases := map[string]struct {
 		reason  string
-		report  job.Report
+		report  executor.Report
 		applied string
 		drift   *common.Drift
 	}{
@@ -333,7 +333,7 @@ func TestRecordCheck(t *testing.T) {
 		},
 		"NotCheckable": {
 			reason:  "Inputs that cannot be checked do not count as applied.",
-			report:  report(0, job.ReasonNotCheckable),
+			report:  report(0, executor.ReasonNotCheckable),
 			applied: digestB,
 		},
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/operation"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
@@ -37,7 +37,7 @@ type Tracker interface {
 type Pool interface {
 	Queue
 
-	Report(uid types.UID) (job.Report, bool)
+	Report(uid types.UID) (executor.Report, bool)
 	Forget(uid types.UID, runID string)
 	Abandon(uid types.UID)
 	Noted(uid types.UID, runID string)
@@ -47,8 +47,8 @@ type Pool interface {
 // a while, until a job is submitted to it. An object that waits can be withdrawn, one
 // that waits or runs can be canceled. When it is stopping nobody is given a place.
 type Queue interface {
-	Acquire(j job.Job, wake func()) bool
-	Submit(j job.Job) bool
+	Acquire(j executor.Job, wake func()) bool
+	Submit(j executor.Job) bool
 	Withdraw(uid types.UID)
 	Cancel(uid types.UID)
 	Stopping() bool
@@ -57,12 +57,12 @@ type Queue interface {
 // A Witness of runs is told of those that were interrupted: nobody else saw
 // their end.
 type Witness interface {
-	Ended(j job.Job, r job.Report, took time.Duration)
+	Ended(j executor.Job, r executor.Report, took time.Duration)
 }
 
 // A Keeper keeps the output of the last run where users find it.
 type Keeper interface {
-	Keep(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r job.Report) (*common.KeptOutput, error)
+	Keep(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error)
 	Drop(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
 }
 
@@ -77,7 +77,7 @@ type connector struct {
 	recorder event.Recorder
 	secrets  secrets
 	key      []byte
-	timeouts job.Timeouts
+	timeouts executor.Timeouts
 	polls    *polls
 	wake     func(types.NamespacedName)
 	now      func() time.Time

@@ -12,7 +12,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // Digests of the tests. Those of the same key are comparable.
@@ -96,7 +96,7 @@ func absentSucceeded(s *situation) {
 // notBegun is a last run that was canceled before it began.
 func notBegun(t common.RunTrigger) option {
 	return func(s *situation) {
-		s.Recorded.LastRun = &common.Run{ID: "4", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, CompletionTime: at(0)}
+		s.Recorded.LastRun = &common.Run{ID: "4", Mode: common.ModeApply, State: common.StatePresent, Trigger: t, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, CompletionTime: at(0)}
 	}
 }
 
@@ -679,7 +679,7 @@ func TestReady(t *testing.T) {
 		"NotCheckable": {
 			reason: "What a check cannot tell anything about is not being created.",
 			s: given(policy(common.CheckWhenObserve), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *situation) {
-				s.Recorded.LastRun.Reason = job.ReasonNotCheckable
+				s.Recorded.LastRun.Reason = executor.ReasonNotCheckable
 			}),
 			want: common.NotApplied("a check run cannot tell what there is to do, see the condition Checkable"),
 		},

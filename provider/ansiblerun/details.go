@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // secrets have the connection details of AnsibleRuns.
@@ -96,7 +96,7 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, er
 
 // published is true when the connection details of a run are where they are
 // wanted, as far as anybody waits for them.
-func published(run common.AnsibleRun, r job.Report) bool {
+func published(run common.AnsibleRun, r executor.Report) bool {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
 

@@ -13,14 +13,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
 func TestPublish(t *testing.T) {
 	digest := digestOf(t, in("a"))
 	run := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
-	told := &job.Report{Run: run, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}}
+	told := &executor.Report{Run: run, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}}
 
 	nowhere := &common.PublishedDetails{RunID: "1"}
 	there := &common.PublishedDetails{RunID: "1", Namespace: "ns", Name: "connection", UID: "s"}
@@ -38,7 +38,7 @@ func TestPublish(t *testing.T) {
 		reason string
 		// noted is what the object says before, report what the pool knows.
 		noted  *common.PublishedDetails
-		report *job.Report
+		report *executor.Report
 		ref    *xpv2.LocalSecretReference
 		policy common.RunPolicy
 		// cached is what is known of stored.
@@ -147,7 +147,7 @@ func TestPublish(t *testing.T) {
 // Content that publishes nothing any more is not run again for it.
 func TestRecordDetails(t *testing.T) {
 	o := &common.AnsibleRunObservation{ConnectionDetails: &common.PublishedDetails{RunID: "1", Name: "connection"}}
-	r := job.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
+	r := executor.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
 
 	if record(o, r); o.ConnectionDetails == nil {
 		t.Error("What was published should stay when the next apply fails")

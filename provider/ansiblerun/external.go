@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -32,7 +32,7 @@ type external struct {
 	resolution content.Resolution
 	content    content.Set
 	decision   decision
-	job        job.Job
+	job        executor.Job
 	details    map[string][]byte
 }
 
@@ -185,7 +185,7 @@ func (e *external) observe(run common.AnsibleRun) *active {
 
 // restore the run that was shown before the object came to wait: decisions are about
 // that one.
-func (e *external) restore(run common.AnsibleRun, r job.Report) {
+func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 	o := run.Observation()
 	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
 		o.LastRun = r.Before.DeepCopy()
@@ -199,7 +199,7 @@ func (e *external) restore(run common.AnsibleRun, r job.Report) {
 // lost tells of a run that had begun and was interrupted.
 func (e *external) lost(run common.AnsibleRun) {
 	o := run.Observation()
-	r := job.Report{Run: *o.LastRun, Attempt: 1}
+	r := executor.Report{Run: *o.LastRun, Attempt: 1}
 
 	// A status that could not be written is read again as it was.
 	if r.Run.StartTime == nil || !e.polls.first(run.GetUID(), r.Run.ID) {
@@ -211,7 +211,7 @@ func (e *external) lost(run common.AnsibleRun) {
 	}
 
 	policy, _ := policyOf(run)
-	j := job.Job{
+	j := executor.Job{
 		ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger, Policy: policy,
 		Kind: e.kind, Object: runner.ObjectOf(run), Inputs: inputs.Inputs{Parameters: *run.Parameters()},
 	}
@@ -221,7 +221,7 @@ func (e *external) lost(run common.AnsibleRun) {
 
 // recorded is true when the object carries the result of a run, and its
 // connection details were published: the reconcile that did so succeeded.
-func recorded(run common.AnsibleRun, r job.Report) bool {
+func recorded(run common.AnsibleRun, r executor.Report) bool {
 	last := run.Observation().LastRun
 	if last == nil || last.ID != r.Run.ID || !last.Phase.Finished() {
 		return false
@@ -395,12 +395,12 @@ func (e *external) submit(run common.AnsibleRun) {
 	e.observe(run)
 }
 
-func (e *external) newJob(run common.AnsibleRun, st start) job.Job {
+func (e *external) newJob(run common.AnsibleRun, st start) executor.Job {
 	request, _ := meta.GetReconcileRequest(run)
 	// A run is started under a policy, or for an object that is being deleted.
 	policy, _ := policyOf(run)
 
-	j := job.Job{
+	j := executor.Job{
 		ID:         e.newID(),
 		Mode:       st.Mode,
 		State:      st.State,
@@ -451,8 +451,8 @@ func (e *external) wakeAt(run common.AnsibleRun, a *active, at time.Time) {
 }
 
 // before is what was known before a run.
-func before(o *common.AnsibleRunObservation) job.Before {
-	return job.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: content.Known(o.Content)}
+func before(o *common.AnsibleRunObservation) executor.Before {
+	return executor.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: content.Known(o.Content)}
 }
 
 // begun is true when the object was about to be created once. That is noted

@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -41,9 +41,9 @@ func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
 
 // fakePool remembers what it is told.
 type fakePool struct {
-	report    *job.Report
+	report    *executor.Report
 	full      bool
-	submitted []job.Job
+	submitted []executor.Job
 	forgotten []string
 	canceled  int
 	withdrawn int
@@ -53,32 +53,32 @@ type fakePool struct {
 }
 
 // Ended is called for runs that were interrupted.
-func (p *fakePool) Ended(_ job.Job, r job.Report, _ time.Duration) {
+func (p *fakePool) Ended(_ executor.Job, r executor.Report, _ time.Duration) {
 	p.ended = append(p.ended, r.Run.ID)
 }
 
 // Acquire a place, unless the pool is full.
-func (p *fakePool) Acquire(j job.Job, _ func()) bool {
+func (p *fakePool) Acquire(j executor.Job, _ func()) bool {
 	if p.full {
-		r := job.NewReport(j)
+		r := executor.NewReport(j)
 		p.report = &r
 	}
 
 	return !p.full
 }
 
-func (p *fakePool) Submit(j job.Job) bool {
+func (p *fakePool) Submit(j executor.Job) bool {
 	p.submitted = append(p.submitted, j)
-	r := job.NewReport(j)
+	r := executor.NewReport(j)
 	r.Run.StartTime = at(0)
 	p.report = &r
 
 	return true
 }
 
-func (p *fakePool) Report(types.UID) (job.Report, bool) {
+func (p *fakePool) Report(types.UID) (executor.Report, bool) {
 	if p.report == nil {
-		return job.Report{}, false
+		return executor.Report{}, false
 	}
 
 	return *p.report, true
@@ -193,7 +193,7 @@ func TestObserve(t *testing.T) {
 
 	noted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
 	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
-	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
+	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
 
 	type want struct {
 		o         managed.ExternalObservation
@@ -207,7 +207,7 @@ func TestObserve(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		run     *v1alpha1.AnsibleRun
-		report  *job.Report
+		report  *executor.Report
 		resolve resolverFn
 		want    want
 	}{
@@ -220,7 +220,7 @@ func TestObserve(t *testing.T) {
 		"ResultArrives": {
 			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
 			run:     object(),
-			report:  &job.Report{Run: succeeded, Attempt: 1, Request: "token"},
+			report:  &executor.Report{Run: succeeded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -241,7 +241,7 @@ func TestObserve(t *testing.T) {
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 				AppliedDigest: digest,
 			})),
-			report:  &job.Report{Run: succeeded, Attempt: 1},
+			report:  &executor.Report{Run: succeeded, Attempt: 1},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -257,7 +257,7 @@ func TestObserve(t *testing.T) {
 		"NothingRequiredAnyMore": {
 			reason:  "Content that is not required any more should go from the status: what it resolved to is part of the inputs.",
 			run:     object(observed(common.AnsibleRunObservation{Content: &common.Content{Digest: "abc"}})),
-			report:  &job.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
+			report:  &executor.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -282,7 +282,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
 						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digest, StartTime: at(0),
-						Reason: job.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
+						Reason: executor.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
 					},
 					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
 					Executed:  true, Interruptions: 1,
@@ -297,7 +297,7 @@ func TestObserve(t *testing.T) {
 				LastRun:   started.DeepCopy(),
 				LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 2},
 			})),
-			report:  &job.Report{Run: noted, Attempt: 3, Untouched: true},
+			report:  &executor.Report{Run: noted, Attempt: 3, Untouched: true},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -320,7 +320,7 @@ func TestObserve(t *testing.T) {
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
 						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted,
-						Reason: job.ReasonProviderEnded, Message: "the provider ended before the run began", CompletionTime: at(0),
+						Reason: executor.ReasonProviderEnded, Message: "the provider ended before the run began", CompletionTime: at(0),
 					},
 				},
 				ready: xpv2.Creating().WithObservedGeneration(2),
@@ -333,7 +333,7 @@ func TestObserve(t *testing.T) {
 				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
 				AppliedDigest: digest,
 			})),
-			report:  &job.Report{Run: queued, Attempt: 1, Request: "token"},
+			report:  &executor.Report{Run: queued, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -349,7 +349,7 @@ func TestObserve(t *testing.T) {
 		"CanceledInQueue": {
 			reason:  "A run that was canceled before it began is neither an attempt nor the answer to a request.",
 			run:     object(),
-			report:  &job.Report{Run: discarded, Attempt: 1, Request: "token"},
+			report:  &executor.Report{Run: discarded, Attempt: 1, Request: "token"},
 			resolve: resolved,
 			want: want{
 				o:      managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
@@ -382,7 +382,7 @@ func TestObserve(t *testing.T) {
 		"InputsUnavailableWhileRunning": {
 			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",
 			run:     object(readySince(2)),
-			report:  &job.Report{Run: started, Attempt: 1},
+			report:  &executor.Report{Run: started, Attempt: 1},
 			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
 			want: want{
 				err: errBoom,
@@ -472,13 +472,13 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := []job.Job{{
+	want := []executor.Job{{
 		ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
 		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind, KeepOutput: true,
 		Object: runner.ObjectOf(run), Inputs: in("a"),
-		Before: job.Before{Run: last, Applied: "before", Drift: drift},
+		Before: executor.Before{Run: last, Applied: "before", Drift: drift},
 	}}
-	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(job.Job{}, "Digest")); diff != "" {
+	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "Digest")); diff != "" {
 		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
 	}
 }
@@ -586,7 +586,7 @@ func TestShownAtOnce(t *testing.T) {
 func TestWithdraw(t *testing.T) {
 	before := &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded}
 	waits := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued}
-	p := &fakePool{report: &job.Report{Run: waits, Before: before}}
+	p := &fakePool{report: &executor.Report{Run: waits, Before: before}}
 	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{
 		LastRun: &waits, AppliedDigest: digestOf(t, in("a")),
 	}))
@@ -722,7 +722,7 @@ func TestDelete(t *testing.T) {
 	})
 
 	t.Run("CancelsPresent", func(t *testing.T) {
-		p := &fakePool{report: &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
+		p := &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
 		run := object(beingDeleted)
 		e := connect(t, p, run, resolved)
 

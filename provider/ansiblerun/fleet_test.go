@@ -28,8 +28,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
@@ -44,7 +44,7 @@ type fleet struct {
 
 	// playbook that all objects run, and what they need.
 	playbook string
-	needs    job.Needs
+	needs    executor.Needs
 	end      chan struct{}
 
 	mu    sync.Mutex
@@ -117,16 +117,16 @@ func (f *fleet) wake(name types.NamespacedName) {
 }
 
 // Needs of a job.
-func (f *fleet) Needs(job.Job) job.Needs { return f.needs }
+func (f *fleet) Needs(executor.Job) executor.Needs { return f.needs }
 
 // Execute a job.
-func (f *fleet) Execute(ctx context.Context, j job.Job, w job.Watch) job.Report {
+func (f *fleet) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
 	f.mu.Lock()
 	f.ran = append(f.ran, j.Inputs.Parameters.PlaybookInline)
 	f.mu.Unlock()
 
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	r := job.NewReport(j)
+	r := executor.NewReport(j)
 	r.Run.Phase, r.Run.StartTime, r.Run.CompletionTime = common.PhaseRunning, &now, &now
 	r.Run.Hosts = &common.HostTotals{OK: 1}
 	w.Progress(r)
@@ -263,13 +263,13 @@ func TestInstalling(t *testing.T) {
 		f := newFleet(t, 2)
 		installed := make(chan struct{})
 
-		f.needs = job.Needs{Key: "content", Get: func(context.Context) error {
+		f.needs = executor.Needs{Key: "content", Get: func(context.Context) error {
 			<-installed
 
 			return nil
 		}}
 		f.reconcile(f.names[0])
-		f.needs = job.Needs{}
+		f.needs = executor.Needs{}
 		f.reconcile(f.names[1])
 		f.settle()
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // TestAddFinalizer answers as the API server does, with a status that was not written
@@ -49,13 +49,13 @@ func TestAddFinalizer(t *testing.T) {
 }
 
 func TestRemoveFinalizer(t *testing.T) {
-	report := func(m common.RunMode, p common.RunPhase) *job.Report {
-		return &job.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
+	report := func(m common.RunMode, p common.RunPhase) *executor.Report {
+		return &executor.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
 	}
 
 	cases := map[string]struct {
 		reason   string
-		report   *job.Report
+		report   *executor.Report
 		want     error
 		canceled int
 	}{

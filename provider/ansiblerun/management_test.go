@@ -29,8 +29,8 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
 // A world is an object, the runtime's reconciler, and a target that runs change
@@ -49,7 +49,7 @@ type world struct {
 	ran []string
 	ids int
 
-	report *job.Report
+	report *executor.Report
 }
 
 func newWorld(t *testing.T, run common.AnsibleRun) *world {
@@ -97,11 +97,11 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 }
 
 // Acquire a place, of which there is always one.
-func (w *world) Acquire(job.Job, func()) bool { return true }
+func (w *world) Acquire(executor.Job, func()) bool { return true }
 
 // Submit carries a job out at once.
-func (w *world) Submit(j job.Job) bool {
-	r := job.NewReport(j)
+func (w *world) Submit(j executor.Job) bool {
+	r := executor.NewReport(j)
 	now := metav1.NewTime(w.now)
 	r.Run.StartTime, r.Run.CompletionTime = &now, &now
 	r.Run.Phase = common.PhaseSucceeded
@@ -132,9 +132,9 @@ func (w *world) Submit(j job.Job) bool {
 }
 
 // Report on the last run.
-func (w *world) Report(types.UID) (job.Report, bool) {
+func (w *world) Report(types.UID) (executor.Report, bool) {
 	if w.report == nil {
-		return job.Report{}, false
+		return executor.Report{}, false
 	}
 
 	return *w.report, true

@@ -12,8 +12,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
 // fakeKeeper remembers what it is told.
@@ -23,7 +23,7 @@ type fakeKeeper struct {
 	dropped int
 }
 
-func (k *fakeKeeper) Keep(_ context.Context, _ common.AnsibleRun, _ schema.GroupVersionKind, r job.Report) (*common.KeptOutput, error) {
+func (k *fakeKeeper) Keep(_ context.Context, _ common.AnsibleRun, _ schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -53,8 +53,8 @@ func TestKeepOutput(t *testing.T) {
 	kept := func(id string) *common.KeptOutput {
 		return &common.KeptOutput{Namespace: "ns", ConfigMap: "output", RunID: id}
 	}
-	ran := func(phase common.RunPhase, output string) *job.Report {
-		return &job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Output: output}
+	ran := func(phase common.RunPhase, output string) *executor.Report {
+		return &executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Output: output}
 	}
 	recorded := func(o *v1alpha1.AnsibleRun) { o.Status.AtProvider.LastRun = &ran(common.PhaseSucceeded, "").Run }
 	keeps := func(id string) func(*v1alpha1.AnsibleRun) {
@@ -71,7 +71,7 @@ func TestKeepOutput(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		run    *v1alpha1.AnsibleRun
-		report *job.Report
+		report *executor.Report
 		err    error
 		want   want
 	}{

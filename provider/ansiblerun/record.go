@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // Back-off between attempts for the same inputs.
@@ -24,7 +24,7 @@ func backoff(times int64) time.Duration {
 // with the same or a later report, of which nothing is shared: clients decode what
 // the API server answers over what is there, and it may answer with an older
 // status.
-func record(o *common.AnsibleRunObservation, r job.Report) {
+func record(o *common.AnsibleRunObservation, r executor.Report) {
 	run := *r.Run.DeepCopy()
 	before := o.LastRun
 	o.LastRun = &run
@@ -40,7 +40,7 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 
 	// A run that has not begun, and may never, is neither an answer nor an
 	// attempt, also when it was noted that it is about to.
-	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == job.ReasonNotStarted {
+	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == executor.ReasonNotStarted {
 		return
 	}
 
@@ -69,7 +69,7 @@ func record(o *common.AnsibleRunObservation, r job.Report) {
 }
 
 // recordApply what the pool knows of an apply that has begun.
-func recordApply(o *common.AnsibleRunObservation, r job.Report) {
+func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 	run := r.Run
 
 	o.Executed = o.Executed || executed(r)
@@ -98,7 +98,7 @@ func recordApply(o *common.AnsibleRunObservation, r job.Report) {
 // executed is true for a run that may have changed something. Of a run in
 // progress that is known when it has told something; if nobody hears of its end,
 // see interrupt.
-func executed(r job.Report) bool {
+func executed(r executor.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
 	return begun && !r.Untouched
@@ -106,7 +106,7 @@ func executed(r job.Report) bool {
 
 // untouched is true when nothing was changed by an apply that did not come as far
 // as its content, or has not yet, nor by those that failed before it.
-func untouched(before *common.Apply, r job.Report) bool {
+func untouched(before *common.Apply, r executor.Report) bool {
 	switch {
 	case before != nil && before.Result != common.PhaseSucceeded && !before.Untouched:
 		return false
@@ -121,7 +121,7 @@ func untouched(before *common.Apply, r job.Report) bool {
 
 // recordCheck what a check run found out. Inputs for which there is nothing to
 // change count as applied.
-func recordCheck(o *common.AnsibleRunObservation, r job.Report) {
+func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	run := r.Run
 	if run.Phase != common.PhaseSucceeded || run.Hosts == nil {
 		return
@@ -133,7 +133,7 @@ func recordCheck(o *common.AnsibleRunObservation, r job.Report) {
 	case run.Hosts.Changed > 0:
 		d := common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
 		o.Drift = d.DeepCopy()
-	case run.Reason != job.ReasonNotCheckable:
+	case run.Reason != executor.ReasonNotCheckable:
 		o.AppliedDigest = run.InputsDigest
 	}
 }
@@ -171,7 +171,7 @@ func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 
 	at := metav1.NewTime(now.Truncate(time.Second))
 	r.Phase = common.PhaseInterrupted
-	r.Reason = job.ReasonProviderEnded
+	r.Reason = executor.ReasonProviderEnded
 	r.Message = "the provider ended while the run was in progress"
 	if r.StartTime == nil {
 		r.Message = "the provider ended before the run began"

@@ -7,48 +7,48 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 func TestRecordExecuted(t *testing.T) {
-	report := func(phase common.RunPhase, os ...func(*job.Report)) job.Report {
-		r := job.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
+	report := func(phase common.RunPhase, os ...func(*executor.Report)) executor.Report {
+		r := executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
 		for _, o := range os {
 			o(&r)
 		}
 
 		return r
 	}
-	installed := func(r *job.Report) { r.Content = &common.Content{} }
-	told := func(r *job.Report) { r.Run.Hosts = &common.HostTotals{} }
-	untouched := func(r *job.Report) { r.Untouched = true }
+	installed := func(r *executor.Report) { r.Content = &common.Content{} }
+	told := func(r *executor.Report) { r.Run.Hosts = &common.HostTotals{} }
+	untouched := func(r *executor.Report) { r.Untouched = true }
 
 	cases := map[string]struct {
 		reason  string
-		reports []job.Report
+		reports []executor.Report
 		want    bool
 	}{
 		"NotInstalled": {
 			reason:  "Content that could not be installed has changed nothing.",
-			reports: []job.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
+			reports: []executor.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
 		},
 		"Untouched": {
 			reason:  "Nor has content that could not be loaded, or found no host, though the run is said to be running.",
-			reports: []job.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
+			reports: []executor.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
 		},
 		"Told": {
 			reason:  "A run that has told something may have changed something.",
-			reports: []job.Report{report(common.PhaseRunning, installed, told)},
+			reports: []executor.Report{report(common.PhaseRunning, installed, told)},
 			want:    true,
 		},
 		"Failed": {
 			reason:  "A run that failed may have changed something, whatever it has told.",
-			reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
+			reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
 			want:    true,
 		},
 		"Stays": {
 			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
-			reports: []job.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
+			reports: []executor.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
 			want:    true,
 		},
 	}
@@ -70,8 +70,8 @@ func TestRecordExecuted(t *testing.T) {
 // A run that never began leaves what is known of the last apply as it was, also
 // when it was noted that it was about to.
 func TestRecordNotBegun(t *testing.T) {
-	notBegun := job.Report{Attempt: 1, Untouched: true, Request: "token", Run: common.Run{
-		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: job.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
+	notBegun := executor.Report{Attempt: 1, Untouched: true, Request: "token", Run: common.Run{
+		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
 	}}
 	noted := notBegun
 	noted.Run.Phase, noted.Run.Reason, noted.Run.CompletionTime = common.PhaseQueued, "", nil
@@ -84,7 +84,7 @@ func TestRecordNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := common.AnsibleRunObservation{LastApply: last.DeepCopy()}
 
-			for _, r := range []job.Report{noted, notBegun} {
+			for _, r := range []executor.Report{noted, notBegun} {
 				record(&o, r)
 
 				if diff := cmp.Diff(common.AnsibleRunObservation{LastRun: &r.Run, LastApply: last}, o); diff != "" {
@@ -98,17 +98,17 @@ func TestRecordNotBegun(t *testing.T) {
 // What did not come as far as its content has changed nothing, unless one before
 // it has.
 func TestRecordUntouched(t *testing.T) {
-	report := func(phase common.RunPhase, os ...func(*job.Report)) job.Report {
-		r := job.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
+	report := func(phase common.RunPhase, os ...func(*executor.Report)) executor.Report {
+		r := executor.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
 		for _, o := range os {
 			o(&r)
 		}
 
 		return r
 	}
-	installed := func(r *job.Report) { r.Content = &common.Content{} }
-	own := func(r *job.Report) { r.Blameless = true }
-	touched := func(r *job.Report) { r.Untouched = false }
+	installed := func(r *executor.Report) { r.Content = &common.Content{} }
+	own := func(r *executor.Report) { r.Blameless = true }
+	touched := func(r *executor.Report) { r.Untouched = false }
 	succeeded := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded}
 	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed}
 	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Untouched: true}
@@ -116,17 +116,17 @@ func TestRecordUntouched(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		before  *common.Apply
-		reports []job.Report
+		reports []executor.Report
 		want    bool
 	}{
-		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
-		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
-		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
-		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
-		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []job.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
-		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []job.Report{report(common.PhaseSucceeded, installed)}},
-		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
-		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []job.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
+		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
+		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
+		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
+		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
+		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []executor.Report{report(common.PhaseSucceeded, installed)}},
+		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
 	}
 
 	for name, tc := range cases {
@@ -146,7 +146,7 @@ func TestRecordUntouched(t *testing.T) {
 
 func TestInterruptedIsExecuted(t *testing.T) {
 	o := &common.AnsibleRunObservation{}
-	record(o, job.Report{
+	record(o, executor.Report{
 		Run:     common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
 		Content: &common.Content{},
 	})
@@ -158,8 +158,8 @@ func TestInterruptedIsExecuted(t *testing.T) {
 
 // An end that was not the run's fault is no attempt of that run.
 func TestCutOff(t *testing.T) {
-	run := func(id string, state common.RunState, phase common.RunPhase, attempt int64) job.Report {
-		r := job.Report{Attempt: attempt, Run: common.Run{ID: id, Mode: common.ModeApply, State: state, InputsDigest: digestA, Phase: phase, StartTime: at(0)}}
+	run := func(id string, state common.RunState, phase common.RunPhase, attempt int64) executor.Report {
+		r := executor.Report{Attempt: attempt, Run: common.Run{ID: id, Mode: common.ModeApply, State: state, InputsDigest: digestA, Phase: phase, StartTime: at(0)}}
 		if phase.Finished() {
 			r.Run.CompletionTime = at(0)
 		}
@@ -169,7 +169,7 @@ func TestCutOff(t *testing.T) {
 	end := func(state common.RunState, result common.RunPhase, attempts int64, after time.Duration) *common.Apply {
 		return &common.Apply{ID: "1", State: state, InputsDigest: digestA, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(after)}
 	}
-	blameless := func(notBefore time.Duration) job.Report {
+	blameless := func(notBefore time.Duration) executor.Report {
 		r := run("1", common.StatePresent, common.PhaseFailed, 3)
 		r.Blameless = true
 
@@ -184,7 +184,7 @@ func TestCutOff(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		before int64
-		report job.Report
+		report executor.Report
 		// provider ended while the run was in progress.
 		provider bool
 		want     *common.Apply

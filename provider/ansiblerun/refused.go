@@ -13,7 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // maxRefusal is the length of what a status says of its own refusal, and of each
@@ -102,7 +102,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 	last := &common.Run{
 		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
 		InputsDigest: o.LastRun.InputsDigest, StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Hosts: o.LastRun.Hosts,
-		Reason: job.ReasonStatusRefused, Message: short("the API server refused the status: " + why.Error()),
+		Reason: executor.ReasonStatusRefused, Message: short("the API server refused the status: " + why.Error()),
 	}
 	now := common.AnsibleRunObservation{
 		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,

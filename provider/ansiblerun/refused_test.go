@@ -19,7 +19,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // TestRefused has an API server that refuses outputs.
@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 	}
 	reduced := func(state common.RunState, phase common.RunPhase, a common.Apply, digest string) common.AnsibleRunObservation {
 		o := common.AnsibleRunObservation{
-			LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: state, Phase: phase, Reason: job.ReasonStatusRefused, Message: message},
+			LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: state, Phase: phase, Reason: executor.ReasonStatusRefused, Message: message},
 			Outputs: good, LastApply: &a, AppliedDigest: digest, HandledRequest: "token", Executed: true,
 		}
 		if phase.Finished() {

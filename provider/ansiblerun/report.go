@@ -10,14 +10,14 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // recordOutputs of a run that applies content. While it goes on, and when it
 // fails, what it has reported is merged over what was there; what it has
 // published when it succeeds replaces all of it.
-func recordOutputs(o *common.AnsibleRunObservation, r job.Report) {
+func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
 		// What is removed has nothing to put out.
@@ -30,7 +30,7 @@ func recordOutputs(o *common.AnsibleRunObservation, r job.Report) {
 
 // recordDetails says that a run has published connection details, which are
 // nowhere yet.
-func recordDetails(o *common.AnsibleRunObservation, r job.Report) {
+func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 	switch d := o.ConnectionDetails; {
 	case r.Run.State != common.StatePresent || r.Run.Phase != common.PhaseSucceeded:
 		// Those of the last successful apply are where they are.
@@ -51,9 +51,9 @@ func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessag
 
 	maps.Copy(all, reported)
 
-	raw := event.Encode(all)
-	if len(raw) > event.MaxOutputs {
-		raw = event.Encode(reported)
+	raw := events.Encode(all)
+	if len(raw) > events.MaxOutputs {
+		raw = events.Encode(reported)
 	}
 
 	return &apiextensionsv1.JSON{Raw: raw}
@@ -63,7 +63,7 @@ func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessag
 // of the generation that the run is for, and their time is that of a change of
 // the status. When an apply succeeds, those that it did not report go; the
 // provider's own are left alone.
-func conditions(was []xpv2.Condition, r job.Report) []xpv2.Condition {
+func conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
 	if r.Run.Mode == common.ModeCheck {
 		return was
 	}

@@ -14,13 +14,13 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-func applying(phase common.RunPhase, reported ...string) job.Report {
+func applying(phase common.RunPhase, reported ...string) executor.Report {
 	start := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	r := job.Report{
+	r := executor.Report{
 		Run:        common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: &start},
 		Generation: 3,
 	}
@@ -43,7 +43,7 @@ func TestRecordOutputs(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		was    *apiextensionsv1.JSON
-		report job.Report
+		report executor.Report
 		want   *apiextensionsv1.JSON
 	}{
 		"First": {
@@ -66,7 +66,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Failed": {
 			reason: "A failed run keeps what it has reported, and publishes nothing else.",
 			was:    outputs(`{"a":1}`),
-			report: func() job.Report {
+			report: func() executor.Report {
 				r := applying(common.PhaseFailed, "b", `2`)
 				r.Outputs = outputs(`{"b":2,"c":3}`)
 
@@ -77,7 +77,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Succeeded": {
 			reason: "What a successful run has published replaces what was there.",
 			was:    outputs(`{"a":1,"b":1}`),
-			report: func() job.Report {
+			report: func() executor.Report {
 				r := applying(common.PhaseSucceeded, "b", `2`)
 				r.Outputs = outputs(`{"b":2,"c":3}`)
 
@@ -92,14 +92,14 @@ func TestRecordOutputs(t *testing.T) {
 		},
 		"TooLarge": {
 			reason: "What does not fit beside what is reported is dropped.",
-			was:    outputs(`{"a":` + large(event.MaxOutputs/2) + `}`),
-			report: applying(common.PhaseRunning, "b", large(event.MaxOutputs/2)),
-			want:   outputs(`{"b":` + large(event.MaxOutputs/2) + `}`),
+			was:    outputs(`{"a":` + large(events.MaxOutputs/2) + `}`),
+			report: applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)),
+			want:   outputs(`{"b":` + large(events.MaxOutputs/2) + `}`),
 		},
 		"Absent": {
 			reason: "A run that removes things puts nothing out.",
 			was:    outputs(`{"a":1}`),
-			report: func() job.Report {
+			report: func() executor.Report {
 				r := applying(common.PhaseRunning, "b", `2`)
 				r.Run.State = common.StateAbsent
 
@@ -110,7 +110,7 @@ func TestRecordOutputs(t *testing.T) {
 		"Check": {
 			reason: "A check run reports nothing.",
 			was:    outputs(`{"a":1}`),
-			report: func() job.Report {
+			report: func() executor.Report {
 				r := applying(common.PhaseSucceeded, "b", `2`)
 				r.Run.Mode = common.ModeCheck
 
@@ -139,10 +139,10 @@ func TestRecordOutputs(t *testing.T) {
 // TestRecordCopies decodes another status over what was recorded, as clients do
 // with the answer to each write.
 func TestRecordCopies(t *testing.T) {
-	report := func(task string, at int64) job.Report {
+	report := func(task string, at int64) executor.Report {
 		then := metav1.Unix(at, 0)
 
-		return job.Report{
+		return executor.Report{
 			Run: common.Run{
 				ID: task, Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: &then, CompletionTime: &then,
 				Hosts: &common.HostTotals{OK: at, Changed: at}, Failures: []common.Failure{{Task: task}},
@@ -152,7 +152,7 @@ func TestRecordCopies(t *testing.T) {
 			Outputs: &apiextensionsv1.JSON{Raw: []byte(`"` + task + `"`)},
 		}
 	}
-	apply := func(r job.Report) job.Report {
+	apply := func(r executor.Report) executor.Report {
 		r.Run.Mode = common.ModeApply
 
 		return r
@@ -160,8 +160,8 @@ func TestRecordCopies(t *testing.T) {
 
 	cases := map[string]struct {
 		reason         string
-		report, answer job.Report
-		want           job.Report
+		report, answer executor.Report
+		want           executor.Report
 	}{
 		"Check": {
 			reason: "What an old status says of a check run should not become what the pool knows.",
@@ -205,7 +205,7 @@ func TestConditions(t *testing.T) {
 			Type: xpv2.ConditionType(typ), Status: status, Reason: xpv2.ConditionReason(reason), LastTransitionTime: at, ObservedGeneration: generation,
 		}
 	}
-	with := func(r job.Report, cs ...xpv2.Condition) job.Report {
+	with := func(r executor.Report, cs ...xpv2.Condition) executor.Report {
 		r.Reported.Conditions = cs
 		return r
 	}
@@ -217,7 +217,7 @@ func TestConditions(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		was    []xpv2.Condition
-		report job.Report
+		report executor.Report
 		want   []xpv2.Condition
 	}{
 		"New": {
@@ -259,7 +259,7 @@ func TestConditions(t *testing.T) {
 		"Absent": {
 			reason: "A run that removes things reports how it goes on.",
 			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
-			report: func() job.Report {
+			report: func() executor.Report {
 				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
 				r.Run.State = common.StateAbsent
 
@@ -270,7 +270,7 @@ func TestConditions(t *testing.T) {
 		"Check": {
 			reason: "A check run reports nothing.",
 			was:    []xpv2.Condition{ready},
-			report: func() job.Report {
+			report: func() executor.Report {
 				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
 				r.Run.Mode = common.ModeCheck
 

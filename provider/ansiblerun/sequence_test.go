@@ -32,15 +32,15 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
 )
 
 // steps is a pool in which a run comes as far as it is told to.
 type steps struct {
 	now    func() time.Time
-	job    job.Job
-	report *job.Report
+	job    executor.Job
+	report *executor.Report
 	queued bool
 	turn   bool
 	noted  bool
@@ -50,7 +50,7 @@ type steps struct {
 }
 
 // Acquire a place if the object's turn has come, or wait for it.
-func (p *steps) Acquire(j job.Job, _ func()) bool {
+func (p *steps) Acquire(j executor.Job, _ func()) bool {
 	switch {
 	case p.report == nil:
 		p.noted = false
@@ -60,7 +60,7 @@ func (p *steps) Acquire(j job.Job, _ func()) bool {
 		return false
 	}
 
-	r := job.NewReport(j)
+	r := executor.NewReport(j)
 	p.report = &r
 
 	if p.installing = p.lacks; p.lacks {
@@ -76,13 +76,13 @@ func (p *steps) Acquire(j job.Job, _ func()) bool {
 }
 
 // Submit a job if the object's turn has come.
-func (p *steps) Submit(j job.Job) bool {
+func (p *steps) Submit(j executor.Job) bool {
 	if !p.turn {
 		return false
 	}
 
 	j.ID = p.report.Run.ID
-	r := job.NewReport(j)
+	r := executor.NewReport(j)
 	now := metav1.NewTime(p.now())
 	r.Run.StartTime = &now
 	p.job, p.report, p.turn, p.noted = j, &r, false, j.Mode == common.ModeCheck
@@ -91,9 +91,9 @@ func (p *steps) Submit(j job.Job) bool {
 }
 
 // Report on the run.
-func (p *steps) Report(types.UID) (job.Report, bool) {
+func (p *steps) Report(types.UID) (executor.Report, bool) {
 	if p.report == nil {
-		return job.Report{}, false
+		return executor.Report{}, false
 	}
 
 	return *p.report, true
@@ -164,7 +164,7 @@ func (p *steps) end(phase common.RunPhase) {
 
 func (p *steps) discard() {
 	p.end(common.PhaseCanceled)
-	p.report.Run.Reason = job.ReasonNotStarted
+	p.report.Run.Reason = executor.ReasonNotStarted
 }
 
 // pollOfPlay is longer than any back-off, so that what only a poll would find
@@ -282,7 +282,7 @@ func acts() []act {
 		{"fail", 2, func(w *play) { w.end(common.PhaseFailed) }},
 		{"fail by a fault of the provider", 2, func(w *play) {
 			if w.pool.began() {
-				w.pool.report.Blameless, w.pool.report.Run.Reason = true, job.ReasonInternal
+				w.pool.report.Blameless, w.pool.report.Run.Reason = true, executor.ReasonInternal
 				w.end(common.PhaseFailed)
 			}
 		}},

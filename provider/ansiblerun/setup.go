@@ -30,7 +30,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
 
@@ -53,7 +53,7 @@ type Options struct {
 	// Key of the digests.
 	Key []byte
 	// Timeouts of runs.
-	Timeouts job.Timeouts
+	Timeouts executor.Timeouts
 	// MinPollInterval is the shortest poll interval that an object may ask for.
 	MinPollInterval time.Duration
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // A crowd of jobs, and what happens to them.
@@ -27,12 +27,12 @@ type crowd struct {
 }
 
 // Needs of a job, now and then, for some time.
-func (c *crowd) Needs(job.Job) job.Needs {
+func (c *crowd) Needs(executor.Job) executor.Needs {
 	if rand.IntN(3) > 0 {
-		return job.Needs{}
+		return executor.Needs{}
 	}
 
-	return job.Needs{Key: strconv.Itoa(rand.IntN(2)), Get: func(ctx context.Context) error {
+	return executor.Needs{Key: strconv.Itoa(rand.IntN(2)), Get: func(ctx context.Context) error {
 		select {
 		case <-time.After(time.Duration(rand.IntN(10)) * time.Second):
 			return nil
@@ -43,11 +43,11 @@ func (c *crowd) Needs(job.Job) job.Needs {
 }
 
 // Execute a job, for some time.
-func (c *crowd) Execute(ctx context.Context, j job.Job, _ job.Watch) job.Report {
+func (c *crowd) Execute(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
 	c.begin(j)
 	defer c.end(j)
 
-	r := job.NewReport(j)
+	r := executor.NewReport(j)
 	r.Run.Phase = common.PhaseSucceeded
 
 	select {
@@ -59,7 +59,7 @@ func (c *crowd) Execute(ctx context.Context, j job.Job, _ job.Watch) job.Report 
 	return r
 }
 
-func (c *crowd) begin(j job.Job) {
+func (c *crowd) begin(j executor.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -79,7 +79,7 @@ func (c *crowd) begin(j job.Job) {
 	}
 }
 
-func (c *crowd) end(j job.Job) {
+func (c *crowd) end(j executor.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -163,7 +163,7 @@ func TestNobodyStarves(t *testing.T) {
 }
 
 // order in which a pool with one place carries out jobs that wait together.
-func order(t *testing.T, js ...job.Job) []string {
+func order(t *testing.T, js ...executor.Job) []string {
 	t.Helper()
 
 	var got []string
@@ -194,7 +194,7 @@ func order(t *testing.T, js ...job.Job) []string {
 
 // TestNamespaces has one namespace fill the queue before another comes.
 func TestNamespaces(t *testing.T) {
-	of := func(namespace, uid string) job.Job {
+	of := func(namespace, uid string) executor.Job {
 		j := newJob(uid, common.TriggerCreated)
 		j.Object.Namespace = namespace
 

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // How long a job waits to be noted, and how often its object is woken meanwhile.
@@ -88,14 +88,14 @@ func (e *entry) isNoted() bool {
 }
 
 // notBegun is the report on a job that was about to begin.
-func (p *Pool) notBegun(e *entry, why error) job.Report {
+func (p *Pool) notBegun(e *entry, why error) executor.Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	now := metav1.NewTime(p.now().Truncate(time.Second))
 	r := e.report
 	r.Run.Phase = common.PhaseCanceled
-	r.Run.Reason = job.ReasonNotStarted
+	r.Run.Reason = executor.ReasonNotStarted
 	r.Run.Message = why.Error()
 	r.Run.CompletionTime = &now
 

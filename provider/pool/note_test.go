@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // newApply is a job that may change something.
-func newApply(uid string) job.Job {
+func newApply(uid string) executor.Job {
 	j := newJob(uid, common.TriggerCreated)
 	j.Mode = common.ModeApply
 
@@ -89,7 +89,7 @@ func TestNotBegun(t *testing.T) {
 				s := newScripted()
 				p := New(1, 1, s)
 
-				for _, j := range []job.Job{newApply("a"), newJob("b", common.TriggerCreated)} {
+				for _, j := range []executor.Job{newApply("a"), newJob("b", common.TriggerCreated)} {
 					enter(p, j, func() {})
 				}
 
@@ -100,7 +100,7 @@ func TestNotBegun(t *testing.T) {
 				}
 
 				got, _ := p.Report("a")
-				if got.Run.Phase != common.PhaseCanceled || got.Run.Reason != job.ReasonNotStarted || got.Run.CompletionTime == nil {
+				if got.Run.Phase != common.PhaseCanceled || got.Run.Reason != executor.ReasonNotStarted || got.Run.CompletionTime == nil {
 					t.Errorf("%s\ngot %+v", tc.reason, got.Run)
 				}
 
@@ -158,7 +158,7 @@ func TestNotedWhileStopping(t *testing.T) {
 			t.Error("Nothing should begin while the pool is stopping.")
 		}
 
-		if r, _ := p.Report("a"); r.Run.Reason != job.ReasonNotStarted {
+		if r, _ := p.Report("a"); r.Run.Reason != executor.ReasonNotStarted {
 			t.Errorf("The job should be reported as one that was not started, got %+v", r.Run)
 		}
 	})

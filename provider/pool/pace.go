@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // How often progress is told. Composed resources share the circuit breaker of
@@ -31,7 +31,7 @@ const (
 )
 
 // newsOf a job that was known by its last report.
-func newsOf(last, now job.Report) news {
+func newsOf(last, now executor.Report) news {
 	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 	switch {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // turnLimit is how long a free place is kept for an object whose turn has come. One
@@ -21,21 +21,21 @@ const turnLimit = 15 * time.Second
 // An Executor carries out jobs.
 type Executor interface {
 	// Needs of a job: what it has to wait for before it may have a place.
-	Needs(j job.Job) job.Needs
+	Needs(j executor.Job) executor.Needs
 	// Execute a job. It tells the watch how it goes, and returns what is known at the
 	// end. It returns soon after its context is done, with nothing of the job left
 	// running.
-	Execute(ctx context.Context, j job.Job, w job.Watch) job.Report
+	Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report
 }
 
 // An ExecutorFn is a function that carries out jobs that need nothing.
-type ExecutorFn func(ctx context.Context, j job.Job, w job.Watch) job.Report
+type ExecutorFn func(ctx context.Context, j executor.Job, w executor.Watch) executor.Report
 
 // Needs of a job: nothing.
-func (fn ExecutorFn) Needs(job.Job) job.Needs { return job.Needs{} }
+func (fn ExecutorFn) Needs(executor.Job) executor.Needs { return executor.Needs{} }
 
 // Execute a job.
-func (fn ExecutorFn) Execute(ctx context.Context, j job.Job, w job.Watch) job.Report {
+func (fn ExecutorFn) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
 	return fn(ctx, j, w)
 }
 
@@ -65,9 +65,9 @@ type Pool struct {
 type entry struct {
 	uid    types.UID
 	tenant string
-	class  job.Class
+	class  executor.Class
 	queued time.Time
-	report job.Report
+	report executor.Report
 	wake   func()
 
 	// preparation for what the object waits for; nil when it needs nothing.
@@ -77,7 +77,7 @@ type entry struct {
 	turn *time.Timer
 
 	// job, and what ends it; nil until it has taken its place.
-	job    job.Job
+	job    executor.Job
 	cancel context.CancelFunc
 	pace   pace
 	// timer tells news that had to wait, when it rings.
@@ -104,7 +104,7 @@ func New(limit, limitPerTenant int, e Executor) *Pool {
 // something first: then the object waits, and is woken when its turn comes. Nothing is
 // kept of the job but its report and its needs. Wake is called whenever there is
 // something new to report, too, and must not block.
-func (p *Pool) Acquire(j job.Job, wake func()) bool {
+func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 	needs := p.executor.Needs(j)
 
 	p.mu.Lock()
@@ -128,7 +128,7 @@ func (p *Pool) Acquire(j job.Job, wake func()) bool {
 		j.ID = e.report.Run.ID
 	}
 
-	e.report, e.wake = job.NewReport(j), wake
+	e.report, e.wake = executor.NewReport(j), wake
 
 	if !p.prepared(e, needs) {
 		e.report.Run.Phase = common.PhaseInstalling
@@ -156,7 +156,7 @@ func (p *Pool) Acquire(j job.Job, wake func()) bool {
 
 // Submit a job to the place that was acquired for it. It returns false if that is not
 // kept any more.
-func (p *Pool) Submit(j job.Job) bool {
+func (p *Pool) Submit(j executor.Job) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -175,7 +175,7 @@ func (p *Pool) Submit(j job.Job) bool {
 
 	p.unprepare(e)
 
-	e.job, e.report = j, job.NewReport(j)
+	e.job, e.report = j, executor.NewReport(j)
 	e.noted = make(chan struct{})
 	e.note = sync.OnceFunc(func() { close(e.noted) })
 
@@ -190,13 +190,13 @@ func (p *Pool) Submit(j job.Job) bool {
 }
 
 // Report what is known of the job of an object.
-func (p *Pool) Report(uid types.UID) (job.Report, bool) {
+func (p *Pool) Report(uid types.UID) (executor.Report, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	e, known := p.entries[uid]
 	if !known {
-		return job.Report{}, false
+		return executor.Report{}, false
 	}
 
 	return e.report, true
@@ -323,7 +323,7 @@ func (p *Pool) Stats() Stats {
 	defer p.mu.Unlock()
 
 	w := p.queue.waiting
-	s := Stats{Urgent: len(w[job.Urgent]), Patient: len(w[job.Retry]) + len(w[job.Periodic]), Running: p.running, Limit: p.limit}
+	s := Stats{Urgent: len(w[executor.Urgent]), Patient: len(w[executor.Retry]) + len(w[executor.Periodic]), Running: p.running, Limit: p.limit}
 
 	for _, e := range p.entries {
 		if e.preparation != nil && !e.preparation.done {
@@ -440,7 +440,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	}
 
 	// The inputs hold secrets. They are not needed any more.
-	e.job = job.Job{}
+	e.job = executor.Job{}
 
 	e.wake()
 
@@ -448,15 +448,15 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	p.dispatch(nil)
 }
 
-func (p *Pool) execute(ctx context.Context, e *entry) job.Report {
+func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
 	if err := p.await(ctx, e); err != nil {
 		return p.notBegun(e, err)
 	}
 
-	return p.executor.Execute(ctx, e.job, job.Watch{Progress: func(r job.Report) { p.progress(e, r) }})
+	return p.executor.Execute(ctx, e.job, executor.Watch{Progress: func(r executor.Report) { p.progress(e, r) }})
 }
 
-func (p *Pool) progress(e *entry, r job.Report) {
+func (p *Pool) progress(e *entry, r executor.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 

@@ -14,24 +14,24 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // scripted carries out jobs as the test tells it to.
 type scripted struct {
-	began chan job.Job
+	began chan executor.Job
 	end   chan common.RunPhase
 }
 
 func newScripted() *scripted {
-	return &scripted{began: make(chan job.Job), end: make(chan common.RunPhase)}
+	return &scripted{began: make(chan executor.Job), end: make(chan common.RunPhase)}
 }
 
-func (s *scripted) Needs(job.Job) job.Needs { return job.Needs{} }
+func (s *scripted) Needs(executor.Job) executor.Needs { return executor.Needs{} }
 
-func (s *scripted) Execute(ctx context.Context, j job.Job, w job.Watch) job.Report {
-	r := job.NewReport(j)
+func (s *scripted) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
+	r := executor.NewReport(j)
 	r.Run.Phase = common.PhaseRunning
 	w.Progress(r)
 
@@ -46,8 +46,8 @@ func (s *scripted) Execute(ctx context.Context, j job.Job, w job.Watch) job.Repo
 	return r
 }
 
-func newJob(uid string, trigger common.RunTrigger) job.Job {
-	return job.Job{
+func newJob(uid string, trigger common.RunTrigger) executor.Job {
+	return executor.Job{
 		ID:      "run-of-" + uid,
 		Trigger: trigger,
 		Object:  runner.Object{UID: types.UID(uid)},
@@ -56,7 +56,7 @@ func newJob(uid string, trigger common.RunTrigger) job.Job {
 }
 
 // enter a job, as a reconciler does: it is submitted when there is a place for it.
-func enter(p *Pool, j job.Job, wake func()) {
+func enter(p *Pool, j executor.Job, wake func()) {
 	var woken func()
 
 	woken = func() {
@@ -392,8 +392,8 @@ func TestNews(t *testing.T) {
 
 		ended := make(chan struct{})
 
-		p = New(1, 1, ExecutorFn(func(_ context.Context, j job.Job, w job.Watch) job.Report {
-			r := job.NewReport(j)
+		p = New(1, 1, ExecutorFn(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+			r := executor.NewReport(j)
 
 			step := func(after time.Duration, phase common.RunPhase, task, outputs string) {
 				time.Sleep(after)

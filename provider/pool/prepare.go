@@ -3,7 +3,7 @@ package pool
 import (
 	"context"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // A preparation gets what jobs need before their objects wait for a place: once for
@@ -22,7 +22,7 @@ type preparation struct {
 // prepared is true when there is nothing more to wait for before the job of an object
 // may have a place. A job for which something could not be had is prepared, too: it
 // says so when it is carried out. The pool is locked.
-func (p *Pool) prepared(e *entry, n job.Needs) bool {
+func (p *Pool) prepared(e *entry, n executor.Needs) bool {
 	if pr := e.preparation; pr != nil && pr.key == n.Key {
 		return pr.done
 	}
@@ -45,7 +45,7 @@ func (p *Pool) prepared(e *entry, n job.Needs) bool {
 }
 
 // prepare what is needed, in the background.
-func (p *Pool) prepare(n job.Needs) *preparation {
+func (p *Pool) prepare(n executor.Needs) *preparation {
 	ctx, cancel := context.WithCancel(context.Background())
 	pr := &preparation{key: n.Key, cancel: cancel, waiting: map[*entry]bool{}}
 	p.preparations[n.Key] = pr

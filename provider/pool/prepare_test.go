@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // needy carries out jobs that need something first.
@@ -18,16 +18,16 @@ type needy struct {
 	*scripted
 
 	// needs of objects.
-	needs map[types.UID]job.Needs
+	needs map[types.UID]executor.Needs
 }
 
-func (n needy) Needs(j job.Job) job.Needs { return n.needs[j.UID()] }
+func (n needy) Needs(j executor.Job) executor.Needs { return n.needs[j.UID()] }
 
 // something that is got once it is given, or fails when that is an error.
-func something(key string) (n job.Needs, give chan error, ended chan struct{}) {
+func something(key string) (n executor.Needs, give chan error, ended chan struct{}) {
 	give, ended = make(chan error), make(chan struct{})
 
-	return job.Needs{Key: key, Get: func(ctx context.Context) error {
+	return executor.Needs{Key: key, Get: func(ctx context.Context) error {
 		defer close(ended)
 
 		select {
@@ -43,7 +43,7 @@ func something(key string) (n job.Needs, give chan error, ended chan struct{}) {
 func TestNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, give, _ := something("slow")
-		s := needy{newScripted(), map[types.UID]job.Needs{"slow": slow}}
+		s := needy{newScripted(), map[types.UID]executor.Needs{"slow": slow}}
 		p := New(1, 1, s)
 
 		enter(p, newJob("slow", common.TriggerCreated), func() {})
@@ -81,7 +81,7 @@ func TestNeeds(t *testing.T) {
 func TestNeedsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, give, ended := something("shared")
-		s := needy{newScripted(), map[types.UID]job.Needs{"a": n, "b": n, "c": n}}
+		s := needy{newScripted(), map[types.UID]executor.Needs{"a": n, "b": n, "c": n}}
 		p := New(2, 2, s)
 
 		for _, uid := range []string{"a", "b", "c"} {
@@ -117,7 +117,7 @@ func TestNeedsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		failing, give, _ := something("failing")
-		s := needy{newScripted(), map[types.UID]job.Needs{"a": failing}}
+		s := needy{newScripted(), map[types.UID]executor.Needs{"a": failing}}
 		p := New(1, 1, s)
 
 		enter(p, newJob("a", common.TriggerCreated), func() {})
@@ -152,7 +152,7 @@ func TestNeedsChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				old, _, ended := something("old")
-				s := needy{newScripted(), map[types.UID]job.Needs{"a": old}}
+				s := needy{newScripted(), map[types.UID]executor.Needs{"a": old}}
 				p := New(1, 1, s)
 
 				p.Acquire(newJob("a", common.TriggerCreated), func() {})
@@ -182,7 +182,7 @@ func TestNeedsChange(t *testing.T) {
 // something by now.
 func TestNeedsKeptPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := needy{newScripted(), map[types.UID]job.Needs{}}
+		s := needy{newScripted(), map[types.UID]executor.Needs{}}
 		p := New(1, 1, s)
 
 		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {

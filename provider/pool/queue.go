@@ -3,7 +3,7 @@ package pool
 import (
 	"slices"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
@@ -15,7 +15,7 @@ const fairness = 4
 // before periodic ones; within a class the tenant that has the fewest places goes
 // first, then the one that was served longest ago, then who came first.
 type queue struct {
-	waiting [job.Classes][]*entry
+	waiting [executor.Classes][]*entry
 	// taken is how many places were given away.
 	taken int
 	// shares of tenants in the places.
@@ -44,7 +44,7 @@ func (q *queue) has(e *entry) bool { return slices.Contains(q.waiting[e.class], 
 // since only one that is urgent may have the last place.
 func (q *queue) next(limit int) *entry {
 	for _, c := range q.order() {
-		if c != job.Urgent && q.patient >= max(limit-1, 1) {
+		if c != executor.Urgent && q.patient >= max(limit-1, 1) {
 			continue
 		}
 
@@ -63,22 +63,22 @@ func (q *queue) next(limit int) *entry {
 }
 
 // order of the classes for the next place.
-func (q *queue) order() []job.Class {
+func (q *queue) order() []executor.Class {
 	switch n := q.taken + 1; {
 	case n%(fairness*fairness) == 0:
-		return []job.Class{job.Periodic, job.Retry, job.Urgent}
+		return []executor.Class{executor.Periodic, executor.Retry, executor.Urgent}
 	case n%fairness == 0:
-		return []job.Class{job.Retry, job.Periodic, job.Urgent}
+		return []executor.Class{executor.Retry, executor.Periodic, executor.Urgent}
 	}
 
-	return []job.Class{job.Urgent, job.Retry, job.Periodic}
+	return []executor.Class{executor.Urgent, executor.Retry, executor.Periodic}
 }
 
 func (q *queue) take(e *entry) {
 	q.taken++
 	q.shares.Give(e.tenant)
 
-	if e.class != job.Urgent {
+	if e.class != executor.Urgent {
 		q.patient++
 	}
 }
@@ -87,7 +87,7 @@ func (q *queue) take(e *entry) {
 func (q *queue) free(e *entry) {
 	q.shares.Take(e.tenant)
 
-	if e.class != job.Urgent {
+	if e.class != executor.Urgent {
 		q.patient--
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -66,7 +66,7 @@ func BenchmarkRun(b *testing.B) {
 			run.ID = fmt.Sprint(n)
 			n++
 
-			if res, err := r.Run(b.Context(), run, event.Watch{}); err != nil || res.Phase != common.PhaseSucceeded {
+			if res, err := r.Run(b.Context(), run, events.Watch{}); err != nil || res.Phase != common.PhaseSucceeded {
 				b.Fatalf("%v: %v", err, res)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
 // connectionDetails returns the data of a Secret for what the content published
@@ -23,7 +23,7 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 
 	var values map[string]json.RawMessage
 	if json.Unmarshal(raw, &values) != nil {
-		return nil, errors.Errorf("%s must be a mapping of names to values", event.ConnectionDetails)
+		return nil, errors.Errorf("%s must be a mapping of names to values", events.ConnectionDetails)
 	}
 
 	details := make(map[string][]byte, len(values))
@@ -33,7 +33,7 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 		v := values[name]
 
 		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
-			return nil, errors.Errorf("%s: %q cannot be a key of a Secret: %s", event.ConnectionDetails, name, problems[0])
+			return nil, errors.Errorf("%s: %q cannot be a key of a Secret: %s", events.ConnectionDetails, name, problems[0])
 		}
 
 		var text string
@@ -46,7 +46,7 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 	}
 
 	if size > corev1.MaxSecretSize {
-		return nil, errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", event.ConnectionDetails, size, corev1.MaxSecretSize)
+		return nil, errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", events.ConnectionDetails, size, corev1.MaxSecretSize)
 	}
 
 	return details, nil

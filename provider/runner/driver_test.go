@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -45,7 +45,7 @@ func TestStatistics(t *testing.T) {
 		{Play: "p", Task: "t", Host: "host-000000.department.region.example.org", Message: "m"},
 		{Play: "p", Task: "t", Host: "host-099999.department.region.example.org", Message: "m"},
 	}
-	want := event.Summary{
+	want := events.Summary{
 		Started: true, Ran: 1, Finished: true, Processed: 100000, Failures: failures,
 		Totals: common.HostTotals{OK: 100000, Changed: 100000, Failed: 1, Unreachable: 99999, Skipped: 100000},
 	}
@@ -66,7 +66,7 @@ func TestStatistics(t *testing.T) {
 				t.Fatalf("python: %v", err)
 			}
 
-			rec := event.NewRecorder()
+			rec := events.NewRecorder()
 			if _, err := rec.Stdout().Write(out); err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
 // write files below a new directory.
@@ -80,7 +80,7 @@ func TestRunReport(t *testing.T) {
 	run.Content = set
 	run.Inputs.Roles = []common.Role{{Name: "acme.site"}}
 
-	want := event.Report{
+	want := events.Report{
 		Outputs:    map[string]json.RawMessage{"url": json.RawMessage(`"https://example.org"`)},
 		Conditions: []xpv2.Condition{{Type: "SiteUp", Status: "True", Reason: "Answered"}},
 	}

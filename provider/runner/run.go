@@ -9,7 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -129,10 +129,10 @@ type Result struct {
 	// Untouched is true when it is certain that no task was carried out.
 	Untouched bool
 	// Summary of the events.
-	Summary event.Summary
+	Summary events.Summary
 	// ConnectionDetails that the content published, as the data of a Secret.
 	ConnectionDetails map[string][]byte
 	// Output is the end of what a terminal would have shown, redacted and at
-	// most event.MaxTail long; empty unless it is kept.
+	// most events.MaxTail long; empty unless it is kept.
 	Output string
 }

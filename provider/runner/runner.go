@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -144,7 +144,7 @@ func lookPath(name, path string) (string, error) {
 // over, the processes are ended. The error is about this machine; that a play
 // failed is a result. With an error the result only says whether it is certain that
 // no task was carried out.
-func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error) {
+func (r *Runner) Run(ctx context.Context, run Run, w events.Watch) (Result, error) {
 	plan, err := r.Prepare(run)
 	if err != nil {
 		return Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: err.Error(), Untouched: true}, nil
@@ -176,7 +176,7 @@ func (r *Runner) Run(ctx context.Context, run Run, w event.Watch) (Result, error
 	return res, err
 }
 
-func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File, w event.Watch) (Result, error) {
+func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File, w events.Watch) (Result, error) {
 	if err := plan.write(); err != nil {
 		return Result{Untouched: true}, err
 	}
@@ -237,7 +237,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 }
 
 // start ansible-runner, and wait until everything that it has started has ended.
-func (r *Runner) start(ctx context.Context, plan Plan, lock *os.File, rec *event.Recorder) (int, error) {
+func (r *Runner) start(ctx context.Context, plan Plan, lock *os.File, rec *events.Recorder) (int, error) {
 	defer rec.Close()
 
 	return supervisor.Command{
@@ -247,20 +247,20 @@ func (r *Runner) start(ctx context.Context, plan Plan, lock *os.File, rec *event
 }
 
 // recorder of what is told of a run.
-func (p Plan) recorder(run Run, w event.Watch) *event.Recorder {
-	options := append(p.readable(run), event.WithWatch(w))
+func (p Plan) recorder(run Run, w events.Watch) *events.Recorder {
+	options := append(p.readable(run), events.WithWatch(w))
 	if run.KeepOutput {
-		options = append(options, event.WithTail())
+		options = append(options, events.WithTail())
 	}
 
-	return event.NewRecorder(options...)
+	return events.NewRecorder(options...)
 }
 
 // readable makes what is read of a run's processes fit to be seen.
-func (p Plan) readable(run Run) []event.Option {
-	return []event.Option{
-		event.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
-		event.WithHidden(filepath.Join(p.Dir, projectDir)+"/", p.Dir+"/"),
+func (p Plan) readable(run Run) []events.Option {
+	return []events.Option{
+		events.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
+		events.WithHidden(filepath.Join(p.Dir, projectDir)+"/", p.Dir+"/"),
 	}
 }
 

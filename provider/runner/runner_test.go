@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -47,7 +47,7 @@ func provide(dir, playbook string) {
 		panic(err)
 	}
 
-	res, err := r.Run(context.Background(), inline(playbook), event.Watch{})
+	res, err := r.Run(context.Background(), inline(playbook), events.Watch{})
 	fmt.Println(res, err)
 }
 
@@ -81,7 +81,7 @@ func inline(playbook string) Run {
 func must(t *testing.T, r *Runner, run Run) Result {
 	t.Helper()
 
-	res, err := r.Run(t.Context(), run, event.Watch{})
+	res, err := r.Run(t.Context(), run, events.Watch{})
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
 	}
@@ -251,7 +251,7 @@ func TestRunContent(t *testing.T) {
 
 	var tasks []string
 
-	res, err := r.Run(t.Context(), run, event.Watch{Progress: func(s event.Summary) { tasks = append(tasks, s.Task) }})
+	res, err := r.Run(t.Context(), run, events.Watch{Progress: func(s events.Summary) { tasks = append(tasks, s.Task) }})
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
 	}
@@ -581,7 +581,7 @@ func TestRunEnded(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 
-			got, err := r.Run(ctx, run, event.Watch{Progress: func(s event.Summary) {
+			got, err := r.Run(ctx, run, events.Watch{Progress: func(s events.Summary) {
 				if s.Task == "Sleep" {
 					waitFor(t, pidfile)
 					cancel(tc.cause)
@@ -808,7 +808,7 @@ func TestRunCannotBeRemoved(t *testing.T) {
 		"  - ansible.builtin.shell: mkdir -p ../odd && mount -t tmpfs none ../odd && cp secret ../odd/copy && pwd >" + r.dir + "/pwd\n")
 	run.Inputs.Credentials = []inputs.File{{Name: "secret", Data: []byte("hunter2"), Secret: true}}
 
-	res, err := r.Run(t.Context(), run, event.Watch{})
+	res, err := r.Run(t.Context(), run, events.Watch{})
 	if err != nil || res.Phase != common.PhaseSucceeded {
 		needs.Machinef(t, "Nothing can be mounted here: %v: %s: %s", err, res.Phase, res.Message)
 	}
@@ -913,7 +913,7 @@ func TestRunCannotStart(t *testing.T) {
 				smallDisk(t, r.dir, tc.disk)
 			}
 
-			res, err := r.Run(t.Context(), inline("- hosts: localhost"), event.Watch{})
+			res, err := r.Run(t.Context(), inline("- hosts: localhost"), events.Watch{})
 			if err == nil || !regexp.MustCompile(tc.want).MatchString(err.Error()) {
 				t.Errorf("\n%s\nRun(...): want an error that matches %s, got %v", tc.reason, tc.want, err)
 			}
@@ -963,7 +963,7 @@ func TestRunDiskFull(t *testing.T) {
 	r := newRunner(t)
 	smallDisk(t, r.dir, "80k") // For the files of the run, and not for a module and its events.
 
-	res, err := r.Run(t.Context(), inline("- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.command: echo]\n"), event.Watch{})
+	res, err := r.Run(t.Context(), inline("- hosts: localhost\n  gather_facts: false\n  tasks: [ansible.builtin.command: echo]\n"), events.Watch{})
 	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "OSError: [Errno 28] No space left on device") {
 		t.Errorf("Run(...): want an error that says so, got %v: %s: %s", err, res.Phase, res.Message)
 	}

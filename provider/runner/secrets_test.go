@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
 )
@@ -68,9 +68,9 @@ func TestNoSecretLeaves(t *testing.T) {
 			r := newRunner(t, WithShipped(brought(t)))
 			arguments := c.Watch()
 
-			res, err := r.Run(t.Context(), run, event.Watch{
-				Progress: func(s event.Summary) { fmt.Fprintf(&told, "%+v\n", s) },
-				Task:     func(res event.TaskResult) { fmt.Fprintf(&told, "%+v\n", res) },
+			res, err := r.Run(t.Context(), run, events.Watch{
+				Progress: func(s events.Summary) { fmt.Fprintf(&told, "%+v\n", s) },
+				Task:     func(res events.TaskResult) { fmt.Fprintf(&told, "%+v\n", res) },
 			})
 			if err != nil || res.Phase != tc.want {
 				t.Fatalf("\n%s\nRun(...): got %s, %v\n%s\n%s", tc.reason, res.Phase, err, res.Message, res.Output)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
@@ -65,7 +65,7 @@ func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
 	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
 	defer done()
 
-	rec := event.NewRecorder(append(plan.readable(run), event.WithTail())...)
+	rec := events.NewRecorder(append(plan.readable(run), events.WithTail())...)
 	code, err := r.start(ctx, plan, lock, rec)
 
 	// Source of the text: PlaybookExecutor of ansible-core.

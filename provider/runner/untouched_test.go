@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
@@ -85,8 +85,8 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 		"Sound":   {reason: "A playbook that can be loaded may have been executed.", playbook: sound, ending: ending{code: 1, text: missing}},
 		"Later":   {reason: "A play is templated when it is its turn: others may have been executed before.", playbook: later("serial"), ending: ending{code: 4, text: "SAME"}},
 		"Hosts":   {reason: "So are the hosts of a play.", playbook: later("hosts"), ending: ending{code: 4, text: "SAME"}},
-		"Play":    {reason: "A play that has begun was loaded.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: event.Summary{Play: "p"}}},
-		"Began":   {reason: "A task that has begun may have changed something.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: event.Summary{Started: true}}},
+		"Play":    {reason: "A play that has begun was loaded.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: events.Summary{Play: "p"}}},
+		"Began":   {reason: "A task that has begun may have changed something.", playbook: broken, ending: ending{code: 1, text: "SAME", summary: events.Summary{Started: true}}},
 		"Ended":   {reason: "A run that was ended is not known to have stayed where it was.", playbook: broken, ending: ending{code: 1, text: "SAME", cause: errTimedOut}},
 	}
 
@@ -114,7 +114,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 			}
 
 			// What Ansible really says.
-			rec := event.NewRecorder(plan.readable(run)...)
+			rec := events.NewRecorder(plan.readable(run)...)
 			code, err := r.start(t.Context(), plan, lock, rec)
 			if err != nil {
 				t.Fatal(err)

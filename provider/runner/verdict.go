@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
@@ -19,7 +19,7 @@ var errTimedOut = errors.New("timed out")
 // An ending is what is known when the processes of a run have ended.
 type ending struct {
 	// summary of the events.
-	summary event.Summary
+	summary events.Summary
 	// code is the exit status.
 	code int
 	// cause is why the processes were ended; nil if they ended by themselves.
@@ -107,20 +107,20 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, so that nothing was done" + suffix(e.warnings)
 	case s.Tasks == 0 && tagged:
 		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
-	case s.OutputsSize > event.MaxOutputs && publishes(run):
+	case s.OutputsSize > events.MaxOutputs && publishes(run):
 		return common.PhaseFailed, ReasonOutputsTooLarge,
-			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, event.MaxOutputs)
+			fmt.Sprintf("the content published %d bytes of outputs; at most %d can be kept", s.OutputsSize, events.MaxOutputs)
 	case s.InvalidOutput != "" && publishes(run):
 		return common.PhaseFailed, ReasonInvalidOutputs, s.InvalidOutput
 	case s.CutDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf("the content published a connection detail of %d characters or more, which is too long; nothing is shown of the run since then", event.MaxDetail)
+			fmt.Sprintf("the content published a connection detail of %d characters or more, which is too long; nothing is shown of the run since then", events.MaxDetail)
 	case s.ExcessDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf("the content published more than %d bytes of connection details, counting each change; nothing is shown of the run since then", event.MaxDetails)
+			fmt.Sprintf("the content published more than %d bytes of connection details, counting each change; nothing is shown of the run since then", events.MaxDetails)
 	case s.Report.Excess:
 		return common.PhaseFailed, ReasonTooManyConditions,
-			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", event.MaxConditions)
+			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", events.MaxConditions)
 	}
 
 	return common.PhaseSucceeded, "", ""
@@ -132,7 +132,7 @@ func publishes(run Run) bool {
 }
 
 // failed describes the first failure.
-func failed(s event.Summary) (string, string) {
+func failed(s events.Summary) (string, string) {
 	f := s.Failures[0]
 	message := fmt.Sprintf("task %q failed on host %q: %s", f.Task, f.Host, f.Message)
 	reason := ReasonTaskFailed
@@ -173,7 +173,7 @@ func isTooLarge(err error) bool {
 	return errors.As(err, new(*quota.Error))
 }
 
-func during(s event.Summary) string {
+func during(s events.Summary) string {
 	switch {
 	case s.Task != "":
 		return fmt.Sprintf(" during task %q of play %q", s.Task, s.Play)

@@ -16,27 +16,27 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
 func TestVerdict(t *testing.T) {
-	done := event.Summary{Play: "p", Task: "t", Tasks: 1, Finished: true, Processed: 1}
-	with := func(f func(*event.Summary)) event.Summary {
+	done := events.Summary{Play: "p", Task: "t", Tasks: 1, Finished: true, Processed: 1}
+	with := func(f func(*events.Summary)) events.Summary {
 		s := done
 		f(&s)
 
 		return s
 	}
-	fails := func(host, message string) event.Summary {
-		return with(func(s *event.Summary) {
+	fails := func(host, message string) events.Summary {
+		return with(func(s *events.Summary) {
 			s.Failures = []common.Failure{{Play: "p", Task: "t", Host: host, Message: message}}
 			s.Totals = common.HostTotals{Failed: 1}
 		})
 	}
-	denied := func(host string) event.Summary { return fails(host, "[Errno 13] Permission denied: b'/srv/page'") }
+	denied := func(host string) events.Summary { return fails(host, "[Errno 13] Permission denied: b'/srv/page'") }
 	failures := []common.Failure{{Play: "p", Task: "t", Host: "h", Message: "the reason"}}
 
 	cases := map[string]struct {
@@ -61,7 +61,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"TooLarge": {
 			reason: "A run that fills the disk fails, and says so.",
-			ending: ending{summary: event.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &quota.Error{Limit: 10 << 30}},
+			ending: ending{summary: events.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &quota.Error{Limit: 10 << 30}},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonRunTooLarge,
 				Message: `wrote more than 10Gi below its private directory, the limit of --max-run-size, during task "t" of play "p"`,
@@ -69,18 +69,18 @@ func TestVerdict(t *testing.T) {
 		},
 		"InvalidOutput": {
 			reason: "A run fails whose outputs no status can hold.",
-			ending: ending{summary: with(func(s *event.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
+			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = `output "x" cannot be kept: why` })},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonInvalidOutputs, Message: `output "x" cannot be kept: why`},
 		},
 		"InvalidOutputOfCheck": {
 			reason: "A check run publishes none.",
 			mode:   common.ModeCheck,
-			ending: ending{summary: with(func(s *event.Summary) { s.InvalidOutput = "why" })},
+			ending: ending{summary: with(func(s *events.Summary) { s.InvalidOutput = "why" })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"CutDetails": {
 			reason: "A connection detail that was not read whole is none.",
-			ending: ending{summary: with(func(s *event.Summary) { s.CutDetails, s.ExcessDetails = true, true })},
+			ending: ending{summary: with(func(s *events.Summary) { s.CutDetails, s.ExcessDetails = true, true })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
 				Message: "the content published a connection detail of 262144 characters or more, which is too long; nothing is shown of the run since then",
@@ -88,7 +88,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"TooManyDetails": {
 			reason: "Connection details that cannot be kept from showing up elsewhere fail a run.",
-			ending: ending{summary: with(func(s *event.Summary) { s.ExcessDetails = true })},
+			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
 				Message: "the content published more than 4194304 bytes of connection details, counting each change; nothing is shown of the run since then",
@@ -96,7 +96,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"NoHosts": {
 			reason: "A run that processed no host did not do what it was to do.",
-			ending: ending{summary: with(func(s *event.Summary) { s.Processed = 0 }), warnings: "no such pattern"},
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 }), warnings: "no such pattern"},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done: no such pattern",
 			},
@@ -104,13 +104,13 @@ func TestVerdict(t *testing.T) {
 		"NoHostsWithTags": {
 			reason: "Unknown tags have the same effect.",
 			tags:   []string{"x"},
-			ending: ending{summary: with(func(s *event.Summary) { s.Processed = 0 })},
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 })},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, or no task has the tags"},
 		},
 		"NoTasks": {
 			reason: "Nor does it count that facts were gathered.",
 			tags:   []string{"x"},
-			ending: ending{summary: with(func(s *event.Summary) { s.Tasks = 0 })},
+			ending: ending{summary: with(func(s *events.Summary) { s.Tasks = 0 })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonNoTasksMatched, Message: "no task has the tags, so that nothing was done",
 			},
@@ -119,12 +119,12 @@ func TestVerdict(t *testing.T) {
 			reason: "Without tags, gathering facts may be all that is wanted. Absent runs have no tags.",
 			tags:   []string{"x"},
 			state:  common.StateAbsent,
-			ending: ending{summary: with(func(s *event.Summary) { s.Tasks = 0 })},
+			ending: ending{summary: with(func(s *events.Summary) { s.Tasks = 0 })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"Outputs": {
 			reason: "Outputs that cannot be kept fail the run.",
-			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize = 70000 })},
+			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize = 70000 })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonOutputsTooLarge,
 				Message: "the content published 70000 bytes of outputs; at most 65536 can be kept",
@@ -133,25 +133,25 @@ func TestVerdict(t *testing.T) {
 		"OutputsOfAbsent": {
 			reason: "A run that removes something publishes nothing: an object would not go for what nobody keeps.",
 			state:  common.StateAbsent,
-			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
+			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"OutputsOfCheck": {
 			reason: "Nor does a check run.",
 			mode:   common.ModeCheck,
-			ending: ending{summary: with(func(s *event.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
+			ending: ending{summary: with(func(s *events.Summary) { s.OutputsSize, s.ConnectionDetails = 70000, json.RawMessage(`"x"`) })},
 			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"ConnectionDetails": {
 			reason: "Connection details that no Secret can hold fail the run.",
-			ending: ending{summary: with(func(s *event.Summary) { s.ConnectionDetails = json.RawMessage(`"x"`) })},
+			ending: ending{summary: with(func(s *events.Summary) { s.ConnectionDetails = json.RawMessage(`"x"`) })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails, Message: "connection_details must be a mapping of names to values",
 			},
 		},
 		"TaskFailed": {
 			reason: "The first failure is named.",
-			ending: ending{code: 2, summary: with(func(s *event.Summary) {
+			ending: ending{code: 2, summary: with(func(s *events.Summary) {
 				s.Failures, s.Totals = failures, common.HostTotals{Failed: 3}
 			})},
 			want: Result{
@@ -160,7 +160,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"Unreachable": {
 			reason: "An unreachable host is a failure.",
-			ending: ending{code: 4, summary: with(func(s *event.Summary) {
+			ending: ending{code: 4, summary: with(func(s *events.Summary) {
 				s.Failures, s.Totals = failures, common.HostTotals{Unreachable: 1}
 			})},
 			want: Result{Phase: common.PhaseFailed, Reason: ReasonHostUnreachable, Message: `host "h" is unreachable: the reason`},
@@ -172,9 +172,9 @@ func TestVerdict(t *testing.T) {
 		},
 		"DeadWorker": {
 			reason: "Ansible does not say why a process of its own has ended. Mostly it is memory.",
-			ending: ending{code: 1, text: "A worker was found in a dead state", summary: event.Summary{Play: "p", Task: "t"}},
+			ending: ending{code: 1, text: "A worker was found in a dead state", summary: events.Summary{Play: "p", Task: "t"}},
 			want: Result{
-				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Summary: event.Summary{Play: "p", Task: "t"},
+				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Summary: events.Summary{Play: "p", Task: "t"},
 				Message: `a process of the play was ended during task "t" of play "p"; it may have taken more memory than --max-memory allows`,
 			},
 		},
@@ -255,12 +255,12 @@ func TestVerdict(t *testing.T) {
 		},
 		"Unfinished": {
 			reason: "Without final statistics nobody knows what was done.",
-			ending: ending{summary: event.Summary{Play: "p"}, text: "some text"},
+			ending: ending{summary: events.Summary{Play: "p"}, text: "some text"},
 			want:   Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Message: "some text"},
 		},
 		"TimedOut": {
 			reason: "A run that took too long says what it was doing.",
-			ending: ending{code: 143, cause: errTimedOut, summary: event.Summary{Play: "p", Task: "t"}},
+			ending: ending{code: 143, cause: errTimedOut, summary: events.Summary{Play: "p", Task: "t"}},
 			want: Result{
 				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "t" of play "p"`,
 			},

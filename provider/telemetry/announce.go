@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // Reasons of events.
@@ -49,7 +49,7 @@ const (
 
 // announce what is news about a run that has ended. A periodic run that ended
 // like the one before is none, nor is a retry that failed as before.
-func announce(j job.Job, r job.Report, took time.Duration) []event.Event {
+func announce(j executor.Job, r executor.Report, took time.Duration) []event.Event {
 	var es []event.Event
 
 	if news := installed(j, r); news != "" {
@@ -72,7 +72,7 @@ func announce(j job.Job, r job.Report, took time.Duration) []event.Event {
 	return es
 }
 
-func succeeded(j job.Job, r job.Report, took time.Duration) []event.Event {
+func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Event {
 	changed := changes(r.Run)
 
 	switch {
@@ -91,15 +91,15 @@ func succeeded(j job.Job, r job.Report, took time.Duration) []event.Event {
 
 // news is true for a run that succeeded and that somebody waits for, and for
 // one that ended in another way than the run before.
-func news(j job.Job, r job.Report) bool {
+func news(j executor.Job, r executor.Report) bool {
 	before, changed := j.Before.Run, changes(r.Run)
 
 	switch {
 	case r.Run.Trigger != common.TriggerDrift, before == nil:
 		return true
-	case before.Reason == job.ReasonNotStarted && r.Run.Mode == common.ModeApply:
+	case before.Reason == executor.ReasonNotStarted && r.Run.Mode == common.ModeApply:
 		return changed > 0
-	case bad(before.Phase) && before.Reason != job.ReasonNotStarted:
+	case bad(before.Phase) && before.Reason != executor.ReasonNotStarted:
 		return true
 	case r.Run.Mode == common.ModeCheck:
 		return !sameDrift(j.Before.Drift, changed, r.Changed)
@@ -123,7 +123,7 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 
 // failedBefore is true for a run that nobody but the provider asked for and that
 // failed as the run before.
-func failedBefore(j job.Job, r job.Report) bool {
+func failedBefore(j executor.Job, r executor.Report) bool {
 	before := j.Before.Run
 	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
 		r.Run.Trigger == common.TriggerDeleted && r.Attempt > 1
@@ -132,7 +132,7 @@ func failedBefore(j job.Job, r job.Report) bool {
 		before.Phase == r.Run.Phase && before.Reason == r.Run.Reason && before.Message == r.Run.Message
 }
 
-func failed(r job.Report, took time.Duration) event.Event {
+func failed(r executor.Report, took time.Duration) event.Event {
 	reason := ReasonRunFailed
 
 	switch r.Run.Phase {
@@ -150,7 +150,7 @@ func failed(r job.Report, took time.Duration) event.Event {
 
 // exhausted is true for the last attempt that the retry limit allows. A run that
 // was cut off is no attempt.
-func exhausted(j job.Job, r job.Report) bool {
+func exhausted(j executor.Job, r executor.Report) bool {
 	limit := j.Inputs.Parameters.RetryLimit
 	counts := r.Run.Phase == common.PhaseFailed || r.Run.Phase == common.PhaseTimedOut
 
@@ -159,7 +159,7 @@ func exhausted(j job.Job, r job.Report) bool {
 
 // installed are the collections and roles that a run used, unless they are those
 // that the object used before.
-func installed(j job.Job, r job.Report) string {
+func installed(j executor.Job, r executor.Report) string {
 	c := r.Content
 	if c == nil || c.Digest == "" || slices.Equal(c.Collections, j.Before.Content.Collections) && slices.Equal(c.Roles, j.Before.Content.Roles) {
 		return ""
@@ -174,7 +174,7 @@ func installed(j job.Job, r job.Report) string {
 }
 
 // tasks that changed something, the first few.
-func tasks(r job.Report) string {
+func tasks(r executor.Report) string {
 	items := make([]string, 0, maxItems)
 	for _, t := range r.Changed[:min(len(r.Changed), maxItems)] {
 		items = append(items, fmt.Sprintf("%q on host %q", t.Task, t.Host))

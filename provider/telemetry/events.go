@@ -7,8 +7,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
-	ansible "github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	ansible "github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // Events of runs, for those who look at their objects.
@@ -23,13 +23,13 @@ func NewEvents(r event.Recorder) *Events {
 }
 
 // Began records nothing: the status shows it.
-func (e *Events) Began(job.Job) {}
+func (e *Events) Began(executor.Job) {}
 
 // Task records nothing: events are few.
-func (e *Events) Task(job.Job, ansible.TaskResult) {}
+func (e *Events) Task(executor.Job, ansible.TaskResult) {}
 
 // Ended records what is news.
-func (e *Events) Ended(j job.Job, r job.Report, took time.Duration) {
+func (e *Events) Ended(j executor.Job, r executor.Report, took time.Duration) {
 	for _, news := range announce(j, r, took) {
 		e.recorder.Event(reference(j), news)
 	}
@@ -37,7 +37,7 @@ func (e *Events) Ended(j job.Job, r job.Report, took time.Duration) {
 
 // reference to the object of a job. Events of cluster scoped objects are in the
 // namespace default, which the recorder sees to.
-func reference(j job.Job) *corev1.ObjectReference {
+func reference(j executor.Job) *corev1.ObjectReference {
 	version, kind := j.Kind.ToAPIVersionAndKind()
 
 	return &corev1.ObjectReference{

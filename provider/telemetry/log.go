@@ -5,8 +5,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // A Log of runs.
@@ -20,12 +20,12 @@ func NewLog(log logging.Logger) *Log {
 }
 
 // Began logs that a run begins.
-func (l *Log) Began(j job.Job) {
+func (l *Log) Began(j executor.Job) {
 	l.of(j).Info("Run begins", "policy", j.Policy, "mode", j.Mode, "state", j.State, "trigger", j.Trigger, "attempt", j.Attempt)
 }
 
 // Task logs how a task ended on a host, for those who debug.
-func (l *Log) Task(j job.Job, t event.TaskResult) {
+func (l *Log) Task(j executor.Job, t events.TaskResult) {
 	kv := []any{"play", t.Play, "task", t.Task, "host", t.Host, "result", t.Outcome, "duration", t.Duration.String()}
 
 	if t.Message != "" {
@@ -36,7 +36,7 @@ func (l *Log) Task(j job.Job, t event.TaskResult) {
 }
 
 // Ended logs how a run ended.
-func (l *Log) Ended(j job.Job, r job.Report, took time.Duration) {
+func (l *Log) Ended(j executor.Job, r executor.Report, took time.Duration) {
 	kv := []any{"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration", took.Round(time.Millisecond).String()}
 
 	if h := r.Run.Hosts; h != nil {
@@ -46,6 +46,6 @@ func (l *Log) Ended(j job.Job, r job.Report, took time.Duration) {
 	l.of(j).Info("Run ended", kv...)
 }
 
-func (l *Log) of(j job.Job) logging.Logger {
+func (l *Log) of(j executor.Job) logging.Logger {
 	return l.log.WithValues("run", j.ID, "group", j.Kind.Group, "namespace", j.Object.Namespace, "name", j.Object.Name)
 }

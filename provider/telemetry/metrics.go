@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
@@ -67,9 +67,9 @@ func NewMetrics() *Metrics {
 }
 
 // Began counts how long a run has waited.
-func (m *Metrics) Began(j job.Job) {
+func (m *Metrics) Began(j executor.Job) {
 	queue := queuePatient
-	if j.Class() == job.Urgent {
+	if j.Class() == executor.Urgent {
 		queue = queueUrgent
 	}
 
@@ -77,12 +77,12 @@ func (m *Metrics) Began(j job.Job) {
 }
 
 // Task counts how a task ended on a host.
-func (m *Metrics) Task(_ job.Job, t event.TaskResult) {
+func (m *Metrics) Task(_ executor.Job, t events.TaskResult) {
 	m.tasks.WithLabelValues(string(t.Outcome)).Inc()
 }
 
 // Ended counts a run, and how long it took.
-func (m *Metrics) Ended(j job.Job, r job.Report, took time.Duration) {
+func (m *Metrics) Ended(j executor.Job, r executor.Report, took time.Duration) {
 	mode, result := string(r.Run.Mode), string(r.Run.Phase)
 
 	m.runs.WithLabelValues(string(j.Policy), string(r.Run.Trigger), mode, result).Inc()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 	retry.Trigger = common.TriggerRetry
 	retry.Queued = time.Now().Add(-10 * time.Minute)
 	m.Began(retry)
-	m.Ended(retry, job.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
+	m.Ended(retry, executor.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
 	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})
 	c.Installed(content.Installation{Result: content.ResultFailed, Again: true, Took: time.Minute})

@@ -4,40 +4,40 @@ import (
 	"context"
 	"time"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 )
 
 // A Witness of runs. It must not hold them up.
 type Witness interface {
 	// Began is called when a run begins, once.
-	Began(j job.Job)
+	Began(j executor.Job)
 	// Task is called when a task of a run has ended on a host.
-	Task(j job.Job, t event.TaskResult)
+	Task(j executor.Job, t events.TaskResult)
 	// Ended is called when a run has ended, once, with how long it took.
-	Ended(j job.Job, r job.Report, took time.Duration)
+	Ended(j executor.Job, r executor.Report, took time.Duration)
 }
 
 // Witnesses of the same runs.
 type Witnesses []Witness
 
 // Began is called when a run begins.
-func (ws Witnesses) Began(j job.Job) {
+func (ws Witnesses) Began(j executor.Job) {
 	for _, w := range ws {
 		w.Began(j)
 	}
 }
 
 // Task is called when a task of a run has ended on a host.
-func (ws Witnesses) Task(j job.Job, t event.TaskResult) {
+func (ws Witnesses) Task(j executor.Job, t events.TaskResult) {
 	for _, w := range ws {
 		w.Task(j, t)
 	}
 }
 
 // Ended is called when a run has ended.
-func (ws Witnesses) Ended(j job.Job, r job.Report, took time.Duration) {
+func (ws Witnesses) Ended(j executor.Job, r executor.Report, took time.Duration) {
 	for _, w := range ws {
 		w.Ended(j, r, took)
 	}
@@ -55,12 +55,12 @@ type witnessed struct {
 }
 
 // Execute a job.
-func (x witnessed) Execute(ctx context.Context, j job.Job, watch job.Watch) job.Report {
+func (x witnessed) Execute(ctx context.Context, j executor.Job, watch executor.Watch) executor.Report {
 	began := time.Now()
 
 	x.witness.Began(j)
 
-	r := x.Executor.Execute(ctx, j, job.Watch{Progress: watch.Progress, Task: func(t event.TaskResult) {
+	r := x.Executor.Execute(ctx, j, executor.Watch{Progress: watch.Progress, Task: func(t events.TaskResult) {
 		x.witness.Task(j, t)
 
 		if watch.Task != nil {

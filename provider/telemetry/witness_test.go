@@ -17,13 +17,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-var example = job.Job{
+var example = executor.Job{
 	ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Policy: common.RunOnChange,
 	Kind:   v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
 	Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
@@ -34,19 +34,19 @@ var example = job.Job{
 func execute(t *testing.T, w Witness, phase common.RunPhase) {
 	t.Helper()
 
-	x := Witnessed(pool.ExecutorFn(func(_ context.Context, j job.Job, w job.Watch) job.Report {
-		w.Task(event.TaskResult{
-			Play: "Site", Task: "Write the page", Host: "web1", Outcome: event.OutcomeFailed, Duration: 1500 * time.Millisecond, Message: "disk full",
+	x := Witnessed(pool.ExecutorFn(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+		w.Task(events.TaskResult{
+			Play: "Site", Task: "Write the page", Host: "web1", Outcome: events.OutcomeFailed, Duration: 1500 * time.Millisecond, Message: "disk full",
 		})
 
-		r := job.NewReport(j)
+		r := executor.NewReport(j)
 		r.Run.Phase = phase
 		r.Run.Hosts = &common.HostTotals{OK: 1}
 
 		return r
 	}), w)
 
-	if r := x.Execute(t.Context(), example, job.Watch{}); r.Run.Phase != phase {
+	if r := x.Execute(t.Context(), example, executor.Watch{}); r.Run.Phase != phase {
 		t.Errorf("The report should be passed on, got %+v", r)
 	}
 }
@@ -112,11 +112,11 @@ func TestLog(t *testing.T) {
 // counting witness.
 type counting struct{ began, tasks, ended int }
 
-func (c *counting) Began(job.Job) { c.began++ }
+func (c *counting) Began(executor.Job) { c.began++ }
 
-func (c *counting) Task(job.Job, event.TaskResult) { c.tasks++ }
+func (c *counting) Task(executor.Job, events.TaskResult) { c.tasks++ }
 
-func (c *counting) Ended(_ job.Job, _ job.Report, took time.Duration) {
+func (c *counting) Ended(_ executor.Job, _ executor.Report, took time.Duration) {
 	if took >= 0 {
 		c.ended++
 	}

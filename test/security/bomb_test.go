@@ -7,7 +7,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
@@ -27,7 +27,7 @@ func TestPlayBomb(t *testing.T) {
 					"  - {name: Laugh, ansible.builtin.debug: {msg: '{{ bomb }}'}}\n"},
 				VarFiles: []inputs.File{{Name: "vars", Data: []byte(bomb.Laughs("bomb")), Secret: true}},
 			},
-		}, event.Watch{})
+		}, events.Watch{})
 		must(t, err)
 
 		failed := got.Phase == common.PhaseFailed && strings.Contains(got.Message, `task "Laugh"`)

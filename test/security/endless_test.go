@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
 // TestPlayEndless has plays that do not end, and that harm the supervisors which are to end
@@ -41,7 +41,7 @@ func TestPlayEndless(t *testing.T) {
 				// It may be an error, too: a killed supervisor tells nothing.
 				res, err := r.Run(ctx, playing(fmt.Sprintf(
 					`trap "" TERM; %s tool harm %s | grep -q %s && echo $$ >%[4]s.new && mv %[4]s.new %[4]s; while :; do sleep 1000; done`,
-					os.Args[0], name, owned, pidfile)), event.Watch{})
+					os.Args[0], name, owned, pidfile)), events.Watch{})
 				t.Logf("%s: %s: %v", res.Phase, res.Reason, err)
 			}()
 

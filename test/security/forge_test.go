@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -41,7 +41,7 @@ func TestPlayForgesEvents(t *testing.T) {
 
 			go func() {
 				res, err := r.Run(t.Context(), playing(fmt.Sprintf(
-					"touch %[1]s/ready; until test -e %[1]s/done; do sleep 0.1; done", shared)), event.Watch{})
+					"touch %[1]s/ready; until test -e %[1]s/done; do sleep 0.1; done", shared)), events.Watch{})
 				if err != nil || res.Phase != common.PhaseSucceeded {
 					t.Errorf("Run(...): %v, %s: %s", err, res.Reason, res.Message)
 				}
@@ -60,7 +60,7 @@ for f in %s; do test -e $f && timeout 1 sh -c "cat forged >>$f"; done 2>/dev/nul
 touch %s/done`, strings.Join(writable(t, filepath.Join(state, "runs")), " "), shared))
 			attacker.Inputs.Credentials = []inputs.File{{Name: "forged", Data: []byte("\n" + forged + "\n")}}
 
-			_, err := r.Run(t.Context(), attacker, event.Watch{})
+			_, err := r.Run(t.Context(), attacker, events.Watch{})
 			must(t, err)
 
 			if diff := cmp.Diff(tc.want, <-outputs); diff != "" {

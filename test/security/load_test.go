@@ -9,7 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -40,7 +40,7 @@ func TestPlayLoads(t *testing.T) {
 			} {
 				res, err := r.Run(t.Context(), runner.Run{
 					ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: time.Minute, Inputs: in,
-				}, event.Watch{})
+				}, events.Watch{})
 				must(t, err)
 
 				if res.Phase != common.PhaseFailed || !strings.Contains(res.Message, "attacked") && !strings.Contains(res.Message, "exit code 7") {

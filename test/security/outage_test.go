@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -88,7 +88,7 @@ func TestPlayOutage(t *testing.T) {
 			ID: "attack", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
 			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
 				"  - ansible.builtin.command: chmod 0 " + lock + " " + filepath.Join(store, "sets") + " " + store + " " + collections + " " + runs + "\n"}},
-		}, event.Watch{})
+		}, events.Watch{})
 		must(t, err)
 
 		// The directory of the runs is needed to remove this one.

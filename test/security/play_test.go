@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -73,7 +73,7 @@ func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
 			Parameters:  common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" + tasks},
 			Credentials: []inputs.File{{Name: "password", Data: []byte("hunter2"), Secret: true}},
 		},
-	}, event.Watch{})
+	}, events.Watch{})
 	must(tb, err)
 
 	if res.Phase != common.PhaseSucceeded {

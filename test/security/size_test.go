@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -56,7 +56,7 @@ func TestPlayFills(t *testing.T) {
 						"  - {name: Flood, ansible.builtin.shell: '" + flood + "'}\n"},
 					Env: map[string]string{"WAIT": tc.wait},
 				},
-			}, event.Watch{})
+			}, events.Watch{})
 			must(t, err)
 
 			if diff := cmp.Diff(tc.want, runner.Result{Phase: got.Phase, Reason: got.Reason, Message: got.Message}); diff != "" {

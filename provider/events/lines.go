@@ -1,4 +1,4 @@
-package event
+package events
 
 const (
 	// maxLine is the length of the longest event that is read, in bytes, after

@@ -1,4 +1,4 @@
-package output
+package outputstore
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package job
+package executor
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -32,7 +32,7 @@ type Installer interface {
 // or its machine; a play that failed is a result. Also with an error the result
 // says whether it is certain that no task was carried out.
 type Runner interface {
-	Run(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error)
+	Run(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error)
 }
 
 // An Executor carries out jobs.
@@ -80,8 +80,8 @@ func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	r.Run.Phase = common.PhaseRunning
 	progress(r)
 
-	result, err := x.runner.Run(ctx, run(j, set), event.Watch{
-		Progress: func(s event.Summary) {
+	result, err := x.runner.Run(ctx, run(j, set), events.Watch{
+		Progress: func(s events.Summary) {
 			summarise(&r, s)
 			progress(r)
 		},
@@ -243,7 +243,7 @@ func run(j Job, set content.Set) runner.Run {
 }
 
 // summarise events in a report.
-func summarise(r *Report, s event.Summary) {
+func summarise(r *Report, s events.Summary) {
 	totals := s.Totals
 	r.Run.Hosts = &totals
 	r.Run.CurrentTask = s.Task

@@ -1,6 +1,6 @@
 // Package output keeps the end of what runs displayed, for those who look at
 // their objects.
-package output
+package outputstore
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/job"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // Keys of the ConfigMaps.
@@ -59,7 +59,7 @@ func NewKeeper(c client.Client, namespace string) *Keeper {
 
 // Keep the output of a run that has ended in place of the one before. A
 // ConfigMap that somebody else has made is left alone, and is an error.
-func (k *Keeper) Keep(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r job.Report) (*common.KeptOutput, error) {
+func (k *Keeper) Keep(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
 	want := k.configMap(run, kind, r)
 	kept := &common.KeptOutput{Namespace: want.Namespace, ConfigMap: want.Name, RunID: r.Run.ID}
 
@@ -107,7 +107,7 @@ func (k *Keeper) Drop(ctx context.Context, run common.AnsibleRun, kind schema.Gr
 	return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete ConfigMap %q", name)
 }
 
-func (k *Keeper) configMap(run common.AnsibleRun, kind schema.GroupVersionKind, r job.Report) *corev1.ConfigMap {
+func (k *Keeper) configMap(run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) *corev1.ConfigMap {
 	name := k.name(run, kind)
 
 	return &corev1.ConfigMap{
@@ -130,7 +130,7 @@ func (k *Keeper) configMap(run common.AnsibleRun, kind schema.GroupVersionKind, 
 
 // shown is what a run displayed. One that did not get as far as that still has
 // something to say.
-func shown(r job.Report) string {
+func shown(r executor.Report) string {
 	if r.Output == "" && r.Run.Message != "" {
 		return r.Run.Message + "\n"
 	}

@@ -1,4 +1,4 @@
-package job
+package executor
 
 // Reasons of runs that did not end by themselves, beside those of the runner.
 const (

@@ -1,4 +1,4 @@
-package job
+package executor
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -33,9 +33,9 @@ func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Se
 	return fn(ctx, r)
 }
 
-type runnerFn func(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error)
+type runnerFn func(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error)
 
-func (fn runnerFn) Run(ctx context.Context, r runner.Run, w event.Watch) (runner.Result, error) {
+func (fn runnerFn) Run(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error) {
 	return fn(ctx, r, w)
 }
 
@@ -71,14 +71,14 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(_ context.Context, r runner.Run, w event.Watch) (runner.Result, error) {
+			runner: func(_ context.Context, r runner.Run, w events.Watch) (runner.Result, error) {
 				if diff := cmp.Diff(set, r.Content); diff != "" {
 					t.Errorf("The run should use the content that was installed: -want, +got:\n%s", diff)
 				}
 
-				w.Progress(event.Summary{Task: "Install"})
+				w.Progress(events.Summary{Task: "Install"})
 
-				return runner.Result{Phase: common.PhaseSucceeded, Summary: event.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}}, nil
+				return runner.Result{Phase: common.PhaseSucceeded, Summary: events.Summary{Totals: common.HostTotals{OK: 2, Changed: 1}, Outputs: json.RawMessage(`{"a":1}`)}}, nil
 			},
 			want: want{
 				report: Report{
@@ -102,7 +102,7 @@ func TestExecute(t *testing.T) {
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
 				return content.Set{}, func() {}, nil
 			},
-			runner: func(context.Context, runner.Run, event.Watch) (runner.Result, error) {
+			runner: func(context.Context, runner.Run, events.Watch) (runner.Result, error) {
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil
 			},
 			want: want{
@@ -246,8 +246,8 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(_ context.Context, _ runner.Run, w event.Watch) (runner.Result, error) {
-				w.Progress(event.Summary{Started: true})
+			runner: func(_ context.Context, _ runner.Run, w events.Watch) (runner.Result, error) {
+				w.Progress(events.Summary{Started: true})
 
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil
 			},
@@ -272,7 +272,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(context.Context, runner.Run, event.Watch) (runner.Result, error) {
+			runner: func(context.Context, runner.Run, events.Watch) (runner.Result, error) {
 				return runner.Result{}, errors.New("disk full")
 			},
 			want: want{
@@ -291,7 +291,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(context.Context, runner.Run, event.Watch) (runner.Result, error) {
+			runner: func(context.Context, runner.Run, events.Watch) (runner.Result, error) {
 				return runner.Result{Untouched: true}, errors.New("disk full")
 			},
 			want: want{
@@ -311,7 +311,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner:    func(context.Context, runner.Run, event.Watch) (runner.Result, error) { panic("hunter2") },
+			runner:    func(context.Context, runner.Run, events.Watch) (runner.Result, error) { panic("hunter2") },
 			want: want{
 				report: Report{
 					Run:       base(common.PhaseFailed, ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
@@ -410,7 +410,7 @@ func TestExecuteKnown(t *testing.T) {
 		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
 			return r.Known, func() {}, nil
 		}),
-		runnerFn(func(context.Context, runner.Run, event.Watch) (runner.Result, error) { return runner.Result{}, nil }),
+		runnerFn(func(context.Context, runner.Run, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	)
 
 	r := x.Execute(t.Context(), Job{Before: Before{Content: known}, Digest: func(content.Set) string { return "" }}, Watch{})
@@ -425,9 +425,9 @@ func TestExecuteStarted(t *testing.T) {
 		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
 			return content.Set{}, func() {}, nil
 		}),
-		runnerFn(func(_ context.Context, _ runner.Run, w event.Watch) (runner.Result, error) {
-			w.Progress(event.Summary{Play: "p"})
-			w.Progress(event.Summary{Play: "p", Task: "t", Started: true})
+		runnerFn(func(_ context.Context, _ runner.Run, w events.Watch) (runner.Result, error) {
+			w.Progress(events.Summary{Play: "p"})
+			w.Progress(events.Summary{Play: "p", Task: "t", Started: true})
 
 			return runner.Result{Phase: common.PhaseSucceeded}, nil
 		}),

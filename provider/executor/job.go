@@ -1,5 +1,5 @@
 // Package job carries out one run: it installs the content and executes it.
-package job
+package executor
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/event"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -137,14 +137,14 @@ type Report struct {
 	// Generation of the object that the run belongs to.
 	Generation int64
 	// Reported is what the content has reported so far.
-	Reported event.Report
+	Reported events.Report
 	// Outputs that the content published, with what it reported over them, once
 	// the run has ended.
 	Outputs *apiextensionsv1.JSON
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
 	// Output is the end of what a terminal would have shown, redacted and at
-	// most event.MaxTail long. It is there once the run has ended, when the job
+	// most events.MaxTail long. It is there once the run has ended, when the job
 	// keeps it.
 	Output string
 }
@@ -155,7 +155,7 @@ type Watch struct {
 	// Progress is called with what is known so far.
 	Progress func(Report)
 	// Task is called when a task has ended on a host.
-	Task func(event.TaskResult)
+	Task func(events.TaskResult)
 }
 
 // Waits is true for a job that waits for what it needs or for its turn: nothing is
