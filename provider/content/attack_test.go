@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -188,7 +189,7 @@ func TestManifestOfAttacks(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
 			tc.make(t, dir)
 
-			m, err := newManifest(t.Context(), Set{Digest: "x", Dir: dir}, Requirements{}, bounds(0))
+			m, err := newManifest(t.Context(), Set{Digest: "x", Dir: dir}, requirements.File{}, bounds(0))
 			if got := fmt.Sprint(m.Roles, err); strings.Contains(got, canary[:8]) || err == nil && len(m.Roles) > 0 && m.Roles[0].Version != "" {
 				t.Errorf("\n%s\nnewManifest(...): %s", tc.reason, got)
 			}

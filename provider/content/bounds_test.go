@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -170,7 +171,7 @@ func TestManyItems(t *testing.T) {
 		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
 	}
 
-	_, err := newManifest(t.Context(), Set{Dir: dir}, Requirements{}, quota.Limits{})
+	_, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, quota.Limits{})
 	if diff := cmp.Diff("it has more than 1000 roles: divide them among configurations that require less each", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
 		t.Errorf("newManifest(...): -want error, +got error:\n%s", diff)
 	}
@@ -183,7 +184,7 @@ func TestManyItems(t *testing.T) {
 		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
 	}
 
-	m, err := newManifest(t.Context(), Set{Dir: dir}, Requirements{}, quota.Limits{})
+	m, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, quota.Limits{})
 	if err != nil || len(m.Collections) != 900 {
 		t.Errorf("Links make no more collections of what is there.\nnewManifest(...): %d, %v", len(m.Collections), err)
 	}

@@ -104,3 +104,12 @@ func command(t *testing.T, dir string, argv ...string) {
 		t.Fatalf("%v: %v\n%s", argv, err, out)
 	}
 }
+
+// message of an error; empty when there is none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}

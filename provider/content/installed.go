@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // maxInfo is the size of the largest file that says what was installed, in bytes.
@@ -32,7 +33,7 @@ const manifestFile = "content.json"
 type manifest struct {
 	Schema       int                  `json:"schema"`
 	Digest       string               `json:"digest"`
-	Requirements Requirements         `json:"requirements"`
+	Requirements requirements.File    `json:"requirements"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Roles        []common.ContentItem `json:"roles,omitempty"`
 	Tree         tree                 `json:"tree"`
@@ -46,8 +47,8 @@ func (m manifest) same(o manifest) bool {
 // newManifest of what was installed. What is pinned has a version that says
 // what it is. Anything else may change and keep its version, as a branch of a
 // git repository does, so that it gets a revision.
-func newManifest(ctx context.Context, set Set, required Requirements, l quota.Limits) (m manifest, err error) {
-	m = manifest{Schema: schema, Digest: set.Digest, Requirements: required.withoutUsers()}
+func newManifest(ctx context.Context, set Set, required requirements.File, l quota.Limits) (m manifest, err error) {
+	m = manifest{Schema: schema, Digest: set.Digest, Requirements: required.WithoutUsers()}
 
 	if _, err := measure(ctx, set.Dir, l); err != nil {
 		return m, err
@@ -171,7 +172,7 @@ func installedCollections(ctx context.Context, root *os.Root) ([]common.ContentI
 func source(root *os.Root, dir string) string {
 	values, _, _ := readScalars(root, path.Join(dir, "GALAXY.yml"))
 
-	return withoutUser(values["server"])
+	return requirements.WithoutUser(values["server"])
 }
 
 // directories in a directory, by their names; none where there is no such directory.

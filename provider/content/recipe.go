@@ -1,6 +1,7 @@
 package content
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // schema of sets. It changes when the digest of the same recipe does, or what is
@@ -66,7 +68,7 @@ func (r Request) recipe(environ []string, l layout) (recipe, error) {
 	}
 
 	if len(r.Requirements.Collections) > 0 {
-		text, err := r.Requirements.collectionsFile()
+		text, err := json.Marshal(requirements.File{Collections: r.Requirements.Collections})
 		if err != nil {
 			return c, errors.Wrap(err, "cannot encode the required collections")
 		}
@@ -83,7 +85,7 @@ func (r Request) recipe(environ []string, l layout) (recipe, error) {
 	}
 
 	if len(r.Requirements.Roles) > 0 {
-		text, err := r.Requirements.rolesFile()
+		text, err := json.Marshal(requirements.File{Roles: r.Requirements.Roles})
 		if err != nil {
 			return c, errors.Wrap(err, "cannot encode the required roles")
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // Credentials that are used for installing content, whatever else says so.
@@ -27,7 +28,7 @@ const (
 // A Request for the content set that a run needs.
 type Request struct {
 	// Requirements that the set is to meet.
-	Requirements Requirements
+	Requirements requirements.File
 	// Credentials that ansible-galaxy and git use.
 	Credentials []inputs.File
 	// Env that the configuration sets.
@@ -68,7 +69,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 }
 
 func newRequest(in inputs.Inputs) (Request, error) {
-	required, err := Parse(in.Requirements)
+	required, err := requirements.Parse(in.Requirements)
 	if err != nil {
 		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
 	}
@@ -85,7 +86,7 @@ func newRequest(in inputs.Inputs) (Request, error) {
 		}
 	}
 
-	clean, passwords, err := merged.withoutPasswords()
+	clean, passwords, err := merged.WithoutPasswords()
 	if err != nil {
 		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
 	}
@@ -125,7 +126,7 @@ func onPath(env map[string]string) func(role string) bool {
 // those that a variable for them names, those whose name is anywhere in the
 // ansible.cfg, and those for ssh when git is to use it. Others are none of their
 // business: they are not given to them, so that their changing installs nothing.
-func relevant(in inputs.Inputs, required Requirements) []inputs.File {
+func relevant(in inputs.Inputs, required requirements.File) []inputs.File {
 	names := []string{gitCredentials, ansibleConfig, netrc}
 	if in.Verification != nil {
 		names = append(names, in.Verification.Keyring)
@@ -145,7 +146,7 @@ func relevant(in inputs.Inputs, required Requirements) []inputs.File {
 		given := bytes.Contains(cfg.Data, []byte(f.Name))
 
 		if isKey || f.Name == knownHosts {
-			given = required.overSSH()
+			given = required.OverSSH()
 		}
 
 		if !given && !slices.Contains(names, f.Name) {

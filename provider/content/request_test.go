@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 func TestNewRequest(t *testing.T) {
@@ -36,7 +37,7 @@ func TestNewRequest(t *testing.T) {
 	}
 
 	want := Request{
-		Requirements: Requirements{Collections: []Collection{{Name: "a.b"}}, Roles: []Role{{Name: "c.d", Src: "c.d"}}},
+		Requirements: requirements.File{Collections: []requirements.Collection{{Name: "a.b"}}, Roles: []requirements.Role{{Name: "c.d", Src: "c.d"}}},
 		Credentials:  []inputs.File{{Name: "ca.crt"}, {Name: ".git-credentials"}, {Name: "ansible.cfg"}},
 		Env:          in.Env,
 	}

@@ -1,17 +1,15 @@
 package content
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
 // maxResolved is how many things that were resolved a store remembers. Those who
@@ -65,7 +63,7 @@ func (s *Store) exactly(digest string, req Request) (exact Request, known Set) {
 		return req, Set{}
 	}
 
-	req.Requirements = req.Requirements.exactly(known)
+	req.Requirements = req.Requirements.Pin(known.Collections, known.Roles)
 	req.exact = true
 
 	return req, known
@@ -90,39 +88,6 @@ func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
 	return h.due(s.ttl), true
 }
 
-// exactly are the requirements with the versions that they resolved to, also of what
-// they depend on. What comes from elsewhere than Galaxy says itself what it is; where
-// that may change, so may what it needs, and all collections are resolved. The roles
-// that roles depend on do not say where they came from.
-func (r Requirements) exactly(known Set) Requirements {
-	exact := Requirements{Collections: slices.Clone(r.Collections), Roles: slices.Clone(r.Roles)}
-
-	moves := slices.ContainsFunc(r.Collections, func(c Collection) bool { return c.kind() != galaxy && !c.pinned() })
-
-	for _, item := range known.Collections {
-		if item.Source == "" || moves {
-			continue
-		}
-
-		i := slices.IndexFunc(exact.Collections, func(c Collection) bool { return c.kind() == galaxy && c.Name == item.Name })
-		if i < 0 {
-			i = len(exact.Collections)
-			exact.Collections = append(exact.Collections, Collection{Name: item.Name, Type: galaxy})
-		}
-
-		exact.Collections[i].Version = item.Version
-	}
-
-	for i, o := range exact.Roles {
-		at := slices.IndexFunc(known.Roles, func(item common.ContentItem) bool { return item.Name == o.Name })
-		if at >= 0 && o.Scm == "" && !strings.Contains(o.Src, "://") && !isArchive(o.Src) {
-			exact.Roles[i].Version = cmp.Or(o.Version, known.Roles[at].Version)
-		}
-	}
-
-	return exact
-}
-
 // wanted identifies what a user says of a request, whichever provider installs it: as
 // long as that stays the same, so does what it resolves to. A credential that rotates
 // is the same.
@@ -137,7 +102,7 @@ func (r Request) wanted(key []byte) string {
 	}
 
 	return sign(key, "wanted", struct {
-		Requirements Requirements
+		Requirements requirements.File
 		Env          map[string]string
 		Files        []inputs.File
 	}{r.Requirements, r.Env, files})

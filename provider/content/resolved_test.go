@@ -152,43 +152,6 @@ func saidOf(set Set, err error) string {
 	return strings.Join(items, ", ")
 }
 
-// TestExactly says what becomes of requirements.
-func TestExactly(t *testing.T) {
-	const commit = "0123456789012345678901234567890123456789"
-
-	known := Set{
-		Collections: []common.ContentItem{
-			{Name: "acme.web", Version: "1.2.0", Source: "https://galaxy.example.org"},
-			{Name: "acme.base", Version: "1.5.0", Source: "https://galaxy.example.org"},
-			{Name: "acme.tools", Version: "0.1.0"},
-		},
-		Roles: []common.ContentItem{{Name: "acme.motd", Version: "1.0.0"}, {Name: "issue", Version: "main"}, {Name: "acme.needed", Version: "3.0.0"}},
-	}
-
-	motd := Role{Name: "acme.motd", Src: "acme.motd"}
-	issue := Role{Name: "issue", Src: "https://git.example.org/issue.git", Scm: git, Version: commit}
-	tools := Collection{Name: "https://git.example.org/tools.git", Type: git, Version: "v1.0"}
-
-	got := Requirements{Collections: []Collection{{Name: "acme.web", Version: ">=1.0.0", Source: "hub"}, tools}, Roles: []Role{motd, issue}}.exactly(known)
-
-	motd.Version = "1.0.0"
-
-	want := Requirements{
-		Collections: []Collection{{Name: "acme.web", Version: "1.2.0", Source: "hub"}, tools, {Name: "acme.base", Version: "1.5.0", Type: galaxy}},
-		Roles:       []Role{motd, issue},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nWhat comes from Galaxy has the version that it had; nothing from elsewhere is looked for there.\nexactly(...): -want, +got:\n%s", diff)
-	}
-
-	tools.Version = "main"
-
-	want = Requirements{Collections: []Collection{{Name: "acme.web"}, tools}}
-	if diff := cmp.Diff(want, want.exactly(known)); diff != "" {
-		t.Errorf("\nA branch may need other versions than it did.\nexactly(...): -want, +got:\n%s", diff)
-	}
-}
-
 // TestWanted says what makes something else wanted.
 func TestWanted(t *testing.T) {
 	of := func(text string, env map[string]string, files ...inputs.File) string {

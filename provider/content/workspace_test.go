@@ -117,7 +117,7 @@ func TestNewRequestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, requirements string }{
 		"Password": {reason: "A password stays where it is.", requirements: "roles: [{src: 'https://me:hunter22@git.example.org', scm: git}]"},
 		"Long":     {reason: "Only so much fits into a status.", requirements: "? '" + strings.Repeat("\u200b", 300_000) + "'\n: 1\n"},
-		"Many":     {reason: "Lists have an end.", requirements: "- a" + strings.Repeat("\n- a", maxItems)},
+		"Many":     {reason: "Lists have an end.", requirements: "- a" + strings.Repeat("\n- a", 1000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewRequest(inputs.Inputs{Requirements: tc.requirements})

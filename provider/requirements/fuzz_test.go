@@ -1,4 +1,4 @@
-package content
+package requirements
 
 import (
 	"encoding/json"
@@ -23,26 +23,34 @@ func FuzzRequirements(f *testing.F) {
 		in := inputs.Inputs{Requirements: text, Roles: []common.Role{{Name: name, Src: src, Version: version}}}
 		in.Parameters.Role = name
 
-		req, err := NewRequest(in)
+		got, err := Parse(text)
 		if err != nil || in.Validate() != nil {
 			return
 		}
 
-		for _, c := range req.Requirements.Collections {
+		if got, err = got.Merge(in.Roles, func(string) bool { return false }); err != nil {
+			return
+		}
+
+		if got, _, err = got.WithoutPasswords(); err != nil {
+			return
+		}
+
+		for _, c := range got.Collections {
 			for _, s := range []string{c.Name, c.Source, c.Version} {
 				if isOption(s) {
-					t.Errorf("NewRequest(%q): %q is an option", text, s)
+					t.Errorf("Parse(%q): %q is an option", text, s)
 				}
 			}
 		}
 
-		for _, r := range req.Requirements.Roles {
+		for _, r := range got.Roles {
 			if isOption(r.Src) || isOption(r.Version) || strings.ContainsAny(r.Name, "/\x00\n") || r.Name[0] == '-' || r.Name == ".." {
-				t.Errorf("NewRequest(%q): %q is not a role to install", text, r)
+				t.Errorf("Parse(%q): %q is not a role to install", text, r)
 			}
 		}
 
-		written, err := json.Marshal(map[string]any{"collections": req.Requirements.Collections, "roles": req.Requirements.Roles})
+		written, err := json.Marshal(got)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +60,7 @@ func FuzzRequirements(f *testing.F) {
 			t.Fatalf("Parse(%s): %v", written, err)
 		}
 
-		if diff := cmp.Diff(req.Requirements, again); diff != "" {
+		if diff := cmp.Diff(got, again); diff != "" {
 			t.Errorf("Parse(%s): what is installed is what was required: -want, +got:\n%s", written, diff)
 		}
 	})

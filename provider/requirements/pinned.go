@@ -1,4 +1,4 @@
-package content
+package requirements
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 const (
@@ -26,14 +28,49 @@ var (
 // told from what is required: an exact version, a commit, a tag that looks like
 // a version, or an archive whose file name carries one. What the requirements
 // depend on in turn is not looked at.
-func (r Requirements) Pinned() bool {
-	return !slices.ContainsFunc(r.Collections, func(c Collection) bool { return !c.pinned() }) &&
-		!slices.ContainsFunc(r.Roles, func(o Role) bool { return !o.pinned() })
+func (f File) Pinned() bool {
+	return !slices.ContainsFunc(f.Collections, func(c Collection) bool { return !c.pinned() }) &&
+		!slices.ContainsFunc(f.Roles, func(r Role) bool { return !r.pinned() })
+}
+
+// Pin the requirements to the versions that they have resolved to before, which
+// includes the collections that others depend on. Only what comes from a Galaxy server
+// is pinned, since other sources have no other versions to choose from. When a
+// collection from elsewhere is not pinned, it may need other collections than
+// before, and no collection is pinned. Roles that roles depend on are not pinned, since
+// ansible-galaxy does not note where they came from.
+func (f File) Pin(collections, roles []common.ContentItem) File {
+	pinned := f.clone()
+
+	moves := slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.kind() != Galaxy && !c.pinned() })
+
+	for _, item := range collections {
+		if item.Source == "" || moves {
+			continue
+		}
+
+		i := slices.IndexFunc(pinned.Collections, func(c Collection) bool { return c.kind() == Galaxy && c.Name == item.Name })
+		if i < 0 {
+			i = len(pinned.Collections)
+			pinned.Collections = append(pinned.Collections, Collection{Name: item.Name, Type: Galaxy})
+		}
+
+		pinned.Collections[i].Version = item.Version
+	}
+
+	for i, r := range pinned.Roles {
+		at := slices.IndexFunc(roles, func(item common.ContentItem) bool { return item.Name == r.Name })
+		if at >= 0 && r.Scm == "" && !strings.Contains(r.Src, "://") && !isArchive(r.Src) {
+			pinned.Roles[i].Version = cmp.Or(r.Version, roles[at].Version)
+		}
+	}
+
+	return pinned
 }
 
 func (c Collection) pinned() bool {
 	switch c.kind() {
-	case git:
+	case Git:
 		return isCommit(c.gitVersion()) || isVersion(c.gitVersion())
 	case "url", "file":
 		return namesVersion(c.location())
@@ -53,9 +90,9 @@ func (c Collection) kind() string {
 	case c.Type != "":
 		return c.Type
 	case collectionName.MatchString(name):
-		return galaxy
+		return Galaxy
 	case c.repository() != "":
-		return git
+		return Git
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return "url"
 	case isArchive(name):

@@ -1,4 +1,4 @@
-package content
+package requirements
 
 import (
 	"cmp"
@@ -9,11 +9,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// Types of sources.
 const (
-	// git is the type of a source and its version control.
-	git = "git"
-	// galaxy is the type of a source that is a Galaxy server.
-	galaxy = "galaxy"
+	// Git is the type of a source that is a git repository, and its scm.
+	Git = "git"
+	// Galaxy is the type of a source that is a Galaxy server.
+	Galaxy = "galaxy"
 )
 
 // repository returns the URL that the collection is cloned from; empty when it comes
@@ -23,7 +24,7 @@ func (c Collection) repository() string {
 	src := c.Name
 
 	switch {
-	case c.Type == git:
+	case c.Type == Git:
 		src = cmp.Or(c.Source, c.Name)
 	case c.Type != "" || !strings.HasPrefix(src, "git+") && !strings.HasPrefix(src, "git@"):
 		return ""
@@ -37,31 +38,18 @@ func (c Collection) repository() string {
 // repository returns the URL that the role is cloned from; empty when it comes another
 // way.
 func (r Role) repository() string {
-	if r.Scm != git {
+	if r.Scm != Git {
 		return ""
 	}
 
 	return r.Src
 }
 
-// repositories are the URLs of all git repositories that are required.
-func (r Requirements) repositories() []string {
-	var urls []string
-	for _, c := range r.Collections {
-		urls = append(urls, c.repository())
-	}
-
-	for _, o := range r.Roles {
-		urls = append(urls, o.repository())
-	}
-
-	return slices.DeleteFunc(urls, func(s string) bool { return s == "" })
-}
-
-// overSSH is true when git is to use ssh for something that is required. What
+// OverSSH is true when git is to use ssh for something that is required. What
 // the requirements depend on in turn is not known yet.
-func (r Requirements) overSSH() bool {
-	return slices.ContainsFunc(r.repositories(), isSSH)
+func (f File) OverSSH() bool {
+	return slices.ContainsFunc(f.Collections, func(c Collection) bool { return isSSH(c.repository()) }) ||
+		slices.ContainsFunc(f.Roles, func(r Role) bool { return isSSH(r.repository()) })
 }
 
 var scpLike = regexp.MustCompile(`^[^/:\s]+@?[^/:\s]*:`)
@@ -93,34 +81,38 @@ func isRepository(src string) bool {
 
 var userOfURL = regexp.MustCompile(`(https?://)[^/\s]*@`)
 
-// withoutUser leaves a URL without what may be a password or a token, for all
+// WithoutUser leaves a URL without what may be a password or a token, for all
 // to read.
-func withoutUser(url string) string {
+func WithoutUser(url string) string {
 	return userOfURL.ReplaceAllString(url, "$1")
 }
 
-// withoutUsers leaves out of URLs what may be passwords or tokens.
-func (r Requirements) withoutUsers() Requirements {
-	clean := Requirements{Collections: slices.Clone(r.Collections), Roles: slices.Clone(r.Roles)}
+// WithoutUsers leaves out of URLs what may be passwords or tokens.
+func (f File) WithoutUsers() File {
+	clean := f.clone()
 
 	for i, c := range clean.Collections {
-		clean.Collections[i].Name, clean.Collections[i].Source = withoutUser(c.Name), withoutUser(c.Source)
+		clean.Collections[i].Name, clean.Collections[i].Source = WithoutUser(c.Name), WithoutUser(c.Source)
 	}
 
-	for i, o := range clean.Roles {
-		clean.Roles[i].Src = withoutUser(o.Src)
+	for i, r := range clean.Roles {
+		clean.Roles[i].Src = WithoutUser(r.Src)
 	}
 
 	return clean
 }
 
+func (f File) clone() File {
+	return File{Collections: slices.Clone(f.Collections), Roles: slices.Clone(f.Roles)}
+}
+
 var passwordOfURL = regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*|[^/\s:@]{16,})@([^/\s]+)`)
 
-// withoutPasswords moves the passwords of git repositories from their URLs to
+// WithoutPasswords moves the passwords of git repositories from their URLs to
 // lines of a file .git-credentials: URLs are arguments of git, which every
 // process can see. What is too long to be the name of a user is a token, which
 // has no password. The error names a host with several passwords.
-func (r Requirements) withoutPasswords() (Requirements, []string, error) {
+func (f File) WithoutPasswords() (File, []string, error) {
 	var lines []string
 
 	of := map[string]string{}
@@ -149,24 +141,24 @@ func (r Requirements) withoutPasswords() (Requirements, []string, error) {
 		return src, nil
 	}
 
-	clean := Requirements{Collections: slices.Clone(r.Collections), Roles: slices.Clone(r.Roles)}
+	clean := f.clone()
 
 	var err error
 
 	for i, c := range clean.Collections {
 		field := &clean.Collections[i].Name
-		if c.Type == git && c.Source != "" {
+		if c.Type == Git && c.Source != "" {
 			field = &clean.Collections[i].Source
 		}
 
 		if *field, err = move(*field, c.repository()); err != nil {
-			return Requirements{}, nil, err
+			return File{}, nil, err
 		}
 	}
 
-	for i, o := range clean.Roles {
-		if clean.Roles[i].Src, err = move(o.Src, o.repository()); err != nil {
-			return Requirements{}, nil, err
+	for i, r := range clean.Roles {
+		if clean.Roles[i].Src, err = move(r.Src, r.repository()); err != nil {
+			return File{}, nil, err
 		}
 	}
 

@@ -1,9 +1,12 @@
-package content
+// Package requirements reads what a configuration and a run require, as Ansible
+// writes it in a requirements.yml: collections and roles. What comes out is in the
+// form that ansible-galaxy takes it to mean, and says of each requirement where it
+// comes from and whether it may change while its version stays the same. Package
+// galaxy installs it.
+package requirements
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,9 +15,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Requirements are the collections and roles that a content set is made of, in
-// the order in which ansible-galaxy installs them.
-type Requirements struct {
+// A File has the collections and roles of a requirements.yml, in the order in which
+// ansible-galaxy installs them. As JSON it is the text of such a file.
+type File struct {
 	Collections []Collection `json:"collections,omitempty"`
 	Roles       []Role       `json:"roles,omitempty"`
 }
@@ -50,26 +53,26 @@ type Role struct {
 }
 
 // Empty is true when nothing is required.
-func (r Requirements) Empty() bool {
-	return len(r.Collections) == 0 && len(r.Roles) == 0
+func (f File) Empty() bool {
+	return len(f.Collections) == 0 && len(f.Roles) == 0
 }
 
 // Merge the roles of a run into the requirements. A role that says where it
-// comes from or which version of it is a requirement, and so is a role with a
-// two-part name, from Galaxy, unless the requirements bring it or found says
-// that it is installed already. Roles of collections are left to the
-// collections that are required. The error names the role and the requirement
-// that contradict each other.
-func (r Requirements) Merge(roles []common.Role, found func(name string) bool) (Requirements, error) {
-	m := Requirements{Collections: r.Collections, Roles: slices.Clone(r.Roles)}
+// comes from or which version of it is a requirement. So is a role with a two-part
+// name, which is one of Galaxy's, unless the requirements have it or found says
+// that it is installed already. A role of a collection, with a name of three parts,
+// comes with a collection that is required. The error names the role and the
+// requirement that contradict each other.
+func (f File) Merge(roles []common.Role, found func(name string) bool) (File, error) {
+	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles)}
 
 	for i, role := range roles {
 		want := normalRole(Role{Name: role.Name, Src: role.Src, Version: role.Version})
 
-		at := slices.IndexFunc(m.Roles, func(have Role) bool { return have.Name == role.Name })
+		at := slices.IndexFunc(merged.Roles, func(have Role) bool { return have.Name == role.Name })
 		if at >= 0 {
-			if err := contradiction(role, want, m.Roles[at]); err != nil {
-				return Requirements{}, errors.Wrapf(err, "spec.forProvider.roles[%d]", i)
+			if err := contradiction(role, want, merged.Roles[at]); err != nil {
+				return File{}, errors.Wrapf(err, "spec.forProvider.roles[%d]", i)
 			}
 
 			continue
@@ -77,11 +80,11 @@ func (r Requirements) Merge(roles []common.Role, found func(name string) bool) (
 
 		explicit := role.Src != "" || role.Version != ""
 		if explicit || strings.Count(role.Name, ".") == 1 && !found(role.Name) {
-			m.Roles = append(m.Roles, want)
+			merged.Roles = append(merged.Roles, want)
 		}
 	}
 
-	return m, nil
+	return merged, nil
 }
 
 // contradiction between what a run says of a role and what is required. What
@@ -100,14 +103,14 @@ func contradiction(said common.Role, want, have Role) error {
 
 func location(r Role) string {
 	if r.Scm == "" {
-		return withoutUser(r.Src)
+		return WithoutUser(r.Src)
 	}
 
-	return r.Scm + "+" + withoutUser(r.Src)
+	return r.Scm + "+" + WithoutUser(r.Src)
 }
 
-// normalRole says in full what ansible-galaxy takes a role requirement to mean,
-// and more of it where it would be wrong.
+// normalRole says in full what ansible-galaxy takes a role requirement to mean. A
+// repository that ansible-galaxy would take for an archive gets its scm.
 // Source: RoleRequirement.role_yaml_parse of ansible-core.
 func normalRole(r Role) Role {
 	if strings.Contains(r.Src, "github.com") && strings.Contains(r.Src, "http") &&
@@ -122,7 +125,7 @@ func normalRole(r Role) Role {
 	}
 
 	if r.Scm == "" && isRepository(r.Src) {
-		r.Scm = git
+		r.Scm = Git
 	}
 
 	r.Src = cmp.Or(r.Src, r.Name)
@@ -143,50 +146,4 @@ func roleName(src string) string {
 	name, _, _ = strings.Cut(name, ",")
 
 	return name
-}
-
-// unique leaves out requirements that are there already. The error names both
-// that are not the same.
-func (r Requirements) unique() (Requirements, error) {
-	u := Requirements{}
-	first := map[string]int{}
-
-	for i, c := range r.Collections {
-		key := cmp.Or(c.Name, c.Source)
-
-		at, ok := first["collection "+key]
-		if ok && fmt.Sprint(r.Collections[at]) != fmt.Sprint(c) {
-			return Requirements{}, errors.Errorf("collections[%d] and collections[%d] both bring %q, but differ", at, i, withoutUser(key))
-		}
-
-		if !ok {
-			first["collection "+key] = i
-			u.Collections = append(u.Collections, c)
-		}
-	}
-
-	for i, o := range r.Roles {
-		at, ok := first["role "+o.Name]
-		if ok && r.Roles[at] != o {
-			return Requirements{}, errors.Errorf("roles[%d] and roles[%d] both bring %q, but differ", at, i, o.Name)
-		}
-
-		if !ok {
-			first["role "+o.Name] = i
-			u.Roles = append(u.Roles, o)
-		}
-	}
-
-	return u, nil
-}
-
-// collectionsFile is the text of a requirements.yml with the collections only.
-// JSON is YAML.
-func (r Requirements) collectionsFile() ([]byte, error) {
-	return json.Marshal(map[string]any{"collections": r.Collections})
-}
-
-// rolesFile is the text of a requirements.yml with the roles only.
-func (r Requirements) rolesFile() ([]byte, error) {
-	return json.Marshal(map[string]any{"roles": r.Roles})
 }

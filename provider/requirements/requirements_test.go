@@ -1,4 +1,4 @@
-package content
+package requirements
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func TestParse(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		text   string
-		want   Requirements
+		want   File
 		err    string
 	}{
 		"Nothing":  {reason: "No requirements are fine.", text: ""},
@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 		"OldFormat": {
 			reason: "A list is a list of roles.",
 			text:   "- src: geerlingguy.java\n- geerlingguy.nginx,2.8.0,web",
-			want: Requirements{Roles: []Role{
+			want: File{Roles: []Role{
 				{Name: "geerlingguy.java", Src: "geerlingguy.java"},
 				{Name: "web", Src: "geerlingguy.nginx", Version: "2.8.0"},
 			}},
@@ -36,7 +36,7 @@ collections:
 - {name: acme.web, version: "*", source: "https://galaxy.example.org", type: galaxy, signatures: [a, b]}
 - {name: "https://git.example.org/c.git", type: git, version: v1.0}
 `,
-			want: Requirements{
+			want: File{
 				Collections: []Collection{
 					{Name: "acme.postgres"},
 					{Name: "acme.web", Source: "https://galaxy.example.org", Type: "galaxy", Signatures: []string{"a", "b"}},
@@ -57,7 +57,7 @@ collections:
   scm: git
 - src: https://github.com/acme/four
 `,
-			want: Requirements{Roles: []Role{
+			want: File{Roles: []Role{
 				{Name: "one", Src: "https://git.example.org/repos/one.git", Scm: "git"},
 				{Name: "two", Src: "https://example.org/two.tar.gz"},
 				{Name: "three", Src: "git@git.example.org:repos/three.git", Scm: "git"},
@@ -67,12 +67,12 @@ collections:
 		"Twice": {
 			reason: "The same requirement twice is one.",
 			text:   "{collections: [a.b, {name: a.b, version: '*'}], roles: [a.c, {src: a.c}]}",
-			want:   Requirements{Collections: []Collection{{Name: "a.b"}}, Roles: []Role{{Name: "a.c", Src: "a.c"}}},
+			want:   File{Collections: []Collection{{Name: "a.b"}}, Roles: []Role{{Name: "a.c", Src: "a.c"}}},
 		},
 		"Anchors": {
 			reason: "Aliases mean what they refer to.",
 			text:   "{collections: [{name: a.b, version: &v 1.0.0}, {name: a.c, version: *v}]}",
-			want:   Requirements{Collections: []Collection{{Name: "a.b", Version: "1.0.0"}, {Name: "a.c", Version: "1.0.0"}}},
+			want:   File{Collections: []Collection{{Name: "a.b", Version: "1.0.0"}, {Name: "a.c", Version: "1.0.0"}}},
 		},
 		"Conflict": {
 			reason: "Two versions of one collection cannot both be there.",
@@ -130,7 +130,7 @@ collections:
 }
 
 func TestMerge(t *testing.T) {
-	required := Requirements{
+	required := File{
 		Collections: []Collection{{Name: "acme.postgres"}},
 		Roles:       []Role{{Name: "web", Src: "https://git.example.org/web.git", Scm: "git", Version: "1.0"}},
 	}
@@ -193,57 +193,9 @@ func TestMerge(t *testing.T) {
 				t.Errorf("\n%s\nMerge(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
-			want := Requirements{Collections: required.Collections, Roles: append(required.Roles[:1:1], tc.want...)}
+			want := File{Collections: required.Collections, Roles: append(required.Roles[:1:1], tc.want...)}
 			if diff := cmp.Diff(want, got); tc.err == "" && diff != "" {
 				t.Errorf("\n%s\nMerge(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestPinned(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		text   string
-		want   bool
-	}{
-		"Nothing":            {reason: "Nothing does not move.", text: "", want: true},
-		"Exact":              {reason: "An exact version does not move.", text: `collections: [{name: a.b, version: 1.2.3-rc.1}, {name: a.c, version: ==1.0.0}, {name: a.d, version: =1.0.0}]`, want: true},
-		"Latest":             {reason: "The latest version moves.", text: `collections: [a.b]`},
-		"Any":                {reason: "So does any version.", text: `collections: [{name: a.b, version: "*"}]`},
-		"Range":              {reason: "And a range.", text: `collections: [{name: a.b, version: ">=1.0.0"}]`},
-		"Bounds":             {reason: "Also one with two ends.", text: `collections: [{name: a.b, version: ">=1.0.0,<1.1.0"}]`},
-		"Not":                {reason: "What it is not does not say what it is.", text: `collections: [{name: a.b, version: "!=1.0.0"}]`},
-		"GalaxyHash":         {reason: "A Galaxy server has no commits.", text: `collections: [{name: a.b, version: 0123456789abcdef0123456789abcdef01234567}]`},
-		"Commit":             {reason: "A commit does not move.", text: `roles: [{src: "git+https://example.org/a.git", version: 0123456789abcdef0123456789abcdef01234567}]`, want: true},
-		"ShortCommit":        {reason: "However it is abbreviated.", text: `collections: [{name: "https://example.org/a.git", type: git, version: 0123abc}]`, want: true},
-		"Tag":                {reason: "A tag that is a version does not move.", text: `roles: [{src: "git+https://example.org/a.git", version: v1.0}]`, want: true},
-		"MajorTag":           {reason: "A tag that is the start of versions does.", text: `roles: [{src: "git+https://example.org/a.git", version: v1}]`},
-		"Branch":             {reason: "So does a branch.", text: `roles: [{src: "git+https://example.org/a.git", version: main}]`},
-		"Head":               {reason: "And the default branch.", text: `collections: ["git+https://example.org/a.git"]`},
-		"CommaTag":           {reason: "A tag may be a part of the URL.", text: `collections: ["git+https://example.org/a.git,1.0.0"]`, want: true},
-		"CommaBranch":        {reason: "A branch may be, too.", text: `collections: ["git@example.org:a/b.git,main"]`},
-		"URL":                {reason: "An archive that says its version is that version.", text: `collections: [{name: "https://example.org/acme-tools-1.2.3.tar.gz?raw=1"}]`, want: true},
-		"URLOfTag":           {reason: "Also where it is named by its version alone.", text: `collections: [{source: "https://example.org/archive/v1.2.3.tar.gz", type: url}]`, want: true},
-		"URLLatest":          {reason: "An archive that does not may be any.", text: `collections: [{name: "https://example.org/latest/acme-tools.tar.gz", version: 1.2.3}]`},
-		"File":               {reason: "An archive on disk is like one on the web.", text: `collections: [/srv/acme-tools-1.2.3.tar.gz]`, want: true},
-		"Directory":          {reason: "A directory may change.", text: `collections: [{name: /srv/acme-tools-1.2.3, type: dir, version: 1.2.3}, {name: /srv/other}]`},
-		"Role":               {reason: "A role on Galaxy has versions, too.", text: `roles: [{name: a.b, version: 1.2.3}]`, want: true},
-		"RoleLatest":         {reason: "Or is the latest.", text: `roles: [a.b]`},
-		"RoleArchive":        {reason: "The version of an archive is a mere label.", text: `roles: [{src: "https://example.org/role.tar.gz", version: 1.2.3, name: role}]`},
-		"RoleArchiveVersion": {reason: "Its name says more.", text: `roles: [{src: "https://example.org/role-1.2.3.tgz", name: role}]`, want: true},
-		"OneOfSeveral":       {reason: "One is enough.", text: `{collections: [{name: a.b, version: 1.0.0}], roles: [{name: a.b, version: main}]}`},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			r, err := Parse(tc.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff(tc.want, r.Pinned()); diff != "" {
-				t.Errorf("\n%s\nPinned(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

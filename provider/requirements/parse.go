@@ -1,7 +1,9 @@
-package content
+package requirements
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -23,9 +25,9 @@ const maxItems = 1000
 // or a list of roles. Versions count as written, 1.10 is not 1.1. What
 // ansible-galaxy would silently ignore is an error; each error names the path
 // within the text. The same requirement twice is one.
-func Parse(text string) (Requirements, error) {
+func Parse(text string) (File, error) {
 	if err := document.Check([]byte(text)); err != nil {
-		return Requirements{}, err
+		return File{}, err
 	}
 
 	d := yaml.NewDecoder(bytes.NewReader([]byte(text)))
@@ -34,45 +36,73 @@ func Parse(text string) (Requirements, error) {
 
 	err := d.Decode(doc)
 	if errors.Is(err, io.EOF) {
-		return Requirements{}, nil
+		return File{}, nil
 	}
 
 	if err != nil {
-		return Requirements{}, errors.Wrap(err, "is not valid YAML")
+		return File{}, errors.Wrap(err, "is not valid YAML")
 	}
 
 	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return Requirements{}, errors.New("must be a single YAML document")
+		return File{}, errors.New("must be a single YAML document")
 	}
 
-	r, err := parseRoot(deref(doc.Content[0]))
+	f, err := parseRoot(deref(doc.Content[0]))
 	if err != nil {
-		return Requirements{}, err
+		return File{}, err
 	}
 
-	return r.unique()
+	if f.Collections, err = unique("collections", f.Collections, func(c Collection) string { return cmp.Or(c.Name, c.Source) }); err != nil {
+		return File{}, err
+	}
+
+	f.Roles, err = unique("roles", f.Roles, func(r Role) string { return r.Name })
+
+	return f, err
 }
 
-func parseRoot(n *yaml.Node) (Requirements, error) {
+// unique leaves out requirements that are there already. The error names two that
+// have the same key and are not the same.
+func unique[T any](field string, items []T, key func(T) string) ([]T, error) {
+	var kept []T
+
+	first := map[string]int{}
+
+	for i, item := range items {
+		k := key(item)
+
+		at, ok := first[k]
+		if ok && fmt.Sprint(items[at]) != fmt.Sprint(item) {
+			return nil, errors.Errorf("%s[%d] and %s[%d] both bring %q, but differ", field, at, field, i, WithoutUser(k))
+		}
+
+		if !ok {
+			first[k] = i
+			kept = append(kept, item)
+		}
+	}
+
+	return kept, nil
+}
+
+func parseRoot(n *yaml.Node) (File, error) {
 	switch {
 	case isNull(n):
-		return Requirements{}, nil
+		return File{}, nil
 	case n.Kind == yaml.SequenceNode:
 		roles, err := parseList(n, field.NewPath("roles"), parseRole)
 
-		return Requirements{Roles: roles}, err
+		return File{Roles: roles}, err
 	}
 
-	r := Requirements{}
+	f := File{}
 
-	err := eachField(n, nil, func(key string, value *yaml.Node) error {
-		var err error
-
+	err := eachField(n, nil, func(key string, value *yaml.Node) (err error) {
 		switch key {
 		case "collections":
-			r.Collections, err = parseList(value, field.NewPath(key), parseCollection)
+			f.Collections, err = parseList(value, field.NewPath(key), parseCollection)
 		case "roles":
-			r.Roles, err = parseList(value, field.NewPath(key), parseRole)
+			f.Roles, err = parseList(value, field.NewPath(key), parseRole)
 		default:
 			err = errors.Errorf("%q is neither collections nor roles", key)
 		}
@@ -80,7 +110,7 @@ func parseRoot(n *yaml.Node) (Requirements, error) {
 		return err
 	})
 
-	return r, err
+	return f, err
 }
 
 func parseList[T any](n *yaml.Node, path *field.Path, parse func(*yaml.Node, *field.Path) (T, error)) ([]T, error) {
@@ -139,18 +169,19 @@ func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
 	return normalCollection(c, path)
 }
 
-// normalCollection leaves out what goes without saying.
+// normalCollection leaves out the version that means any, and gives a repository its
+// type.
 func normalCollection(c Collection, path *field.Path) (Collection, error) {
 	if c.Name == "" && c.Source == "" {
 		return Collection{}, errors.Errorf("%s must have a name or a source", path)
 	}
 
-	if !slices.Contains([]string{"", galaxy, git, "url", "file", "dir", "subdirs"}, c.Type) {
+	if !slices.Contains([]string{"", Galaxy, Git, "url", "file", "dir", "subdirs"}, c.Type) {
 		return Collection{}, errors.Errorf("%s.type must be galaxy, git, url, file, dir or subdirs, not %q", path, c.Type)
 	}
 
 	if c.Type == "" && isRepository(c.Name) {
-		c.Type = git
+		c.Type = Git
 	}
 
 	if c.Version == "*" {
@@ -188,7 +219,7 @@ func parseRole(n *yaml.Node, path *field.Path) (Role, error) {
 		return Role{}, errors.Errorf("%s.name: %q is not the name of a role", path, r.Name)
 	}
 
-	if !slices.Contains([]string{"", git, "hg"}, r.Scm) {
+	if !slices.Contains([]string{"", Git, "hg"}, r.Scm) {
 		return Role{}, errors.Errorf("%s.scm must be git or hg, not %q", path, r.Scm)
 	}
 

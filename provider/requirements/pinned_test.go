@@ -1,0 +1,92 @@
+package requirements
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+func TestPinned(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   bool
+	}{
+		"Nothing":            {reason: "Nothing does not move.", text: "", want: true},
+		"Exact":              {reason: "An exact version does not move.", text: `collections: [{name: a.b, version: 1.2.3-rc.1}, {name: a.c, version: ==1.0.0}, {name: a.d, version: =1.0.0}]`, want: true},
+		"Latest":             {reason: "The latest version moves.", text: `collections: [a.b]`},
+		"Any":                {reason: "So does any version.", text: `collections: [{name: a.b, version: "*"}]`},
+		"Range":              {reason: "And a range.", text: `collections: [{name: a.b, version: ">=1.0.0"}]`},
+		"Bounds":             {reason: "Also one with two ends.", text: `collections: [{name: a.b, version: ">=1.0.0,<1.1.0"}]`},
+		"Not":                {reason: "What it is not does not say what it is.", text: `collections: [{name: a.b, version: "!=1.0.0"}]`},
+		"GalaxyHash":         {reason: "A Galaxy server has no commits.", text: `collections: [{name: a.b, version: 0123456789abcdef0123456789abcdef01234567}]`},
+		"Commit":             {reason: "A commit does not move.", text: `roles: [{src: "git+https://example.org/a.git", version: 0123456789abcdef0123456789abcdef01234567}]`, want: true},
+		"ShortCommit":        {reason: "However it is abbreviated.", text: `collections: [{name: "https://example.org/a.git", type: git, version: 0123abc}]`, want: true},
+		"Tag":                {reason: "A tag that is a version does not move.", text: `roles: [{src: "git+https://example.org/a.git", version: v1.0}]`, want: true},
+		"MajorTag":           {reason: "A tag that is the start of versions does.", text: `roles: [{src: "git+https://example.org/a.git", version: v1}]`},
+		"Branch":             {reason: "So does a branch.", text: `roles: [{src: "git+https://example.org/a.git", version: main}]`},
+		"Head":               {reason: "And the default branch.", text: `collections: ["git+https://example.org/a.git"]`},
+		"CommaTag":           {reason: "A tag may be a part of the URL.", text: `collections: ["git+https://example.org/a.git,1.0.0"]`, want: true},
+		"CommaBranch":        {reason: "A branch may be, too.", text: `collections: ["git@example.org:a/b.git,main"]`},
+		"URL":                {reason: "An archive that says its version is that version.", text: `collections: [{name: "https://example.org/acme-tools-1.2.3.tar.gz?raw=1"}]`, want: true},
+		"URLOfTag":           {reason: "Also where it is named by its version alone.", text: `collections: [{source: "https://example.org/archive/v1.2.3.tar.gz", type: url}]`, want: true},
+		"URLLatest":          {reason: "An archive that does not may be any.", text: `collections: [{name: "https://example.org/latest/acme-tools.tar.gz", version: 1.2.3}]`},
+		"File":               {reason: "An archive on disk is like one on the web.", text: `collections: [/srv/acme-tools-1.2.3.tar.gz]`, want: true},
+		"Directory":          {reason: "A directory may change.", text: `collections: [{name: /srv/acme-tools-1.2.3, type: dir, version: 1.2.3}, {name: /srv/other}]`},
+		"Role":               {reason: "A role on Galaxy has versions, too.", text: `roles: [{name: a.b, version: 1.2.3}]`, want: true},
+		"RoleLatest":         {reason: "Or is the latest.", text: `roles: [a.b]`},
+		"RoleArchive":        {reason: "The version of an archive is a mere label.", text: `roles: [{src: "https://example.org/role.tar.gz", version: 1.2.3, name: role}]`},
+		"RoleArchiveVersion": {reason: "Its name says more.", text: `roles: [{src: "https://example.org/role-1.2.3.tgz", name: role}]`, want: true},
+		"OneOfSeveral":       {reason: "One is enough.", text: `{collections: [{name: a.b, version: 1.0.0}], roles: [{name: a.b, version: main}]}`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Parse(tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, r.Pinned()); diff != "" {
+				t.Errorf("\n%s\nPinned(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPin says what becomes of requirements.
+func TestPin(t *testing.T) {
+	const commit = "0123456789012345678901234567890123456789"
+
+	collections := []common.ContentItem{
+		{Name: "acme.web", Version: "1.2.0", Source: "https://galaxy.example.org"},
+		{Name: "acme.base", Version: "1.5.0", Source: "https://galaxy.example.org"},
+		{Name: "acme.tools", Version: "0.1.0"},
+	}
+	roles := []common.ContentItem{{Name: "acme.motd", Version: "1.0.0"}, {Name: "issue", Version: "main"}, {Name: "acme.needed", Version: "3.0.0"}}
+
+	motd := Role{Name: "acme.motd", Src: "acme.motd"}
+	issue := Role{Name: "issue", Src: "https://git.example.org/issue.git", Scm: Git, Version: commit}
+	tools := Collection{Name: "https://git.example.org/tools.git", Type: Git, Version: "v1.0"}
+
+	got := File{Collections: []Collection{{Name: "acme.web", Version: ">=1.0.0", Source: "hub"}, tools}, Roles: []Role{motd, issue}}.Pin(collections, roles)
+
+	motd.Version = "1.0.0"
+
+	want := File{
+		Collections: []Collection{{Name: "acme.web", Version: "1.2.0", Source: "hub"}, tools, {Name: "acme.base", Version: "1.5.0", Type: Galaxy}},
+		Roles:       []Role{motd, issue},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\nWhat comes from Galaxy has the version that it had; nothing from elsewhere is looked for there.\nPin(...): -want, +got:\n%s", diff)
+	}
+
+	tools.Version = "main"
+
+	want = File{Collections: []Collection{{Name: "acme.web"}, tools}}
+	if diff := cmp.Diff(want, want.Pin(collections, roles)); diff != "" {
+		t.Errorf("\nA branch may need other versions than it did.\nPin(...): -want, +got:\n%s", diff)
+	}
+}
