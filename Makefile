@@ -32,7 +32,7 @@ ANSIBLE       := $(VENV)/.installed
 # cannot run are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up down demo clean
+.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,10 +45,11 @@ build: ## Build bin/function-ansible and bin/provider-ansible
 
 tools: $(ANSIBLE) $(CONTROL_PLANE) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs that tests and checks run
 
-generate: $(BIN)/controller-gen ## Generate deep copies, CRDs and the schema of the function's input
+generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs/api and the pictures in docs
 	$(BIN)/controller-gen object paths=./apis/...
 	$(BIN)/controller-gen crd paths=./apis/cluster/... paths=./apis/namespaced/... output:crd:artifacts:config=package-provider/crds
 	$(BIN)/controller-gen crd paths=./apis/input/... output:crd:artifacts:config=package-function/input
+	go run ./docs/generate
 
 requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
 	$(PYTHON) -m venv .cache/pip-tools
@@ -76,7 +77,7 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that what is generated is up to date
-	@sums() { find apis package-function package-provider -type f | sort | xargs sha256sum; }; \
+	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \
 	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
 	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
 	$(BIN)/golangci-lint run ./...
@@ -111,6 +112,11 @@ test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break things while A
 
 demo: up ## Show an XR becoming a finished Ansible run, and what to try next
 	@examples/site/demo.sh
+
+recording: ## Record make demo in docs/demo.txt, and draw it
+	{ echo '$$ make demo' && $(MAKE) --silent --no-print-directory demo; } \
+		| sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' > docs/demo.txt
+	go run ./docs/generate
 
 up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
 	@$(STACK) up

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+// TestUpToDate compares the committed files with those that make generate writes.
+func TestUpToDate(t *testing.T) {
+	files, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(root, filepath.Clean(name)))
+		if err != nil {
+			t.Error(err)
+		}
+
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s is not what make generate writes: -want, +got:\n%s", name, diff)
+		}
+	}
+
+	pages, err := filepath.Glob(root + "/docs/api/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, page := range pages {
+		if name := "docs/api/" + filepath.Base(page); !slices.Contains(slices.Collect(maps.Keys(files)), name) {
+			t.Errorf("%s is the page of no kind.", name)
+		}
+	}
+}
