@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,40 +20,41 @@ func TestReasons(t *testing.T) {
 	_, table, _ := strings.Cut(string(text), "\n## Reasons\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 
-	for _, dir := range []string{"job", "runner"} {
-		reasons := reasonsIn(t, "../../provider/"+dir)
-		if len(reasons) == 0 {
-			t.Errorf("provider/%s has no reasons: where are they?", dir)
-		}
+	reasons := reasonsIn(t, "../../provider")
+	if len(reasons) == 0 {
+		t.Error("The provider has no reasons: where are they?")
+	}
 
-		for _, reason := range reasons {
-			if !strings.Contains(table, "`"+reason+"`") {
-				t.Errorf("docs/lifecycle.md should explain the reason %s of runs.", reason)
-			}
+	for _, reason := range reasons {
+		if !strings.Contains(table, "`"+reason+"`") {
+			t.Errorf("docs/lifecycle.md should explain the reason %s of runs.", reason)
 		}
 	}
 }
 
-// reasonsIn a package: its constants named Reason….
+// reasonsIn the packages below a directory: their constants named Reason….
 func reasonsIn(t *testing.T, dir string) []string {
 	t.Helper()
 
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	var reasons []string
 
-	for _, file := range files {
+	if err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".go" {
+			return err
+		}
+
 		code, err := os.ReadFile(filepath.Clean(file))
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 
 		for _, m := range regexp.MustCompile(`(?m)^\s*Reason\w+ += "(\w+)"`).FindAllStringSubmatch(string(code), -1) {
 			reasons = append(reasons, m[1])
 		}
+
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 
 	return reasons
