@@ -76,7 +76,7 @@ func (s *size) UnmarshalText(text []byte) error {
 // executor of jobs and its content store, with more options. What a former
 // process left in the state directory is waited for, and removed; left takes what
 // counts the directories that cannot be removed.
-func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), o ...content.StoreOption) (*executor.Executor, *content.Store, error) {
+func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), o ...content.StoreOption) (*executor.Local, *content.Store, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
@@ -133,7 +133,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	return executor.NewExecutor(s, r), s, nil
+	return executor.NewLocal(s, r), s, nil
 }
 
 // lock the state directory for as long as this process lives, and any that it

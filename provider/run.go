@@ -65,15 +65,17 @@ func (c *runCommand) Run() error {
 	}
 
 	j := executor.Job{
-		ID:      string(uuid.NewUUID()),
-		Mode:    common.ModeApply,
-		State:   c.State,
-		Trigger: common.TriggerRequested,
-		Attempt: 1,
-		Object:  runner.ObjectOf(run),
-		Inputs:  in,
-		Digest:  func(content.Set) string { return "" },
-		Timeout: c.timeouts().Of(*run.Parameters()),
+		Run: runner.Run{
+			ID:      string(uuid.NewUUID()),
+			Mode:    common.ModeApply,
+			State:   c.State,
+			Trigger: common.TriggerRequested,
+			Attempt: 1,
+			Object:  runner.ObjectOf(run),
+			Inputs:  in,
+			Timeout: c.timeouts().Of(*run.Parameters()),
+		},
+		Digest: func(content.Set) string { return "" },
 	}
 
 	if c.Check {

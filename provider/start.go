@@ -121,16 +121,16 @@ func (c *startCommand) Run() error {
 	}
 
 	count := telemetry.NewMetrics()
-	witness := telemetry.Witnesses{
+	observers := telemetry.Observers{
 		telemetry.NewLog(log),
 		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		count,
 	}
-	runs := pool.New(c.MaxConcurrentRuns, cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns), telemetry.Witnessed(local, witness))
+	runs := pool.New(c.MaxConcurrentRuns, cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns), telemetry.Observed(local, observers))
 
 	metrics.Registry.MustRegister(count, installs, telemetry.NewPoolMetrics(runs.Stats))
 
-	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, witness, key, log)); err != nil {
+	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, key, log)); err != nil {
 		return err
 	}
 
@@ -146,14 +146,14 @@ func (c *startCommand) Run() error {
 }
 
 // reconcilers of AnsibleRuns are set up with these options.
-func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, w ansiblerun.Witness, key []byte, log logging.Logger) ansiblerun.Options {
+func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o ansiblerun.RunObserver, key []byte, log logging.Logger) ansiblerun.Options {
 	return ansiblerun.Options{
 		Options:         c.options(log),
 		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
-		Witness:         w,
-		Keeper:          outputstore.NewKeeper(mgr.GetClient(), c.Namespace),
+		Observer:        o,
+		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
 		Contents:        store,
 		Key:             key,
 		Timeouts:        c.timeouts(),

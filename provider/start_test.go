@@ -30,6 +30,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // discovery of what the manager looks up before it starts.
@@ -112,13 +113,13 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func newRuns(t *testing.T) *pool.Pool {
 	t.Helper()
 
-	runs := pool.New(1, 1, pool.ExecutorFn(func(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
+	runs := pool.New(1, 1, executor.Func(func(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
 		<-ctx.Done()
 
 		return executor.NewReport(j)
 	}))
 
-	j := executor.Job{ID: "run", Mode: common.ModeCheck, Digest: func(content.Set) string { return "" }}
+	j := executor.Job{Run: runner.Run{ID: "run", Mode: common.ModeCheck}, Digest: func(content.Set) string { return "" }}
 	if !runs.Acquire(j, func() {}) || !runs.Submit(j) {
 		t.Fatal("There should be a place for a run.")
 	}

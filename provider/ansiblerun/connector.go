@@ -54,16 +54,16 @@ type Queue interface {
 	Stopping() bool
 }
 
-// A Witness of runs is told of those that were interrupted: nobody else saw
-// their end.
-type Witness interface {
+// A RunObserver is told of runs that were interrupted, whose end no executor
+// reports.
+type RunObserver interface {
 	Ended(j executor.Job, r executor.Report, took time.Duration)
 }
 
-// A Keeper keeps the output of the last run where users find it.
-type Keeper interface {
-	Keep(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error)
-	Drop(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
+// An OutputStore has the output of the last run of each object, for users to read.
+type OutputStore interface {
+	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error)
+	Delete(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
 }
 
 type connector struct {
@@ -71,8 +71,8 @@ type connector struct {
 	resolver Resolver
 	tracker  Tracker
 	pool     Pool
-	witness  Witness
-	keeper   Keeper
+	observer RunObserver
+	outputs  OutputStore
 	contents Contents
 	recorder event.Recorder
 	secrets  secrets

@@ -212,11 +212,14 @@ func (e *external) lost(run common.AnsibleRun) {
 
 	policy, _ := policyOf(run)
 	j := executor.Job{
-		ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger, Policy: policy,
-		Kind: e.kind, Object: runner.ObjectOf(run), Inputs: inputs.Inputs{Parameters: *run.Parameters()},
+		Run: runner.Run{
+			ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger,
+			Object: runner.ObjectOf(run), Inputs: inputs.Inputs{Parameters: *run.Parameters()},
+		},
+		Policy: policy, Kind: e.kind,
 	}
 
-	e.witness.Ended(j, r, completion(&r.Run).Sub(r.Run.StartTime.Time))
+	e.observer.Ended(j, r, completion(&r.Run).Sub(r.Run.StartTime.Time))
 }
 
 // recorded is true when the object carries the result of a run, and its
@@ -401,20 +404,22 @@ func (e *external) newJob(run common.AnsibleRun, st start) executor.Job {
 	policy, _ := policyOf(run)
 
 	j := executor.Job{
-		ID:         e.newID(),
-		Mode:       st.Mode,
-		State:      st.State,
-		Trigger:    st.Trigger,
-		Attempt:    st.Attempt,
-		Request:    request,
-		Policy:     policy,
-		Object:     runner.ObjectOf(run),
-		Kind:       e.kind,
-		Before:     before(run.Observation()),
-		Inputs:     e.inputs,
-		Known:      e.content,
-		Timeout:    e.timeouts.Of(*run.Parameters()),
-		KeepOutput: keepsOutput(run),
+		Run: runner.Run{
+			ID:         e.newID(),
+			Mode:       st.Mode,
+			State:      st.State,
+			Trigger:    st.Trigger,
+			Attempt:    st.Attempt,
+			Object:     runner.ObjectOf(run),
+			Inputs:     e.inputs,
+			Timeout:    e.timeouts.Of(*run.Parameters()),
+			KeepOutput: keepsOutput(run),
+		},
+		Request: request,
+		Policy:  policy,
+		Kind:    e.kind,
+		Before:  before(run.Observation()),
+		Known:   e.content,
 	}
 
 	// The reconciler writes the object while the job is carried out.

@@ -134,9 +134,9 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 		resolver: resolve,
 		tracker:  nopTracker{},
 		pool:     p,
-		witness:  p,
+		observer: p,
 		contents: nopContents{},
-		keeper:   &fakeKeeper{},
+		outputs:  &fakeOutputs{},
 		recorder: event.NewNopRecorder(),
 		key:      key,
 		polls:    newPolls(10*time.Minute, time.Second),
@@ -473,9 +473,11 @@ func TestJob(t *testing.T) {
 	}
 
 	want := []executor.Job{{
-		ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
-		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind, KeepOutput: true,
-		Object: runner.ObjectOf(run), Inputs: in("a"),
+		Run: runner.Run{
+			ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
+			Object: runner.ObjectOf(run), Inputs: in("a"), KeepOutput: true,
+		},
+		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind,
 		Before: executor.Before{Run: last, Applied: "before", Drift: drift},
 	}}
 	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "Digest")); diff != "" {

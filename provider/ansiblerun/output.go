@@ -46,7 +46,7 @@ func (e *external) keep(ctx context.Context, run common.AnsibleRun) error {
 		return nil
 	}
 
-	kept, err := e.keeper.Keep(ctx, run, e.kind, r)
+	kept, err := e.outputs.Save(ctx, run, e.kind, r)
 	if err == nil {
 		o.KeptOutput = kept
 	}
@@ -60,7 +60,7 @@ func (e *external) drop(ctx context.Context, run common.AnsibleRun) error {
 		return nil
 	}
 
-	err := e.keeper.Drop(ctx, run, e.kind)
+	err := e.outputs.Delete(ctx, run, e.kind)
 	if err == nil {
 		o.KeptOutput = nil
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// fakeKeeper remembers what it is told.
-type fakeKeeper struct {
+// fakeOutputs remembers what it is told.
+type fakeOutputs struct {
 	err     error
 	kept    []string
 	dropped int
 }
 
-func (k *fakeKeeper) Keep(_ context.Context, _ common.AnsibleRun, _ schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
+func (k *fakeOutputs) Save(_ context.Context, _ common.AnsibleRun, _ schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -33,7 +33,7 @@ func (k *fakeKeeper) Keep(_ context.Context, _ common.AnsibleRun, _ schema.Group
 	return &common.KeptOutput{Namespace: "ns", ConfigMap: "output", RunID: r.Run.ID}, nil
 }
 
-func (k *fakeKeeper) Drop(context.Context, common.AnsibleRun, schema.GroupVersionKind) error {
+func (k *fakeOutputs) Delete(context.Context, common.AnsibleRun, schema.GroupVersionKind) error {
 	if k.err == nil {
 		k.dropped++
 	}
@@ -137,11 +137,11 @@ func TestKeepOutput(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			k, events := &fakeKeeper{err: tc.err}, reasons(nil)
+			k, events := &fakeOutputs{err: tc.err}, reasons(nil)
 
 			e := connect(t, &fakePool{report: tc.report}, tc.run, func() (inputs.Inputs, error) { return in("a"), nil })
 			ext, _ := e.(*external)
-			ext.keeper, ext.recorder = k, &events
+			ext.outputs, ext.recorder = k, &events
 
 			if _, err := e.Observe(t.Context(), tc.run); tc.report != nil && tc.report.Run.Phase == common.PhaseSucceeded && err != nil {
 				t.Errorf("\n%s\nObserve(...): keeping output should not make a reconcile fail, got %s", tc.reason, err)

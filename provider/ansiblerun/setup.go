@@ -44,10 +44,10 @@ type Options struct {
 	Tracker Tracker
 	// Pool that carries out runs.
 	Pool Pool
-	// Witness of runs that were interrupted.
-	Witness Witness
-	// Keeper of the output of runs.
-	Keeper Keeper
+	// Observer of runs that were interrupted.
+	Observer RunObserver
+	// Outputs of runs.
+	Outputs OutputStore
 	// Contents know what requirements resolve to.
 	Contents Contents
 	// Key of the digests.
@@ -87,10 +87,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		resolver: o.Resolver,
 		tracker:  o.Tracker,
 		pool:     o.Pool,
-		witness:  o.Witness,
-		keeper:   o.Keeper,
+		observer: o.Observer,
+		outputs:  o.Outputs,
 		contents: o.Contents,
-		recorder: telemetry.NewNovel(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		recorder: telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		secrets:  secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
 		key:      o.Key,
 		timeouts: o.Timeouts,

@@ -1,254 +1,195 @@
+// Package executor carries out one run: it installs the content that the inputs
+// require, has the runner execute it, and reports.
+//
+// The pool calls an Executor with a Job, follows its progress with a Watch, and gets
+// a Report. Local is the one that works in this process.
 package executor
 
 import (
 	"context"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// An Installer installs the content that inputs require, or finds it installed.
-// The set stays installed until it is released.
-type Installer interface {
-	// Installed says by which digest what is requested is known, and whether there is
-	// nothing to install for it.
-	Installed(r content.Request) (digest string, ok bool, err error)
-	// Ensure that it is installed.
-	Ensure(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
-}
-
-// A Runner executes content that is installed. The error is about the provider
-// or its machine; a play that failed is a result. Also with an error the result
-// says whether it is certain that no task was carried out.
-type Runner interface {
-	Run(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error)
-}
-
 // An Executor carries out jobs.
-type Executor struct {
-	installer Installer
-	runner    Runner
-	now       func() time.Time
+type Executor interface {
+	// Needs of a job: what it waits for before it takes a place of the pool.
+	Needs(j Job) Needs
+	// Execute a job. The report says how the run ended; no error goes another way.
+	// Execute returns soon after the context is done, with nothing of the run left
+	// behind in progress.
+	Execute(ctx context.Context, j Job, w Watch) Report
 }
 
-// NewExecutor returns an executor that installs content with i and executes it
-// with r.
-func NewExecutor(i Installer, r Runner) *Executor {
-	return &Executor{installer: i, runner: r, now: time.Now}
+// A Func is an Executor of jobs that need nothing.
+type Func func(ctx context.Context, j Job, w Watch) Report
+
+// Needs of a job: nothing.
+func (fn Func) Needs(Job) Needs { return Needs{} }
+
+// Execute a job.
+func (fn Func) Execute(ctx context.Context, j Job, w Watch) Report { return fn(ctx, j, w) }
+
+// A Job is a run to carry out.
+type Job struct {
+	// Run that the runner executes. Its content is set once that is installed.
+	runner.Run
+
+	// Request is the token of crossplane.io/reconcile-requested-at that the run
+	// answers; empty when there is none.
+	Request string
+	// Policy of the object that the run belongs to.
+	Policy common.RunPolicy
+	// Kind of the object.
+	Kind schema.GroupVersionKind
+	// Before is what was known of the object when the job was submitted.
+	Before Before
+	// Queued is when the object began to wait for a place.
+	Queued time.Time
+	// Digest identifies the inputs together with the content that was resolved
+	// for them.
+	Digest func(content.Set) string
+	// Known is the content that the requirements are known to resolve to.
+	Known content.Set
+	// Missing is why the job's needs could not be met; nil when they were.
+	Missing error
 }
 
-// Execute a job. It returns soon after the context is done, with nothing of the
-// job left running.
-func (x *Executor) Execute(ctx context.Context, j Job, w Watch) (r Report) {
-	progress := w.Progress
-	if progress == nil {
-		progress = func(Report) {}
-	}
+// UID of the object that the job belongs to.
+func (j Job) UID() types.UID { return j.Object.UID }
 
-	r = NewReport(j)
-	r.Run.StartTime = x.time()
+// Needs of a job are met before it takes a place of the pool: its content is
+// installed.
+type Needs struct {
+	// Key of what is needed: the same for all jobs that need the same.
+	Key string
+	// Get what is needed, and return when it is there; nil when nothing is needed.
+	Get func(context.Context) error
+}
 
-	// A mistake that one job meets must not end all others.
-	defer func() {
-		if recover() != nil {
-			// Without the value of the panic, which may have a secret in it.
-			debug.PrintStack()
+// A Class of jobs, in the order in which they are served.
+type Class int
 
-			r.Untouched = r.Content == nil
-			r = x.end(fault(r, "the provider has made a mistake; its log has a stack trace"))
+const (
+	// Urgent jobs answer a change or a request.
+	Urgent Class = iota
+	// Retry is a job whose last attempt failed. It waits behind urgent ones, which may
+	// succeed.
+	Retry
+	// Periodic jobs look for drift. No user waits for them.
+	Periodic
+	// Classes is the number of classes.
+	Classes
+)
+
+// Class of the job.
+func (j Job) Class() Class {
+	switch j.Trigger {
+	case common.TriggerDrift:
+		return Periodic
+	case common.TriggerRetry:
+		return Retry
+	case common.TriggerDeleted:
+		if j.Attempt > 1 {
+			return Retry
 		}
-	}()
-
-	set, release, ok := x.install(ctx, j, &r, progress)
-	if !ok {
-		return x.end(r)
+	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested:
 	}
 
-	defer release()
+	return Urgent
+}
 
-	r.Run.Phase = common.PhaseRunning
-	progress(r)
+// Before is what was known of an object before a run.
+type Before struct {
+	// Run is the one before; nil if there was none.
+	Run *common.Run
+	// Applied is the digest of the inputs that were applied.
+	Applied string
+	// Drift that was known of.
+	Drift *common.Drift
+	// Content that the run before used.
+	Content content.Set
+}
 
-	result, err := x.runner.Run(ctx, run(j, set), events.Watch{
-		Progress: func(s events.Summary) {
-			summarise(&r, s)
-			progress(r)
+// A Report is what is known of a job.
+type Report struct {
+	// Run as it is shown in the status.
+	Run common.Run
+	// Before is the run that was shown before this one; nil if there was none.
+	Before *common.Run
+	// Attempt for these inputs, from 1.
+	Attempt int64
+	// Request that the run answers.
+	Request string
+	// Content that the run uses, once it is installed. Its digest is empty when
+	// nothing is required.
+	Content *common.Content
+	// Untouched is true as long as it is certain that the content has changed
+	// nothing.
+	Untouched bool
+	// Blameless is true when neither content nor inputs made the run fail: the provider
+	// or its machine is at fault, or nothing was tried. Such a run is no attempt.
+	Blameless bool
+	// NotBefore is the earliest time of another run, where nothing was tried in this
+	// one; zero otherwise.
+	NotBefore time.Time
+	// Changed tasks, the first 20.
+	Changed []common.DriftTask
+	// Generation of the object that the run belongs to.
+	Generation int64
+	// Reported is what the content has reported so far.
+	Reported events.Report
+	// Outputs that the content published, with what it reported over them, once
+	// the run has ended.
+	Outputs *apiextensionsv1.JSON
+	// ConnectionDetails that the content published.
+	ConnectionDetails map[string][]byte
+	// Output is the end of what a terminal would have shown, redacted and at
+	// most events.MaxTail long. It is set once the run has ended, if the job has
+	// KeepOutput.
+	Output string
+}
+
+// A Watch follows a job while it is carried out. Each function may be nil; the
+// run waits for it.
+type Watch struct {
+	// Progress is called with what is known so far.
+	Progress func(Report)
+	// Task is called when a task has ended on a host.
+	Task func(events.TaskResult)
+}
+
+// Waits is true for a job that waits for its needs or for its turn. It is not on
+// record yet, and can be dropped without a trace.
+func (r *Report) Waits() bool {
+	p := r.Run.Phase
+
+	return (p == common.PhaseQueued || p == common.PhaseInstalling) && r.Run.StartTime == nil
+}
+
+// NewReport of a job that waits for its turn.
+func NewReport(j Job) Report {
+	return Report{
+		Run: common.Run{
+			ID:           j.ID,
+			Mode:         j.Mode,
+			State:        j.State,
+			Trigger:      j.Trigger,
+			Phase:        common.PhaseQueued,
+			InputsDigest: j.Digest(j.Known),
 		},
-		Task: w.Task,
-	})
-	if err != nil {
-		r.Untouched = result.Untouched
-
-		return x.end(fault(r, err.Error()))
-	}
-
-	summarise(&r, result.Summary)
-	r.Untouched = result.Untouched
-	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
-
-	if j.Mode == common.ModeCheck && result.Phase == common.PhaseSucceeded && result.Summary.Ran == 0 {
-		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"
-	}
-
-	r.ConnectionDetails = result.ConnectionDetails
-	r.Output = result.Output
-
-	if len(result.Summary.Outputs) > 0 {
-		r.Outputs = &apiextensionsv1.JSON{Raw: result.Summary.Outputs}
-	}
-
-	return x.end(r)
-}
-
-// Needs of a job: its content. What is wrong with the inputs is said by Execute.
-func (x *Executor) Needs(j Job) Needs {
-	request, err := requestOf(j)
-	if err != nil {
-		return Needs{}
-	}
-
-	digest, ok, err := x.installer.Installed(request)
-	if ok || err != nil {
-		return Needs{}
-	}
-
-	n := Needs{Key: digest + " " + j.Timeout.String(), Get: func(ctx context.Context) error {
-		_, release, err := x.installer.Ensure(ctx, request)
-		if err == nil {
-			release()
-		}
-
-		return err
-	}}
-
-	// Who asks again wants it to be tried again.
-	if request.Asked {
-		n.Key += " " + j.Request
-	}
-
-	return n
-}
-
-// requestOf a job, which has nothing of its inputs but what is for an installation.
-func requestOf(j Job) (content.Request, error) {
-	request, err := content.NewRequest(j.Inputs)
-	secrets := j.Inputs.InstallSecrets()
-	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(secrets...) })
-	request.Redact = func(s string) string { return redactor().String(s) }
-	request.Known = j.Before.Content
-	request.Timeout = j.Timeout
-	request.Asked = j.Trigger == common.TriggerRequested
-	request.Tenant = j.Object.Tenant()
-
-	return request, err
-}
-
-// install the content of a job.
-func (x *Executor) install(ctx context.Context, j Job, r *Report, progress func(Report)) (content.Set, func(), bool) {
-	if j.Missing != nil {
-		*r = notInstalled(ctx, j, *r, j.Missing)
-		return content.Set{}, nil, false
-	}
-
-	request, err := requestOf(j)
-	if err != nil {
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInstallFailed, err.Error()
-		return content.Set{}, nil, false
-	}
-
-	if !request.Requirements.Empty() {
-		r.Run.Phase = common.PhaseInstalling
-		progress(*r)
-	}
-
-	set, release, err := x.installer.Ensure(ctx, request)
-	if err != nil {
-		*r = notInstalled(ctx, j, *r, err)
-		return content.Set{}, nil, false
-	}
-
-	r.Run.InputsDigest = j.Digest(set)
-	r.Content = set.Status()
-
-	return set, release, true
-}
-
-// notInstalled says why there is no content, and whose fault that is.
-func notInstalled(ctx context.Context, j Job, r Report, err error) Report {
-	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInstallFailed, err.Error()
-
-	again := &content.BackoffError{}
-
-	switch {
-	case ctx.Err() != nil:
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"
-	case content.IsOwn(err):
-		r = fault(r, err.Error())
-	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):
-		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+run(j, content.Set{}).Limit()
-	}
-
-	if errors.As(err, &again) {
-		r.Blameless, r.NotBefore = true, again.Until
-	}
-
-	return r
-}
-
-// fault of the provider, or of its machine.
-func fault(r Report, message string) Report {
-	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, ReasonInternal, message
-	r.Blameless = true
-
-	return r
-}
-
-func (x *Executor) end(r Report) Report {
-	r.Run.CurrentTask = ""
-	r.Run.CompletionTime = x.time()
-
-	return r
-}
-
-// time as the API server keeps it.
-func (x *Executor) time() *metav1.Time {
-	t := metav1.NewTime(x.now().Truncate(time.Second))
-	return &t
-}
-
-func run(j Job, set content.Set) runner.Run {
-	return runner.Run{
-		ID:         j.ID,
-		Mode:       j.Mode,
-		State:      j.State,
-		Trigger:    j.Trigger,
+		Before:     j.Before.Run,
 		Attempt:    j.Attempt,
-		Object:     j.Object,
-		Inputs:     j.Inputs,
-		Content:    set,
-		Timeout:    j.Timeout,
-		KeepOutput: j.KeepOutput,
+		Request:    j.Request,
+		Generation: j.Object.Generation,
+		Untouched:  true,
 	}
-}
-
-// summarise events in a report.
-func summarise(r *Report, s events.Summary) {
-	totals := s.Totals
-	r.Run.Hosts = &totals
-	r.Run.CurrentTask = s.Task
-	r.Untouched = !s.Started
-	r.Run.Failures = s.Failures
-	r.Changed = s.Changed
-	r.Reported = s.Report
 }

@@ -18,32 +18,11 @@ import (
 // that is paused, gone, or does not want it any more, does not come for it.
 const turnLimit = 15 * time.Second
 
-// An Executor carries out jobs.
-type Executor interface {
-	// Needs of a job: what it has to wait for before it may have a place.
-	Needs(j executor.Job) executor.Needs
-	// Execute a job. It tells the watch how it goes, and returns what is known at the
-	// end. It returns soon after its context is done, with nothing of the job left
-	// running.
-	Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report
-}
-
-// An ExecutorFn is a function that carries out jobs that need nothing.
-type ExecutorFn func(ctx context.Context, j executor.Job, w executor.Watch) executor.Report
-
-// Needs of a job: nothing.
-func (fn ExecutorFn) Needs(executor.Job) executor.Needs { return executor.Needs{} }
-
-// Execute a job.
-func (fn ExecutorFn) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
-	return fn(ctx, j, w)
-}
-
 // A Pool carries out jobs. Objects wait for a place, not jobs: who is given one is
 // woken, decides anew with what is true by then, and takes it or leaves it. The pool
 // remembers the report of each job until it is told to forget it.
 type Pool struct {
-	executor Executor
+	executor executor.Executor
 	limit    int
 	now      func() time.Time
 
@@ -93,11 +72,11 @@ type entry struct {
 // New returns a pool that carries out at most limit jobs at a time, and at most
 // limitPerTenant of one tenant. If there may be more than one, one of them is always
 // urgent.
-func New(limit, limitPerTenant int, e Executor) *Pool {
+func New(limit, limitPerTenant int, x executor.Executor) *Pool {
 	idle := make(chan struct{})
 	close(idle)
 
-	return &Pool{executor: e, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{}, queue: newQueue(limitPerTenant), idle: idle, gone: lru.New(1024)}
+	return &Pool{executor: x, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{}, queue: newQueue(limitPerTenant), idle: idle, gone: lru.New(1024)}
 }
 
 // Acquire a place for a job. It returns false if there is none, or if the job needs

@@ -48,10 +48,8 @@ func (s *scripted) Execute(ctx context.Context, j executor.Job, w executor.Watch
 
 func newJob(uid string, trigger common.RunTrigger) executor.Job {
 	return executor.Job{
-		ID:      "run-of-" + uid,
-		Trigger: trigger,
-		Object:  runner.Object{UID: types.UID(uid)},
-		Digest:  func(content.Set) string { return "" },
+		Run:    runner.Run{ID: "run-of-" + uid, Trigger: trigger, Object: runner.Object{UID: types.UID(uid)}},
+		Digest: func(content.Set) string { return "" },
 	}
 }
 
@@ -392,7 +390,7 @@ func TestNews(t *testing.T) {
 
 		ended := make(chan struct{})
 
-		p = New(1, 1, ExecutorFn(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+		p = New(1, 1, executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
 			r := executor.NewReport(j)
 
 			step := func(after time.Duration, phase common.RunPhase, task, outputs string) {

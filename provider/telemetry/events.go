@@ -7,28 +7,27 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
-	ansible "github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// Events of runs, for those who look at their objects.
+// Events records how runs ended as Kubernetes events of their objects.
 type Events struct {
 	recorder event.Recorder
 }
 
-// NewEvents returns a witness that records what is news about a run as events
-// of its object. The recorder must not block.
+// NewEvents returns an observer that records events with r, which must not block.
 func NewEvents(r event.Recorder) *Events {
 	return &Events{recorder: r}
 }
 
-// Began records nothing: the status shows it.
-func (e *Events) Began(executor.Job) {}
+// Started records nothing: the status shows it.
+func (e *Events) Started(executor.Job) {}
 
-// Task records nothing: events are few.
-func (e *Events) Task(executor.Job, ansible.TaskResult) {}
+// TaskEnded records nothing: an object has few events.
+func (e *Events) TaskEnded(executor.Job, events.TaskResult) {}
 
-// Ended records what is news.
+// Ended records the end of a run, unless it ended like the one before.
 func (e *Events) Ended(j executor.Job, r executor.Report, took time.Duration) {
 	for _, news := range announce(j, r, took) {
 		e.recorder.Event(reference(j), news)

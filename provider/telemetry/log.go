@@ -9,23 +9,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// A Log of runs.
+// A Log writes about runs.
 type Log struct {
 	log logging.Logger
 }
 
-// NewLog returns a witness that writes what it sees to a log.
+// NewLog returns an observer that writes to a log.
 func NewLog(log logging.Logger) *Log {
 	return &Log{log: log}
 }
 
-// Began logs that a run begins.
-func (l *Log) Began(j executor.Job) {
+// Started logs that a run starts.
+func (l *Log) Started(j executor.Job) {
 	l.of(j).Info("Run begins", "policy", j.Policy, "mode", j.Mode, "state", j.State, "trigger", j.Trigger, "attempt", j.Attempt)
 }
 
-// Task logs how a task ended on a host, for those who debug.
-func (l *Log) Task(j executor.Job, t events.TaskResult) {
+// TaskEnded logs how a task ended on a host, with --debug only.
+func (l *Log) TaskEnded(j executor.Job, t events.TaskResult) {
 	kv := []any{"play", t.Play, "task", t.Task, "host", t.Host, "result", t.Outcome, "duration", t.Duration.String()}
 
 	if t.Message != "" {

@@ -35,7 +35,7 @@ type Metrics struct {
 	tasks    *prometheus.CounterVec
 }
 
-// NewMetrics returns a witness that counts.
+// NewMetrics returns an observer that counts.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -66,8 +66,8 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Began counts how long a run has waited.
-func (m *Metrics) Began(j executor.Job) {
+// Started observes how long a run has waited.
+func (m *Metrics) Started(j executor.Job) {
 	queue := queuePatient
 	if j.Class() == executor.Urgent {
 		queue = queueUrgent
@@ -76,8 +76,8 @@ func (m *Metrics) Began(j executor.Job) {
 	m.wait.WithLabelValues(queue).Observe(time.Since(j.Queued).Seconds())
 }
 
-// Task counts how a task ended on a host.
-func (m *Metrics) Task(_ executor.Job, t events.TaskResult) {
+// TaskEnded counts how a task ended on a host.
+func (m *Metrics) TaskEnded(_ executor.Job, t events.TaskResult) {
 	m.tasks.WithLabelValues(string(t.Outcome)).Inc()
 }
 

@@ -26,7 +26,7 @@ func TestMetrics(t *testing.T) {
 	retry := example
 	retry.Trigger = common.TriggerRetry
 	retry.Queued = time.Now().Add(-10 * time.Minute)
-	m.Began(retry)
+	m.Started(retry)
 	m.Ended(retry, executor.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
 	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})

@@ -48,7 +48,7 @@ func kept(namespace, name string, kind schema.GroupVersionKind, uid, output stri
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestSave(t *testing.T) {
 	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
 	report := executor.Report{
 		Run: common.Run{
@@ -121,24 +121,24 @@ func TestKeep(t *testing.T) {
 		t.Run(n, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
 
-			got, err := NewKeeper(c, "provider").Keep(t.Context(), tc.run, tc.kind, tc.report)
+			got, err := New(c, "provider").Save(t.Context(), tc.run, tc.kind, tc.report)
 			if diff := cmp.Diff(tc.wantErr, message(err)); diff != "" {
-				t.Errorf("\n%s\nKeep(...): -want error, +got error:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nSave(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 
 			if diff := cmp.Diff(tc.want, all(t, c)); diff != "" {
-				t.Errorf("\n%s\nKeep(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nSave(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
 			}
 
 			want := &common.KeptOutput{Namespace: tc.want[0].Namespace, ConfigMap: tc.want[0].Name, RunID: "1"}
 			if diff := cmp.Diff(want, got); err == nil && diff != "" {
-				t.Errorf("\n%s\nKeep(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nSave(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-func TestDrop(t *testing.T) {
+func TestDelete(t *testing.T) {
 	site := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "site", UID: "uid-of-now"}}
 
 	const name = "site.output.ansible.m.crossplane.io"
@@ -150,8 +150,8 @@ func TestDrop(t *testing.T) {
 		there  []corev1.ConfigMap
 		want   []corev1.ConfigMap
 	}{
-		"Kept":    {reason: "What is kept should be dropped.", there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "")}},
-		"Nothing": {reason: "Nothing should be as good."},
+		"Kept":    {reason: "Output should be deleted.", there: []corev1.ConfigMap{kept("ns", name, namespaced, "now", "")}},
+		"Nothing": {reason: "Having none should be no error."},
 		"NotOurs": {reason: "What somebody else has made should be left alone.", there: []corev1.ConfigMap{foreign}, want: []corev1.ConfigMap{foreign}},
 	}
 
@@ -159,12 +159,12 @@ func TestDrop(t *testing.T) {
 		t.Run(n, func(t *testing.T) {
 			c := fake.NewClientBuilder().WithLists(&corev1.ConfigMapList{Items: tc.there}).Build()
 
-			if err := NewKeeper(c, "provider").Drop(t.Context(), site, namespaced); err != nil {
-				t.Errorf("\n%s\nDrop(...): %s", tc.reason, err)
+			if err := New(c, "provider").Delete(t.Context(), site, namespaced); err != nil {
+				t.Errorf("\n%s\nDelete(...): %s", tc.reason, err)
 			}
 
 			if diff := cmp.Diff(tc.want, all(t, c), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("\n%s\nDrop(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nDelete(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
 			}
 		})
 	}

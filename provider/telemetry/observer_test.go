@@ -19,22 +19,24 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 var example = executor.Job{
-	ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Policy: common.RunOnChange,
+	Run: runner.Run{
+		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
+		Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
+	},
+	Policy: common.RunOnChange,
 	Kind:   v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
-	Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
 	Digest: func(content.Set) string { return "" },
 }
 
-// execute the example in front of a witness.
-func execute(t *testing.T, w Witness, phase common.RunPhase) {
+// execute the example, observed.
+func execute(t *testing.T, o Observer, phase common.RunPhase) {
 	t.Helper()
 
-	x := Witnessed(pool.ExecutorFn(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+	x := Observed(executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
 		w.Task(events.TaskResult{
 			Play: "Site", Task: "Write the page", Host: "web1", Outcome: events.OutcomeFailed, Duration: 1500 * time.Millisecond, Message: "disk full",
 		})
@@ -44,7 +46,7 @@ func execute(t *testing.T, w Witness, phase common.RunPhase) {
 		r.Run.Hosts = &common.HostTotals{OK: 1}
 
 		return r
-	}), w)
+	}), o)
 
 	if r := x.Execute(t.Context(), example, executor.Watch{}); r.Run.Phase != phase {
 		t.Errorf("The report should be passed on, got %+v", r)
@@ -109,12 +111,12 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// counting witness.
-type counting struct{ began, tasks, ended int }
+// A counting observer.
+type counting struct{ started, tasks, ended int }
 
-func (c *counting) Began(executor.Job) { c.began++ }
+func (c *counting) Started(executor.Job) { c.started++ }
 
-func (c *counting) Task(executor.Job, events.TaskResult) { c.tasks++ }
+func (c *counting) TaskEnded(executor.Job, events.TaskResult) { c.tasks++ }
 
 func (c *counting) Ended(_ executor.Job, _ executor.Report, took time.Duration) {
 	if took >= 0 {
@@ -122,13 +124,13 @@ func (c *counting) Ended(_ executor.Job, _ executor.Report, took time.Duration) 
 	}
 }
 
-func TestWitnesses(t *testing.T) {
+func TestObservers(t *testing.T) {
 	a, b := &counting{}, &counting{}
-	execute(t, Witnesses{a, b}, common.PhaseSucceeded)
+	execute(t, Observers{a, b}, common.PhaseSucceeded)
 
 	for _, c := range []*counting{a, b} {
 		if diff := cmp.Diff(counting{1, 1, 1}, *c, cmp.AllowUnexported(counting{})); diff != "" {
-			t.Errorf("Every witness should see a run begin and end, once: -want, +got:\n%s", diff)
+			t.Errorf("Every observer should be told of the start and the end of a run, once: -want, +got:\n%s", diff)
 		}
 	}
 }

@@ -327,14 +327,17 @@ func TestExecute(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			x := NewExecutor(tc.installer, tc.runner)
+			x := NewLocal(tc.installer, tc.runner)
 			x.now = func() time.Time { return now.Time }
 
 			var phases []common.RunPhase
 
 			j := Job{
-				ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
-				Attempt: 1, Request: "token", Inputs: tc.inputs, Digest: digest, Known: content.Set{Digest: "before"}, Timeout: time.Minute,
+				Run: runner.Run{
+					ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
+					Attempt: 1, Inputs: tc.inputs, Timeout: time.Minute,
+				},
+				Request: "token", Digest: digest, Known: content.Set{Digest: "before"},
 			}
 
 			got := x.Execute(tc.ctx, j, Watch{Progress: func(r Report) { phases = append(phases, r.Run.Phase) }})
@@ -356,7 +359,7 @@ func TestNeeds(t *testing.T) {
 
 	var got content.Request
 
-	x := NewExecutor(installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
+	x := NewLocal(installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
 		if got = r; r.Asked {
 			return content.Set{}, nil, boom
 		}
@@ -365,13 +368,16 @@ func TestNeeds(t *testing.T) {
 	}), nil)
 
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
-	j := Job{Inputs: required, Trigger: common.TriggerChanged, Request: "token", Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute}
+	j := Job{
+		Run:     runner.Run{Inputs: required, Trigger: common.TriggerChanged, Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute},
+		Request: "token",
+	}
 
 	if n := x.Needs(Job{}); n.Get != nil {
 		t.Error("A job without requirements should need nothing.")
 	}
 
-	if n := x.Needs(Job{Inputs: inputs.Inputs{Requirements: "{"}}); n.Get != nil {
+	if n := x.Needs(Job{Run: runner.Run{Inputs: inputs.Inputs{Requirements: "{"}}}); n.Get != nil {
 		t.Error("A mistake should be reported by the run.")
 	}
 
@@ -406,7 +412,7 @@ func TestNeeds(t *testing.T) {
 func TestExecuteKnown(t *testing.T) {
 	known := content.Set{Digest: "abc", Proof: "p", Resolved: time.Unix(1767319445, 0), Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0", Source: "https://galaxy.example.org"}}}
 
-	x := NewExecutor(
+	x := NewLocal(
 		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
 			return r.Known, func() {}, nil
 		}),
@@ -421,7 +427,7 @@ func TestExecuteKnown(t *testing.T) {
 
 // While a run goes on, it is certain that nothing was changed until a task has begun.
 func TestExecuteStarted(t *testing.T) {
-	x := NewExecutor(
+	x := NewLocal(
 		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
 			return content.Set{}, func() {}, nil
 		}),
@@ -435,7 +441,7 @@ func TestExecuteStarted(t *testing.T) {
 
 	var got []bool
 
-	r := x.Execute(t.Context(), Job{ID: "1", Digest: func(content.Set) string { return "" }}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
+	r := x.Execute(t.Context(), Job{Run: runner.Run{ID: "1"}, Digest: func(content.Set) string { return "" }}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}

@@ -4,16 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
+
+// A clock that stands still.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
 
 // recorded events.
 type recorded struct {
@@ -28,7 +33,7 @@ func (r *recorded) Event(o runtime.Object, e event.Event) {
 
 func (r *recorded) WithAnnotations(...string) event.Recorder { return r }
 
-func TestNovel(t *testing.T) {
+func TestDeduplicated(t *testing.T) {
 	object := func(uid types.UID) runtime.Object {
 		return &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 	}
@@ -49,42 +54,41 @@ func TestNovel(t *testing.T) {
 		{"What comes between is not a reason to repeat.", time.Minute, object("a"), cannot("attempt 3 follows at 10:03"), false},
 		{"Another message should be recorded.", time.Minute, object("a"), cannot("gave up"), true},
 		{"And the first one is news again then.", 2 * time.Minute, object("a"), cannot("attempt 2 follows at 10:01"), true},
-		{"An event should be recorded again before long.", 2*time.Minute + lifetime, object("a"), cannot("attempt 2 follows at 10:01"), true},
+		{"An event should be recorded again before long.", 2*time.Minute + lifetime + time.Second, object("a"), cannot("attempt 2 follows at 10:01"), true},
 	}
 
-	start := time.Now()
-	into := &recorded{}
-	n := NewNovel(into)
+	into, start := &recorded{}, time.Now()
+	c := &clock{}
+	d := &deduplicated{recorder: into, messages: cache.NewLRUExpireCacheWithClock(maxRemembered, c)}
 
 	for _, s := range steps {
-		n.now = func() time.Time { return start.Add(s.after) }
+		c.now = start.Add(s.after)
 		before := len(into.events)
 
-		n.Event(s.object, s.event)
+		d.Event(s.object, s.event)
 
 		if got := len(into.events) > before; got != s.want {
 			t.Errorf("%s After %s, %q: want recorded %t, got %t", s.reason, s.after, s.event.Message, s.want, got)
 		}
 	}
 
-	n.WithAnnotations("a", "b").Event(object("a"), cannot("attempt 2 follows at 10:01"))
+	d.WithAnnotations("a", "b").Event(object("a"), cannot("attempt 2 follows at 10:01"))
 
 	if got := into.events[len(into.events)-1]; len(into.events) != 6 {
 		t.Errorf("A recorder with annotations should have the same memory, got %v", got)
 	}
 }
 
-func TestNovelForgets(t *testing.T) {
-	into := &recorded{}
-	n := NewNovel(into)
+func TestDeduplicatedForgets(t *testing.T) {
+	d := &deduplicated{recorder: &recorded{}, messages: cache.NewLRUExpireCache(maxRemembered)}
 
 	for range 2 {
-		for i := range memory + 1 {
-			n.Event(&v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{UID: types.UID(time.Duration(i).String())}}, event.Normal("A", "a"))
+		for i := range maxRemembered + 1 {
+			d.Event(&v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{UID: types.UID(time.Duration(i).String())}}, event.Normal("A", "a"))
 		}
 	}
 
-	if n.last.Len() != memory {
-		t.Errorf("What is remembered should be bounded.\n-want, +got:\n%s", cmp.Diff(memory, n.last.Len()))
+	if got := len(d.messages.Keys()); got != maxRemembered {
+		t.Errorf("The number of remembered events should be bounded: want %d, got %d", maxRemembered, got)
 	}
 }

@@ -1,0 +1,240 @@
+package executor
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// An Installer installs the content that inputs require, or finds it installed.
+// The set stays installed until it is released.
+type Installer interface {
+	// Installed returns the digest that identifies a request, and whether there is
+	// nothing to install for it.
+	Installed(r content.Request) (digest string, ok bool, err error)
+	// Ensure that the content is installed.
+	Ensure(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
+}
+
+// A Runner executes installed content. A play that failed is a result; an error is
+// about the provider or its machine. With an error, too, the result says whether it is
+// certain that no task was carried out.
+type Runner interface {
+	Run(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error)
+}
+
+// Local is an Executor that works on this machine.
+type Local struct {
+	installer Installer
+	runner    Runner
+	now       func() time.Time
+}
+
+var _ Executor = &Local{}
+
+// NewLocal returns an executor that installs content with i and executes it with r.
+func NewLocal(i Installer, r Runner) *Local {
+	return &Local{installer: i, runner: r, now: time.Now}
+}
+
+// Execute a job.
+func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
+	progress := w.Progress
+	if progress == nil {
+		progress = func(Report) {}
+	}
+
+	r = NewReport(j)
+	r.Run.StartTime = l.time()
+
+	defer func() {
+		// A panic that one job causes must not end all others.
+		if recover() != nil {
+			// Without the value of the panic, which may have a secret in it.
+			debug.PrintStack()
+
+			r.Untouched = r.Content == nil
+			r.fault(errors.New("the provider has made a mistake; its log has a stack trace"))
+		}
+
+		r.Run.CurrentTask = ""
+		r.Run.CompletionTime = l.time()
+	}()
+
+	set, release, ok := l.install(ctx, j, &r, progress)
+	if !ok {
+		return r
+	}
+
+	defer release()
+
+	j.Content = set
+	r.Content = set.Status()
+	r.Run.InputsDigest = j.Digest(set)
+	r.Run.Phase = common.PhaseRunning
+	progress(r)
+
+	result, err := l.runner.Run(ctx, j.Run, events.Watch{
+		Progress: func(s events.Summary) {
+			r.summarize(s)
+			progress(r)
+		},
+		Task: w.Task,
+	})
+	if err != nil {
+		r.Untouched = result.Untouched
+		r.fault(err)
+
+		return r
+	}
+
+	r.ended(j.Mode, result)
+
+	return r
+}
+
+// install the content of a job. It returns false if there is none, and the report
+// says why.
+func (l *Local) install(ctx context.Context, j Job, r *Report, progress func(Report)) (content.Set, func(), bool) {
+	if j.Missing != nil {
+		r.notInstalled(ctx, j, j.Missing)
+		return content.Set{}, nil, false
+	}
+
+	request, err := requestOf(j)
+	if err != nil {
+		r.failed(ReasonInstallFailed, err)
+		return content.Set{}, nil, false
+	}
+
+	if !request.Requirements.Empty() {
+		r.Run.Phase = common.PhaseInstalling
+		progress(*r)
+	}
+
+	set, release, err := l.installer.Ensure(ctx, request)
+	if err != nil {
+		r.notInstalled(ctx, j, err)
+		return content.Set{}, nil, false
+	}
+
+	return set, release, true
+}
+
+// Needs of a job: its content. A mistake in the inputs is for Execute to report.
+func (l *Local) Needs(j Job) Needs {
+	request, err := requestOf(j)
+	if err != nil {
+		return Needs{}
+	}
+
+	digest, ok, err := l.installer.Installed(request)
+	if ok || err != nil {
+		return Needs{}
+	}
+
+	n := Needs{Key: digest + " " + j.Timeout.String(), Get: func(ctx context.Context) error {
+		_, release, err := l.installer.Ensure(ctx, request)
+		if err == nil {
+			release()
+		}
+
+		return err
+	}}
+
+	// A new request is for another try.
+	if request.Asked {
+		n.Key += " " + j.Request
+	}
+
+	return n
+}
+
+// requestOf a job. It keeps of the inputs only what an installation takes.
+func requestOf(j Job) (content.Request, error) {
+	request, err := content.NewRequest(j.Inputs)
+	secrets := j.Inputs.InstallSecrets()
+	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(secrets...) })
+	request.Redact = func(s string) string { return redactor().String(s) }
+	request.Known = j.Before.Content
+	request.Timeout = j.Timeout
+	request.Asked = j.Trigger == common.TriggerRequested
+	request.Tenant = j.Object.Tenant()
+
+	return request, err
+}
+
+// notInstalled says why there is no content, and whose fault that is.
+func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
+	r.failed(ReasonInstallFailed, err)
+
+	again := &content.BackoffError{}
+
+	switch {
+	case ctx.Err() != nil:
+		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"
+	case content.IsOwn(err):
+		r.fault(err)
+	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):
+		r.Run.Phase, r.Run.Message = common.PhaseTimedOut, "installing the content took longer than "+j.Limit()
+	}
+
+	if errors.As(err, &again) {
+		r.Blameless, r.NotBefore = true, again.Until
+	}
+}
+
+// fault of the provider, or of its machine.
+func (r *Report) fault(err error) {
+	r.failed(ReasonInternal, err)
+	r.Blameless = true
+}
+
+func (r *Report) failed(reason string, err error) {
+	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, reason, err.Error()
+}
+
+// ended takes the result of the runner.
+func (r *Report) ended(mode common.RunMode, result runner.Result) {
+	r.summarize(result.Summary)
+	r.Untouched = result.Untouched
+	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
+	r.ConnectionDetails = result.ConnectionDetails
+	r.Output = result.Output
+
+	if mode == common.ModeCheck && result.Phase == common.PhaseSucceeded && result.Summary.Ran == 0 {
+		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"
+	}
+
+	if len(result.Summary.Outputs) > 0 {
+		r.Outputs = &apiextensionsv1.JSON{Raw: result.Summary.Outputs}
+	}
+}
+
+// summarize the events so far.
+func (r *Report) summarize(s events.Summary) {
+	r.Run.Hosts = &s.Totals
+	r.Run.CurrentTask = s.Task
+	r.Untouched = !s.Started
+	r.Run.Failures = s.Failures
+	r.Changed = s.Changed
+	r.Reported = s.Report
+}
+
+// time as the API server keeps it.
+func (l *Local) time() *metav1.Time {
+	t := metav1.NewTime(l.now().Truncate(time.Second))
+	return &t
+}

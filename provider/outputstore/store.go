@@ -1,0 +1,144 @@
+// Package outputstore keeps the end of what the last run of an AnsibleRun displayed
+// in a ConfigMap, for users to read. The reconciler saves and deletes it.
+package outputstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// Keys of the ConfigMaps.
+const (
+	// KeyOutput has the end of what the run displayed, redacted.
+	KeyOutput = "output"
+	// KeyRunID has the id of the run.
+	KeyRunID = "runID"
+	// KeyMode, KeyState and KeyPhase are as in the status of the AnsibleRun.
+	KeyMode  = "mode"
+	KeyState = "state"
+	KeyPhase = "phase"
+	// KeyCompletionTime says when the run ended, in RFC 3339.
+	KeyCompletionTime = "completionTime"
+)
+
+// Labels of the ConfigMaps.
+const (
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	labelComponent = "app.kubernetes.io/component"
+	managedBy      = "provider-ansible"
+	component      = "run-output"
+)
+
+// A Store has the output of the last run of each AnsibleRun in a ConfigMap that the
+// AnsibleRun owns.
+type Store struct {
+	kube      client.Client
+	namespace string
+}
+
+// New returns a store. Output of cluster scoped AnsibleRuns goes to the namespace.
+func New(c client.Client, namespace string) *Store {
+	return &Store{kube: c, namespace: namespace}
+}
+
+// Save the output of a run that has ended in place of that of the run before. A
+// ConfigMap of that name that is not the store's is left alone, and is an error.
+func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
+	name := s.name(run, kind)
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+
+	_, err := controllerutil.CreateOrUpdate(ctx, s.kube, m, func() error {
+		if m.ResourceVersion != "" && !ours(m, kind, run.GetName()) {
+			return errors.New("one of this name is there already, and does not belong to the AnsibleRun: remove it")
+		}
+
+		m.Labels = map[string]string{labelManagedBy: managedBy, labelComponent: component}
+		m.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(run, kind))}
+		m.Data = map[string]string{
+			KeyOutput:         shown(r),
+			KeyRunID:          r.Run.ID,
+			KeyMode:           string(r.Run.Mode),
+			KeyState:          string(r.Run.State),
+			KeyPhase:          string(r.Run.Phase),
+			KeyCompletionTime: completion(r.Run),
+		}
+
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot keep the output in ConfigMap %q", name)
+	}
+
+	return &common.KeptOutput{Namespace: name.Namespace, ConfigMap: name.Name, RunID: r.Run.ID}, nil
+}
+
+// Delete the output of an AnsibleRun, if there is any.
+func (s *Store) Delete(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error {
+	name := s.name(run, kind)
+	found := &corev1.ConfigMap{}
+
+	err := s.kube.Get(ctx, name, found)
+	if kerrors.IsNotFound(err) || err == nil && !ours(found, kind, run.GetName()) {
+		return nil
+	}
+
+	if err == nil {
+		err = s.kube.Delete(ctx, found, client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
+	}
+
+	return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete ConfigMap %q", name)
+}
+
+// shown is what a run displayed, or why it displayed nothing.
+func shown(r executor.Report) string {
+	if r.Output == "" && r.Run.Message != "" {
+		return r.Run.Message + "\n"
+	}
+
+	return strings.ToValidUTF8(r.Output, "\uFFFD")
+}
+
+func completion(r common.Run) string {
+	if r.CompletionTime == nil {
+		return ""
+	}
+
+	return r.CompletionTime.UTC().Format(time.RFC3339)
+}
+
+// ours is true for a ConfigMap that was made for an AnsibleRun of this name. It may be
+// that of a deleted one, which the garbage collector has not removed yet.
+func ours(m *corev1.ConfigMap, kind schema.GroupVersionKind, name string) bool {
+	owner := metav1.GetControllerOf(m)
+	if owner == nil || m.Labels[labelManagedBy] != managedBy {
+		return false
+	}
+
+	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+
+	return err == nil && gv.Group == kind.Group && owner.Kind == kind.Kind && owner.Name == name
+}
+
+func (s *Store) name(run common.AnsibleRun, kind schema.GroupVersionKind) types.NamespacedName {
+	n := types.NamespacedName{Namespace: run.GetNamespace(), Name: Name(kind.Group, run.GetName())}
+	if n.Namespace == "" {
+		n.Namespace = s.namespace
+	}
+
+	return n
+}

@@ -1,0 +1,78 @@
+package telemetry
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+)
+
+const (
+	// maxRemembered is the number of events that are remembered.
+	maxRemembered = 8192
+	// lifetime of an event in the API server, by default. An event that has expired
+	// there is recorded again.
+	lifetime = time.Hour
+)
+
+// deduplicated drops an event that repeats the last one of the same object and reason.
+// A reconcile that fails again and again reports one failure each time. client-go
+// would write to the API server to count each of them, and drop other events of the
+// object after 25: https://pkg.go.dev/k8s.io/client-go/tools/record#CorrelatorOptions.
+type deduplicated struct {
+	recorder event.Recorder
+	// messages that were recorded last, by their topics.
+	messages *cache.LRUExpireCache
+}
+
+// A topic of events: an object and a reason.
+type topic struct {
+	uid    types.UID
+	reason event.Reason
+}
+
+// Deduplicated returns a recorder that drops an event that repeats the last one of the
+// same object and reason. Messages that differ in digits only, such as times and
+// attempts, are the same.
+func Deduplicated(r event.Recorder) event.Recorder {
+	return &deduplicated{recorder: r, messages: cache.NewLRUExpireCache(maxRemembered)}
+}
+
+// Event records an event, unless it repeats the last one.
+func (d *deduplicated) Event(obj runtime.Object, e event.Event) {
+	if o, err := meta.Accessor(obj); err == nil {
+		about, message := topic{o.GetUID(), e.Reason}, withoutDigits(e.Message)
+
+		if last, ok := d.messages.Get(about); ok && last == message {
+			return
+		}
+
+		d.messages.Add(about, message, lifetime)
+	}
+
+	d.recorder.Event(obj, e)
+}
+
+// WithAnnotations returns a recorder that remembers the same events.
+func (d *deduplicated) WithAnnotations(kv ...string) event.Recorder {
+	return &deduplicated{recorder: d.recorder.WithAnnotations(kv...), messages: d.messages}
+}
+
+// withoutDigits returns a message without its digits, at most maxMessage long.
+func withoutDigits(s string) string {
+	return clip.Text(strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+
+		return r
+	}, s), maxMessage)
+}
