@@ -101,8 +101,8 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 		for _, t := range templates {
 			object := maps.Clone(t.object)
 
-			if text, err := json.Marshal(object); err == nil && in[fieldLocals] != nil && strings.Contains(string(text), fieldLocals+".") {
-				object[fieldLocals] = in[fieldLocals]
+			if text, err := json.Marshal(object); err == nil && in["locals"] != nil && strings.Contains(string(text), "locals.") {
+				object["locals"] = in["locals"]
 			}
 
 			runs[t.resource()] = object
@@ -114,7 +114,7 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 
 // former name of a run: that of one which is gone.
 func former(run map[string]any, old, now map[string]map[string]any) string {
-	names, _ := run[fieldPrevious].([]any)
+	names, _ := run["previousNames"].([]any)
 	for _, resource := range sortedKeys(old) {
 		if now[resource] == nil && slices.Contains(names, any(resource)) {
 			return resource
@@ -139,13 +139,13 @@ func differ(resource string, was, is map[string]any) (Change, bool) {
 		action := Update
 
 		switch name {
-		case fieldName, "resourceName", fieldPrevious:
+		case "name", "resourceName", "previousNames":
 			continue
-		case fieldLabels, fieldAnnotations, fieldRunPolicy, "dependsOn", "usages", "readyWhen", "removal", "prune", "managementPolicies", "deletionPolicy",
+		case "labels", "annotations", "runPolicy", "dependsOn", "usages", "readyWhen", "removal", "prune", "managementPolicies", "deletionPolicy",
 			"writeConnectionSecretToRef", "retryLimit", "forks", "verbosity":
 		case "when", "forEach", "forEachKey":
 			action = MayRemove
-		case "scope", fieldNamespace:
+		case "scope", "namespace":
 			action = Hold
 		default:
 			action = RunAgain

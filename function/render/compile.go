@@ -213,7 +213,7 @@ func environments(in map[string]any, templates []template, d expression.Declarat
 	maps.Copy(required, d.Required)
 	d.Runs, d.Required, d.Run = names(templates), required, run
 
-	locals, _ := in[fieldLocals].(map[string]any)
+	locals, _ := in["locals"].(map[string]any)
 	d.Locals = expression.NewLocals(locals)
 
 	xr, err := expression.NewEnvironment(d)
@@ -240,7 +240,7 @@ func environments(in map[string]any, templates []template, d expression.Declarat
 
 // compileLocals, which depend on no item.
 func compileLocals(env *expression.Environment, locals map[string]any) field.ErrorList {
-	at := field.NewPath(fieldLocals)
+	at := field.NewPath("locals")
 	errs := env.CompileLocals(at)
 
 	for _, name := range sortedKeys(locals) {
@@ -342,7 +342,7 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 // computed are the fields of runs that may hold expressions anywhere, beside the
 // settings.
 var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"when", fieldReadyWhen, "forEach", "forEachKey", fieldPrevious, "vars", "varsFrom", "inventory", fieldLabels, fieldAnnotations,
+	"when", "readyWhen", "forEach", "forEachKey", "previousNames", "vars", "varsFrom", "inventory", "labels", "annotations",
 }
 
 // reservedStatus are the fields that Crossplane has in the status of XRs.
@@ -350,12 +350,12 @@ var reservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplan
 
 // compileStatus of the XR: nil without one.
 func compileStatus(env *expression.Environment, in map[string]any) (*expression.Template, field.ErrorList) {
-	v, ok := in[fieldStatus]
+	v, ok := in["status"]
 	if !ok {
 		return nil, nil
 	}
 
-	path := field.NewPath(fieldStatus)
+	path := field.NewPath("status")
 	t, errs := env.Compile(path, v)
 
 	if t.Fields() == nil && !t.Computed() {
@@ -377,7 +377,7 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	object, errs := objectOf(env, t, namespaced)
 
 	r := &run{
-		name:     text(t.object, fieldName),
+		name:     text(t.object, "name"),
 		path:     t.path,
 		always:   t.object["when"] == nil,
 		resource: t.resource(),
@@ -400,10 +400,10 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 		r.need(r.when)
 	}
 
-	if v, ok := t.object[fieldReadyWhen]; ok {
-		r.readyWhen, _ = env.Compile(field.NewPath(fieldReadyWhen), v)
+	if v, ok := t.object["readyWhen"]; ok {
+		r.readyWhen, _ = env.Compile(field.NewPath("readyWhen"), v)
 		if !r.readyWhen.Is(expression.Boolean) || v == nil {
-			errs = append(errs, field.Invalid(t.path.Child(fieldReadyWhen), v, "must be true, false, or an expression that is one of them"))
+			errs = append(errs, field.Invalid(t.path.Child("readyWhen"), v, "must be true, false, or an expression that is one of them"))
 		}
 
 		// It looks at what came of the run itself.
@@ -418,8 +418,8 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	errs = append(errs, eerrs...)
 	r.each = each
 
-	if names, ok := t.object[fieldPrevious]; ok {
-		r.previous, _ = env.Compile(field.NewPath(fieldPrevious), names)
+	if names, ok := t.object["previousNames"]; ok {
+		r.previous, _ = env.Compile(field.NewPath("previousNames"), names)
 		r.need(r.previous)
 	}
 

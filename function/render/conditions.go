@@ -12,8 +12,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-const fieldConditions = "conditions"
-
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
 // AnsibleRuns are not there yet, and why.
 const TypeAnsibleRunsReady = "AnsibleRunsReady"
@@ -48,11 +46,11 @@ func compileConditions(env *expression.Environment, in map[string]any) ([]xrCond
 	)
 
 	seen := map[string]bool{}
-	list, _ := in[fieldConditions].([]any)
+	list, _ := in["conditions"].([]any)
 
 	for i := range list {
 		m, _ := list[i].(map[string]any)
-		path := field.NewPath(fieldConditions).Index(i)
+		path := field.NewPath("conditions").Index(i)
 		c := xrCondition{name: text(m, "type")}
 
 		switch {
@@ -72,7 +70,7 @@ func compileConditions(env *expression.Environment, in map[string]any) ([]xrCond
 			return t
 		}
 
-		c.status = compile(fieldStatus, m[fieldStatus], expression.Boolean)
+		c.status = compile("status", m["status"], expression.Boolean)
 		c.reason, c.message = compile("reason", text(m, "reason"), expression.String), compile("message", text(m, "message"), expression.String)
 		all = append(all, c)
 	}

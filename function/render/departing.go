@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 )
@@ -72,7 +70,7 @@ func (r *rendering) ask(result Result) {
 	}
 
 	for _, apiVersion := range []string{apiVersionCluster, apiVersionNamespaced} {
-		namespace, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace)
+		namespace := namespaceOf(r.observed.XR)
 		if namespace != "" && apiVersion == apiVersionCluster || !r.knows(apiVersion) {
 			continue
 		}
@@ -117,7 +115,7 @@ func (r *rendering) knows(apiVersion string) bool {
 	}
 
 	for _, o := range r.observed.Resources {
-		if isAnsibleRun(o) && text(o, fieldAPIVersion) == apiVersion {
+		if isAnsibleRun(o) && text(o, "apiVersion") == apiVersion {
 			return true
 		}
 	}
@@ -127,30 +125,18 @@ func (r *rendering) knows(apiVersion string) bool {
 
 // controls is true for what the XR is the controller of.
 func (o Observed) controls(composed map[string]any) bool {
-	owners, _, _ := unstructured.NestedFieldNoCopy(composed, fieldMetadata, "ownerReferences")
-	list, _ := owners.([]any)
+	list, _ := nested(composed, "metadata", "ownerReferences").([]any)
 
 	return slices.ContainsFunc(list, func(v any) bool {
 		m, _ := v.(map[string]any)
-		return m["controller"] == true && text(m, fieldUID) == o.uid()
+		return m["controller"] == true && text(m, "uid") == o.uid()
 	})
 }
 
 // uid of the XR.
 func (o Observed) uid() string { return uidOf(o.XR) }
 
-func uidOf(o map[string]any) string {
-	s, _, _ := unstructured.NestedString(o, fieldMetadata, fieldUID)
-	return s
-}
-
-func nameOf(o map[string]any) string {
-	s, _, _ := unstructured.NestedString(o, fieldMetadata, fieldName)
-	return s
-}
-
 // compositionResource is the composition resource name of a composed resource.
 func compositionResource(o map[string]any) string {
-	s, _, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, "crossplane.io/composition-resource-name")
-	return s
+	return annotationOf(o, "crossplane.io/composition-resource-name")
 }

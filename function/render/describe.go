@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -31,8 +30,7 @@ func describe(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		return Ready, nil
 	}
 
-	last, _, _ := unstructured.NestedFieldNoCopy(observed, fieldStatus, fieldAtProvider, "lastRun")
-	run, _ := last.(map[string]any)
+	run, _ := nested(observed, "status", "atProvider", "lastRun").(map[string]any)
 	phase := common.RunPhase(text(run, "phase"))
 
 	synced, message := condition(observed, conditionSynced)

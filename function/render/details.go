@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,7 +23,6 @@ const (
 
 	typeConnection   = "connection.crossplane.io/v1alpha1"
 	suffixConnection = "-connection"
-	fieldDetails     = "connectionDetails"
 )
 
 // details are the connection details of XRs, compiled.
@@ -44,12 +42,12 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 		errs field.ErrorList
 	)
 
-	root := field.NewPath(fieldDetails)
-	list, _ := in[fieldDetails].([]any)
+	root := field.NewPath("connectionDetails")
+	list, _ := in["connectionDetails"].([]any)
 
 	for i := range list {
 		m, _ := list[i].(map[string]any)
-		name := text(m, fieldName)
+		name := text(m, "name")
 
 		if slices.Contains(d.names, name) {
 			errs = append(errs, field.Duplicate(root.Index(i).Child("name"), name))
@@ -63,16 +61,16 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 	}
 
 	secret, _ := in["connectionSecret"].(map[string]any)
-	d.namespace = text(secret, fieldNamespace)
+	d.namespace = text(secret, "namespace")
 
 	if namespaced && d.namespace != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", fieldNamespace), "the Secret of a namespaced XR is in its own namespace"))
+		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", "namespace"), "the Secret of a namespaced XR is in its own namespace"))
 	} else if d.namespace != "" {
-		errs = append(errs, notANamespace(field.NewPath("connectionSecret", fieldNamespace), d.namespace)...)
+		errs = append(errs, notANamespace(field.NewPath("connectionSecret", "namespace"), d.namespace)...)
 	}
 
-	if name := text(secret, fieldName); name != "" {
-		t, terrs := env.Compile(field.NewPath("connectionSecret", fieldName), name)
+	if name := text(secret, "name"); name != "" {
+		t, terrs := env.Compile(field.NewPath("connectionSecret", "name"), name)
 		d.name = t
 		errs = append(errs, append(terrs, nameMistakes(t, namespaced)...)...)
 	}
@@ -89,14 +87,14 @@ func nameMistakes(t *expression.Template, namespaced bool) field.ErrorList {
 		return nil
 	}
 
-	return field.ErrorList{field.Forbidden(field.NewPath("connectionSecret", fieldName), "must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim")}
+	return field.ErrorList{field.Forbidden(field.NewPath("connectionSecret", "name"), "must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim")}
 }
 
 // isLegacy is true for XRs that publish connection details themselves: their
 // spec has the fields that modern ones have below spec.crossplane.
 func isLegacy(xr map[string]any) bool {
-	spec, _ := xr[fieldSpec].(map[string]any)
-	namespace, _, _ := unstructured.NestedString(xr, fieldMetadata, fieldNamespace)
+	spec, _ := xr["spec"].(map[string]any)
+	namespace := namespaceOf(xr)
 
 	if _, modern := spec["crossplane"]; modern || namespace != "" {
 		return false
@@ -207,7 +205,7 @@ func (r *rendering) withDetails() expression.Data {
 
 		view, _ := v.(expression.Partial)
 		view.Fields = maps.Clone(view.Fields)
-		view.Fields[fieldDetails] = all
+		view.Fields["connectionDetails"] = all
 
 		return view
 	}
@@ -242,10 +240,10 @@ func (r *rendering) secret(ctx context.Context, values map[string][]byte) (map[s
 	}
 
 	name, namespace, problems := r.secretName(ctx)
-	metadata := map[string]any{fieldName: name}
+	metadata := map[string]any{"name": name}
 
-	if xr, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace); xr == "" {
-		metadata[fieldNamespace] = namespace
+	if xr := namespaceOf(r.observed.XR); xr == "" {
+		metadata["namespace"] = namespace
 	}
 
 	if len(problems) > 0 {
@@ -258,11 +256,11 @@ func (r *rendering) secret(ctx context.Context, values map[string][]byte) (map[s
 	}
 
 	return map[string]any{
-		fieldAPIVersion: "v1",
-		fieldKind:       "Secret",
-		fieldMetadata:   metadata,
-		"type":          typeConnection,
-		"data":          data,
+		"apiVersion": "v1",
+		"kind":       "Secret",
+		"metadata":   metadata,
+		"type":       typeConnection,
+		"data":       data,
 	}, nil
 }
 
@@ -270,19 +268,19 @@ func (r *rendering) secret(ctx context.Context, values map[string][]byte) (map[s
 // namespaced XR does not need. One that is there keeps them.
 func (r *rendering) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
 	if o, ok := r.observed.Resources[ResourceConnection]; ok {
-		name, _, _ = unstructured.NestedString(o, fieldMetadata, fieldName)
-		namespace, _, _ = unstructured.NestedString(o, fieldMetadata, fieldNamespace)
+		name = nameOf(o)
+		namespace = namespaceOf(o)
 
 		return name, namespace, nil
 	}
 
 	d := r.composition.details
-	if xr, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace); xr == "" && d.namespace == "" {
-		problems = append(problems, invalid(fieldDetails, errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
+	if xr := namespaceOf(r.observed.XR); xr == "" && d.namespace == "" {
+		problems = append(problems, invalid("connectionDetails", errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
 	}
 
 	if d.name == nil {
-		name, _, _ = unstructured.NestedString(r.observed.XR, fieldMetadata, fieldName)
+		name = nameOf(r.observed.XR)
 		return name + suffixConnection, d.namespace, problems
 	}
 

@@ -45,23 +45,3 @@ const (
 	conditionFalse   = "False"
 	conditionUnknown = "Unknown"
 )
-
-// Names of fields in JSON.
-const (
-	fieldAPIVersion  = "apiVersion"
-	fieldKind        = "kind"
-	fieldMetadata    = "metadata"
-	fieldName        = "name"
-	fieldPrevious    = "previousNames"
-	fieldUID         = "uid"
-	fieldLabels      = "labels"
-	fieldAnnotations = "annotations"
-	fieldNamespace   = "namespace"
-	fieldSpec        = "spec"
-	fieldStatus      = "status"
-	fieldLocals      = "locals"
-	fieldRunPolicy   = "runPolicy"
-	fieldReadyWhen   = "readyWhen"
-	fieldForProvider = "forProvider"
-	fieldAtProvider  = "atProvider"
-)

@@ -42,7 +42,7 @@ func fitsOf(status *expression.Template, schema map[string]any) fits {
 		return all
 	}
 
-	below, known := property(schema, fieldStatus)
+	below, known := property(schema, "status")
 	// What the Composition does not set others may.
 	if status.Fields() == nil {
 		below = maps.Clone(below)

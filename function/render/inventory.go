@@ -28,11 +28,6 @@ const (
 	groupChildren = "children"
 )
 
-// untrusted is a JSON value that Ansible must not template.
-type untrusted struct {
-	value any
-}
-
 // compileInventory of a run, if it has one. The errors are mistakes beyond those
 // in single expressions.
 func compileInventory(env *expression.Environment, t template) (*inventory, []*expression.Template, field.ErrorList) {

@@ -16,7 +16,7 @@ func (c *Composition) Lint() field.ErrorList {
 	var errs field.ErrorList
 
 	if c.status != nil && c.status.Is(expression.Object) && len(c.fits) > 0 {
-		errs = c.fits.misfits(field.NewPath(fieldStatus), c.status)
+		errs = c.fits.misfits(field.NewPath("status"), c.status)
 	}
 
 	used := c.used()

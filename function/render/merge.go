@@ -21,7 +21,7 @@ func (t template) resource() string {
 		return n
 	}
 
-	return text(t.object, fieldName)
+	return text(t.object, "name")
 }
 
 // merge the defaults into the runs. The errors are names that are not unique.
@@ -43,7 +43,7 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 		}
 
 		t := template{path: field.NewPath("runs").Index(i), object: Overlay(under(defaults, r), r)}
-		name := text(r, fieldName)
+		name := text(r, "name")
 
 		switch name {
 		case "in", "true", "false", "null":
@@ -90,25 +90,6 @@ func under(defaults, run map[string]any) map[string]any {
 	return d
 }
 
-// Overlay returns a over b: objects are merged deeply, all else is replaced.
-func Overlay(b, a map[string]any) map[string]any {
-	out := make(map[string]any, len(a)+len(b))
-	maps.Copy(out, b)
-
-	for k, v := range a {
-		under, ok := out[k].(map[string]any)
-		over, also := v.(map[string]any)
-
-		if ok && also {
-			v = Overlay(under, over)
-		}
-
-		out[k] = v
-	}
-
-	return out
-}
-
 // isSet is true for a run that is made by forEach.
 func isSet(run map[string]any) bool {
 	_, ok := run["forEach"]
@@ -123,10 +104,4 @@ func names(templates []template) map[string]bool {
 	}
 
 	return ns
-}
-
-// text returns a string field, or "".
-func text(object map[string]any, name string) string {
-	s, _ := object[name].(string)
-	return s
 }

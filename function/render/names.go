@@ -1,8 +1,6 @@
 package render
 
 import (
-	"encoding/json"
-	"fmt"
 	"net"
 	"regexp"
 	"slices"
@@ -17,9 +15,8 @@ import (
 
 // Names that may come from people without trust.
 var (
-	identifier   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	requiredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
-	hostName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	hostName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 	// An address is a host name, or of IPv4 or IPv6. It must not be an option
 	// of ssh.
 	address = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$`)
@@ -178,21 +175,4 @@ func connection(name string, v any) error {
 	}
 
 	return nil
-}
-
-// show a JSON value in a message: a text in quotes, and no more than there is room
-// for.
-func show(v any) string {
-	const most = 80
-
-	if s, ok := v.(string); ok {
-		return fmt.Sprintf("%.*q", most, s)
-	}
-
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-
-	return fmt.Sprintf("%.*s", most, b)
 }

@@ -51,7 +51,7 @@ type parts struct {
 // it was rendered after. The object itself stays as it is.
 func (o object) with(p parts) map[string]any {
 	parameters, spec, metadata := maps.Clone(o.parameters), maps.Clone(o.spec), map[string]any{}
-	spec[fieldForProvider] = parameters
+	spec["forProvider"] = parameters
 
 	if len(p.vars) > 0 {
 		parameters["vars"] = p.vars
@@ -66,7 +66,7 @@ func (o object) with(p parts) map[string]any {
 	}
 
 	if o.namespace != "" {
-		metadata[fieldNamespace] = o.namespace
+		metadata["namespace"] = o.namespace
 	}
 
 	labels := Overlay(o.labels, nil)
@@ -75,7 +75,7 @@ func (o object) with(p parts) map[string]any {
 	}
 
 	if len(labels) > 0 {
-		metadata[fieldLabels] = labels
+		metadata["labels"] = labels
 	}
 
 	annotations := maps.Clone(o.annotations)
@@ -84,14 +84,14 @@ func (o object) with(p parts) map[string]any {
 	}
 
 	if len(annotations) > 0 {
-		metadata[fieldAnnotations] = annotations
+		metadata["annotations"] = annotations
 	}
 
 	return map[string]any{
-		fieldAPIVersion: o.apiVersion,
-		fieldKind:       common.KindAnsibleRun,
-		fieldMetadata:   metadata,
-		fieldSpec:       spec,
+		"apiVersion": o.apiVersion,
+		"kind":       common.KindAnsibleRun,
+		"metadata":   metadata,
+		"spec":       spec,
 	}
 }
 
@@ -132,14 +132,14 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 
 	o := object{
 		apiVersion:  apiVersionNamespaced,
-		namespace:   text(t.object, fieldNamespace),
+		namespace:   text(t.object, "namespace"),
 		annotations: annotations,
 		spec:        map[string]any{"providerConfigRef": config},
 		parameters:  pick(t.object, parameters[:]...),
 		metadata:    map[string]*expression.Template{},
 	}
 
-	for _, name := range []string{fieldLabels, fieldAnnotations} {
+	for _, name := range []string{"labels", "annotations"} {
 		if m, ok := t.object[name].(map[string]any); ok {
 			o.metadata[name], _ = env.Compile(field.NewPath(name), m)
 
@@ -166,7 +166,7 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 		delete(o.spec, name)
 		delete(o.parameters, name)
 
-		if name == fieldRunPolicy {
+		if name == "runPolicy" {
 			delete(o.annotations, common.AnnotationRunPolicy)
 		}
 	}
@@ -188,22 +188,22 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 // would write, of which one can.
 func sharedSecret(t template, names map[string]*expression.Template) field.ErrorList {
 	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
-	name := names[text(ref, fieldName)]
+	name := names[text(ref, "name")]
 
 	if !ok || name != nil && name.Each() {
 		return nil
 	}
 
-	return field.ErrorList{field.Forbidden(t.path.Child("writeConnectionSecretToRef", fieldName), "all items would write the same Secret: have ${each.key} in its name")}
+	return field.ErrorList{field.Forbidden(t.path.Child("writeConnectionSecretToRef", "name"), "all items would write the same Secret: have ${each.key} in its name")}
 }
 
 // secretRef reports a Secret for connection details that is not where Secrets
 // of such runs are.
 func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
 	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
-	path := t.path.Child("writeConnectionSecretToRef", fieldNamespace)
+	path := t.path.Child("writeConnectionSecretToRef", "namespace")
 
-	switch namespace := text(ref, fieldNamespace); {
+	switch namespace := text(ref, "namespace"); {
 	case ok && scope == v1alpha1.ScopeCluster && namespace == "":
 		return field.ErrorList{field.Required(path, "a cluster-scoped run needs the namespace of the Secret")}
 	case scope != v1alpha1.ScopeCluster && namespace != "":
@@ -213,24 +213,11 @@ func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
 	return nil
 }
 
-// pick those fields that an object has.
-func pick(object map[string]any, names ...string) map[string]any {
-	out := map[string]any{}
-
-	for _, n := range names {
-		if v, ok := object[n]; ok {
-			out[n] = v
-		}
-	}
-
-	return out
-}
-
 // scopeOf a run.
 func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
 	scope := v1alpha1.Scope(text(t.object, "scope"))
-	path := t.path.Child(fieldNamespace)
-	namespace := text(t.object, fieldNamespace)
+	path := t.path.Child("namespace")
+	namespace := text(t.object, "namespace")
 
 	switch {
 	case namespaced && scope == v1alpha1.ScopeCluster:
@@ -289,7 +276,7 @@ func oneContent(t template) field.ErrorList {
 // it.
 func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
 	ref, _ := t.object["providerConfigRef"].(map[string]any)
-	kind, name := text(ref, fieldKind), text(ref, fieldName)
+	kind, name := text(ref, "kind"), text(ref, "name")
 
 	if name == "" {
 		name = "default"
@@ -297,24 +284,24 @@ func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorLis
 
 	if scope == v1alpha1.ScopeCluster {
 		if kind != "" && kind != "ProviderConfig" {
-			return nil, field.ErrorList{field.Invalid(t.path.Child("providerConfigRef", fieldKind), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
+			return nil, field.ErrorList{field.Invalid(t.path.Child("providerConfigRef", "kind"), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
 		}
 
-		return map[string]any{fieldName: name}, nil
+		return map[string]any{"name": name}, nil
 	}
 
 	if kind == "" {
 		kind = "ClusterProviderConfig"
 	}
 
-	return map[string]any{fieldKind: kind, fieldName: name}, nil
+	return map[string]any{"kind": kind, "name": name}, nil
 }
 
 // annotationsOf an AnsibleRun.
 func annotationsOf(t template) (map[string]any, field.ErrorList) {
 	annotations := map[string]any{}
 
-	if set, ok := t.object[fieldAnnotations].(map[string]any); ok {
+	if set, ok := t.object["annotations"].(map[string]any); ok {
 		maps.Copy(annotations, set)
 	}
 
@@ -322,7 +309,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 
 	for _, own := range ownedAnnotations {
 		if _, ok := annotations[own]; ok {
-			errs = append(errs, field.Forbidden(t.path.Child(fieldAnnotations).Key(own), "this annotation follows from other fields of the run"))
+			errs = append(errs, field.Forbidden(t.path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
 		}
 	}
 
@@ -330,7 +317,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 		annotations[AnnotationPrune] = never
 	}
 
-	if policy := text(t.object, fieldRunPolicy); policy != "" {
+	if policy := text(t.object, "runPolicy"); policy != "" {
 		annotations[common.AnnotationRunPolicy] = policy
 	}
 
@@ -342,7 +329,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 func metadataMistakes(t template) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, name := range []string{fieldLabels, fieldAnnotations} {
+	for _, name := range []string{"labels", "annotations"} {
 		m, _ := t.object[name].(map[string]any)
 
 		for _, k := range sortedKeys(m) {
@@ -358,7 +345,7 @@ func metadataMistakes(t template) field.ErrorList {
 				errs = append(errs, field.Forbidden(path, "Crossplane sets this itself"))
 			case len(validation.IsQualifiedName(k)) > 0:
 				errs = append(errs, field.Invalid(path, k, "cannot be the name of a label or an annotation"))
-			case name == fieldLabels && !strings.Contains(v, "${") && len(validation.IsValidLabelValue(v)) > 0:
+			case name == "labels" && !strings.Contains(v, "${") && len(validation.IsValidLabelValue(v)) > 0:
 				errs = append(errs, field.Invalid(path, v, "cannot be the value of a label"))
 			}
 		}

@@ -3,13 +3,11 @@ package render
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -91,8 +89,8 @@ func (r *rendering) foreign(resource string) bool {
 
 // isAnsibleRun is true for AnsibleRuns of either group.
 func isAnsibleRun(o map[string]any) bool {
-	group, _, _ := strings.Cut(text(o, fieldAPIVersion), "/")
-	return text(o, fieldKind) == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
+	group, _, _ := strings.Cut(text(o, "apiVersion"), "/")
+	return text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
 // Owned returns the FieldsV1 set of what core's own apply owns of an observed object;
@@ -100,7 +98,7 @@ func isAnsibleRun(o map[string]any) bool {
 func Owned(o *structpb.Struct) *structpb.Struct {
 	var owned *structpb.Struct
 
-	fields := o.GetFields()[fieldMetadata].GetStructValue().GetFields()[FieldManaged]
+	fields := o.GetFields()["metadata"].GetStructValue().GetFields()[FieldManaged]
 	for _, e := range fields.GetListValue().GetValues() {
 		entry := e.GetStructValue().GetFields()
 		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" && strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
@@ -133,29 +131,29 @@ func union(a, b *structpb.Struct) *structpb.Struct {
 func applied(o map[string]any, set *structpb.Struct) map[string]any {
 	owned, _ := extract(o, set).(map[string]any)
 	if set == nil {
-		owned = map[string]any{fieldSpec: o[fieldSpec], fieldMetadata: map[string]any{fieldAnnotations: ownAnnotations(o)}}
+		owned = map[string]any{"spec": o["spec"], "metadata": map[string]any{"annotations": ownAnnotations(o)}}
 	}
 
-	if p, _, _ := unstructured.NestedFieldNoCopy(o, fieldSpec, fieldForProvider); p != nil && set != nil {
-		spec, _ := owned[fieldSpec].(map[string]any)
+	if p := nested(o, "spec", "forProvider"); p != nil && set != nil {
+		spec, _ := owned["spec"].(map[string]any)
 		if spec == nil {
 			spec = map[string]any{}
 		}
 
-		owned[fieldSpec], spec[fieldForProvider] = spec, p
+		owned["spec"], spec["forProvider"] = spec, p
 	}
 
 	metadata := map[string]any{}
 
-	for _, name := range []string{fieldLabels, fieldAnnotations} {
-		if m, _, _ := unstructured.NestedFieldNoCopy(owned, fieldMetadata, name); m != nil {
+	for _, name := range []string{"labels", "annotations"} {
+		if m := nested(owned, "metadata", name); m != nil {
 			metadata[name] = m
 		}
 	}
 
-	out := map[string]any{fieldAPIVersion: o[fieldAPIVersion], fieldKind: o[fieldKind], fieldMetadata: metadata}
-	if spec, ok := owned[fieldSpec]; ok {
-		out[fieldSpec] = spec
+	out := map[string]any{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata}
+	if spec, ok := owned["spec"]; ok {
+		out["spec"] = spec
 	}
 
 	return out
@@ -189,8 +187,7 @@ func extract(v any, set *structpb.Struct) any {
 func ownAnnotations(o map[string]any) map[string]any {
 	own := map[string]any{}
 
-	annotations, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, fieldAnnotations)
-	all, _ := annotations.(map[string]any)
+	all, _ := nested(o, "metadata", "annotations").(map[string]any)
 
 	for _, name := range ownedAnnotations {
 		if v, ok := all[name]; ok {
@@ -210,16 +207,15 @@ func isApplied(observed map[string]any, owned *structpb.Struct, rendered map[str
 		return within(rendered, observed)
 	}
 
-	for _, field := range []string{fieldLabels, fieldAnnotations} {
-		was, _, _ := unstructured.NestedFieldNoCopy(observed, fieldMetadata, field)
-		is, _, _ := unstructured.NestedFieldNoCopy(rendered, fieldMetadata, field)
+	for _, field := range []string{"labels", "annotations"} {
+		was, is := nested(observed, "metadata", field), nested(rendered, "metadata", field)
 
-		if !isAdded(was, below(below(owned, fieldMetadata), field), is) {
+		if !isAdded(was, below(below(owned, "metadata"), field), is) {
 			return false
 		}
 	}
 
-	return isSame(defaulted(observed[fieldSpec]), below(owned, fieldSpec), defaulted(rendered[fieldSpec]))
+	return isSame(defaulted(observed["spec"]), below(owned, "spec"), defaulted(rendered["spec"]))
 }
 
 // isAdded is true when what is owned of observed labels or annotations is what is
@@ -260,7 +256,7 @@ func isSame(observed any, owned *structpb.Struct, rendered any) bool {
 		set, ok := owned.GetFields()["f:"+name]
 
 		switch {
-		case name == fieldForProvider:
+		case name == "forProvider":
 			ok = equal(v, is[name])
 		case ok:
 			ok = isSame(v, set.GetStructValue(), is[name])
@@ -291,97 +287,13 @@ func below(set *structpb.Struct, name string) *structpb.Struct {
 // spec.forProvider.
 func defaulted(spec any) any {
 	s, _ := spec.(map[string]any)
-	if p, _ := s[fieldForProvider].(map[string]any); p["stateVariable"] == nil {
+	if p, _ := s["forProvider"].(map[string]any); p["stateVariable"] == nil {
 		return spec
 	}
 
-	return Overlay(map[string]any{fieldForProvider: map[string]any{
+	return Overlay(map[string]any{"forProvider": map[string]any{
 		"stateVariable": map[string]any{"present": string(common.StatePresent), "absent": string(common.StateAbsent)},
 	}}, s)
-}
-
-// canonical returns a value such that equal ones compare equal: all numbers are
-// float64, and neither null nor an empty object is different from nothing.
-func canonical(v any) any {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case []any:
-		l := make([]any, len(v))
-		for i := range v {
-			l[i] = canonical(v[i])
-		}
-
-		return l
-	case map[string]any:
-		var m map[string]any
-
-		for k := range v {
-			if c := canonical(v[k]); c != nil {
-				if m == nil {
-					m = map[string]any{}
-				}
-
-				m[k] = c
-			}
-		}
-
-		if m != nil {
-			return m
-		}
-
-		return nil
-	}
-
-	return v
-}
-
-// equal is true for values that are the same once they are canonical.
-func equal(a, b any) bool {
-	switch x := a.(type) {
-	case nil:
-		_, ok := b.(map[string]any)
-		return b == nil || ok && equal(b, nil)
-	case map[string]any:
-		y, ok := b.(map[string]any)
-
-		for k := range x {
-			if !equal(x[k], y[k]) {
-				return false
-			}
-		}
-
-		for k := range y {
-			if _, ok := x[k]; !ok && !equal(y[k], nil) {
-				return false
-			}
-		}
-
-		return ok || b == nil
-	case []any:
-		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, equal)
-	}
-
-	return reflect.DeepEqual(canonical(a), canonical(b))
-}
-
-// within is true when all of a value is in another one, once both are canonical.
-func within(a, b any) bool {
-	part, ok := a.(map[string]any)
-	if !ok {
-		return a == nil || equal(a, b)
-	}
-
-	whole, _ := b.(map[string]any)
-
-	for k := range part {
-		if !within(part[k], whole[k]) {
-			return false
-		}
-	}
-
-	return true
 }
 
 // condition returns the status and the message of a condition of an AnsibleRun. The
@@ -392,27 +304,7 @@ func condition(o map[string]any, typ string) (status, message string) {
 		return conditionUnknown, ""
 	}
 
-	return text(c, fieldStatus), text(c, "message")
-}
-
-// conditionOf any object; nil when it has none of that type.
-func conditionOf(o map[string]any, typ string) map[string]any {
-	conditions, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, "conditions")
-	list, _ := conditions.([]any)
-
-	for i := range list {
-		if c, _ := list[i].(map[string]any); c["type"] == typ {
-			return c
-		}
-	}
-
-	return nil
-}
-
-// isCurrent is true for a condition that tells of the current generation.
-func isCurrent(o, condition map[string]any) bool {
-	generation, _, _ := unstructured.NestedFieldNoCopy(o, fieldMetadata, "generation")
-	return canonical(condition["observedGeneration"]) == canonical(generation)
+	return text(c, "status"), text(c, "message")
 }
 
 // isReady is true when an observed AnsibleRun is Ready and Synced in its current
@@ -424,25 +316,19 @@ func isReady(o map[string]any) bool {
 	return ready == conditionTrue && synced == conditionTrue && !isDeleted(o)
 }
 
-func isDeleted(o map[string]any) bool {
-	_, deleted, _ := unstructured.NestedString(o, fieldMetadata, "deletionTimestamp")
-	return deleted
-}
-
 // view returns what expressions see of an observed run. What it reports of itself
 // is there by name: content that is given a run as a whole is not to run again
 // because that one did.
 func view(o map[string]any) expression.Partial {
-	v := map[string]any{"ready": isReady(o), fieldMetadata: viewMetadata(o)}
+	v := map[string]any{"ready": isReady(o), "metadata": viewMetadata(o)}
 
-	for _, f := range []string{fieldSpec, fieldStatus} {
+	for _, f := range []string{"spec", "status"} {
 		if x, ok := o[f]; ok {
 			v[f] = x
 		}
 	}
 
-	provider, _, _ := unstructured.NestedFieldNoCopy(o, fieldStatus, fieldAtProvider)
-	at, _ := provider.(map[string]any)
+	at, _ := nested(o, "status", "atProvider").(map[string]any)
 
 	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
 		if x, ok := at[f]; ok {
@@ -450,16 +336,16 @@ func view(o map[string]any) expression.Partial {
 		}
 	}
 
-	return partial(v, fieldMetadata, fieldSpec, "outputs")
+	return partial(v, "metadata", "spec", "outputs")
 }
 
 // viewXR returns what expressions see of the XR. The XR as a whole is what its
 // author has written: what Crossplane and this function report there, run by run,
 // would change the inputs of the runs otherwise.
 func viewXR(o map[string]any) expression.Partial {
-	v := map[string]any{fieldMetadata: viewMetadata(o)}
+	v := map[string]any{"metadata": viewMetadata(o)}
 
-	for _, f := range []string{fieldAPIVersion, fieldKind} {
+	for _, f := range []string{"apiVersion", "kind"} {
 		if x, ok := o[f]; ok {
 			v[f] = x
 		}
@@ -470,27 +356,27 @@ func viewXR(o map[string]any) expression.Partial {
 		own = legacy[:]
 	}
 
-	for f, own := range map[string][]string{fieldSpec: own, fieldStatus: reservedStatus[:]} {
+	for f, own := range map[string][]string{"spec": own, "status": reservedStatus[:]} {
 		if x, ok := o[f].(map[string]any); ok {
 			v[f] = without(x, own...)
 		}
 	}
 
-	return partial(v, fieldAPIVersion, fieldKind, fieldMetadata, fieldSpec)
+	return partial(v, "apiVersion", "kind", "metadata", "spec")
 }
 
 // viewMetadata of an object. What the API server counts and notes there is not part
 // of the whole.
 func viewMetadata(o map[string]any) expression.Partial {
-	m, _ := o[fieldMetadata].(map[string]any)
+	m, _ := o["metadata"].(map[string]any)
 	m = maps.Clone(m)
 	delete(m, FieldManaged)
 
-	if a, ok := m[fieldAnnotations].(map[string]any); ok {
-		m[fieldAnnotations] = without(a, corev1.LastAppliedConfigAnnotation)
+	if a, ok := m["annotations"].(map[string]any); ok {
+		m["annotations"] = without(a, corev1.LastAppliedConfigAnnotation)
 	}
 
-	return partial(m, fieldName, fieldNamespace, "uid", fieldLabels, fieldAnnotations)
+	return partial(m, "name", "namespace", "uid", "labels", "annotations")
 }
 
 // partial is an object as a whole with these fields.

@@ -26,7 +26,7 @@ func CompileOperation(in map[string]any) (*Composition, field.ErrorList) {
 
 	in = maps.Clone(in)
 
-	for _, name := range []string{fieldStatus, fieldConditions, fieldDetails} {
+	for _, name := range []string{"status", "conditions", "connectionDetails"} {
 		if _, ok := in[name]; ok {
 			errs = append(errs, field.Forbidden(field.NewPath(name), "there is no XR in an Operation"))
 		}

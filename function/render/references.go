@@ -50,8 +50,8 @@ func referencesIn(path *field.Path, name string, v any) []reference {
 			refs = append(refs, referencesIn(path.Child(k), k, v[k])...)
 		}
 
-		if n := text(v, fieldName); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
-			refs = append(refs, reference{path: path.Child("name"), name: n, kind: text(v, fieldKind)})
+		if n := text(v, "name"); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
+			refs = append(refs, reference{path: path.Child("name"), name: n, kind: text(v, "kind")})
 		}
 	}
 
@@ -117,7 +117,7 @@ func (o object) evaluate(ctx context.Context, data expression.Data) (object, []e
 		v, ps := metadataOf(ctx, data, name, o.metadata[name])
 		problems = append(problems, ps...)
 
-		if name == fieldLabels {
+		if name == "labels" {
 			o.labels = v
 			continue
 		}
@@ -173,7 +173,7 @@ func named(v any, names map[string]string) any {
 			out[k] = named(v[k], names)
 
 			m, ok := v[k].(map[string]any)
-			if name, computed := names[text(m, fieldName)]; ok && computed && strings.HasSuffix(k, "Ref") {
+			if name, computed := names[text(m, "name")]; ok && computed && strings.HasSuffix(k, "Ref") {
 				m, _ = out[k].(map[string]any)
 				m["name"] = name
 			}
@@ -201,7 +201,7 @@ func metadataOf(ctx context.Context, data expression.Data, name string, t *expre
 		switch {
 		case !ok:
 			problems = append(problems, invalid(name+"."+k, errors.New("must be a string")))
-		case name == fieldLabels && len(validation.IsValidLabelValue(s)) > 0:
+		case name == "labels" && len(validation.IsValidLabelValue(s)) > 0:
 			problems = append(problems, invalid(name+"."+k, errors.Errorf("%.80q cannot be the value of a label", s)))
 		}
 	}

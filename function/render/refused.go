@@ -74,8 +74,8 @@ func (r *run) refused(t template, in map[string]any) field.ErrorList {
 	}
 
 	errs := append(s.Validate(r.skeleton()), roleMistakes(r.object.parameters["roles"])...)
-	errs = append(errs, unnameable(field.NewPath(fieldSpec), "", r.object.spec)...)
-	errs = append(errs, unnameable(field.NewPath(fieldSpec, fieldForProvider), "", r.object.parameters)...)
+	errs = append(errs, unnameable(field.NewPath("spec"), "", r.object.spec)...)
+	errs = append(errs, unnameable(field.NewPath("spec", "forProvider"), "", r.object.parameters)...)
 
 	for _, err := range errs {
 		err.Field = written(err.Field, t, in)
@@ -106,7 +106,7 @@ func (r *run) skeleton() map[string]any {
 
 // written is the path in the input of what is at a path of an AnsibleRun.
 func written(path string, t template, in map[string]any) string {
-	for _, of := range []string{fieldSpec + "." + fieldForProvider, fieldSpec} {
+	for _, of := range []string{"spec.forProvider", "spec"} {
 		if rest, ok := strings.CutPrefix(path, of); ok {
 			path = strings.TrimPrefix(rest, ".")
 			break
@@ -172,9 +172,9 @@ func unnameable(path *field.Path, name string, v any) field.ErrorList {
 			errs = append(errs, unnameable(path.Child(k), k, v[k])...)
 		}
 
-		n := text(v, fieldName)
+		n := text(v, "name")
 		if strings.HasSuffix(name, "Ref") && n != "" && !strings.Contains(n, "${") && len(validation.IsDNS1123Subdomain(n)) > 0 {
-			errs = append(errs, field.Invalid(path.Child(fieldName), n, "cannot be the name of an object"))
+			errs = append(errs, field.Invalid(path.Child("name"), n, "cannot be the name of an object"))
 		}
 	}
 

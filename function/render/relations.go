@@ -61,7 +61,7 @@ func (rel relations) of(entry string) []string {
 
 // dependsOn returns the entries of AnnotationDependsOn.
 func dependsOn(o map[string]any) []string {
-	list, ok, _ := unstructured.NestedString(o, fieldMetadata, fieldAnnotations, AnnotationDependsOn)
+	list, ok, _ := unstructured.NestedString(o, "metadata", "annotations", AnnotationDependsOn)
 	if !ok {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (r *rendering) adopt(ctx context.Context, run *run, resource string, data e
 		return problems
 	case len(found) > 1:
 		r.uncertain[run] = true
-		return []expression.Problem{invalid(fieldPrevious, errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
+		return []expression.Problem{invalid("previousNames", errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
 	case len(found) == 0:
 		return nil
 	}
@@ -74,7 +74,7 @@ func (r *rendering) previous(ctx context.Context, run *run, resource string, dat
 	for i := range names {
 		name, ok := names[i].(string)
 		if !ok {
-			return nil, []expression.Problem{invalid(fieldPrevious, errors.New("must be names"))}
+			return nil, []expression.Problem{invalid("previousNames", errors.New("must be names"))}
 		}
 
 		if name == resource {
@@ -82,7 +82,7 @@ func (r *rendering) previous(ctx context.Context, run *run, resource string, dat
 		}
 
 		if taken[name] || r.isTaken(name, run) {
-			return nil, []expression.Problem{invalid(fieldPrevious, errors.Errorf("%s is a run of the Composition", name))}
+			return nil, []expression.Problem{invalid("previousNames", errors.Errorf("%s is a run of the Composition", name))}
 		}
 
 		if _, ok := r.observed.run(name); ok && !slices.Contains(found, name) {
@@ -234,7 +234,7 @@ func (t twins) meet(run *run, out *Run, stays map[string]Run) {
 		return
 	}
 
-	*out = t.rendering.hold(Run{Name: out.Name, Resource: out.Resource}, []expression.Problem{invalid(fieldPrevious, errors.Errorf(
+	*out = t.rendering.hold(Run{Name: out.Name, Resource: out.Resource}, []expression.Problem{invalid("previousNames", errors.Errorf(
 		"%s, which is not wanted any more, has %s: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", all[0], what, all[0]))})
 	t.hold(all, out.Name+" was called", stays)
 }
@@ -269,7 +269,7 @@ func (r *rendering) doubt(going []string, stays map[string]Run) []string {
 // removes is true for an AnsibleRun whose content runs with state absent when it is
 // deleted.
 func removes(o map[string]any) bool {
-	spec, _ := o[fieldSpec].(map[string]any)
+	spec, _ := o["spec"].(map[string]any)
 	policies, set := spec["managementPolicies"].([]any)
 
 	return text(spec, "deletionPolicy") != "Orphan" && (!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
@@ -277,12 +277,12 @@ func removes(o map[string]any) bool {
 
 // worksOn tells AnsibleRuns apart by what they do, where, and with which variables.
 func worksOn(o map[string]any) string {
-	spec, _ := o[fieldSpec].(map[string]any)
-	parameters, _ := spec[fieldForProvider].(map[string]any)
+	spec, _ := o["spec"].(map[string]any)
+	parameters, _ := spec["forProvider"].(map[string]any)
 
 	of := pick(parameters, append(contents[:], "hosts", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
-	of["providerConfigRef"] = pick(ref, fieldName)
+	of["providerConfigRef"] = pick(ref, "name")
 
 	// Maps are printed in the order of their keys.
 	return fmt.Sprintf("%#v", canonical(of))
@@ -291,14 +291,14 @@ func worksOn(o map[string]any) string {
 // mayBe is true for an AnsibleRun that the run may have been, by what is literal of
 // its content, hosts and variables.
 func (run *run) mayBe(o map[string]any) bool {
-	spec, _ := o[fieldSpec].(map[string]any)
-	was, _ := spec[fieldForProvider].(map[string]any)
+	spec, _ := o["spec"].(map[string]any)
+	was, _ := spec["forProvider"].(map[string]any)
 	literal := contents[:]
 
 	config, _ := run.object.spec["providerConfigRef"].(map[string]any)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 
-	if run.object.names[text(config, fieldName)] == nil && text(config, fieldName) != text(ref, fieldName) {
+	if run.object.names[text(config, "name")] == nil && text(config, "name") != text(ref, "name") {
 		return false
 	}
 
@@ -351,10 +351,10 @@ func previousMistakes(templates []template) field.ErrorList {
 	}
 
 	for _, t := range templates {
-		names, _ := t.object[fieldPrevious].([]any)
+		names, _ := t.object["previousNames"].([]any)
 
 		for i := range names {
-			path := t.path.Child(fieldPrevious).Index(i)
+			path := t.path.Child("previousNames").Index(i)
 			name, _ := names[i].(string)
 
 			switch {
@@ -382,7 +382,7 @@ func formerly(runs []*run, templates []template) map[string]*run {
 	sets := map[string]*run{}
 
 	for i, run := range runs {
-		names, _ := templates[i].object[fieldPrevious].([]any)
+		names, _ := templates[i].object["previousNames"].([]any)
 		for _, v := range names {
 			name, _ := v.(string)
 

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
@@ -522,14 +520,14 @@ func (r *rendering) moved(resource string, object map[string]any) []expression.P
 	}
 
 	if !isAnsibleRun(observed) {
-		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + text(observed, fieldKind) + " of this name; give the run another one"}}
+		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + text(observed, "kind") + " of this name; give the run another one"}}
 	}
 
-	group, _, _ := strings.Cut(text(object, fieldAPIVersion), "/")
-	was, _, _ := strings.Cut(text(observed, fieldAPIVersion), "/")
+	group, _, _ := strings.Cut(text(object, "apiVersion"), "/")
+	was, _, _ := strings.Cut(text(observed, "apiVersion"), "/")
 
-	namespace, _, _ := unstructured.NestedString(object, fieldMetadata, fieldNamespace)
-	lives, _, _ := unstructured.NestedString(observed, fieldMetadata, fieldNamespace)
+	namespace := namespaceOf(object)
+	lives := namespaceOf(observed)
 
 	if group == was && (namespace == "" || namespace == lives) {
 		return nil
@@ -574,7 +572,7 @@ func (r *rendering) keep(out Run) Run {
 	out.Desired = applied(o, r.observed.Owned[out.Resource])
 
 	if uid := r.observed.uid(); uid != "" {
-		out.Desired = Overlay(out.Desired, map[string]any{fieldMetadata: map[string]any{fieldLabels: map[string]any{LabelComposite: uid}}})
+		out.Desired = Overlay(out.Desired, map[string]any{"metadata": map[string]any{"labels": map[string]any{LabelComposite: uid}}})
 	}
 
 	return out

@@ -3,10 +3,10 @@ package render
 import (
 	"context"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -18,6 +18,9 @@ import (
 // contextEnvironment is where the EnvironmentConfigs of earlier steps are in the
 // context.
 const contextEnvironment = "apiextensions.crossplane.io/environment"
+
+// requiredName is what the name of a required resource looks like.
+var requiredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
 // A Requirement selects resources that core is to fetch.
 type Requirement struct {
@@ -94,14 +97,14 @@ func compileRequired(env *expression.Environment, in map[string]any, namespaced 
 
 func compileOne(env *expression.Environment, path *field.Path, v map[string]any, namespaced bool) (required, field.ErrorList) {
 	r := required{Requirement: Requirement{
-		APIVersion: text(v, fieldAPIVersion),
-		Kind:       text(v, fieldKind),
-		Namespace:  text(v, fieldNamespace),
+		APIVersion: text(v, "apiVersion"),
+		Kind:       text(v, "kind"),
+		Namespace:  text(v, "namespace"),
 	}}
 
 	var errs field.ErrorList
 
-	for _, literal := range []string{fieldAPIVersion, fieldKind, fieldNamespace} {
+	for _, literal := range []string{"apiVersion", "kind", "namespace"} {
 		if strings.Contains(text(v, literal), "${") {
 			errs = append(errs, field.Invalid(path.Child(literal), v[literal], "this field is literal, it cannot hold an expression"))
 		}
@@ -145,7 +148,7 @@ func compileOne(env *expression.Environment, path *field.Path, v map[string]any,
 
 	switch {
 	case r.Namespace != "":
-		errs = append(errs, field.Forbidden(path.Child(fieldNamespace), "what an expression selects is in the XR's own namespace, or cluster scoped"))
+		errs = append(errs, field.Forbidden(path.Child("namespace"), "what an expression selects is in the XR's own namespace, or cluster scoped"))
 	case !namespaced && byLabels:
 		errs = append(errs, field.Forbidden(path.Child(name), "a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
 	}
@@ -257,7 +260,7 @@ func (r *rendering) requirements(ctx context.Context) map[string]Requirement {
 		}
 
 		if req.pinned {
-			out.Namespace, _, _ = unstructured.NestedString(r.observed.XR, fieldMetadata, fieldNamespace)
+			out.Namespace = namespaceOf(r.observed.XR)
 		}
 
 		all[req.name] = out
@@ -344,17 +347,10 @@ func (c *Composition) viewRequired(answers map[string][]map[string]any) map[stri
 	return v
 }
 
-func id(o map[string]any) string {
-	namespace, _, _ := unstructured.NestedString(o, fieldMetadata, fieldNamespace)
-	name, _, _ := unstructured.NestedString(o, fieldMetadata, fieldName)
-
-	return namespace + "/" + name
-}
-
 // viewObject returns what expressions see of an object.
 func viewObject(o map[string]any) map[string]any {
 	o = maps.Clone(o)
-	o[fieldMetadata] = viewMetadata(o)
+	o["metadata"] = viewMetadata(o)
 
 	return o
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -32,7 +31,7 @@ func (c *Composition) viewResources(o Observed) map[string]any {
 		}
 
 		// What is reported there would change the inputs of runs.
-		v[name] = without(viewObject(resource), fieldStatus)
+		v[name] = without(viewObject(resource), "status")
 	}
 
 	return v
@@ -97,7 +96,7 @@ func (r *rendering) unavailable(names map[string]bool) []string {
 		case isDeleted(o):
 			waiting = append(waiting, "resource "+name+", which is being deleted")
 		case !r.observed.available(name):
-			waiting = append(waiting, "resource "+name+" ("+text(o, fieldKind)+"), which is not ready")
+			waiting = append(waiting, "resource "+name+" ("+text(o, "kind")+"), which is not ready")
 		}
 	}
 
@@ -124,11 +123,11 @@ func (o Observed) available(name string) bool {
 		return isReady(resource)
 	}
 
-	group, _, ok := strings.Cut(text(resource, fieldAPIVersion), "/")
+	group, _, ok := strings.Cut(text(resource, "apiVersion"), "/")
 	typ := conditionReady
 
 	if !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") {
-		typ = readyKinds[text(resource, fieldKind)]
+		typ = readyKinds[text(resource, "kind")]
 	}
 
 	if typ == "" {
@@ -138,7 +137,7 @@ func (o Observed) available(name string) bool {
 	c := conditionOf(resource, typ)
 
 	// Not all controllers say of which generation it tells.
-	return text(c, fieldStatus) == conditionTrue && (c["observedGeneration"] == nil || isCurrent(resource, c))
+	return text(c, "status") == conditionTrue && (c["observedGeneration"] == nil || isCurrent(resource, c))
 }
 
 // unheld reports what a run refers to and cannot hold until it is gone itself.
@@ -150,7 +149,7 @@ func (r *rendering) unheld(run *run, names map[string]bool) []expression.Problem
 	var problems []expression.Problem
 
 	for _, name := range sortedKeys(names) {
-		if namespace, _, _ := unstructured.NestedString(r.observed.Resources[name], fieldMetadata, fieldNamespace); namespace != "" {
+		if namespace := namespaceOf(r.observed.Resources[name]); namespace != "" {
 			problems = append(problems, invalid("usages", errors.Errorf(
 				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before this run; set usages: false if that does no harm", name)))
 		}

@@ -104,7 +104,7 @@ func (o object) set(ctx context.Context, data expression.Data) (object, []expres
 		}
 
 		switch name {
-		case fieldRunPolicy:
+		case "runPolicy":
 			o.annotations[common.AnnotationRunPolicy] = v
 		case "managementPolicies", "deletionPolicy":
 			o.spec[name] = v

@@ -110,8 +110,11 @@ func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
 
-// perConversion is the work of converting a name, in units of a Budget.
-const perConversion = 40
+// conversionCost of the names in a JSON value, in units of a Budget.
+func conversionCost(v any) uint64 {
+	const perName = 40
+	return perName * countNames(v)
+}
 
 // countNames in a JSON value.
 func countNames(v any) uint64 {

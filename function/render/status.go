@@ -27,7 +27,7 @@ func (r *rendering) status(ctx context.Context) (status, kept map[string]any, pr
 		return r.wholeStatus(ctx, t)
 	}
 
-	v, problems := r.field(ctx, t, r.observed.XR[fieldStatus])
+	v, problems := r.field(ctx, t, r.observed.XR["status"])
 	status, _ = v.(map[string]any)
 
 	return status, nil, problems
@@ -63,11 +63,11 @@ func (r *rendering) wholeStatus(ctx context.Context, t *expression.Template) (st
 // nothing of Crossplane's own, and, where managed fields tell, nothing that others
 // have written.
 func (o Observed) status() map[string]any {
-	status, _ := o.XR[fieldStatus].(map[string]any)
+	status, _ := o.XR["status"].(map[string]any)
 	kept := maps.Clone(status)
 	maps.DeleteFunc(kept, func(name string, _ any) bool { return slices.Contains(reservedStatus[:], name) })
 
-	v, known, _ := unstructured.NestedFieldNoCopy(o.XR, fieldMetadata, FieldManaged)
+	v, known, _ := unstructured.NestedFieldNoCopy(o.XR, "metadata", FieldManaged)
 	if !known {
 		return kept
 	}
@@ -77,9 +77,8 @@ func (o Observed) status() map[string]any {
 
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
-		if text(entry, "operation") == "Apply" && text(entry, "subresource") == fieldStatus && text(entry, "manager") == managerXR {
-			fields, _, _ := unstructured.NestedFieldNoCopy(entry, "fieldsV1", "f:"+fieldStatus)
-			applied, _ = fields.(map[string]any)
+		if text(entry, "operation") == "Apply" && text(entry, "subresource") == "status" && text(entry, "manager") == managerXR {
+			applied, _ = nested(entry, "fieldsV1", "f:status").(map[string]any)
 		}
 	}
 

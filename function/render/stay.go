@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -66,7 +65,7 @@ func (r *rendering) going(runs []Run) []string {
 // retain those that are not to be pruned. It returns the others.
 func (r *rendering) retain(going []string, stays map[string]Run) []string {
 	return slices.DeleteFunc(going, func(resource string) bool {
-		prune, _, _ := unstructured.NestedString(r.observed.Resources[resource], fieldMetadata, fieldAnnotations, AnnotationPrune)
+		prune := annotationOf(r.observed.Resources[resource], AnnotationPrune)
 		retained := prune == never
 
 		if run := r.composition.run(resource); run != nil {
@@ -131,7 +130,7 @@ func atMost(limit intstr.IntOrString, there int) int {
 
 // allowed is how many members of a set the XR lets go at once.
 func (r *rendering) allowed(name string) int {
-	list, _, _ := unstructured.NestedString(r.observed.XR, fieldMetadata, fieldAnnotations, AnnotationAllowRemoval)
+	list := annotationOf(r.observed.XR, AnnotationAllowRemoval)
 
 	for entry := range strings.SplitSeq(list, ",") {
 		set, number, _ := strings.Cut(strings.TrimSpace(entry), "=")

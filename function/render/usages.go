@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -156,36 +155,36 @@ func (r *rendering) holds(resource string) bool {
 // usage of a composed resource by an AnsibleRun; nil when there can be none: a
 // ClusterUsage tells of cluster-scoped objects only.
 func usage(of, by map[string]any) map[string]any {
-	namespace, _, _ := unstructured.NestedString(by, fieldMetadata, fieldNamespace)
-	used, _, _ := unstructured.NestedString(of, fieldMetadata, fieldNamespace)
+	namespace := namespaceOf(by)
+	used := namespaceOf(of)
 
-	ofName, _, _ := unstructured.NestedString(of, fieldMetadata, fieldName)
-	byName, _, _ := unstructured.NestedString(by, fieldMetadata, fieldName)
+	ofName := nameOf(of)
+	byName := nameOf(by)
 
 	if namespace == "" && used != "" || ofName == "" || byName == "" {
 		return nil
 	}
 
 	kind, metadata := kindClusterUsage, map[string]any{}
-	ref := map[string]any{fieldName: ofName}
+	ref := map[string]any{"name": ofName}
 
 	if namespace != "" {
 		kind = kindUsage
-		metadata[fieldNamespace] = namespace
+		metadata["namespace"] = namespace
 	}
 
 	// What is cluster scoped is in the namespace "", and not in that of the Usage.
 	if used != namespace {
-		ref[fieldNamespace] = used
+		ref["namespace"] = used
 	}
 
 	return map[string]any{
-		fieldAPIVersion: apiVersionProtection,
-		fieldKind:       kind,
-		fieldMetadata:   metadata,
-		fieldSpec: map[string]any{
-			"of":             map[string]any{fieldAPIVersion: of[fieldAPIVersion], fieldKind: of[fieldKind], "resourceRef": ref},
-			"by":             map[string]any{fieldAPIVersion: by[fieldAPIVersion], fieldKind: by[fieldKind], "resourceRef": map[string]any{fieldName: byName}},
+		"apiVersion": apiVersionProtection,
+		"kind":       kind,
+		"metadata":   metadata,
+		"spec": map[string]any{
+			"of":             map[string]any{"apiVersion": of["apiVersion"], "kind": of["kind"], "resourceRef": ref},
+			"by":             map[string]any{"apiVersion": by["apiVersion"], "kind": by["kind"], "resourceRef": map[string]any{"name": byName}},
 			"replayDeletion": true,
 		},
 	}
@@ -193,7 +192,7 @@ func usage(of, by map[string]any) map[string]any {
 
 // isUsage is true for Usages of any scope.
 func isUsage(o map[string]any) bool {
-	return text(o, fieldAPIVersion) == apiVersionProtection && (text(o, fieldKind) == kindUsage || text(o, fieldKind) == kindClusterUsage)
+	return text(o, "apiVersion") == apiVersionProtection && (text(o, "kind") == kindUsage || text(o, "kind") == kindClusterUsage)
 }
 
 // userOf a Usage: the namespace and the name of the AnsibleRun that uses another one;
@@ -203,11 +202,7 @@ func userOf(u map[string]any) (string, bool) {
 		return "", false
 	}
 
-	kind, _, _ := unstructured.NestedString(u, fieldSpec, "by", fieldKind)
-	name, _, _ := unstructured.NestedString(u, fieldSpec, "by", "resourceRef", fieldName)
-	namespace, _, _ := unstructured.NestedString(u, fieldMetadata, fieldNamespace)
-
-	return namespace + "/" + name, kind == common.KindAnsibleRun
+	return namespaceOf(u) + "/" + nestedText(u, "spec", "by", "resourceRef", "name"), nestedText(u, "spec", "by", "kind") == common.KindAnsibleRun
 }
 
 // users returns the composition resource names of those that observed Usages say
@@ -217,14 +212,14 @@ func (r *rendering) users() map[string][]string {
 
 	for _, u := range sortedKeys(r.observed.Resources) {
 		o := r.observed.Resources[u]
-		if kind, _, _ := unstructured.NestedString(o, fieldSpec, "of", fieldKind); isUsage(o) && kind == common.KindAnsibleRun {
-			of, _, _ := unstructured.NestedString(o, fieldSpec, "of", "resourceRef", fieldName)
+		if isUsage(o) && nestedText(o, "spec", "of", "kind") == common.KindAnsibleRun {
+			of := nestedText(o, "spec", "of", "resourceRef", "name")
 			byName[of] = append(byName[of], u)
 		}
 	}
 
 	for resource, o := range r.observed.Resources {
-		if name, _, _ := unstructured.NestedString(o, fieldMetadata, fieldName); isAnsibleRun(o) {
+		if name := nameOf(o); isAnsibleRun(o) {
 			users[resource] = byName[name]
 		}
 	}

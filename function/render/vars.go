@@ -246,7 +246,7 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 	data.Budget.Spend(expression.PerField * uint64(len(object)))
 
 	if s.snake {
-		data.Budget.Spend(perConversion * countNames(chosen))
+		data.Budget.Spend(conversionCost(chosen))
 
 		converted, err := snakeKeys(chosen)
 		if err != nil {
@@ -268,32 +268,4 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 // invalid returns the problem that an error is.
 func invalid(path string, err error) expression.Problem {
 	return expression.Problem{Path: path, Kind: expression.Invalid, Message: err.Error()}
-}
-
-// setOf strings in a JSON list; nil when there is none.
-func setOf(v any) map[string]bool {
-	list, ok := v.([]any)
-	if !ok {
-		return nil
-	}
-
-	set := make(map[string]bool, len(list))
-
-	for i := range list {
-		s, _ := list[i].(string)
-		set[s] = true
-	}
-
-	return set
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-
-	slices.Sort(keys)
-
-	return keys
 }

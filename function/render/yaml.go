@@ -137,3 +137,8 @@ func quote(s string) string {
 
 	return b.String()
 }
+
+// untrusted is a JSON value that Ansible must not template.
+type untrusted struct {
+	value any
+}
