@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // An Action is what a change of a Composition means to a run of its XRs.
@@ -62,7 +64,7 @@ func Changes(before, after []map[string]any) []Change {
 
 	adopted := map[string]bool{}
 
-	for _, resource := range sortedKeys(now) {
+	for _, resource := range manifest.SortedKeys(now) {
 		was, ok := old[resource]
 		if !ok {
 			if name := former(now[resource], old, now); name != "" {
@@ -82,7 +84,7 @@ func Changes(before, after []map[string]any) []Change {
 		}
 	}
 
-	for _, resource := range sortedKeys(old) {
+	for _, resource := range manifest.SortedKeys(old) {
 		if now[resource] == nil && !adopted[resource] {
 			changes = append(changes, Change{Resource: resource, Action: Remove})
 		}
@@ -115,7 +117,7 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 // former name of a run: that of one which is gone.
 func former(run map[string]any, old, now map[string]map[string]any) string {
 	names, _ := run["previousNames"].([]any)
-	for _, resource := range sortedKeys(old) {
+	for _, resource := range manifest.SortedKeys(old) {
 		if now[resource] == nil && slices.Contains(names, any(resource)) {
 			return resource
 		}
@@ -131,7 +133,7 @@ func differ(resource string, was, is map[string]any) (Change, bool) {
 	all := maps.Clone(was)
 	maps.Copy(all, is)
 
-	for _, name := range sortedKeys(all) {
+	for _, name := range manifest.SortedKeys(all) {
 		if reflect.DeepEqual(was[name], is[name]) {
 			continue
 		}

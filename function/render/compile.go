@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -243,7 +244,7 @@ func compileLocals(env *expression.Environment, locals map[string]any) field.Err
 	at := field.NewPath("locals")
 	errs := env.CompileLocals(at)
 
-	for _, name := range sortedKeys(locals) {
+	for _, name := range manifest.SortedKeys(locals) {
 		if err := expression.LocalName(name); err != nil {
 			errs = append(errs, field.Invalid(at.Child(name), name, err.Error()))
 		}
@@ -301,7 +302,7 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
 	compile := func(env *expression.Environment, at *field.Path, object map[string]any) {
-		for _, name := range slices.Concat(computed[:], sortedKeys(settings)) {
+		for _, name := range slices.Concat(computed[:], manifest.SortedKeys(settings)) {
 			v, ok := object[name]
 			if !ok {
 				continue
@@ -333,7 +334,7 @@ func expressions(envs scopes, in map[string]any) field.ErrorList {
 
 	for i := range runs {
 		r, _ := runs[i].(map[string]any)
-		compile(envs.of(Overlay(pick(defaults, "forEach"), r)), field.NewPath("runs").Index(i), r)
+		compile(envs.of(manifest.Overlay(manifest.Pick(defaults, "forEach"), r)), field.NewPath("runs").Index(i), r)
 	}
 
 	return errs
@@ -377,7 +378,7 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	object, errs := objectOf(env, t, namespaced)
 
 	r := &run{
-		name:     text(t.object, "name"),
+		name:     manifest.Text(t.object, "name"),
 		path:     t.path,
 		always:   t.object["when"] == nil,
 		resource: t.resource(),
@@ -454,7 +455,7 @@ func (r *run) dependsOn(t template, all map[string]bool) field.ErrorList {
 		path := t.path.Child("dependsOn").Index(i)
 
 		if _, ok := all[name]; !ok {
-			errs = append(errs, field.Invalid(path, name, "there is no such run"+spelling.Hint(name, sortedKeys(all))))
+			errs = append(errs, field.Invalid(path, name, "there is no such run"+spelling.Hint(name, manifest.SortedKeys(all))))
 			continue
 		}
 

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
@@ -51,7 +52,7 @@ func compileConditions(env *expression.Environment, in map[string]any) ([]xrCond
 	for i := range list {
 		m, _ := list[i].(map[string]any)
 		path := field.NewPath("conditions").Index(i)
-		c := xrCondition{name: text(m, "type")}
+		c := xrCondition{name: manifest.Text(m, "type")}
 
 		switch {
 		case reservedConditions[c.name]:
@@ -71,7 +72,7 @@ func compileConditions(env *expression.Environment, in map[string]any) ([]xrCond
 		}
 
 		c.status = compile("status", m["status"], expression.Boolean)
-		c.reason, c.message = compile("reason", text(m, "reason"), expression.String), compile("message", text(m, "message"), expression.String)
+		c.reason, c.message = compile("reason", manifest.Text(m, "reason"), expression.String), compile("message", manifest.Text(m, "message"), expression.String)
 		all = append(all, c)
 	}
 
@@ -100,7 +101,7 @@ func (r *rendering) condition(ctx context.Context, c xrCondition) (Condition, []
 	for _, t := range []*expression.Template{c.status, c.reason, c.message} {
 		needs := t.Runs()
 
-		for _, name := range sortedKeys(needs) {
+		for _, name := range manifest.SortedKeys(needs) {
 			if needs[name] && r.outcomes[name].skipped {
 				out.Reason, out.Message = string(Skipped), name+" is not wanted"
 				return out, nil
@@ -130,7 +131,7 @@ func (r *rendering) condition(ctx context.Context, c xrCondition) (Condition, []
 
 		if !conditionReason.MatchString(word) {
 			out.Reason = reasonComputed
-			problems = append(problems, invalid(c.reason.Path(), errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", show(word))))
+			problems = append(problems, invalid(c.reason.Path(), errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))))
 		}
 	}
 

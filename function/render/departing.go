@@ -6,6 +6,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // requirementDeparting is what core calls the AnsibleRuns of the XR, followed by their
@@ -21,14 +22,14 @@ type departing struct {
 }
 
 // String says which one it is.
-func (d departing) String() string { return nameOf(d.object) + ", which is being deleted" }
+func (d departing) String() string { return manifest.Name(d.object) + ", which is being deleted" }
 
 // departed returns those AnsibleRuns that core has found for the XR and does not
 // observe, in the order of their names.
 func (r *rendering) departed() []departing {
 	observed := map[any]bool{}
 	for _, o := range r.observed.Resources {
-		observed[uidOf(o)] = true
+		observed[manifest.UID(o)] = true
 	}
 
 	var all []departing
@@ -36,13 +37,15 @@ func (r *rendering) departed() []departing {
 	for _, apiVersion := range []string{apiVersionCluster, apiVersionNamespaced} {
 		for _, o := range r.observed.Required[requirementDeparting+apiVersion] {
 			// Anybody may write the label.
-			if !observed[uidOf(o)] && isAnsibleRun(o) && r.observed.controls(o) {
+			if !observed[manifest.UID(o)] && isAnsibleRun(o) && r.observed.controls(o) {
 				all = append(all, departing{resource: compositionResource(o), object: o})
 			}
 		}
 	}
 
-	slices.SortFunc(all, func(a, b departing) int { return strings.Compare(id(a.object), id(b.object)) })
+	slices.SortFunc(all, func(a, b departing) int {
+		return strings.Compare(manifest.NamespacedName(a.object), manifest.NamespacedName(b.object))
+	})
 
 	return all
 }
@@ -70,7 +73,7 @@ func (r *rendering) ask(result Result) {
 	}
 
 	for _, apiVersion := range []string{apiVersionCluster, apiVersionNamespaced} {
-		namespace := namespaceOf(r.observed.XR)
+		namespace := manifest.Namespace(r.observed.XR)
 		if namespace != "" && apiVersion == apiVersionCluster || !r.knows(apiVersion) {
 			continue
 		}
@@ -98,7 +101,7 @@ func (r *rendering) changing(runs []Run) bool {
 
 	for _, o := range r.observed.Resources {
 		if len(users) > 0 && isAnsibleRun(o) {
-			delete(users, id(o))
+			delete(users, manifest.NamespacedName(o))
 		}
 	}
 
@@ -115,7 +118,7 @@ func (r *rendering) knows(apiVersion string) bool {
 	}
 
 	for _, o := range r.observed.Resources {
-		if isAnsibleRun(o) && text(o, "apiVersion") == apiVersion {
+		if isAnsibleRun(o) && manifest.Text(o, "apiVersion") == apiVersion {
 			return true
 		}
 	}
@@ -125,18 +128,18 @@ func (r *rendering) knows(apiVersion string) bool {
 
 // controls is true for what the XR is the controller of.
 func (o Observed) controls(composed map[string]any) bool {
-	list, _ := nested(composed, "metadata", "ownerReferences").([]any)
+	list, _ := manifest.Nested(composed, "metadata", "ownerReferences").([]any)
 
 	return slices.ContainsFunc(list, func(v any) bool {
 		m, _ := v.(map[string]any)
-		return m["controller"] == true && text(m, "uid") == o.uid()
+		return m["controller"] == true && manifest.Text(m, "uid") == o.uid()
 	})
 }
 
 // uid of the XR.
-func (o Observed) uid() string { return uidOf(o.XR) }
+func (o Observed) uid() string { return manifest.UID(o.XR) }
 
 // compositionResource is the composition resource name of a composed resource.
 func compositionResource(o map[string]any) string {
-	return annotationOf(o, "crossplane.io/composition-resource-name")
+	return manifest.Annotation(o, "crossplane.io/composition-resource-name")
 }

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // waitingFor starts the messages of runs that wait.
@@ -22,7 +23,7 @@ func describe(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
-	case isDeleted(observed):
+	case manifest.IsDeleted(observed):
 		return Deleting, []string{"is being deleted"}
 	case !isApplied(observed, owned, rendered):
 		return Updating, []string{"is being updated"}
@@ -30,8 +31,8 @@ func describe(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		return Ready, nil
 	}
 
-	run, _ := nested(observed, "status", "atProvider", "lastRun").(map[string]any)
-	phase := common.RunPhase(text(run, "phase"))
+	run, _ := manifest.Nested(observed, "status", "atProvider", "lastRun").(map[string]any)
+	phase := common.RunPhase(manifest.Text(run, "phase"))
 
 	synced, message := condition(observed, conditionSynced)
 	ready, _ := condition(observed, conditionReady)
@@ -41,7 +42,7 @@ func describe(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		return RunFailed, failures(phase, run)
 	case synced == conditionFalse:
 		return ReconcileError, []string{line(message)}
-	case phase != "" && !phase.Finished() && text(run, "trigger") == string(common.TriggerRetry):
+	case phase != "" && !phase.Finished() && manifest.Text(run, "trigger") == string(common.TriggerRetry):
 		if len(reported) > 0 {
 			return RunFailed, reported
 		}
@@ -67,15 +68,15 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 		failure, _ := f.(map[string]any)
 
 		s := "failed"
-		if task := text(failure, "task"); task != "" {
+		if task := manifest.Text(failure, "task"); task != "" {
 			s = fmt.Sprintf("task %q failed", task)
 		}
 
-		if host := text(failure, "host"); host != "" {
+		if host := manifest.Text(failure, "host"); host != "" {
 			s += fmt.Sprintf(" on host %q", host)
 		}
 
-		if message := text(failure, "message"); message != "" {
+		if message := manifest.Text(failure, "message"); message != "" {
 			s += ": " + line(message)
 		}
 
@@ -86,7 +87,7 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 		return messages
 	}
 
-	if message := line(text(run, "message")); message != "" {
+	if message := line(manifest.Text(run, "message")); message != "" {
 		return []string{message}
 	}
 

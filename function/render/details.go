@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // The Secret that holds connection details of XRs that have none of their own.
@@ -47,7 +48,7 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 
 	for i := range list {
 		m, _ := list[i].(map[string]any)
-		name := text(m, "name")
+		name := manifest.Text(m, "name")
 
 		if slices.Contains(d.names, name) {
 			errs = append(errs, field.Duplicate(root.Index(i).Child("name"), name))
@@ -61,7 +62,7 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 	}
 
 	secret, _ := in["connectionSecret"].(map[string]any)
-	d.namespace = text(secret, "namespace")
+	d.namespace = manifest.Text(secret, "namespace")
 
 	if namespaced && d.namespace != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", "namespace"), "the Secret of a namespaced XR is in its own namespace"))
@@ -69,7 +70,7 @@ func compileDetails(env *expression.Environment, in map[string]any, namespaced b
 		errs = append(errs, notANamespace(field.NewPath("connectionSecret", "namespace"), d.namespace)...)
 	}
 
-	if name := text(secret, "name"); name != "" {
+	if name := manifest.Text(secret, "name"); name != "" {
 		t, terrs := env.Compile(field.NewPath("connectionSecret", "name"), name)
 		d.name = t
 		errs = append(errs, append(terrs, nameMistakes(t, namespaced)...)...)
@@ -94,7 +95,7 @@ func nameMistakes(t *expression.Template, namespaced bool) field.ErrorList {
 // spec has the fields that modern ones have below spec.crossplane.
 func isLegacy(xr map[string]any) bool {
 	spec, _ := xr["spec"].(map[string]any)
-	namespace := namespaceOf(xr)
+	namespace := manifest.Namespace(xr)
 
 	if _, modern := spec["crossplane"]; modern || namespace != "" {
 		return false
@@ -242,7 +243,7 @@ func (r *rendering) secret(ctx context.Context, values map[string][]byte) (map[s
 	name, namespace, problems := r.secretName(ctx)
 	metadata := map[string]any{"name": name}
 
-	if xr := namespaceOf(r.observed.XR); xr == "" {
+	if xr := manifest.Namespace(r.observed.XR); xr == "" {
 		metadata["namespace"] = namespace
 	}
 
@@ -268,19 +269,19 @@ func (r *rendering) secret(ctx context.Context, values map[string][]byte) (map[s
 // namespaced XR does not need. One that is there keeps them.
 func (r *rendering) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
 	if o, ok := r.observed.Resources[ResourceConnection]; ok {
-		name = nameOf(o)
-		namespace = namespaceOf(o)
+		name = manifest.Name(o)
+		namespace = manifest.Namespace(o)
 
 		return name, namespace, nil
 	}
 
 	d := r.composition.details
-	if xr := namespaceOf(r.observed.XR); xr == "" && d.namespace == "" {
+	if xr := manifest.Namespace(r.observed.XR); xr == "" && d.namespace == "" {
 		problems = append(problems, invalid("connectionDetails", errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
 	}
 
 	if d.name == nil {
-		name = nameOf(r.observed.XR)
+		name = manifest.Name(r.observed.XR)
 		return name + suffixConnection, d.namespace, problems
 	}
 
@@ -288,7 +289,7 @@ func (r *rendering) secretName(ctx context.Context) (name, namespace string, pro
 
 	name, ok := v.(string)
 	if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
-		ps = append(ps, invalid(d.name.Path(), errors.Errorf("%s cannot be the name of an object", show(v))))
+		ps = append(ps, invalid(d.name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
 	}
 
 	return name, d.namespace, append(problems, ps...)
@@ -299,7 +300,7 @@ func secretData(o map[string]any) map[string][]byte {
 	out := map[string][]byte{}
 
 	for k := range data {
-		if b, err := base64.StdEncoding.DecodeString(text(data, k)); err == nil {
+		if b, err := base64.StdEncoding.DecodeString(manifest.Text(data, k)); err == nil {
 			out[k] = b
 		}
 	}

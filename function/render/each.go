@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // maxItems of forEach.
@@ -108,7 +109,7 @@ func (e *each) itemsOf(v any) ([]item, []expression.Problem) {
 
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range manifest.SortedKeys(v) {
 			items = append(items, item{key: k, value: v[k]})
 		}
 	case []any:
@@ -304,7 +305,7 @@ func (r *rendering) whole(run *run, out Run) []Run {
 		r.uncertain[run] = true
 	}
 
-	for _, resource := range sortedKeys(r.observed.Resources) {
+	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
 		key, ok := run.key(resource)
 		if ok && isAnsibleRun(r.observed.Resources[resource]) {
 			runs = append(runs, r.keep(Run{Name: memberOf(run.name, key), Resource: resource, Reason: out.Reason}))

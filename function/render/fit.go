@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -61,7 +62,7 @@ func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
 	}
 
 	// What the Composition does not set others may.
-	for name := range setOf(schema["required"]) {
+	for name := range manifest.Set(schema["required"]) {
 		if _, ok := t.Fields()[name]; ok {
 			all.require(t, name)
 		}
@@ -103,7 +104,7 @@ func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorLis
 
 	switch {
 	case !ok || f.required != nil:
-		for _, name := range sortedKeys(t.Fields()) {
+		for _, name := range manifest.SortedKeys(t.Fields()) {
 			errs = append(errs, all.misfits(path.Child(name), t.Fields()[name])...)
 		}
 	case f.unknown:
@@ -124,7 +125,7 @@ func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorLis
 // misfit of a computed value, and of what is in it, by what is known of their
 // types.
 func misfit(path *field.Path, schema map[string]any, t *expression.Template) field.ErrorList {
-	want := expression.Type(text(schema, "type"))
+	want := expression.Type(manifest.Text(schema, "type"))
 	if !coercible(t.Type(), want) {
 		return field.ErrorList{field.Invalid(path, t.String(), "must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type()))}
 	}
@@ -132,7 +133,7 @@ func misfit(path *field.Path, schema map[string]any, t *expression.Template) fie
 	var errs field.ErrorList
 
 	items, _ := schema["items"].(map[string]any)
-	if want := expression.Type(text(items, "type")); !coercible(t.ItemType(), want) && t.Items() == nil {
+	if want := expression.Type(manifest.Text(items, "type")); !coercible(t.ItemType(), want) && t.Items() == nil {
 		errs = append(errs, field.Invalid(path, t.String(), "its items must be of type "+string(want)+", as the XRD says, and are of type "+string(t.ItemType())))
 	}
 
@@ -140,7 +141,7 @@ func misfit(path *field.Path, schema map[string]any, t *expression.Template) fie
 		errs = append(errs, misfit(path.Index(i), items, item)...)
 	}
 
-	for _, name := range sortedKeys(t.Fields()) {
+	for _, name := range manifest.SortedKeys(t.Fields()) {
 		below, known := property(schema, name)
 		if !known {
 			errs = append(errs, field.Forbidden(path.Child(name), "the XRD does not declare this field"+hint(schema, name)))
@@ -195,7 +196,7 @@ func newFit(schema map[string]any, known bool) *fit {
 // hint at the field of an object that is meant by one that there is not.
 func hint(schema map[string]any, name string) string {
 	properties, _ := schema["properties"].(map[string]any)
-	return spelling.Hint(name, sortedKeys(properties))
+	return spelling.Hint(name, manifest.SortedKeys(properties))
 }
 
 // property returns the schema of a field of an object; nil when it may be
@@ -245,7 +246,7 @@ func coerce(schema map[string]any, v any) (any, error) {
 		return v, nil
 	}
 
-	typ := text(schema, "type")
+	typ := manifest.Text(schema, "type")
 
 	switch v := v.(type) {
 	case map[string]any:
@@ -303,14 +304,14 @@ func coerceText(typ, s string) (any, error) {
 func coerceObject(schema, v map[string]any) (any, error) {
 	out := make(map[string]any, len(v))
 
-	for _, k := range sortedKeys(v) {
+	for _, k := range manifest.SortedKeys(v) {
 		below, known := property(schema, k)
 		if !known {
 			return nil, errors.Errorf("the XRD does not declare its field %.80q%s", k, hint(schema, k))
 		}
 
 		// To the API server such a field is not there.
-		if v[k] == nil && text(below, "type") != "" && below["nullable"] != true {
+		if v[k] == nil && manifest.Text(below, "type") != "" && below["nullable"] != true {
 			continue
 		}
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // An inventory has groups with hosts, vars and children. What is literal in it
@@ -48,7 +50,7 @@ func compileInventory(env *expression.Environment, t template) (*inventory, []*e
 
 	all, _ := env.Compile(field.NewPath("inventory"), v)
 
-	for _, name := range sortedKeys(all.Fields()) {
+	for _, name := range manifest.SortedKeys(all.Fields()) {
 		errs = append(errs, groupMistakes(path.Child(name), all.Fields()[name])...)
 	}
 
@@ -58,14 +60,14 @@ func compileInventory(env *expression.Environment, t template) (*inventory, []*e
 func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 	errs := mistyped(path, t, expression.Object)
 
-	for _, part := range sortedKeys(t.Fields()) {
+	for _, part := range manifest.SortedKeys(t.Fields()) {
 		below, at := t.Fields()[part], path.Child(part)
 
 		switch part {
 		case groupHosts:
 			errs = append(errs, mistyped(at, below, expression.Object, expression.Array)...)
 
-			for _, name := range sortedKeys(below.Fields()) {
+			for _, name := range manifest.SortedKeys(below.Fields()) {
 				errs = append(errs, varsMistakes(at.Child(name), below.Fields()[name])...)
 			}
 		case groupVars:
@@ -73,7 +75,7 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 		case groupChildren:
 			errs = append(errs, mistyped(at, below, expression.Object)...)
 
-			for _, name := range sortedKeys(below.Fields()) {
+			for _, name := range manifest.SortedKeys(below.Fields()) {
 				errs = append(errs, groupMistakes(at.Child(name), below.Fields()[name])...)
 			}
 		default:
@@ -87,7 +89,7 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 	errs := mistyped(path, t, expression.Object)
 
-	for _, name := range sortedKeys(t.Fields()) {
+	for _, name := range manifest.SortedKeys(t.Fields()) {
 		errs = append(errs, mistakes(path.Child(name), name, t.Fields()[name], "")...)
 	}
 
@@ -106,7 +108,7 @@ func (i *inventory) evaluate(ctx context.Context, data expression.Data) (string,
 	e := &evaluation{ctx: ctx, data: data}
 	groups := map[string]any{}
 
-	for _, name := range sortedKeys(i.groups) {
+	for _, name := range manifest.SortedKeys(i.groups) {
 		if g, ok := e.group("inventory."+name, i.groups[name]); ok {
 			groups[name] = g
 		}
@@ -116,7 +118,7 @@ func (i *inventory) evaluate(ctx context.Context, data expression.Data) (string,
 		return "", e.problems
 	}
 
-	return inventoryText(groups), nil
+	return ansible.Inventory(groups), nil
 }
 
 func (e *evaluation) invalid(path string, err error) {
@@ -143,7 +145,7 @@ func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
 
 	out := map[string]any{}
 
-	for _, part := range sortedKeys(t.Fields()) {
+	for _, part := range manifest.SortedKeys(t.Fields()) {
 		at, below := path+"."+part, t.Fields()[part]
 
 		switch part {
@@ -172,7 +174,7 @@ func (e *evaluation) members(path string, t *expression.Template, data func(stri
 
 	out := map[string]any{}
 
-	for _, name := range sortedKeys(t.Fields()) {
+	for _, name := range manifest.SortedKeys(t.Fields()) {
 		if v, ok := member(path+"."+name, t.Fields()[name]); ok {
 			out[name] = v
 		}
@@ -194,7 +196,7 @@ func (e *evaluation) vars(path string, t *expression.Template) any {
 
 	out := map[string]any{}
 
-	for _, name := range sortedKeys(t.Fields()) {
+	for _, name := range manifest.SortedKeys(t.Fields()) {
 		v, ok := e.value(t.Fields()[name])
 		if !ok {
 			continue
@@ -205,11 +207,11 @@ func (e *evaluation) vars(path string, t *expression.Template) any {
 			continue
 		}
 
-		if err := connection(name, v); err != nil {
+		if err := ansible.CheckConnection(name, v); err != nil {
 			e.invalid(path+"."+name, err)
 		}
 
-		out[name] = untrusted{v}
+		out[name] = ansible.Unsafe{Value: v}
 	}
 
 	return out
@@ -230,7 +232,7 @@ func (e *evaluation) groupData(path string, v any) any {
 	out := map[string]any{}
 	g := e.object(path, v)
 
-	for _, part := range sortedKeys(g) {
+	for _, part := range manifest.SortedKeys(g) {
 		at := path + "." + part
 
 		switch part {
@@ -269,8 +271,8 @@ func (e *evaluation) hostsData(path string, v any) any {
 	out := map[string]any{}
 	hosts := e.object(path, v)
 
-	for _, name := range sortedKeys(hosts) {
-		if err := host(name); err != nil {
+	for _, name := range manifest.SortedKeys(hosts) {
+		if err := ansible.CheckHost(name); err != nil {
 			e.invalid(path, err)
 		}
 
@@ -284,8 +286,8 @@ func (e *evaluation) childrenData(path string, v any) any {
 	out := map[string]any{}
 	groups := e.object(path, v)
 
-	for _, name := range sortedKeys(groups) {
-		if err := group(name); err != nil {
+	for _, name := range manifest.SortedKeys(groups) {
+		if err := ansible.CheckGroup(name); err != nil {
 			e.invalid(path, err)
 		}
 
@@ -298,16 +300,16 @@ func (e *evaluation) childrenData(path string, v any) any {
 func (e *evaluation) varsData(path string, v any) any {
 	vars := maps.Clone(e.object(path, v))
 
-	for _, name := range sortedKeys(vars) {
-		if connects(name) {
-			if err := connection(name, vars[name]); err != nil {
+	for _, name := range manifest.SortedKeys(vars) {
+		if ansible.IsConnection(name) {
+			if err := ansible.CheckConnection(name, vars[name]); err != nil {
 				e.invalid(path+"."+name, err)
 			}
-		} else if err := variable(name); err != nil {
+		} else if err := ansible.CheckVariable(name); err != nil {
 			e.invalid(path, err)
 		}
 
-		vars[name] = untrusted{vars[name]}
+		vars[name] = ansible.Unsafe{Value: vars[name]}
 	}
 
 	return vars

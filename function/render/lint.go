@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Lint returns the mistakes of a Composition that stop no XR, and that nobody
@@ -44,7 +45,7 @@ func (c *Composition) Warnings() field.ErrorList {
 	}
 
 	for _, run := range c.runs {
-		for _, name := range sortedKeys(run.needs) {
+		for _, name := range manifest.SortedKeys(run.needs) {
 			on := byName[name]
 
 			// A set whose items are asked is there without any of them.

@@ -4,6 +4,8 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // contents are the fields that say what to run. A run has exactly one.
@@ -17,11 +19,11 @@ type template struct {
 
 // resource is the composition resource name.
 func (t template) resource() string {
-	if n := text(t.object, "resourceName"); n != "" {
+	if n := manifest.Text(t.object, "resourceName"); n != "" {
 		return n
 	}
 
-	return text(t.object, "name")
+	return manifest.Text(t.object, "name")
 }
 
 // merge the defaults into the runs. The errors are names that are not unique.
@@ -42,8 +44,8 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 			continue
 		}
 
-		t := template{path: field.NewPath("runs").Index(i), object: Overlay(under(defaults, r), r)}
-		name := text(r, "name")
+		t := template{path: field.NewPath("runs").Index(i), object: manifest.Overlay(under(defaults, r), r)}
+		name := manifest.Text(r, "name")
 
 		switch name {
 		case "in", "true", "false", "null":
@@ -100,7 +102,7 @@ func isSet(run map[string]any) bool {
 func names(templates []template) map[string]bool {
 	ns := make(map[string]bool, len(templates))
 	for i := range templates {
-		ns[text(templates[i].object, "name")] = isSet(templates[i].object)
+		ns[manifest.Text(templates[i].object, "name")] = isSet(templates[i].object)
 	}
 
 	return ns

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // parameters are the fields that go into spec.forProvider as they are.
@@ -69,7 +70,7 @@ func (o object) with(p parts) map[string]any {
 		metadata["namespace"] = o.namespace
 	}
 
-	labels := Overlay(o.labels, nil)
+	labels := manifest.Overlay(o.labels, nil)
 	if p.composite != "" {
 		labels[LabelComposite] = p.composite
 	}
@@ -132,10 +133,10 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 
 	o := object{
 		apiVersion:  apiVersionNamespaced,
-		namespace:   text(t.object, "namespace"),
+		namespace:   manifest.Text(t.object, "namespace"),
 		annotations: annotations,
 		spec:        map[string]any{"providerConfigRef": config},
-		parameters:  pick(t.object, parameters[:]...),
+		parameters:  manifest.Pick(t.object, parameters[:]...),
 		metadata:    map[string]*expression.Template{},
 	}
 
@@ -143,13 +144,13 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 		if m, ok := t.object[name].(map[string]any); ok {
 			o.metadata[name], _ = env.Compile(field.NewPath(name), m)
 
-			for _, k := range sortedKeys(o.metadata[name].Fields()) {
+			for _, k := range manifest.SortedKeys(o.metadata[name].Fields()) {
 				errs = append(errs, mistyped(t.path.Child(name).Key(k), o.metadata[name].Fields()[k], expression.String)...)
 			}
 		}
 	}
 
-	maps.Copy(o.spec, pick(t.object, "managementPolicies", "deletionPolicy", "writeConnectionSecretToRef"))
+	maps.Copy(o.spec, manifest.Pick(t.object, "managementPolicies", "deletionPolicy", "writeConnectionSecretToRef"))
 	errs = append(errs, secretRef(t, scope)...)
 
 	if scope == v1alpha1.ScopeCluster {
@@ -188,7 +189,7 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (object,
 // would write, of which one can.
 func sharedSecret(t template, names map[string]*expression.Template) field.ErrorList {
 	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
-	name := names[text(ref, "name")]
+	name := names[manifest.Text(ref, "name")]
 
 	if !ok || name != nil && name.Each() {
 		return nil
@@ -203,7 +204,7 @@ func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
 	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
 	path := t.path.Child("writeConnectionSecretToRef", "namespace")
 
-	switch namespace := text(ref, "namespace"); {
+	switch namespace := manifest.Text(ref, "namespace"); {
 	case ok && scope == v1alpha1.ScopeCluster && namespace == "":
 		return field.ErrorList{field.Required(path, "a cluster-scoped run needs the namespace of the Secret")}
 	case scope != v1alpha1.ScopeCluster && namespace != "":
@@ -215,9 +216,9 @@ func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
 
 // scopeOf a run.
 func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
-	scope := v1alpha1.Scope(text(t.object, "scope"))
+	scope := v1alpha1.Scope(manifest.Text(t.object, "scope"))
 	path := t.path.Child("namespace")
-	namespace := text(t.object, "namespace")
+	namespace := manifest.Text(t.object, "namespace")
 
 	switch {
 	case namespaced && scope == v1alpha1.ScopeCluster:
@@ -276,7 +277,7 @@ func oneContent(t template) field.ErrorList {
 // it.
 func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
 	ref, _ := t.object["providerConfigRef"].(map[string]any)
-	kind, name := text(ref, "kind"), text(ref, "name")
+	kind, name := manifest.Text(ref, "kind"), manifest.Text(ref, "name")
 
 	if name == "" {
 		name = "default"
@@ -317,7 +318,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 		annotations[AnnotationPrune] = never
 	}
 
-	if policy := text(t.object, "runPolicy"); policy != "" {
+	if policy := manifest.Text(t.object, "runPolicy"); policy != "" {
 		annotations[common.AnnotationRunPolicy] = policy
 	}
 
@@ -332,7 +333,7 @@ func metadataMistakes(t template) field.ErrorList {
 	for _, name := range []string{"labels", "annotations"} {
 		m, _ := t.object[name].(map[string]any)
 
-		for _, k := range sortedKeys(m) {
+		for _, k := range manifest.SortedKeys(m) {
 			path := t.path.Child(name).Key(k)
 			v, _ := m[k].(string)
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // managerComposed is how the names start under which core applies composed
@@ -89,8 +90,8 @@ func (r *rendering) foreign(resource string) bool {
 
 // isAnsibleRun is true for AnsibleRuns of either group.
 func isAnsibleRun(o map[string]any) bool {
-	group, _, _ := strings.Cut(text(o, "apiVersion"), "/")
-	return text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
+	group, _, _ := strings.Cut(manifest.Text(o, "apiVersion"), "/")
+	return manifest.Text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
 // Owned returns the FieldsV1 set of what core's own apply owns of an observed object;
@@ -134,7 +135,7 @@ func applied(o map[string]any, set *structpb.Struct) map[string]any {
 		owned = map[string]any{"spec": o["spec"], "metadata": map[string]any{"annotations": ownAnnotations(o)}}
 	}
 
-	if p := nested(o, "spec", "forProvider"); p != nil && set != nil {
+	if p := manifest.Nested(o, "spec", "forProvider"); p != nil && set != nil {
 		spec, _ := owned["spec"].(map[string]any)
 		if spec == nil {
 			spec = map[string]any{}
@@ -146,7 +147,7 @@ func applied(o map[string]any, set *structpb.Struct) map[string]any {
 	metadata := map[string]any{}
 
 	for _, name := range []string{"labels", "annotations"} {
-		if m := nested(owned, "metadata", name); m != nil {
+		if m := manifest.Nested(owned, "metadata", name); m != nil {
 			metadata[name] = m
 		}
 	}
@@ -187,7 +188,7 @@ func extract(v any, set *structpb.Struct) any {
 func ownAnnotations(o map[string]any) map[string]any {
 	own := map[string]any{}
 
-	all, _ := nested(o, "metadata", "annotations").(map[string]any)
+	all, _ := manifest.Nested(o, "metadata", "annotations").(map[string]any)
 
 	for _, name := range ownedAnnotations {
 		if v, ok := all[name]; ok {
@@ -204,11 +205,11 @@ func ownAnnotations(o map[string]any) map[string]any {
 // just as well be one that is not rendered any more.
 func isApplied(observed map[string]any, owned *structpb.Struct, rendered map[string]any) bool {
 	if owned == nil {
-		return within(rendered, observed)
+		return manifest.Within(rendered, observed)
 	}
 
 	for _, field := range []string{"labels", "annotations"} {
-		was, is := nested(observed, "metadata", field), nested(rendered, "metadata", field)
+		was, is := manifest.Nested(observed, "metadata", field), manifest.Nested(rendered, "metadata", field)
 
 		if !isAdded(was, below(below(owned, "metadata"), field), is) {
 			return false
@@ -231,7 +232,7 @@ func isAdded(observed any, owned *structpb.Struct, rendered any) bool {
 	}
 
 	for name, v := range is {
-		if _, ok := owned.GetFields()["f:"+name]; !equal(v, nil) && (!ok || !equal(v, was[name])) {
+		if _, ok := owned.GetFields()["f:"+name]; !manifest.Equal(v, nil) && (!ok || !manifest.Equal(v, was[name])) {
 			return false
 		}
 	}
@@ -244,7 +245,7 @@ func isAdded(observed any, owned *structpb.Struct, rendered any) bool {
 func isSame(observed any, owned *structpb.Struct, rendered any) bool {
 	was, ok := observed.(map[string]any)
 	if !ok {
-		return equal(observed, rendered)
+		return manifest.Equal(observed, rendered)
 	}
 
 	is, ok := rendered.(map[string]any)
@@ -257,11 +258,11 @@ func isSame(observed any, owned *structpb.Struct, rendered any) bool {
 
 		switch {
 		case name == "forProvider":
-			ok = equal(v, is[name])
+			ok = manifest.Equal(v, is[name])
 		case ok:
 			ok = isSame(v, set.GetStructValue(), is[name])
 		default:
-			ok = equal(is[name], nil)
+			ok = manifest.Equal(is[name], nil)
 		}
 
 		if !ok {
@@ -270,7 +271,7 @@ func isSame(observed any, owned *structpb.Struct, rendered any) bool {
 	}
 
 	for name, v := range is {
-		if _, ok := was[name]; !ok && !equal(v, nil) {
+		if _, ok := was[name]; !ok && !manifest.Equal(v, nil) {
 			return false
 		}
 	}
@@ -291,7 +292,7 @@ func defaulted(spec any) any {
 		return spec
 	}
 
-	return Overlay(map[string]any{"forProvider": map[string]any{
+	return manifest.Overlay(map[string]any{"forProvider": map[string]any{
 		"stateVariable": map[string]any{"present": string(common.StatePresent), "absent": string(common.StateAbsent)},
 	}}, s)
 }
@@ -299,12 +300,12 @@ func defaulted(spec any) any {
 // condition returns the status and the message of a condition of an AnsibleRun. The
 // status is Unknown when the condition does not tell of the current generation.
 func condition(o map[string]any, typ string) (status, message string) {
-	c := conditionOf(o, typ)
-	if c == nil || !isCurrent(o, c) {
+	c := manifest.Condition(o, typ)
+	if c == nil || !manifest.IsCurrent(o, c) {
 		return conditionUnknown, ""
 	}
 
-	return text(c, "status"), text(c, "message")
+	return manifest.Text(c, "status"), manifest.Text(c, "message")
 }
 
 // isReady is true when an observed AnsibleRun is Ready and Synced in its current
@@ -313,7 +314,7 @@ func isReady(o map[string]any) bool {
 	ready, _ := condition(o, conditionReady)
 	synced, _ := condition(o, conditionSynced)
 
-	return ready == conditionTrue && synced == conditionTrue && !isDeleted(o)
+	return ready == conditionTrue && synced == conditionTrue && !manifest.IsDeleted(o)
 }
 
 // view returns what expressions see of an observed run. What it reports of itself
@@ -328,7 +329,7 @@ func view(o map[string]any) expression.Partial {
 		}
 	}
 
-	at, _ := nested(o, "status", "atProvider").(map[string]any)
+	at, _ := manifest.Nested(o, "status", "atProvider").(map[string]any)
 
 	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
 		if x, ok := at[f]; ok {
@@ -381,10 +382,10 @@ func viewMetadata(o map[string]any) expression.Partial {
 
 // partial is an object as a whole with these fields.
 func partial(fields map[string]any, names ...string) expression.Partial {
-	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(sortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
+	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
 }
 
 // without is an object as a whole without these fields.
 func without(fields map[string]any, names ...string) expression.Partial {
-	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(sortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
+	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
 }

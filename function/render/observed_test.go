@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // To make testdata/observed.yaml again, with the real API server:
@@ -335,8 +336,8 @@ func withCoreMetadata(o map[string]any) map[string]any {
 	annotations, _ := metadata["annotations"].(map[string]any)
 
 	o["metadata"] = map[string]any{
-		"labels":      Overlay(labels, map[string]any{"crossplane.io/composite": "example"}),
-		"annotations": Overlay(annotations, map[string]any{"crossplane.io/composition-resource-name": "page"}),
+		"labels":      manifest.Overlay(labels, map[string]any{"crossplane.io/composite": "example"}),
+		"annotations": manifest.Overlay(annotations, map[string]any{"crossplane.io/composition-resource-name": "page"}),
 	}
 
 	return o
@@ -402,17 +403,17 @@ func FuzzEqual(f *testing.F) {
 
 		a, b := pair[0], pair[1]
 
-		want := reflect.DeepEqual(canonical(a), canonical(b))
-		if equal(a, b) != want || equal(b, a) != want {
+		want := reflect.DeepEqual(manifest.Canonical(a), manifest.Canonical(b))
+		if manifest.Equal(a, b) != want || manifest.Equal(b, a) != want {
 			t.Errorf("equal(%v, %v) is not %t", a, b, want)
 		}
 
 		// What is owned of one is the other one, if both are the same.
-		if set, err := structpb.NewStruct(membersOf(b)); err == nil && !strings.Contains(s, "forProvider") && isSame(a, set, b) != equal(extract(a, set), b) {
+		if set, err := structpb.NewStruct(membersOf(b)); err == nil && !strings.Contains(s, "forProvider") && isSame(a, set, b) != manifest.Equal(extract(a, set), b) {
 			t.Errorf("isSame(%v, %v, %v) is not what is equal", a, set, b)
 		}
 
-		if !equal(a, a) || !within(a, a) || want && (!within(a, b) || !within(b, a)) {
+		if !manifest.Equal(a, a) || !manifest.Within(a, a) || want && (!manifest.Within(a, b) || !manifest.Within(b, a)) {
 			t.Errorf("%v is not within %v", a, b)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // order runs such that each comes after those that it needs. The errors are runs
@@ -38,7 +40,7 @@ func order(runs []*run) ([]*run, field.ErrorList) {
 
 		trail = append(trail, r.name)
 
-		for _, name := range sortedKeys(r.needs) {
+		for _, name := range manifest.SortedKeys(r.needs) {
 			visit(byName[name])
 		}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A reference is the name of another object.
@@ -46,12 +47,12 @@ func referencesIn(path *field.Path, name string, v any) []reference {
 			refs = append(refs, referencesIn(path.Index(i), "", v[i])...)
 		}
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range manifest.SortedKeys(v) {
 			refs = append(refs, referencesIn(path.Child(k), k, v[k])...)
 		}
 
-		if n := text(v, "name"); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
-			refs = append(refs, reference{path: path.Child("name"), name: n, kind: text(v, "kind")})
+		if n := manifest.Text(v, "name"); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
+			refs = append(refs, reference{path: path.Child("name"), name: n, kind: manifest.Text(v, "kind")})
 		}
 	}
 
@@ -94,15 +95,15 @@ func namesOf(env *expression.Environment, t template, namespaced bool) (map[stri
 // templates of all that is computed.
 func (o object) templates() []*expression.Template {
 	var all []*expression.Template
-	for _, name := range sortedKeys(o.names) {
+	for _, name := range manifest.SortedKeys(o.names) {
 		all = append(all, o.names[name])
 	}
 
-	for _, name := range sortedKeys(o.metadata) {
+	for _, name := range manifest.SortedKeys(o.metadata) {
 		all = append(all, o.metadata[name])
 	}
 
-	for _, name := range sortedKeys(o.settings) {
+	for _, name := range manifest.SortedKeys(o.settings) {
 		all = append(all, o.settings[name])
 	}
 
@@ -113,7 +114,7 @@ func (o object) templates() []*expression.Template {
 func (o object) evaluate(ctx context.Context, data expression.Data) (object, []expression.Problem) {
 	o, problems := o.set(ctx, data)
 
-	for _, name := range sortedKeys(o.metadata) {
+	for _, name := range manifest.SortedKeys(o.metadata) {
 		v, ps := metadataOf(ctx, data, name, o.metadata[name])
 		problems = append(problems, ps...)
 
@@ -137,7 +138,7 @@ func (o object) evaluate(ctx context.Context, data expression.Data) (object, []e
 
 	names := make(map[string]string, len(o.names))
 
-	for _, name := range sortedKeys(o.names) {
+	for _, name := range manifest.SortedKeys(o.names) {
 		t := o.names[name]
 
 		v, _, ps := t.Evaluate(ctx, data)
@@ -145,7 +146,7 @@ func (o object) evaluate(ctx context.Context, data expression.Data) (object, []e
 
 		s, ok := v.(string)
 		if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(s)) > 0) {
-			problems = append(problems, invalid(t.Path(), errors.Errorf("%s cannot be the name of an object", show(v))))
+			problems = append(problems, invalid(t.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
 		}
 
 		names[name] = s
@@ -173,7 +174,7 @@ func named(v any, names map[string]string) any {
 			out[k] = named(v[k], names)
 
 			m, ok := v[k].(map[string]any)
-			if name, computed := names[text(m, "name")]; ok && computed && strings.HasSuffix(k, "Ref") {
+			if name, computed := names[manifest.Text(m, "name")]; ok && computed && strings.HasSuffix(k, "Ref") {
 				m, _ = out[k].(map[string]any)
 				m["name"] = name
 			}
@@ -195,7 +196,7 @@ func metadataOf(ctx context.Context, data expression.Data, name string, t *expre
 
 	m, _ := v.(map[string]any)
 
-	for _, k := range sortedKeys(m) {
+	for _, k := range manifest.SortedKeys(m) {
 		s, ok := m[k].(string)
 
 		switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
@@ -168,11 +169,11 @@ func unnameable(path *field.Path, name string, v any) field.ErrorList {
 			errs = append(errs, unnameable(path.Index(i), "", v[i])...)
 		}
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range manifest.SortedKeys(v) {
 			errs = append(errs, unnameable(path.Child(k), k, v[k])...)
 		}
 
-		n := text(v, "name")
+		n := manifest.Text(v, "name")
 		if strings.HasSuffix(name, "Ref") && n != "" && !strings.Contains(n, "${") && len(validation.IsDNS1123Subdomain(n)) > 0 {
 			errs = append(errs, field.Invalid(path.Child("name"), n, "cannot be the name of an object"))
 		}

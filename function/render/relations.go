@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // relations tell which of the observed AnsibleRuns depend on each other. All are
@@ -20,7 +22,7 @@ type relations struct {
 func (r *rendering) relate() relations {
 	rel := relations{named: map[string][]string{}, unknown: map[string][]string{}}
 
-	for _, resource := range sortedKeys(r.observed.Resources) {
+	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
 		if isUsage(r.observed.Resources[resource]) {
 			continue
 		}
@@ -113,7 +115,7 @@ func (r *rendering) after(resource string, o map[string]any) []string {
 func (r *rendering) dependents() map[string][]string {
 	all := map[string][]string{}
 
-	for _, resource := range sortedKeys(r.observed.Resources) {
+	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
 		if !isAnsibleRun(r.observed.Resources[resource]) {
 			continue
 		}

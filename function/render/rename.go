@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // adopt what a run was called before as the composed resource of this name, if there
@@ -272,7 +273,7 @@ func removes(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	policies, set := spec["managementPolicies"].([]any)
 
-	return text(spec, "deletionPolicy") != "Orphan" && (!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
+	return manifest.Text(spec, "deletionPolicy") != "Orphan" && (!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
 }
 
 // worksOn tells AnsibleRuns apart by what they do, where, and with which variables.
@@ -280,12 +281,12 @@ func worksOn(o map[string]any) string {
 	spec, _ := o["spec"].(map[string]any)
 	parameters, _ := spec["forProvider"].(map[string]any)
 
-	of := pick(parameters, append(contents[:], "hosts", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
+	of := manifest.Pick(parameters, append(contents[:], "hosts", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
-	of["providerConfigRef"] = pick(ref, "name")
+	of["providerConfigRef"] = manifest.Pick(ref, "name")
 
 	// Maps are printed in the order of their keys.
-	return fmt.Sprintf("%#v", canonical(of))
+	return fmt.Sprintf("%#v", manifest.Canonical(of))
 }
 
 // mayBe is true for an AnsibleRun that the run may have been, by what is literal of
@@ -298,7 +299,7 @@ func (run *run) mayBe(o map[string]any) bool {
 	config, _ := run.object.spec["providerConfigRef"].(map[string]any)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 
-	if run.object.names[text(config, "name")] == nil && text(config, "name") != text(ref, "name") {
+	if run.object.names[manifest.Text(config, "name")] == nil && manifest.Text(config, "name") != manifest.Text(ref, "name") {
 		return false
 	}
 
@@ -314,7 +315,7 @@ func (run *run) mayBe(o map[string]any) bool {
 		literal = append(literal, "inventories", "varFiles")
 	}
 
-	if !equal(pick(run.object.parameters, literal...), pick(was, literal...)) {
+	if !manifest.Equal(manifest.Pick(run.object.parameters, literal...), manifest.Pick(was, literal...)) {
 		return false
 	}
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A Result is what an input becomes for an XR.
@@ -330,7 +331,7 @@ func (r *rendering) ready(ctx context.Context, run *run, out Run, data expressio
 	}
 
 	if len(problems) == 0 {
-		out.Messages = []string{"is not ready yet: readyWhen is " + show(v)}
+		out.Messages = []string{"is not ready yet: readyWhen is " + manifest.Show(v)}
 	}
 
 	return out
@@ -345,7 +346,7 @@ func (r *rendering) lacks(templates ...*expression.Template) []expression.Proble
 
 	for _, t := range templates {
 		needs := t.Required()
-		for _, name := range sortedKeys(needs) {
+		for _, name := range manifest.SortedKeys(needs) {
 			if needs[name] && !said[name] {
 				problems = append(problems, r.missing[name]...)
 				said[name] = true
@@ -363,7 +364,7 @@ func (r *rendering) without(run *run, out Run, data expression.Data, templates .
 	for _, t := range templates {
 		needs := t.Runs()
 
-		for _, name := range sortedKeys(needs) {
+		for _, name := range manifest.SortedKeys(needs) {
 			if !needs[name] || !r.on(run, name, data).skipped {
 				continue
 			}
@@ -399,7 +400,7 @@ func (r *rendering) exists(run *run, resource string) bool {
 		return ok
 	}
 
-	return slices.ContainsFunc(sortedKeys(r.observed.Resources), func(name string) bool {
+	return slices.ContainsFunc(manifest.SortedKeys(r.observed.Resources), func(name string) bool {
 		_, observed := r.observed.run(name)
 		return observed && r.composition.run(name) == run
 	})
@@ -424,7 +425,7 @@ func (run *run) wanted(ctx context.Context, data expression.Data) (bool, []expre
 func (r *rendering) unready(run *run, needs map[string]bool, data expression.Data) []string {
 	var names []string
 
-	for _, name := range sortedKeys(needs) {
+	for _, name := range manifest.SortedKeys(needs) {
 		on := r.on(run, name, data)
 		if on.done() {
 			continue
@@ -520,14 +521,14 @@ func (r *rendering) moved(resource string, object map[string]any) []expression.P
 	}
 
 	if !isAnsibleRun(observed) {
-		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + text(observed, "kind") + " of this name; give the run another one"}}
+		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + manifest.Text(observed, "kind") + " of this name; give the run another one"}}
 	}
 
-	group, _, _ := strings.Cut(text(object, "apiVersion"), "/")
-	was, _, _ := strings.Cut(text(observed, "apiVersion"), "/")
+	group, _, _ := strings.Cut(manifest.Text(object, "apiVersion"), "/")
+	was, _, _ := strings.Cut(manifest.Text(observed, "apiVersion"), "/")
 
-	namespace := namespaceOf(object)
-	lives := namespaceOf(observed)
+	namespace := manifest.Namespace(object)
+	lives := manifest.Namespace(observed)
 
 	if group == was && (namespace == "" || namespace == lives) {
 		return nil
@@ -572,7 +573,7 @@ func (r *rendering) keep(out Run) Run {
 	out.Desired = applied(o, r.observed.Owned[out.Resource])
 
 	if uid := r.observed.uid(); uid != "" {
-		out.Desired = Overlay(out.Desired, map[string]any{"metadata": map[string]any{"labels": map[string]any{LabelComposite: uid}}})
+		out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": map[string]any{"labels": map[string]any{LabelComposite: uid}}})
 	}
 
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // contextEnvironment is where the EnvironmentConfigs of earlier steps are in the
@@ -78,7 +79,7 @@ func compileRequired(env *expression.Environment, in map[string]any, namespaced 
 	all, _ := in["requiredResources"].(map[string]any)
 	root := field.NewPath("requiredResources")
 
-	for _, name := range sortedKeys(all) {
+	for _, name := range manifest.SortedKeys(all) {
 		v, _ := all[name].(map[string]any)
 		r, rerrs := compileOne(env, root.Child(name), v, namespaced)
 		r.name = name
@@ -97,15 +98,15 @@ func compileRequired(env *expression.Environment, in map[string]any, namespaced 
 
 func compileOne(env *expression.Environment, path *field.Path, v map[string]any, namespaced bool) (required, field.ErrorList) {
 	r := required{Requirement: Requirement{
-		APIVersion: text(v, "apiVersion"),
-		Kind:       text(v, "kind"),
-		Namespace:  text(v, "namespace"),
+		APIVersion: manifest.Text(v, "apiVersion"),
+		Kind:       manifest.Text(v, "kind"),
+		Namespace:  manifest.Text(v, "namespace"),
 	}}
 
 	var errs field.ErrorList
 
 	for _, literal := range []string{"apiVersion", "kind", "namespace"} {
-		if strings.Contains(text(v, literal), "${") {
+		if strings.Contains(manifest.Text(v, literal), "${") {
 			errs = append(errs, field.Invalid(path.Child(literal), v[literal], "this field is literal, it cannot hold an expression"))
 		}
 	}
@@ -132,7 +133,7 @@ func compileOne(env *expression.Environment, path *field.Path, v map[string]any,
 		errs = append(errs, mistyped(path.Child(name), t, expression.String)...)
 	}
 
-	for _, k := range sortedKeys(t.Fields()) {
+	for _, k := range manifest.SortedKeys(t.Fields()) {
 		errs = append(errs, mistyped(path.Child(name).Key(k), t.Fields()[k], expression.String)...)
 	}
 
@@ -260,7 +261,7 @@ func (r *rendering) requirements(ctx context.Context) map[string]Requirement {
 		}
 
 		if req.pinned {
-			out.Namespace = namespaceOf(r.observed.XR)
+			out.Namespace = manifest.Namespace(r.observed.XR)
 		}
 
 		all[req.name] = out
@@ -288,7 +289,7 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 	if r.matchLabels == nil {
 		name, ok := v.(string)
 		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return out, false, []expression.Problem{invalid(path+".matchName", errors.Errorf("%s cannot be the name of an object", show(v)))}
+			return out, false, []expression.Problem{invalid(path+".matchName", errors.Errorf("%s cannot be the name of an object", manifest.Show(v)))}
 		}
 
 		out.MatchName = name
@@ -299,10 +300,10 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 	out.MatchLabels = map[string]string{}
 	labels, _ := v.(map[string]any)
 
-	for _, k := range sortedKeys(labels) {
+	for _, k := range manifest.SortedKeys(labels) {
 		s, ok := labels[k].(string)
 		if !ok || len(validation.IsValidLabelValue(s)) > 0 {
-			problems = append(problems, invalid(path+".matchLabels."+k, errors.Errorf("%s cannot be the value of a label", show(labels[k]))))
+			problems = append(problems, invalid(path+".matchLabels."+k, errors.Errorf("%s cannot be the value of a label", manifest.Show(labels[k]))))
 		}
 
 		out.MatchLabels[k] = s
@@ -333,7 +334,9 @@ func (c *Composition) viewRequired(answers map[string][]map[string]any) map[stri
 		case r.matchLabels == nil && len(found) > 0:
 			v[r.name] = viewObject(found[0])
 		case r.matchLabels != nil:
-			found = slices.SortedFunc(slices.Values(found), func(a, b map[string]any) int { return strings.Compare(id(a), id(b)) })
+			found = slices.SortedFunc(slices.Values(found), func(a, b map[string]any) int {
+				return strings.Compare(manifest.NamespacedName(a), manifest.NamespacedName(b))
+			})
 
 			list := make([]any, len(found))
 			for i := range found {

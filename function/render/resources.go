@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // maxResourceName of what expressions can refer to, in bytes. It is shown for each run
@@ -67,7 +68,7 @@ func (r *rendering) refersTo(ctx context.Context, data expression.Data, template
 		names, ps := t.Resources(ctx, data)
 		problems = append(problems, ps...)
 
-		for _, name := range sortedKeys(names) {
+		for _, name := range manifest.SortedKeys(names) {
 			if err := r.composition.unreferable(name); err != nil {
 				problems = append(problems, invalid(t.Path(), errors.Wrapf(err, "resources[%.80q]", name)))
 				continue
@@ -85,7 +86,7 @@ func (r *rendering) refersTo(ctx context.Context, data expression.Data, template
 func (r *rendering) unavailable(names map[string]bool) []string {
 	var waiting []string
 
-	for _, name := range sortedKeys(names) {
+	for _, name := range manifest.SortedKeys(names) {
 		_, ok := r.data.Resources[name]
 		o := r.observed.Resources[name]
 
@@ -93,10 +94,10 @@ func (r *rendering) unavailable(names map[string]bool) []string {
 		case !ok && (names[name] || r.observed.Earlier[name]):
 			waiting = append(waiting, "resource "+name+", which is not there yet")
 		case !ok:
-		case isDeleted(o):
+		case manifest.IsDeleted(o):
 			waiting = append(waiting, "resource "+name+", which is being deleted")
 		case !r.observed.available(name):
-			waiting = append(waiting, "resource "+name+" ("+text(o, "kind")+"), which is not ready")
+			waiting = append(waiting, "resource "+name+" ("+manifest.Text(o, "kind")+"), which is not ready")
 		}
 	}
 
@@ -123,21 +124,21 @@ func (o Observed) available(name string) bool {
 		return isReady(resource)
 	}
 
-	group, _, ok := strings.Cut(text(resource, "apiVersion"), "/")
+	group, _, ok := strings.Cut(manifest.Text(resource, "apiVersion"), "/")
 	typ := conditionReady
 
 	if !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") {
-		typ = readyKinds[text(resource, "kind")]
+		typ = readyKinds[manifest.Text(resource, "kind")]
 	}
 
 	if typ == "" {
 		return true
 	}
 
-	c := conditionOf(resource, typ)
+	c := manifest.Condition(resource, typ)
 
 	// Not all controllers say of which generation it tells.
-	return text(c, "status") == conditionTrue && (c["observedGeneration"] == nil || isCurrent(resource, c))
+	return manifest.Text(c, "status") == conditionTrue && (c["observedGeneration"] == nil || manifest.IsCurrent(resource, c))
 }
 
 // unheld reports what a run refers to and cannot hold until it is gone itself.
@@ -148,8 +149,8 @@ func (r *rendering) unheld(run *run, names map[string]bool) []expression.Problem
 
 	var problems []expression.Problem
 
-	for _, name := range sortedKeys(names) {
-		if namespace := namespaceOf(r.observed.Resources[name]); namespace != "" {
+	for _, name := range manifest.SortedKeys(names) {
+		if namespace := manifest.Namespace(r.observed.Resources[name]); namespace != "" {
 			problems = append(problems, invalid("usages", errors.Errorf(
 				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before this run; set usages: false if that does no harm", name)))
 		}
@@ -163,7 +164,7 @@ func (c *Composition) unreferables() field.ErrorList {
 	var errs field.ErrorList
 
 	check := func(path *field.Path, names map[string]bool) {
-		for _, name := range sortedKeys(names) {
+		for _, name := range manifest.SortedKeys(names) {
 			if err := c.unreferable(name); names[name] && err != nil {
 				errs = append(errs, field.Invalid(path, "resources."+name, err.Error()))
 			}

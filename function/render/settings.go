@@ -14,7 +14,9 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A setting is a field of a run that may be computed. What is literal the schema
@@ -55,7 +57,7 @@ func settingsOf(env *expression.Environment, t template) (map[string]*expression
 
 	all := map[string]*expression.Template{}
 
-	for _, name := range sortedKeys(settings) {
+	for _, name := range manifest.SortedKeys(settings) {
 		v, ok := t.object[name]
 		if !ok || !holdsExpression(v) {
 			continue
@@ -91,7 +93,7 @@ func (o object) set(ctx context.Context, data expression.Data) (object, []expres
 
 	o.annotations, o.spec, o.parameters = maps.Clone(o.annotations), maps.Clone(o.spec), maps.Clone(o.parameters)
 
-	for _, name := range sortedKeys(o.settings) {
+	for _, name := range manifest.SortedKeys(o.settings) {
 		v, ok, ps := o.settings[name].Evaluate(ctx, data)
 		problems = append(problems, ps...)
 
@@ -125,7 +127,7 @@ func oneOf(these ...string) func(any) error {
 			return nil
 		}
 
-		return errors.Errorf("must be one of %s, and is %s", strings.Join(these, ", "), show(v))
+		return errors.Errorf("must be one of %s, and is %s", strings.Join(these, ", "), manifest.Show(v))
 	}
 }
 
@@ -157,16 +159,16 @@ func between(least, most float64) func(any) error {
 			return nil
 		}
 
-		return errors.Errorf("must be an integer from %.0f to %.0f, and is %s", least, most, show(v))
+		return errors.Errorf("must be an integer from %.0f to %.0f, and is %s", least, most, manifest.Show(v))
 	}
 }
 
 func isTag(v any) error {
-	if s, ok := v.(string); ok && tag.MatchString(s) && len(s) <= maxName {
+	if s, ok := v.(string); ok && tag.MatchString(s) && len(s) <= ansible.MaxName {
 		return nil
 	}
 
-	return errors.Errorf("must be a tag of letters, digits and _.:- that begins with a letter, a digit or _, and is %s", show(v))
+	return errors.Errorf("must be a tag of letters, digits and _.:- that begins with a letter, a digit or _, and is %s", manifest.Show(v))
 }
 
 func isLimit(v any) error {
@@ -174,7 +176,7 @@ func isLimit(v any) error {
 		return nil
 	}
 
-	return errors.Errorf("must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is %s", show(v))
+	return errors.Errorf("must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is %s", manifest.Show(v))
 }
 
 func isTimeout(v any) error {
@@ -184,5 +186,5 @@ func isTimeout(v any) error {
 		}
 	}
 
-	return errors.Errorf("must be a duration that is not negative, such as 20m, and is %s", show(v))
+	return errors.Errorf("must be a duration that is not negative, such as 20m, and is %s", manifest.Show(v))
 }

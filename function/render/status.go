@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // managerXR is the name under which core applies the status of XRs.
@@ -77,8 +78,8 @@ func (o Observed) status() map[string]any {
 
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
-		if text(entry, "operation") == "Apply" && text(entry, "subresource") == "status" && text(entry, "manager") == managerXR {
-			applied, _ = nested(entry, "fieldsV1", "f:status").(map[string]any)
+		if manifest.Text(entry, "operation") == "Apply" && manifest.Text(entry, "subresource") == "status" && manifest.Text(entry, "manager") == managerXR {
+			applied, _ = manifest.Nested(entry, "fieldsV1", "f:status").(map[string]any)
 		}
 	}
 

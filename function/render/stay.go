@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // stay lets observed runs that are to go stay where they have to. It adds those that
@@ -34,7 +36,7 @@ func (r *rendering) stay(runs []Run) []Run {
 		delete(stays, s.Resource)
 	}
 
-	for _, resource := range sortedKeys(stays) {
+	for _, resource := range manifest.SortedKeys(stays) {
 		runs = append(runs, stays[resource])
 	}
 
@@ -65,7 +67,7 @@ func (r *rendering) going(runs []Run) []string {
 // retain those that are not to be pruned. It returns the others.
 func (r *rendering) retain(going []string, stays map[string]Run) []string {
 	return slices.DeleteFunc(going, func(resource string) bool {
-		prune := annotationOf(r.observed.Resources[resource], AnnotationPrune)
+		prune := manifest.Annotation(r.observed.Resources[resource], AnnotationPrune)
 		retained := prune == never
 
 		if run := r.composition.run(resource); run != nil {
@@ -130,7 +132,7 @@ func atMost(limit intstr.IntOrString, there int) int {
 
 // allowed is how many members of a set the XR lets go at once.
 func (r *rendering) allowed(name string) int {
-	list := annotationOf(r.observed.XR, AnnotationAllowRemoval)
+	list := manifest.Annotation(r.observed.XR, AnnotationAllowRemoval)
 
 	for entry := range strings.SplitSeq(list, ",") {
 		set, number, _ := strings.Cut(strings.TrimSpace(entry), "=")
@@ -172,7 +174,7 @@ func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
 func (r *rendering) leave(going []string, stays map[string]Run) {
 	blocked := r.blocked(going)
 
-	for _, resource := range sortedKeys(blocked) {
+	for _, resource := range manifest.SortedKeys(blocked) {
 		stays[resource] = r.keep(Run{
 			Name:     resource,
 			Resource: resource,
@@ -247,9 +249,9 @@ func (r *rendering) removed(runs []Run) []string {
 
 	var names []string
 
-	for _, resource := range sortedKeys(r.observed.Resources) {
+	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
 		o, ok := r.observed.run(resource)
-		if ok && !kept[resource] && !isDeleted(o) && !r.observed.Earlier[resource] && r.composition.run(resource) != nil {
+		if ok && !kept[resource] && !manifest.IsDeleted(o) && !r.observed.Earlier[resource] && r.composition.run(resource) != nil {
 			names = append(names, r.calls(resource))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Kinds of Crossplane that keep what is used from being deleted.
@@ -68,7 +69,7 @@ func unusable(runs []*run, templates []template) field.ErrorList {
 	}
 
 	for i, r := range runs {
-		for _, name := range sortedKeys(r.needs) {
+		for _, name := range manifest.SortedKeys(r.needs) {
 			if r.usages && namespaced[name] && !namespaced[r.name] {
 				errs = append(errs, field.Forbidden(templates[i].path.Child("usages"),
 					"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so "+name+" could be deleted before "+r.name+"; set usages: false if that does no harm"))
@@ -155,11 +156,11 @@ func (r *rendering) holds(resource string) bool {
 // usage of a composed resource by an AnsibleRun; nil when there can be none: a
 // ClusterUsage tells of cluster-scoped objects only.
 func usage(of, by map[string]any) map[string]any {
-	namespace := namespaceOf(by)
-	used := namespaceOf(of)
+	namespace := manifest.Namespace(by)
+	used := manifest.Namespace(of)
 
-	ofName := nameOf(of)
-	byName := nameOf(by)
+	ofName := manifest.Name(of)
+	byName := manifest.Name(by)
 
 	if namespace == "" && used != "" || ofName == "" || byName == "" {
 		return nil
@@ -192,7 +193,7 @@ func usage(of, by map[string]any) map[string]any {
 
 // isUsage is true for Usages of any scope.
 func isUsage(o map[string]any) bool {
-	return text(o, "apiVersion") == apiVersionProtection && (text(o, "kind") == kindUsage || text(o, "kind") == kindClusterUsage)
+	return manifest.Text(o, "apiVersion") == apiVersionProtection && (manifest.Text(o, "kind") == kindUsage || manifest.Text(o, "kind") == kindClusterUsage)
 }
 
 // userOf a Usage: the namespace and the name of the AnsibleRun that uses another one;
@@ -202,7 +203,7 @@ func userOf(u map[string]any) (string, bool) {
 		return "", false
 	}
 
-	return namespaceOf(u) + "/" + nestedText(u, "spec", "by", "resourceRef", "name"), nestedText(u, "spec", "by", "kind") == common.KindAnsibleRun
+	return manifest.Namespace(u) + "/" + manifest.NestedText(u, "spec", "by", "resourceRef", "name"), manifest.NestedText(u, "spec", "by", "kind") == common.KindAnsibleRun
 }
 
 // users returns the composition resource names of those that observed Usages say
@@ -210,16 +211,16 @@ func userOf(u map[string]any) (string, bool) {
 func (r *rendering) users() map[string][]string {
 	byName, users := map[string][]string{}, map[string][]string{}
 
-	for _, u := range sortedKeys(r.observed.Resources) {
+	for _, u := range manifest.SortedKeys(r.observed.Resources) {
 		o := r.observed.Resources[u]
-		if isUsage(o) && nestedText(o, "spec", "of", "kind") == common.KindAnsibleRun {
-			of := nestedText(o, "spec", "of", "resourceRef", "name")
+		if isUsage(o) && manifest.NestedText(o, "spec", "of", "kind") == common.KindAnsibleRun {
+			of := manifest.NestedText(o, "spec", "of", "resourceRef", "name")
 			byName[of] = append(byName[of], u)
 		}
 	}
 
 	for resource, o := range r.observed.Resources {
-		if name := nameOf(o); isAnsibleRun(o) {
+		if name := manifest.Name(o); isAnsibleRun(o) {
 			users[resource] = byName[name]
 		}
 	}

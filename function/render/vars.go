@@ -11,7 +11,9 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -53,11 +55,11 @@ func compileVariables(env *expression.Environment, t template) (variables, field
 		v.templated[name] = true
 
 		if _, ok := v.vars[name]; !ok {
-			errs = append(errs, field.Invalid(t.path.Child("templated").Index(i), name, "there is no such variable in vars"+spelling.Hint(name, sortedKeys(v.vars))))
+			errs = append(errs, field.Invalid(t.path.Child("templated").Index(i), name, "there is no such variable in vars"+spelling.Hint(name, manifest.SortedKeys(v.vars))))
 		}
 	}
 
-	for _, name := range sortedKeys(v.vars) {
+	for _, name := range manifest.SortedKeys(v.vars) {
 		errs = append(errs, v.mistakes(t.path.Child("vars", name), name)...)
 	}
 
@@ -81,9 +83,9 @@ func compileVariables(env *expression.Environment, t template) (variables, field
 		source := varsSource{
 			value:   value,
 			path:    path.String(),
-			snake:   text(s, "keys") == string(v1alpha1.KeysSnakeCase),
-			include: setOf(s["include"]),
-			exclude: setOf(s["exclude"]),
+			snake:   manifest.Text(s, "keys") == string(v1alpha1.KeysSnakeCase),
+			include: manifest.Set(s["include"]),
+			exclude: manifest.Set(s["exclude"]),
 		}
 		v.from = append(v.from, source)
 		v.unnamed = append(v.unnamed, source.unnamed(t.path.Child("varsFrom").Index(i))...)
@@ -102,10 +104,10 @@ func (s varsSource) unnamed(path *field.Path) field.ErrorList {
 		}
 
 		if s.snake {
-			name = snakeCase(name)
+			name = ansible.SnakeCase(name)
 		}
 
-		if err := variable(name); err != nil {
+		if err := ansible.CheckVariable(name); err != nil {
 			errs = append(errs, field.Forbidden(path, err.Error()+"; exclude it"))
 		}
 	}
@@ -159,7 +161,7 @@ func mistakes(path *field.Path, name string, t *expression.Template, hint string
 	switch {
 	case !t.Computed():
 		return nil
-	case !computable(name):
+	case !ansible.IsComputable(name):
 		return field.ErrorList{field.Forbidden(path, "an expression cannot say how Ansible connects and what it executes"+hint)}
 	case slices.ContainsFunc(t.Text(), isJinja):
 		return field.ErrorList{field.Forbidden(path, "Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables")}
@@ -175,7 +177,7 @@ func isJinja(s string) bool {
 // templates of all values.
 func (v variables) templates() []*expression.Template {
 	all := make([]*expression.Template, 0, len(v.vars)+len(v.from))
-	for _, name := range sortedKeys(v.vars) {
+	for _, name := range manifest.SortedKeys(v.vars) {
 		all = append(all, v.vars[name])
 	}
 
@@ -198,7 +200,7 @@ func (v variables) evaluate(ctx context.Context, data expression.Data) (vars, un
 		maps.Copy(unsafe, fields)
 	}
 
-	for _, name := range sortedKeys(v.vars) {
+	for _, name := range manifest.SortedKeys(v.vars) {
 		t := v.vars[name]
 
 		// A variable that is left out is left out, wherever else it comes from.
@@ -214,7 +216,7 @@ func (v variables) evaluate(ctx context.Context, data expression.Data) (vars, un
 		default:
 			unsafe[name] = value
 
-			if err := connection(name, value); err != nil {
+			if err := ansible.CheckConnection(name, value); err != nil {
 				problems = append(problems, invalid("vars."+name, err))
 			}
 		}
@@ -246,9 +248,9 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 	data.Budget.Spend(expression.PerField * uint64(len(object)))
 
 	if s.snake {
-		data.Budget.Spend(conversionCost(chosen))
+		data.Budget.Spend(ansible.ConversionCost(chosen))
 
-		converted, err := snakeKeys(chosen)
+		converted, err := ansible.SnakeKeys(chosen)
 		if err != nil {
 			return nil, []expression.Problem{invalid(s.path, err)}
 		}
@@ -256,8 +258,8 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 		chosen, _ = converted.(map[string]any)
 	}
 
-	for _, name := range sortedKeys(chosen) {
-		if err := variable(name); err != nil {
+	for _, name := range manifest.SortedKeys(chosen) {
+		if err := ansible.CheckVariable(name); err != nil {
 			problems = append(problems, invalid(s.path, err))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -200,7 +201,7 @@ func composite(desired *fnv1.State, result render.Result) error {
 
 	xr := desired.GetComposite().GetResource().AsMap()
 	status, _ := xr["status"].(map[string]any)
-	xr["status"] = render.Overlay(render.Overlay(result.Kept, status), result.Status)
+	xr["status"] = manifest.Overlay(manifest.Overlay(result.Kept, status), result.Status)
 
 	s, err := message(xr)
 	desired.Composite.Resource = s

@@ -1,25 +1,28 @@
-package render
+package ansible
 
 import (
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // unsafeTag keeps Ansible from templating the string that follows.
 // https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
 const unsafeTag = "!unsafe "
 
-// harmless strings cannot be templates. All strings that YAML would take for
-// something else than a string are among them, and must not be tagged:
+// literal strings cannot be templates. All strings that YAML would take for
+// a boolean or a number are among them, and must not be tagged:
 // ansible-core 2.19 forgets the quotes of a tagged string, and makes a boolean
 // of "yes" and a number of "1".
-var harmless = regexp.MustCompile(`^[A-Za-z0-9 \t.:+_~<=-]*$`)
+var literal = regexp.MustCompile(`^[A-Za-z0-9 \t.:+_~<=-]*$`)
 
-// inventoryText writes an inventory as YAML: objects as blocks, the rest in the
-// flow style, which Ansible would take for JSON if it were all of the text.
-func inventoryText(groups map[string]any) string {
+// Inventory returns an inventory as YAML, by the names of its groups. The values are
+// JSON or Unsafe. Objects are blocks; the rest is in the flow style, which Ansible
+// would take for JSON if it were all of the text.
+func Inventory(groups map[string]any) string {
 	var b strings.Builder
 
 	b.WriteString("---\n")
@@ -30,7 +33,7 @@ func inventoryText(groups map[string]any) string {
 
 // writeBlock writes the members of an object, a line or a block each.
 func writeBlock(b *strings.Builder, m map[string]any, indent string) {
-	for _, k := range sortedKeys(m) {
+	for _, k := range manifest.SortedKeys(m) {
 		b.WriteString(indent)
 		b.WriteString(quote(k))
 		b.WriteByte(':')
@@ -55,8 +58,8 @@ func writeBlock(b *strings.Builder, m map[string]any, indent string) {
 // writeFlow writes a JSON value in one line.
 func writeFlow(b *strings.Builder, v any, unsafe bool) {
 	switch v := v.(type) {
-	case untrusted:
-		writeFlow(b, v.value, true)
+	case Unsafe:
+		writeFlow(b, v.Value, true)
 	case nil:
 		b.WriteString("null")
 	case bool:
@@ -64,7 +67,7 @@ func writeFlow(b *strings.Builder, v any, unsafe bool) {
 	case float64:
 		b.WriteString(number(v))
 	case string:
-		if unsafe && !harmless.MatchString(v) {
+		if unsafe && !literal.MatchString(v) {
 			b.WriteString(unsafeTag)
 		}
 
@@ -84,7 +87,7 @@ func writeFlow(b *strings.Builder, v any, unsafe bool) {
 	case map[string]any:
 		b.WriteByte('{')
 
-		for i, k := range sortedKeys(v) {
+		for i, k := range manifest.SortedKeys(v) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
@@ -138,7 +141,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// untrusted is a JSON value that Ansible must not template.
-type untrusted struct {
-	value any
+// Unsafe is a JSON value from an XR, which Ansible must not template.
+type Unsafe struct {
+	Value any
 }

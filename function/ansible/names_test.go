@@ -1,4 +1,4 @@
-package render
+package ansible
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func TestSpecial(t *testing.T) {
 		}
 
 		for _, name := range list {
-			if err := variable(name); err == nil && name != "_z_test_entry" {
+			if err := CheckVariable(name); err == nil && name != "_z_test_entry" {
 				t.Errorf("variable(%q): want an error, it is one of Ansible's %s", name, kind)
 			}
 
@@ -47,17 +47,17 @@ func TestSpecial(t *testing.T) {
 
 	slices.Sort(want)
 
-	if diff := cmp.Diff(want, slices.Sorted(slices.Values(special[:]))); diff != "" {
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(reserved[:]))); diff != "" {
 		t.Errorf("special names: -Ansible's, +ours:\n%s", diff)
 	}
 
 	for _, name := range []string{"name", "port", "item", "loop", "tags", "hosts", "timeout", "ansible"} {
-		if err := variable(name); err != nil {
+		if err := CheckVariable(name); err != nil {
 			t.Errorf("variable(%q): %v", name, err)
 		}
 	}
 
-	if computable("_ansible_ansiballz_debugpy_config") {
+	if IsComputable("_ansible_ansiballz_debugpy_config") {
 		t.Error("want no computed settings of Ansible's own")
 	}
 }
@@ -94,7 +94,7 @@ func TestSnakeCase(t *testing.T) {
 	}
 
 	for name, want := range cases {
-		if diff := cmp.Diff(want, snakeCase(name)); diff != "" {
+		if diff := cmp.Diff(want, SnakeCase(name)); diff != "" {
 			t.Errorf("snakeCase(%q): -want, +got:\n%s", name, diff)
 		}
 	}

@@ -1,4 +1,8 @@
-package render
+// Package ansible knows what Ansible makes of names and values. Names and values
+// come from XRs, whose authors are not trusted with the provider: the package says
+// which ones cannot be used, and writes inventories whose values Ansible does not
+// template.
+package ansible
 
 import (
 	"net"
@@ -11,9 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Names that may come from people without trust.
+// Forms of names from XRs.
 var (
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	hostName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
@@ -23,8 +29,8 @@ var (
 	account = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@\\-]*\$?$`)
 )
 
-// maxName is the length of the longest name from data, in bytes.
-const maxName = 253
+// MaxName is the length of the longest name from an XR, in bytes.
+const MaxName = 253
 
 // Prefixes of the names of variables that tell Ansible how to connect and what to
 // execute. Some of them run commands on the controller.
@@ -33,23 +39,24 @@ const (
 	prefixInternal = "_ansible_"
 )
 
-// special names mean something to Ansible or Jinja2 that no value should
+// reserved names mean something to Ansible or Jinja2 that no value should
 // replace: magic variables, functions that content relies on, and words of the
 // language. A test asks Ansible for all of them.
 // https://docs.ansible.com/ansible/latest/reference_appendices/special_variables.html
-var special = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+var reserved = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
 	"environment", "group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname",
 	"inventory_hostname_short", "play_hosts", "playbook_dir", "role_name", "role_names", "role_path", "role_uuid", "vars",
 	"cycler", "dict", "joiner", "lipsum", "lookup", "namespace", "now", "omit", "q", "query", "range", "undef",
 	"and", "else", "false", "False", "if", "in", "is", "none", "None", "not", "or", "self", "true", "True",
 }
 
-// variable says what is wrong with a name from data as the name of a variable.
-func variable(name string) error {
+// CheckVariable returns an error when a name from an XR cannot be the name of a
+// variable.
+func CheckVariable(name string) error {
 	switch {
-	case !identifier.MatchString(name) || len(name) > maxName:
+	case !identifier.MatchString(name) || len(name) > MaxName:
 		return errors.Errorf("%.80q cannot be the name of a variable: it must be an identifier", name)
-	case slices.Contains(special[:], name):
+	case slices.Contains(reserved[:], name):
 		return errors.Errorf("%q cannot be the name of a variable: it has a meaning to Ansible", name)
 	}
 
@@ -62,10 +69,10 @@ func variable(name string) error {
 	return nil
 }
 
-// host says what is wrong with a name from data as the name of a host.
-func host(name string) error {
+// CheckHost returns an error when a name from an XR cannot be the name of a host.
+func CheckHost(name string) error {
 	switch {
-	case !hostName.MatchString(name) || len(name) > maxName:
+	case !hostName.MatchString(name) || len(name) > MaxName:
 		return errors.Errorf("%.80q cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'", name)
 	case isProvider(name):
 		return errors.Errorf("%q cannot be the name of a host: it is the provider itself", name)
@@ -112,10 +119,10 @@ func isOwnNumber(host string) bool {
 	return address == 0 || address>>(net.IPv4len*octet-octet) == loopback
 }
 
-// group says what is wrong with a name from data as the name of a group.
-func group(name string) error {
+// CheckGroup returns an error when a name from an XR cannot be the name of a group.
+func CheckGroup(name string) error {
 	switch {
-	case !identifier.MatchString(name) || len(name) > maxName:
+	case !identifier.MatchString(name) || len(name) > MaxName:
 		return errors.Errorf("%.80q cannot be the name of a group: it must be an identifier", name)
 	case name == "plugin":
 		return errors.Errorf("%q cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin", name)
@@ -124,19 +131,19 @@ func group(name string) error {
 	return nil
 }
 
-// computable is true when the value of a variable of this literal name may come
-// from people without trust. How Ansible connects and what it executes may not.
-func computable(name string) bool {
+// IsComputable is true when the value of the variable of this name may come from an
+// XR. How Ansible connects and what it executes must not.
+func IsComputable(name string) bool {
 	if !strings.HasPrefix(name, prefixAnsible) && !strings.HasPrefix(name, prefixInternal) {
 		return true
 	}
 
-	return connects(name)
+	return IsConnection(name)
 }
 
-// connects is true for those variables of Ansible's own that tell it where to connect
-// to, and as whom. Their values are checked.
-func connects(name string) bool {
+// IsConnection is true for those variables of Ansible's own that say where it
+// connects to, and as whom. CheckConnection checks their values.
+func IsConnection(name string) bool {
 	switch name {
 	case "ansible_host", "ansible_port", "ansible_user", "ansible_password", "ansible_become_password":
 		return true
@@ -145,28 +152,29 @@ func connects(name string) bool {
 	return false
 }
 
-// connection says what is wrong with a computed value of a variable that tells
-// Ansible where to connect to: most end up as arguments of ssh. What follows the
-// first line of a password would be the input of what is started with it.
-func connection(name string, v any) error {
+// CheckConnection returns an error when a value from an XR cannot be that of a
+// variable which says where Ansible connects to. Most values become arguments of ssh.
+// What follows the first line of a password would be the input of the program that
+// reads the password.
+func CheckConnection(name string, v any) error {
 	s, _ := v.(string)
 
 	switch name {
 	case "ansible_host":
-		if !address.MatchString(s) || len(s) > maxName {
-			return errors.Errorf("%s is not the address of a host", show(v))
+		if !address.MatchString(s) || len(s) > MaxName {
+			return errors.Errorf("%s is not the address of a host", manifest.Show(v))
 		}
 
 		if isProvider(s) {
 			return errors.Errorf("%q is the address of the provider itself", s)
 		}
 	case "ansible_user":
-		if !account.MatchString(s) || len(s) > maxName {
-			return errors.Errorf("%s is not the name of a user", show(v))
+		if !account.MatchString(s) || len(s) > MaxName {
+			return errors.Errorf("%s is not the name of a user", manifest.Show(v))
 		}
 	case "ansible_port":
 		if n, ok := v.(float64); !ok || n != float64(int(n)) || len(validation.IsValidPortNum(int(n))) > 0 {
-			return errors.Errorf("%s is not the number of a port", show(v))
+			return errors.Errorf("%s is not the number of a port", manifest.Show(v))
 		}
 	case "ansible_password", "ansible_become_password":
 		if strings.ContainsFunc(s, unicode.IsControl) {

@@ -1,10 +1,12 @@
-package render
+package ansible
 
 import (
 	"regexp"
 	"strings"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // digits between letters, of which the second has digits of its own, are a word.
@@ -13,11 +15,11 @@ var digits = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
 // acronyms are words wherever they are in a name, unless it is all upper case.
 var acronyms = [...]string{"HTTP", "URL", "IP"} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// snakeCase converts a name as Ansible operators do, so that roles of theirs
+// SnakeCase converts a name as Ansible operators do, so that roles of theirs
 // can be used as they are: maxSize becomes max_size, Kind becomes _kind.
 // https://github.com/operator-framework/ansible-operator-plugins, package
 // paramconv.
-func snakeCase(name string) string {
+func SnakeCase(name string) string {
 	s := strings.Trim(digits.ReplaceAllString(name, "$1 $2 $3"), " ")
 	if s == "" {
 		return s
@@ -110,8 +112,8 @@ func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
 
-// conversionCost of the names in a JSON value, in units of a Budget.
-func conversionCost(v any) uint64 {
+// ConversionCost of the names in a JSON value, in units of a Budget.
+func ConversionCost(v any) uint64 {
 	const perName = 40
 	return perName * countNames(v)
 }
@@ -134,15 +136,15 @@ func countNames(v any) uint64 {
 	return n
 }
 
-// snakeKeys converts all names in a JSON value. The error names two of one
+// SnakeKeys converts all names in a JSON value. The error names two of one
 // object that become the same.
-func snakeKeys(v any) (any, error) {
+func SnakeKeys(v any) (any, error) {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
 
 		for i := range v {
-			item, err := snakeKeys(v[i])
+			item, err := SnakeKeys(v[i])
 			if err != nil {
 				return nil, err
 			}
@@ -154,13 +156,13 @@ func snakeKeys(v any) (any, error) {
 	case map[string]any:
 		out, from := make(map[string]any, len(v)), make(map[string]string, len(v))
 
-		for _, k := range sortedKeys(v) {
-			snake := snakeCase(k)
+		for _, k := range manifest.SortedKeys(v) {
+			snake := SnakeCase(k)
 			if other, ok := from[snake]; ok {
 				return nil, errors.Errorf("%.80q and %.80q both become %.80q", other, k, snake)
 			}
 
-			value, err := snakeKeys(v[k])
+			value, err := SnakeKeys(v[k])
 			if err != nil {
 				return nil, err
 			}
