@@ -7,6 +7,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -68,6 +69,7 @@ type OutputStore interface {
 
 type connector struct {
 	kind     schema.GroupVersionKind
+	kube     client.Writer
 	resolver Resolver
 	tracker  Tracker
 	pool     Pool

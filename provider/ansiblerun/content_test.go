@@ -92,7 +92,7 @@ func TestObserveContent(t *testing.T) {
 			reason:     "New content is a change of the inputs.",
 			run:        object(applied),
 			resolution: content.Resolution{Set: second, Found: true, Due: t0.Add(time.Hour)},
-			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonInputsChanged, condition: never},
+			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonRunning, condition: never},
 		},
 		"EmptyStore": {
 			reason:     "After a restart with an empty store the content is that of the status, and is resolved again if it may move.",
@@ -116,7 +116,7 @@ func TestObserveContent(t *testing.T) {
 			reason:     "Content of an object that is to be applied is installed by its run.",
 			run:        object(),
 			resolution: content.Resolution{Stale: true},
-			want:       want{ready: xpv2.ReasonCreating, condition: never},
+			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonRunning, condition: never},
 		},
 		"Stale": {
 			reason:     "Stale content goes on serving while it is resolved again.",

@@ -37,8 +37,8 @@ type external struct {
 }
 
 // Observe brings the status up to date with what the pool knows, decides what is to
-// be done, and acquires a place for it. It changes nothing but the object in memory,
-// and starts nothing but check runs.
+// be done, and acquires a place for it. It starts nothing but check runs, and writes
+// nothing but what has to be noted before the first apply.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
 	e.keepOutput(ctx, run)
 
@@ -91,18 +91,20 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		return managed.ExternalObservation{}, e.decision.Failure
 	}
 
-	return e.observation(run, s), nil
+	return e.observation(ctx, run, s)
 }
 
 // observation of an object about which something was decided. What is to be started
 // is shown to the runtime when there is a place for it: it has it created or updated
-// at once, and notes that it does.
-func (e *external) observation(run common.AnsibleRun, s situation) managed.ExternalObservation {
+// at once. To create takes the runtime three writes, of which an XR with many runs
+// can afford few: core's circuit breaker counts them. So the first apply is an update
+// wherever the management policies allow one.
+func (e *external) observation(ctx context.Context, run common.AnsibleRun, s situation) (managed.ExternalObservation, error) {
 	d := e.decision
 	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
 
 	if s.Deleted || d.Start == nil {
-		return o
+		return o, nil
 	}
 
 	e.job = e.newJob(run, *d.Start)
@@ -114,15 +116,20 @@ func (e *external) observation(run common.AnsibleRun, s situation) managed.Exter
 		e.submit(run)
 
 		o.ResourceUpToDate = true
-	default:
-		return o
+	case !o.ResourceExists && s.Update:
+		if err := e.claim(ctx, run); err != nil {
+			e.pool.Withdraw(run.GetUID())
+			return managed.ExternalObservation{}, err
+		}
+
+		o.ResourceExists = true
 	}
 
 	// It may not be looked at again for long.
 	s.Active = &active{Mode: d.Start.Mode, State: d.Start.State}
 	run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 
-	return o
+	return o, nil
 }
 
 // showCheckable says when check runs cannot tell anything, and when they can

@@ -131,6 +131,7 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 
 	c := &connector{
 		kind:     Kinds()[1].GroupVersionKind,
+		kube:     test.NewMockClient(),
 		resolver: resolve,
 		tracker:  nopTracker{},
 		pool:     p,
@@ -212,10 +213,18 @@ func TestObserve(t *testing.T) {
 		want    want
 	}{
 		"New": {
-			reason:  "A new object should be created.",
+			reason:  "A new object should be applied, without the writes that the runtime would make to create it.",
 			run:     object(),
 			resolve: resolved,
-			want:    want{o: managed.ExternalObservation{}, ready: xpv2.Creating().WithObservedGeneration(2)},
+			want:    want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.Running().WithObservedGeneration(2)},
+		},
+		"NewCreateOnly": {
+			reason: "A new object that may only be created should be.",
+			run: object(func(r *v1alpha1.AnsibleRun) {
+				r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate})
+			}),
+			resolve: resolved,
+			want:    want{ready: common.Running().WithObservedGeneration(2)},
 		},
 		"ResultArrives": {
 			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
@@ -317,13 +326,14 @@ func TestObserve(t *testing.T) {
 			})),
 			resolve: resolved,
 			want: want{
+				o: managed.ExternalObservation{ResourceExists: true},
 				status: common.AnsibleRunObservation{
 					LastRun: &common.Run{
 						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted,
 						Reason: executor.ReasonProviderEnded, Message: "the provider ended before the run began", CompletionTime: at(0),
 					},
 				},
-				ready: xpv2.Creating().WithObservedGeneration(2),
+				ready: common.Running().WithObservedGeneration(2),
 			},
 		},
 		"Queued": {

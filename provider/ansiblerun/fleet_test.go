@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	cevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -52,6 +53,31 @@ type fleet struct {
 	ids   int
 	// ran are the playbooks of the runs that have begun.
 	ran []string
+	// writes of objects, and of what: "object" or "status".
+	writes []string
+}
+
+// counted writes.
+func (f *fleet) counted() interceptor.Funcs {
+	return interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.UpdateOption) error {
+			f.writes = append(f.writes, "object")
+
+			return c.Update(ctx, o, os...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, os ...client.SubResourceUpdateOption) error {
+			was := f.get(client.ObjectKeyFromObject(o))
+			err := c.SubResource(sub).Update(ctx, o, os...)
+
+			// The API server does not write what it has.
+			now := f.get(client.ObjectKeyFromObject(o))
+			if now.ResourceVersion = was.ResourceVersion; !cmp.Equal(was, now) {
+				f.writes = append(f.writes, sub)
+			}
+
+			return err
+		},
+	}
 }
 
 func newFleet(t *testing.T, size int) *fleet {
@@ -63,7 +89,7 @@ func newFleet(t *testing.T, size int) *fleet {
 	}
 
 	f := &fleet{t: t, playbook: "one", end: make(chan struct{}), woken: map[types.NamespacedName]bool{}}
-	b := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.AnsibleRun{})
+	b := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.AnsibleRun{}).WithInterceptorFuncs(f.counted())
 
 	for i := range size {
 		run := object(withFinalizer)
@@ -78,6 +104,7 @@ func newFleet(t *testing.T, size int) *fleet {
 
 	p := newPolls(10*time.Minute, time.Second)
 	c := &connector{
+		kube:     f.kube,
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},
@@ -257,6 +284,33 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// TestWrites counts what a run writes: each write is two events for the circuit breaker
+// that core has for the XR, which opens after 100 of them.
+func TestWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1)
+		f.update(f.names[0], func(r *v1alpha1.AnsibleRun) { r.SetFinalizers(nil) })
+		f.writes = nil
+
+		f.reconcile(f.names...)
+		f.settle()
+		f.end <- struct{}{}
+		f.settle()
+		f.reconcile(f.names...)
+
+		if p := f.get(f.names[0]).Status.AtProvider.LastRun.Phase; p != common.PhaseSucceeded {
+			t.Fatalf("The object should be applied, and is %s", p)
+		}
+
+		// It is claimed, its run begins, and ends.
+		if diff := cmp.Diff([]string{"object", "status", "status"}, f.writes); diff != "" {
+			t.Errorf("A short first run should be written with no more than that: -want, +got:\n%s", diff)
+		}
+
+		f.pool.Stop(t.Context())
+	})
+}
+
 // TestInstalling has an object wait for its content, and others not for that.
 func TestInstalling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -271,6 +325,8 @@ func TestInstalling(t *testing.T) {
 		f.reconcile(f.names[0])
 		f.needs = executor.Needs{}
 		f.reconcile(f.names[1])
+		f.settle()
+		time.Sleep(time.Minute) // What lasts is told.
 		f.settle()
 
 		r := f.get(f.names[0]).Status.AtProvider

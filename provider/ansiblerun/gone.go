@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -27,17 +28,47 @@ type finalizer struct {
 	pool Pool
 }
 
-// AddFinalizer to an object. What is to be written to its status stays: clients
-// decode what the API server answers over what is there. Nothing else may call for
-// another look at the object for long.
+// AddFinalizer to an object, and its external name in the same write.
 func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 	run, ok := o.(common.AnsibleRun)
 	if !ok {
 		return f.Finalizer.AddFinalizer(ctx, o)
 	}
 
+	setExternalName(run)
+
+	return keepingStatus(run, func() error { return f.Finalizer.AddFinalizer(ctx, run) })
+}
+
+// claim an object before the first apply, unless that was done before: one write
+// gives it its external name and the finalizer, and notes that an apply may have
+// begun.
+func (e *external) claim(ctx context.Context, run common.AnsibleRun) error {
+	if begun(run) {
+		return nil
+	}
+
+	setExternalName(run)
+	meta.AddFinalizer(run, managed.FinalizerName)
+	meta.SetExternalCreatePending(run, e.now())
+
+	err := keepingStatus(run, func() error { return e.kube.Update(ctx, run) })
+
+	return errors.Wrap(err, "cannot note that the object is about to be applied")
+}
+
+// setExternalName of an object that has none to its name, as Crossplane does.
+func setExternalName(run common.AnsibleRun) {
+	if meta.GetExternalName(run) == "" {
+		meta.SetExternalName(run, run.GetName())
+	}
+}
+
+// keepingStatus writes an object, and keeps the status that is still to be written:
+// clients decode what the API server answers over what is there.
+func keepingStatus(run common.AnsibleRun, write func() error) error {
 	observation, conditions := run.Observation().DeepCopy(), slices.Clone(*run.Conditions())
-	err := f.Finalizer.AddFinalizer(ctx, o)
+	err := write()
 	*run.Observation(), *run.Conditions() = *observation, conditions
 
 	return err

@@ -38,6 +38,7 @@ func TestAddFinalizer(t *testing.T) {
 	run.SetConditions(common.Running())
 	want := run.DeepCopy()
 	want.Finalizers = []string{"finalizer"}
+	meta.SetExternalName(want, "run")
 
 	if err := f.AddFinalizer(t.Context(), run); err != nil {
 		t.Fatal(err)

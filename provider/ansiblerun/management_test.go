@@ -71,6 +71,7 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 
 	p := newPolls(10*time.Minute, time.Second)
 	c := &connector{
+		kube:     w.kube,
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},

@@ -220,6 +220,13 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 	w := &play{t: t, object: run, now: t0, wanted: "a"}
 	w.pool = &steps{now: func() time.Time { return w.now }}
 	w.kube = fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(run).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.UpdateOption) error {
+			if w.offline {
+				return errBoom
+			}
+
+			return c.Update(ctx, o, os...)
+		},
 		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, os ...client.SubResourceUpdateOption) error {
 			if w.offline {
 				return errBoom
@@ -237,6 +244,7 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 		},
 	}).Build()
 	w.connect = &connector{
+		kube:     w.kube,
 		resolver: resolverFn(func() (inputs.Inputs, error) { return in(w.wanted), nil }),
 		tracker:  nopTracker{},
 		contents: nopContents{},

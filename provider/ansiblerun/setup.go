@@ -84,6 +84,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 
 	c := &connector{
 		kind:     k.GroupVersionKind,
+		kube:     mgr.GetClient(),
 		resolver: o.Resolver,
 		tracker:  o.Tracker,
 		pool:     o.Pool,
@@ -133,6 +134,8 @@ func options(kube client.Client, name string, c *connector, p *polls, o Options)
 		managed.WithMinPollInterval(o.MinPollInterval),
 		managed.WithPollIntervalHook(p.after),
 		managed.WithManagementPolicies(),
+		// The finalizer brings the external name.
+		managed.WithInitializers(),
 		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool}),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),

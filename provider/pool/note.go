@@ -39,6 +39,7 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 func (p *Pool) announce(e *entry) {
 	now := metav1.NewTime(p.now().Truncate(time.Second))
 	e.report.Run.StartTime = &now
+	e.pace = pace{last: p.now(), pause: firstPause}
 
 	if e.job.Mode != common.ModeApply {
 		e.note()

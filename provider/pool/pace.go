@@ -13,6 +13,7 @@ import (
 // How often progress is told. Composed resources share the circuit breaker of
 // their composite resource: a burst of about 50 updates, then one per 2 s.
 const (
+	phasePause = 3 * time.Second
 	firstPause = 10 * time.Second
 	lastPause  = time.Minute
 	pauseGrows = 1.5
@@ -47,7 +48,7 @@ func newsOf(last, now executor.Report) news {
 
 // A pace spaces the news of a job: progress is told at growing intervals, what
 // content reports the first time at once and then after the first interval, and
-// a phase always.
+// a phase when it lasts. The start of a job and its end are told at once.
 type pace struct {
 	last  time.Time
 	pause time.Duration
@@ -59,6 +60,8 @@ func (p *pace) at(now time.Time, n news) time.Time {
 	at := now
 
 	switch {
+	case n == entered:
+		at = p.last.Add(phasePause)
 	case n == progressed:
 		at = p.last.Add(p.pause)
 	case n == reported && p.heard:

@@ -336,7 +336,7 @@ func TestPace(t *testing.T) {
 		news   news
 		want   time.Duration
 	}{
-		{"A new phase should be told.", 0, entered, 0},
+		{"The first phase should be told.", 0, entered, 0},
 		{"Progress should wait for 10 s.", 4 * time.Second, progressed, 10 * time.Second},
 		{"The first report should not wait.", 5 * time.Second, reported, 5 * time.Second},
 		{"The second should.", 6 * time.Second, reported, 15 * time.Second},
@@ -345,8 +345,9 @@ func TestPace(t *testing.T) {
 		{"The next pause should be longer.", 16 * time.Second, progressed, 30 * time.Second},
 		{"But not for a report.", 16 * time.Second, reported, 25 * time.Second},
 		{"A report should be told when it is time.", 27 * time.Second, reported, 27 * time.Second},
-		{"A new phase should not wait.", 28 * time.Second, entered, 28 * time.Second},
-		{"A new phase should start over.", 29 * time.Second, progressed, 38 * time.Second},
+		{"A new phase should wait for 3 s.", 28 * time.Second, entered, 30 * time.Second},
+		{"A phase that lasts should be told.", 30 * time.Second, entered, 30 * time.Second},
+		{"A new phase should start over.", 31 * time.Second, progressed, 40 * time.Second},
 	}
 
 	for _, s := range steps {
@@ -439,7 +440,6 @@ func TestNews(t *testing.T) {
 		<-ended
 
 		want := []told{
-			{0, common.PhaseRunning, "", ""},
 			{2 * time.Second, common.PhaseRunning, "two", "1"},
 			{12 * time.Second, common.PhaseRunning, "five", "3"},
 			{65 * time.Second, common.PhaseRunning, "six", "3"},
