@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	apiextensionsv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	"github.com/crossplane/function-sdk-go/errors"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -21,6 +25,10 @@ import (
 // maxResponse is what core receives, in bytes: the default of gRPC, which it does
 // not change.
 const maxResponse = 4 << 20
+
+// circuitTTL is how soon core asks again of an XR in progress for which its circuit
+// breaker is open.
+const circuitTTL = 10 * time.Second
 
 // A Function turns XRs and Operations into AnsibleRuns.
 type Function struct {
@@ -70,6 +78,8 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return nil, errors.Wrap(err, "cannot render in time")
 	}
 
+	rsp.Meta.Ttl = durationpb.New(ttl(req, result))
+
 	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
 
 	var err error
@@ -89,6 +99,30 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	}
 
 	return rsp, nil
+}
+
+// ttl of the response to a request, after which core asks again. Core hears little of
+// what becomes of AnsibleRuns while its circuit breaker is open for their XR, as a
+// burst of some dozens of changes makes it.
+func ttl(req *fnv1.RunFunctionRequest, result render.Result) time.Duration {
+	done := !slices.ContainsFunc(result.Runs, func(r render.Run) bool { return !r.Done() })
+	if done || !circuitOpen(req.GetObserved().GetComposite().GetResource()) {
+		return response.DefaultTTL
+	}
+
+	return circuitTTL
+}
+
+// circuitOpen is true for an XR that core does not reconcile at once when something
+// changes.
+func circuitOpen(xr *structpb.Struct) bool {
+	conditions := xr.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues()
+
+	return slices.ContainsFunc(conditions, func(v *structpb.Value) bool {
+		c := v.GetStructValue().GetFields()
+
+		return c["type"].GetStringValue() == string(apiextensionsv1.TypeResponsive) && c["status"].GetStringValue() == string(corev1.ConditionFalse)
+	})
 }
 
 // isOperation is true for requests of Operations, which have no XR.

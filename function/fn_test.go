@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
 )
 
 // observedRun is an AnsibleRun as core observes it, with what its apply owns.
@@ -778,6 +781,48 @@ conditions:
 
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 				t.Errorf("\n%s\nf.RunFunction(...): -want rsp, +got rsp:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTTL has core ask again soon while it does not hear of AnsibleRuns in progress.
+func TestTTL(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		responsive string
+		when       bool
+		want       time.Duration
+	}{
+		"Closed":        {reason: "Core should ask when it hears of something.", responsive: "True", when: true, want: response.DefaultTTL},
+		"OldCrossplane": {reason: "Before v2.1 there is no condition.", when: true, want: response.DefaultTTL},
+		"Open":          {reason: "A run is in progress, and core does not hear of its end.", responsive: "False", when: true, want: circuitTTL},
+		"Done":          {reason: "Nothing is to be heard of.", responsive: "False", want: response.DefaultTTL},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			conditions := "[]"
+			if tc.responsive != "" {
+				conditions = fmt.Sprintf(`[{type: Responsive, status: %q}]`, tc.responsive)
+			}
+
+			req := request(t, fmt.Sprintf(`
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: app, role: acme.web, when: "${%t}"}]
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default}, status: {conditions: %s}}}
+`, tc.when, conditions))
+
+			rsp, err := newFunction(t).RunFunction(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := rsp.GetMeta().GetTtl().AsDuration(); got != tc.want {
+				t.Errorf("%s Want a TTL of %s, got %s; %v", tc.reason, tc.want, got, rsp.GetResults())
 			}
 		})
 	}
