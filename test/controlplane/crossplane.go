@@ -135,10 +135,6 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
 		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
 	}
-	// Tests edit XRs faster than people do. Not every release has the flag.
-	if Since("v2.4") {
-		args = append(args, "--circuit-breaker-burst=10000")
-	}
 	return s.piece(nameCore, ready, env, args...), nil
 }
 

@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // looseXR is the definition of a kind of XR with anything in its spec.
@@ -479,4 +483,60 @@ spec: {}
 	if got := lines(t, d.Directory); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("Content should have run twice, got %q", got)
 	}
+}
+
+// TestCircuitBreaker has core's circuit breaker open for an XR with runs in progress:
+// each of them begins when those before it are ready all the same.
+func TestCircuitBreaker(t *testing.T) {
+	if !controlplane.Since("v2.1") {
+		t.Skip("core has no circuit breaker")
+	}
+
+	t.Parallel()
+
+	d := composeData{Plural: "bursts", Kind: "Burst", Scope: "Namespaced", Composition: "bursts", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	objs := cp.Apply(t, looseXR+`
+      runs:
+      - name: base
+        vars: {name: base}
+      - name: app
+        forEach: "${xr.spec.apps}"
+        dependsOn: [base]
+        vars: {name: "${each.key}"}
+      - name: last
+        dependsOn: [app]
+        vars: {name: last}
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: bursts}
+        vars: {directory: "${xr.spec.directory}"}
+        playbookInline: `+noted+`
+      status:
+        name: "${runs.last.outputs.name}"
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: bursts, namespace: "[[.Namespace]]"}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: Burst
+metadata: {name: burst, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: bursts}}
+  directory: [[.Directory]]
+  apps: [a, b, c, d]
+`, d)
+	xr := objs[len(objs)-1]
+
+	// An update is two events of the 100 that may come in a burst.
+	for i := range 60 {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"annotations": {"e2e.example.org/burst": "%d"}}}`, i))
+		if err := cp.kube.Patch(t.Context(), xr.unstructured(), patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	cp.WaitFor(t, xr, Condition("Responsive", "False"))
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.name", "last"))
 }
