@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// A crowd of jobs, and what happens to them.
-type crowd struct {
+// A counting executor counts the jobs in progress and those that have ended, by object.
+type counting struct {
 	t     *testing.T
 	limit int
 
@@ -27,7 +27,7 @@ type crowd struct {
 }
 
 // Needs of a job, now and then, for some time.
-func (c *crowd) Needs(executor.Job) executor.Needs {
+func (c *counting) Needs(executor.Job) executor.Needs {
 	if rand.IntN(3) > 0 {
 		return executor.Needs{}
 	}
@@ -43,7 +43,7 @@ func (c *crowd) Needs(executor.Job) executor.Needs {
 }
 
 // Execute a job, for some time.
-func (c *crowd) Execute(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
+func (c *counting) Execute(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
 	c.begin(j)
 	defer c.end(j)
 
@@ -59,7 +59,7 @@ func (c *crowd) Execute(ctx context.Context, j executor.Job, _ executor.Watch) e
 	return r
 }
 
-func (c *crowd) begin(j executor.Job) {
+func (c *counting) begin(j executor.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -79,7 +79,7 @@ func (c *crowd) begin(j executor.Job) {
 	}
 }
 
-func (c *crowd) end(j executor.Job) {
+func (c *counting) end(j executor.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -98,7 +98,7 @@ func TestFairness(t *testing.T) {
 	for limit := 1; limit <= 4; limit++ {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &crowd{t: t, limit: limit, running: map[types.UID]int{}, ended: map[types.UID]int{}}
+				c := &counting{t: t, limit: limit, running: map[types.UID]int{}, ended: map[types.UID]int{}}
 				p := New(limit, limit, c)
 
 				for i := range 2000 {

@@ -13,18 +13,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// How long a job waits to be noted, and how often its object is woken meanwhile.
+// A job waits for noteLimit to be noted, and its object is woken every noteAgain.
 const (
 	noteLimit = time.Minute
 	noteAgain = 2 * time.Second
 )
 
-// errNotNoted means that nothing could be written for as long as a job may wait.
-var errNotNoted = errors.New("the API server took no note of it for " + noteLimit.String())
+// Why a job does not begin.
+var (
+	errCanceled = errors.New("it was canceled before it began")
+	errNotNoted = errors.New("the API server took no note of it for " + noteLimit.String())
+)
 
-// Noted says that a run of an object is on record as one that is about to begin.
-// Only then does a job begin that may change something: were this process killed
-// in the middle of one that is not, nobody would ever know of it.
+// Noted says that the status of an object shows the run that is about to begin. A job
+// that may change something begins only then: if this process were killed in the middle
+// of a run that no status shows, the next one would not know of it.
 func (p *Pool) Noted(uid types.UID, runID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,37 +49,31 @@ func (p *Pool) announce(e *entry) {
 	}
 }
 
-// await that a job was noted. Who submits it does so; if that fails its object is
-// woken.
+// await that a job was noted. The reconciler that has submitted the job notes it. If
+// that fails its object is woken again and again.
 func (p *Pool) await(ctx context.Context, e *entry) error {
-	again := time.NewTimer(noteAgain)
-	defer again.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, noteLimit, errNotNoted)
+	defer cancel()
 
-	limit := time.NewTimer(noteLimit)
-	defer limit.Stop()
+	again := time.NewTicker(noteAgain)
+	defer again.Stop()
 
 	for {
 		select {
-		case <-e.noted:
-			return canceled(ctx)
-		case <-ctx.Done():
-			return canceled(ctx)
-		case <-limit.C:
-			return errNotNoted
 		case <-again.C:
 			e.wake()
-			again.Reset(noteAgain)
+			continue
+		case <-e.noted:
+		case <-ctx.Done():
 		}
-	}
-}
 
-// canceled is an error when a job was canceled, also in the moment when it was noted.
-func canceled(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return errors.New("it was canceled before it began")
-	}
+		// It may have been canceled in the moment when it was noted.
+		if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
 
-	return nil
+		return errCanceled
+	}
 }
 
 func (e *entry) isNoted() bool {

@@ -10,8 +10,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// How often progress is told. Composed resources share the circuit breaker of
-// their composite resource: a burst of about 50 updates, then one per 2 s.
+// Progress is told after firstPause, and then after longer pauses up to lastPause. Each
+// update of a composed resource takes a token of the circuit breaker of its composite
+// resource, which all composed resources share: a burst of 50, then one every 2 s.
 const (
 	phasePause = 3 * time.Second
 	firstPause = 10 * time.Second
@@ -19,7 +20,7 @@ const (
 	pauseGrows = 1.5
 )
 
-// News of a job, by how long they may wait.
+// News of a job, the most patient first.
 type news int
 
 const (

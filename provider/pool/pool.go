@@ -1,5 +1,7 @@
-// Package pool carries out jobs, a bounded number at a time and never two of
-// one object.
+// Package pool schedules jobs: a bounded number is carried out at a time, never two of
+// one object, and namespaces take turns. Reconcilers acquire a place, submit a job to
+// it, are woken when there is something to report, and read the report. An executor
+// carries the job out.
 package pool
 
 import (
@@ -14,13 +16,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// turnLimit is how long a free place is kept for an object whose turn has come. One
-// that is paused, gone, or does not want it any more, does not come for it.
+// turnLimit is how long a free place is kept for an object whose turn has come. An
+// object that was paused or deleted meanwhile does not take it.
 const turnLimit = 15 * time.Second
 
-// A Pool carries out jobs. Objects wait for a place, not jobs: who is given one is
-// woken, decides anew with what is true by then, and takes it or leaves it. The pool
-// remembers the report of each job until it is told to forget it.
+// maxGone is the number of deleted objects that are remembered.
+const maxGone = 1024
+
+// A Pool schedules jobs. Objects wait for a place, not jobs: the reconcile of an object
+// that was given a place decides with the inputs of that moment whether it takes it. The
+// pool remembers the report of each job until it is told to forget it.
 type Pool struct {
 	executor executor.Executor
 	limit    int
@@ -30,13 +35,13 @@ type Pool struct {
 	stopped bool
 	entries map[types.UID]*entry
 	queue   *queue
-	// running counts the places that are taken, or kept for somebody.
+	// running counts the places that are taken, or kept for an object.
 	running int
-	idle    chan struct{}
-	// preparations of what objects need, by their keys, and all that go on.
+	// preparations in progress, by their keys.
 	preparations map[string]*preparation
-	preparing    sync.WaitGroup
-	// gone are the objects that went last.
+	// work is all jobs and preparations in progress.
+	work sync.WaitGroup
+	// gone has the uids of the objects that were deleted last.
 	gone *lru.Cache
 }
 
@@ -59,10 +64,10 @@ type entry struct {
 	job    executor.Job
 	cancel context.CancelFunc
 	pace   pace
-	// timer tells news that had to wait, when it rings.
+	// timer tells news that have to wait; it rings at rings.
 	timer *time.Timer
 	rings time.Time
-	// abandoned by an object that is gone.
+	// abandoned is true for an object that was deleted.
 	abandoned bool
 	// noted is closed by note once the job may begin.
 	noted chan struct{}
@@ -73,10 +78,10 @@ type entry struct {
 // limitPerTenant of one tenant. If there may be more than one, one of them is always
 // urgent.
 func New(limit, limitPerTenant int, x executor.Executor) *Pool {
-	idle := make(chan struct{})
-	close(idle)
-
-	return &Pool{executor: x, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{}, queue: newQueue(limitPerTenant), idle: idle, gone: lru.New(1024)}
+	return &Pool{
+		executor: x, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
+		queue: newQueue(limitPerTenant), gone: lru.New(maxGone),
+	}
 }
 
 // Acquire a place for a job. It returns false if there is none, or if the job needs
@@ -89,8 +94,8 @@ func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	// A reconcile that began before may still want a run, which nobody would
-	// ever forget.
+	// A reconcile that began before the object was deleted may still want a run. No
+	// reconcile would follow that has it forgotten.
 	if _, gone := p.gone.Get(j.UID()); gone || p.stopped {
 		return false
 	}
@@ -162,8 +167,7 @@ func (p *Pool) Submit(j executor.Job) bool {
 	e.cancel = cancel
 
 	p.announce(e)
-
-	go p.carryOut(ctx, e)
+	p.work.Go(func() { p.carryOut(ctx, e) })
 
 	return true
 }
@@ -198,8 +202,8 @@ func (p *Pool) Forget(uid types.UID, runID string) {
 	}
 }
 
-// Cancel the job of an object, which is over only when its report says so. One that
-// waits for a place does not any more.
+// Cancel the job of an object. It is over only when its report says so. An object that
+// waits for a place is withdrawn.
 func (p *Pool) Cancel(uid types.UID) {
 	p.Withdraw(uid)
 
@@ -211,8 +215,8 @@ func (p *Pool) Cancel(uid types.UID) {
 	}
 }
 
-// Abandon the job of an object that is gone. It is canceled, and forgotten once
-// it is over.
+// Abandon the job of an object that was deleted. It is canceled, and forgotten once it
+// is over.
 func (p *Pool) Abandon(uid types.UID) {
 	p.Cancel(uid)
 
@@ -232,8 +236,8 @@ func (p *Pool) Abandon(uid types.UID) {
 	}
 }
 
-// Withdraw an object that waits for a place, or does not want the one that is kept
-// for it. Its report stays until it is forgotten: the object may show it.
+// Withdraw an object that waits for a place, and free the one that is kept for it. Its
+// report stays until it is forgotten: the object may show it.
 func (p *Pool) Withdraw(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -260,29 +264,25 @@ func (p *Pool) leave(e *entry) {
 	}
 }
 
-// Stop taking jobs, drop those that have not begun, and wait for the rest. When
-// the context is done the rest is canceled, and awaited still. Nobody is told of
-// what was dropped: nothing has happened to it, and the next process takes it up.
+// Stop taking jobs, drop those that have not begun, and wait for the others. When the
+// context is done the others are canceled, and waited for still. No object is woken for
+// a job that was dropped: the next process submits it again.
 func (p *Pool) Stop(ctx context.Context) {
-	idle := p.refuse()
+	p.refuse()
+	defer context.AfterFunc(ctx, p.cancelAll)()
 
-	defer p.preparing.Wait()
+	p.work.Wait()
+}
 
-	select {
-	case <-idle:
-		return
-	case <-ctx.Done():
-	}
-
+func (p *Pool) cancelAll() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+
 	for _, e := range p.entries {
 		if e.cancel != nil {
 			e.cancel()
 		}
 	}
-	p.mu.Unlock()
-
-	<-idle
 }
 
 // Stats of a pool at one moment.
@@ -338,7 +338,8 @@ func (p *Pool) Stopping() bool {
 	return p.stopped
 }
 
-func (p *Pool) refuse() <-chan struct{} {
+// refuse new jobs, and end those that have not begun.
+func (p *Pool) refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -352,8 +353,6 @@ func (p *Pool) refuse() <-chan struct{} {
 			e.cancel()
 		}
 	}
-
-	return p.idle
 }
 
 // dispatch the free places, and wake those who are given one, except for who asks.
@@ -362,10 +361,6 @@ func (p *Pool) dispatch(asks *entry) {
 		e := p.queue.next(p.limit)
 		if e == nil {
 			return
-		}
-
-		if p.running == 0 {
-			p.idle = make(chan struct{})
 		}
 
 		p.running++
@@ -398,10 +393,6 @@ func (p *Pool) keep(e *entry) {
 func (p *Pool) free(e *entry) {
 	p.queue.free(e)
 	p.running--
-
-	if p.running == 0 {
-		close(p.idle)
-	}
 }
 
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
@@ -445,7 +436,7 @@ func (p *Pool) progress(e *entry, r executor.Report) {
 	p.tell(e, n)
 }
 
-// tell the news now, or when it is time.
+// tell the object its news now, or when the pace allows it.
 func (p *Pool) tell(e *entry, n news) {
 	now := p.now()
 	at := e.pace.at(now, n)
@@ -459,22 +450,16 @@ func (p *Pool) tell(e *entry, n news) {
 		e.quiet()
 		e.rings = at
 
-		var t *time.Timer
-
-		t = time.AfterFunc(at.Sub(now), func() {
+		e.timer = time.AfterFunc(at.Sub(now), func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 
-			// Something else may have been told meanwhile.
-			if e.timer == t {
-				p.tell(e, n)
-			}
+			p.tell(e, n)
 		})
-		e.timer = t
 	}
 }
 
-// quiet stops what was to be told later.
+// quiet stops news that were to be told later.
 func (e *entry) quiet() {
 	if e.timer != nil {
 		e.timer.Stop()

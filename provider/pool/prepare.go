@@ -6,8 +6,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// A preparation gets what jobs need before their objects wait for a place: once for
-// all that need the same. Nothing else is kept of these jobs.
+// A preparation gets what jobs need before their objects wait for a place, once for all
+// objects that need the same. The pool keeps nothing else of these jobs.
 type preparation struct {
 	// key of what is needed.
 	key    string
@@ -19,9 +19,8 @@ type preparation struct {
 	err  error
 }
 
-// prepared is true when there is nothing more to wait for before the job of an object
-// may have a place. A job for which something could not be had is prepared, too: it
-// says so when it is carried out. The pool is locked.
+// prepared is true when the job of an object may have a place. A job whose preparation
+// failed may have one, too: it says so when it is carried out. The pool is locked.
 func (p *Pool) prepared(e *entry, n executor.Needs) bool {
 	if pr := e.preparation; pr != nil && pr.key == n.Key {
 		return pr.done
@@ -50,7 +49,7 @@ func (p *Pool) prepare(n executor.Needs) *preparation {
 	pr := &preparation{key: n.Key, cancel: cancel, waiting: map[*entry]bool{}}
 	p.preparations[n.Key] = pr
 
-	p.preparing.Go(func() {
+	p.work.Go(func() {
 		err := n.Get(ctx)
 
 		p.mu.Lock()
@@ -67,7 +66,7 @@ func (p *Pool) prepare(n executor.Needs) *preparation {
 	return pr
 }
 
-// unprepare gives up what an object does not need any more.
+// unprepare takes an object off its preparation.
 func (p *Pool) unprepare(e *entry) {
 	pr := e.preparation
 	if pr == nil {
@@ -81,7 +80,7 @@ func (p *Pool) unprepare(e *entry) {
 	}
 }
 
-// end a preparation that has ended, or that nobody needs any more.
+// end a preparation that is done, or that no object needs any more.
 func (p *Pool) end(pr *preparation) {
 	pr.cancel()
 

@@ -13,15 +13,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// needy carries out jobs that need something first.
-type needy struct {
+// A preparing executor has jobs that need something first.
+type preparing struct {
 	*scripted
 
 	// needs of objects.
 	needs map[types.UID]executor.Needs
 }
 
-func (n needy) Needs(j executor.Job) executor.Needs { return n.needs[j.UID()] }
+func (p preparing) Needs(j executor.Job) executor.Needs { return p.needs[j.UID()] }
 
 // something that is got once it is given, or fails when that is an error.
 func something(key string) (n executor.Needs, give chan error, ended chan struct{}) {
@@ -43,7 +43,7 @@ func something(key string) (n executor.Needs, give chan error, ended chan struct
 func TestNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, give, _ := something("slow")
-		s := needy{newScripted(), map[types.UID]executor.Needs{"slow": slow}}
+		s := preparing{newScripted(), map[types.UID]executor.Needs{"slow": slow}}
 		p := New(1, 1, s)
 
 		enter(p, newJob("slow", common.TriggerCreated), func() {})
@@ -81,7 +81,7 @@ func TestNeeds(t *testing.T) {
 func TestNeedsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, give, ended := something("shared")
-		s := needy{newScripted(), map[types.UID]executor.Needs{"a": n, "b": n, "c": n}}
+		s := preparing{newScripted(), map[types.UID]executor.Needs{"a": n, "b": n, "c": n}}
 		p := New(2, 2, s)
 
 		for _, uid := range []string{"a", "b", "c"} {
@@ -117,7 +117,7 @@ func TestNeedsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		failing, give, _ := something("failing")
-		s := needy{newScripted(), map[types.UID]executor.Needs{"a": failing}}
+		s := preparing{newScripted(), map[types.UID]executor.Needs{"a": failing}}
 		p := New(1, 1, s)
 
 		enter(p, newJob("a", common.TriggerCreated), func() {})
@@ -133,26 +133,26 @@ func TestNeedsMissing(t *testing.T) {
 
 // TestNeedsChange has an object need something else, or nothing any more.
 func TestNeedsChange(t *testing.T) {
-	gone := map[string]func(*Pool, needy){
-		"Another": func(p *Pool, s needy) {
+	gone := map[string]func(*Pool, preparing){
+		"Another": func(p *Pool, s preparing) {
 			s.needs["a"], _, _ = something("another")
 			enter(p, newJob("a", common.TriggerCreated), func() {})
 		},
-		"Nothing": func(p *Pool, s needy) {
+		"Nothing": func(p *Pool, s preparing) {
 			delete(s.needs, "a")
 			p.Acquire(newJob("a", common.TriggerCreated), func() {})
 		},
-		"Withdrawn": func(p *Pool, _ needy) { p.Withdraw("a") },
-		"Canceled":  func(p *Pool, _ needy) { p.Cancel("a") },
-		"Deleted":   func(p *Pool, _ needy) { p.Abandon("a") },
-		"Stopped":   func(p *Pool, _ needy) { p.Stop(context.Background()) },
+		"Withdrawn": func(p *Pool, _ preparing) { p.Withdraw("a") },
+		"Canceled":  func(p *Pool, _ preparing) { p.Cancel("a") },
+		"Deleted":   func(p *Pool, _ preparing) { p.Abandon("a") },
+		"Stopped":   func(p *Pool, _ preparing) { p.Stop(context.Background()) },
 	}
 
 	for name, change := range gone {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				old, _, ended := something("old")
-				s := needy{newScripted(), map[types.UID]executor.Needs{"a": old}}
+				s := preparing{newScripted(), map[types.UID]executor.Needs{"a": old}}
 				p := New(1, 1, s)
 
 				p.Acquire(newJob("a", common.TriggerCreated), func() {})
@@ -182,7 +182,7 @@ func TestNeedsChange(t *testing.T) {
 // something by now.
 func TestNeedsKeptPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := needy{newScripted(), map[types.UID]executor.Needs{}}
+		s := preparing{newScripted(), map[types.UID]executor.Needs{}}
 		p := New(1, 1, s)
 
 		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {

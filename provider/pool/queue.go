@@ -7,11 +7,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
-// Of the places that become free, one in so many goes to what can wait first, and
-// one in so many of these to what nobody asked for: nothing waits for ever.
+// fairness bounds how long a job waits: of the places that become free, one in four goes
+// to a retry before urgent jobs, and one in four of these to a periodic job first.
 const fairness = 4
 
-// A queue of those who wait for a place. Urgent jobs go before retries, and these
+// A queue of objects that wait for a place. Urgent jobs go before retries, and these
 // before periodic ones; within a class the tenant that has the fewest places goes
 // first, then the one that was served longest ago, then who came first.
 type queue struct {
@@ -20,28 +20,28 @@ type queue struct {
 	taken int
 	// shares of tenants in the places.
 	shares *share.Shares
-	// patient is the number of places that jobs have that are not urgent.
+	// patient is the number of places that have jobs that are not urgent.
 	patient int
 }
 
-// newQueue for places of which one tenant may have so many at most.
-func newQueue(most int) *queue {
-	return &queue{shares: share.NewShares(most)}
+// newQueue for places of which one tenant may have limitPerTenant.
+func newQueue(limitPerTenant int) *queue {
+	return &queue{shares: share.NewShares(limitPerTenant)}
 }
 
 func (q *queue) push(e *entry) {
 	q.waiting[e.class] = append(q.waiting[e.class], e)
 }
 
-// drop who waits. It does nothing to others.
+// drop an object, if it waits.
 func (q *queue) drop(e *entry) {
 	q.waiting[e.class] = slices.DeleteFunc(q.waiting[e.class], func(o *entry) bool { return o == e })
 }
 
 func (q *queue) has(e *entry) bool { return slices.Contains(q.waiting[e.class], e) }
 
-// next takes who is to have the next place; nil if there is nobody who may have it,
-// since only one that is urgent may have the last place.
+// next takes the object that gets the next place out of the queue; nil if none may have
+// it. Only an urgent job may have the last place.
 func (q *queue) next(limit int) *entry {
 	for _, c := range q.order() {
 		if c != executor.Urgent && q.patient >= max(limit-1, 1) {
@@ -83,7 +83,7 @@ func (q *queue) take(e *entry) {
 	}
 }
 
-// free the place of who has one.
+// free the place of an object.
 func (q *queue) free(e *entry) {
 	q.shares.Take(e.tenant)
 
