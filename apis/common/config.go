@@ -7,9 +7,9 @@ import (
 // ProviderConfigSpec says what the content of an AnsibleRun is installed from
 // and what it runs with.
 type ProviderConfigSpec struct {
-	// Credentials are files that are put into the working directory of a play,
-	// readable by the play only. A .git-credentials is also used by git when
-	// content is installed, an ansible.cfg by both tools.
+	// Credentials are files in the working directory of a play, of mode 0600. When
+	// content is installed, git uses a .git-credentials, and ansible-galaxy an
+	// ansible.cfg.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
@@ -24,7 +24,8 @@ type ProviderConfigSpec struct {
 	// names to values, or a list of {key, value}. ANSIBLE_ROLE_PATH and
 	// ANSIBLE_COLLECTION_PATH mean what Ansible spells ANSIBLE_ROLES_PATH and
 	// ANSIBLE_COLLECTIONS_PATH; such paths are searched after the content that
-	// was installed.
+	// was installed. Variables with which content could take over the provider, such
+	// as PATH, HOME, LD_* and PYTHON*, are refused.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -53,9 +54,8 @@ type Verification struct {
 	// +kubebuilder:validation:MaxLength=253
 	Keyring string `json:"keyring,omitempty"`
 
-	// Signatures of each collection that must be valid: how many, or "all" that
-	// there are. Without a "+" before it, a collection that has none is installed,
-	// too.
+	// Signatures is the number of signatures of each collection that must be valid,
+	// or "all". With a "+" before it, a collection without any signature is refused.
 	// +optional
 	// +kubebuilder:default="+1"
 	// +kubebuilder:validation:MaxLength=4
@@ -115,7 +115,8 @@ type Confinement struct {
 	WritePaths []string `json:"writePaths,omitempty"`
 
 	// ServiceAccount lets plays use the provider's service account, with all
-	// that it may do in the cluster.
+	// that it may do in the cluster: plays can read its token, and find
+	// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT in their environment.
 	// +optional
 	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }
@@ -130,8 +131,8 @@ type Credential struct {
 	Filename string `json:"filename"`
 
 	// Rotates is true for a value that is replaced often, such as a token that lasts
-	// an hour. The value is then no input: a new one starts no run, and the next run
-	// gets it. Its source and its filename are still inputs.
+	// an hour. A new value starts no run then; the next run gets it. The source and
+	// the filename of the credential are still inputs.
 	// +optional
 	Rotates bool `json:"rotates,omitempty"`
 

@@ -99,10 +99,10 @@ type AnsibleRunObservation struct {
 	// +optional
 	Executed bool `json:"executed,omitempty"`
 
-	// Interruptions counts the runs, one after another, that were in progress
-	// when the provider ended without notice, or that failed by a fault of its own.
-	// Each makes the next run wait longer; a run that ends by itself sets them back
-	// to none.
+	// Interruptions counts the runs in a row that were in progress when the provider
+	// was killed, or that failed because of the provider or its machine. Each
+	// interruption makes the next run wait longer. A run that ends by itself sets the
+	// count back to 0.
 	// +optional
 	Interruptions int64 `json:"interruptions,omitempty"`
 
@@ -110,8 +110,9 @@ type AnsibleRunObservation struct {
 	// +optional
 	AppliedDigest string `json:"appliedDigest,omitempty"`
 
-	// HandledRequest is the last token of the annotation
-	// crossplane.io/reconcile-requested-at that a run has answered.
+	// HandledRequest is the last value of the annotation
+	// crossplane.io/reconcile-requested-at that a run has answered. It is the uid of
+	// the Operation if an Operation made the request.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
@@ -132,8 +133,8 @@ type AnsibleRunObservation struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Outputs *apiextensionsv1.JSON `json:"outputs,omitempty"`
 
-	// ConnectionDetails is where those are that the last successful apply
-	// published, if it published any.
+	// ConnectionDetails is where the connection details of the last successful apply
+	// are, if it published any.
 	// +optional
 	ConnectionDetails *PublishedDetails `json:"connectionDetails,omitempty"`
 
@@ -143,8 +144,8 @@ type AnsibleRunObservation struct {
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
 }
 
-// PublishedDetails say where the connection details of a run are. Without a name
-// they are in no Secret yet.
+// PublishedDetails say where the connection details of a run are. While the name is
+// empty no Secret has them.
 type PublishedDetails struct {
 	// RunID is the id of the run.
 	RunID string `json:"runID"`
@@ -157,7 +158,8 @@ type PublishedDetails struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// UID of the Secret: another one of this name does not have them.
+	// UID of the Secret. A Secret of the same name with another UID does not have the
+	// connection details.
 	// +optional
 	UID string `json:"uid,omitempty"`
 }
@@ -167,7 +169,7 @@ type KeptOutput struct {
 	// Namespace of the ConfigMap.
 	Namespace string `json:"namespace"`
 
-	// ConfigMap that has the output under the key output.
+	// ConfigMap is the name of the ConfigMap. Its key output has the output.
 	ConfigMap string `json:"configMap"`
 
 	// RunID is the id of the run.
@@ -284,15 +286,14 @@ type Apply struct {
 	// +optional
 	State RunState `json:"state,omitempty"`
 
-	// Attempts that were made with these inputs since the last success, this
-	// one included. One that the end of the provider cut off, or that failed by a fault
-	// of its own, is none.
+	// Attempts that were made with these inputs since the last success, this run
+	// included. Runs that the end of the provider interrupted, or that failed because
+	// of the provider or its machine, do not count.
 	// +optional
 	Attempts int64 `json:"attempts,omitempty"`
 
 	// Untouched is true when nothing was changed since the last apply that
-	// succeeded: this one did not come as far as its content, nor did any between
-	// them.
+	// succeeded: neither this run nor any run between the two started its content.
 	// +optional
 	Untouched bool `json:"untouched,omitempty"`
 
@@ -303,7 +304,7 @@ type Apply struct {
 
 // Content is a set of collections and roles.
 type Content struct {
-	// Digest identifies the content set by what was required.
+	// Digest identifies the content set: it is a digest of the requirements.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
@@ -317,13 +318,13 @@ type Content struct {
 	// +listType=atomic
 	Roles []ContentItem `json:"roles,omitempty"`
 
-	// Resolved is when what was required was last known to resolve to these
-	// versions.
+	// Resolved is when the requirements were last found to resolve to these versions.
 	// +optional
 	Resolved *metav1.Time `json:"resolved,omitempty"`
 
-	// Proof that the provider wrote the versions, for the requirements that it
-	// resolved. Without it they are not installed again.
+	// Proof is a keyed digest by which the provider recognizes the versions that it
+	// wrote itself. Without a proof it resolves the requirements instead of
+	// installing these versions again.
 	// +optional
 	Proof string `json:"proof,omitempty"`
 }

@@ -23,10 +23,10 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:MaxLength=253
 	Role string `json:"role,omitempty"`
 
-	// Roles to run, one after another. An item is a string as in role, or an
-	// object {name, src, version} that is also a requirement: src is where
-	// ansible-galaxy installs the role from, version the version, tag, branch
-	// or commit to install.
+	// Roles to run, one after another: at most 100. An item is a string as in
+	// role, or an object {name, src, version} that is also a requirement: src is
+	// where ansible-galaxy installs the role from, version the version, tag,
+	// branch or commit to install.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -96,17 +96,18 @@ type AnsibleRunParameters struct {
 	// +optional
 	ExecutableInventory bool `json:"executableInventory,omitempty"`
 
-	// Limit the run further to the hosts that match this pattern.
+	// Limit is a pattern of hosts: the run leaves out all others, as with --limit.
 	// +optional
 	Limit string `json:"limit,omitempty"`
 
-	// Tags of the plays and tasks to run. Ignored when the object is deleted.
+	// Tags of the plays and tasks to run. When the object is deleted all of the
+	// content runs.
 	// +optional
 	// +listType=atomic
 	Tags []string `json:"tags,omitempty"`
 
-	// SkipTags are the tags of the plays and tasks not to run. Ignored when the
-	// object is deleted.
+	// SkipTags are the tags of the plays and tasks not to run. When the object is
+	// deleted all of the content runs.
 	// +optional
 	// +listType=atomic
 	SkipTags []string `json:"skipTags,omitempty"`
@@ -124,15 +125,17 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:Maximum=5
 	Verbosity *int32 `json:"verbosity,omitempty"`
 
-	// Timeout of one run, for example 20m. It defaults to the timeout that the
-	// provider was started with. The --max-timeout of the provider is the upper
-	// limit: a longer timeout is cut to it, and 0 stands for it.
+	// Timeout of one run, and of the installation of its content, for example 20m.
+	// It defaults to the --timeout of the provider, 20m. The --max-timeout of the
+	// provider, 1h, is the upper limit: a longer timeout is cut to it, and 0 stands
+	// for it. With --max-timeout=0 there is no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must be a duration that is not negative, such as 20m"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// RetryLimit is the number of attempts for the same inputs. When unset, a
-	// failed run is retried for ever, with a capped exponential back-off.
+	// failed run is retried for ever, with an exponential back-off of at most 10
+	// minutes.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2147483647
@@ -186,7 +189,8 @@ type VarFile struct {
 	// +optional
 	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
 
-	// SecretKeyRef selects a key of a Secret.
+	// SecretKeyRef selects a key of a Secret. Its values are masked in all that is
+	// reported.
 	// +optional
 	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
 

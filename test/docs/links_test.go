@@ -1,3 +1,4 @@
+// Package docs tests that the documentation is complete.
 package docs
 
 import (

@@ -2,7 +2,7 @@
 // missing they are skipped, so that go test ./... works in every clone.
 //
 // Where all tests must run, which is below make and in CI, what make builds and
-// what the README has installed must be there: the tests fail without it. What the
+// what CONTRIBUTING.md has installed must be there: the tests fail without it. What the
 // machine itself cannot do is left out there, too. make sets TESTS_SKIPPED, a file
 // that gets a line for each such test.
 package needs
