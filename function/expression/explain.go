@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -16,15 +16,8 @@ import (
 const (
 	messageUndefined  = "undefined field '"
 	messageUndeclared = "undeclared reference to '"
-	messageNoOverload = "no such overload"
 	messageNoMatch    = "found no matching overload for '"
 	messageRange      = "cannot be range of a comprehension"
-)
-
-// Messages of evaluations that were ended.
-const (
-	messageWork = "this takes too much work"
-	messageTime = "there was no time left for this"
 )
 
 // isMistake is false for errors that only a schema brings about.
@@ -54,17 +47,27 @@ func isMistake(err *common.Error) bool {
 	return !strings.Contains(operands, "list(") && !strings.Contains(operands, "map(") && !strings.Contains(operands, "optional_type(")
 }
 
+// An explainer of mistakes says what is meant by the messages of CEL.
+type explainer struct {
+	rootTypes
+
+	// operation is true where there is no XR.
+	operation bool
+	// inLocals is true while locals are compiled.
+	inLocals bool
+}
+
 // explain what is wrong with an expression, and where.
-func (e *Environment) explain(source string, err *common.Error) string {
+func (x explainer) explain(source string, err *common.Error) string {
 	message := strings.TrimSuffix(err.Message, " (in container '')")
 	at := point(source, err.Location)
 
 	if name, ok := strings.CutPrefix(message, messageUndeclared); ok {
-		message = e.undeclared(message, strings.TrimSuffix(name, "'"))
+		message = x.undeclared(message, strings.TrimSuffix(name, "'"))
 	}
 
 	if name, ok := strings.CutPrefix(message, messageUndefined); ok {
-		message = e.unknown(strings.TrimSuffix(name, "'"), at)
+		message = x.unknown(strings.TrimSuffix(name, "'"), at)
 	}
 
 	if strings.HasPrefix(message, messageSyntax) {
@@ -81,17 +84,17 @@ func (e *Environment) explain(source string, err *common.Error) string {
 }
 
 // undeclared says why there is no such root, or what may be meant.
-func (e *Environment) undeclared(message, name string) string {
+func (x explainer) undeclared(message, name string) string {
 	switch {
-	case name == rootEach && e.named:
+	case name == rootEach && x.inLocals:
 		return "a local cannot use each, for it is the same for all items; write it where it is used"
 	case name == rootEach:
 		return "each is there only in a run with forEach"
-	case e.operation && name == rootXR:
+	case x.operation && name == rootXR:
 		return "there is no XR in an Operation"
-	case e.operation && name == rootResources:
+	case x.operation && name == rootResources:
 		return "nothing is composed in an Operation"
-	case e.operation && name == rootRuns:
+	case x.operation && name == rootRuns:
 		return "nothing is observed of runs in an Operation"
 	}
 
@@ -100,17 +103,17 @@ func (e *Environment) undeclared(message, name string) string {
 
 // unknown says what is not there, and what may be meant. It is selected from
 // what ends before the point.
-func (e *Environment) unknown(name, at string) string {
+func (x explainer) unknown(name, at string) string {
 	before, after, _ := strings.Cut(at, "▸")
 	if strings.HasSuffix(before, "has") {
 		before, _, _ = strings.Cut(after, "."+name)
 	}
 
 	before = strings.TrimRight(before, ".? ")
-	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !isIdentifier(r) }) + 1
+	start := strings.LastIndexFunc(before, func(r rune) bool { return r != '.' && r != '?' && !value.InIdentifier(r) }) + 1
 	from := strings.ReplaceAll(before[start:], "?", "")
 
-	t := e.declaredAt(from)
+	t := x.at(from)
 	if t == nil {
 		return messageUndefined + name + "'"
 	}
@@ -131,34 +134,6 @@ func (e *Environment) unknown(name, at string) string {
 	return fmt.Sprintf("%s has no field %q%s", from, name, suggestion)
 }
 
-// declaredAt returns the type of an object that is selected from a root, or nil.
-func (e *Environment) declaredAt(selection string) *apiservercel.DeclType {
-	root, below, _ := strings.Cut(selection, ".")
-
-	t := e.roots[root]
-	for name := range strings.SplitSeq(below, ".") {
-		if t == nil || below == "" {
-			break
-		}
-
-		f := t.Fields[name]
-		if f == nil {
-			return nil
-		}
-
-		t = f.Type
-		if t.TypeName() == e.run.TypeName() {
-			t = e.run
-		}
-	}
-
-	if t == nil || !t.IsObject() {
-		return nil
-	}
-
-	return t
-}
-
 // remedy for operands that do not go together.
 func remedy(function, operands string) string {
 	text, integer, double := strings.Contains(operands, "string"), strings.Contains(operands, "int"), strings.Contains(operands, "double")
@@ -175,34 +150,4 @@ func remedy(function, operands string) string {
 	}
 
 	return ""
-}
-
-// point shows what is around a location in a source, with a ▸ before it.
-func point(source string, at common.Location) string {
-	const around = 60
-
-	lines := strings.Split(source, "\n")
-	if at.Line() < 1 || at.Line() > len(lines) {
-		return strings.Join(strings.Fields(source), " ")
-	}
-
-	before := []rune(strings.Join(lines[:at.Line()-1], " "))
-	if len(before) > 0 {
-		before = append(before, ' ')
-	}
-
-	line := []rune(lines[at.Line()-1])
-	column := min(max(at.Column(), 0), len(line))
-	before = append(before, line[:column]...)
-	after := line[column:]
-
-	if len(before) > around {
-		before = append([]rune("…"), before[len(before)-around:]...)
-	}
-
-	if len(after) > around {
-		after = append(after[:around:around], '…')
-	}
-
-	return string(before) + "▸" + string(after)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 )
 
 // The authors of XRs choose values, as large as the API server takes them, of
@@ -117,7 +119,7 @@ func TestBudget(t *testing.T) {
 		t.Fatal(errs)
 	}
 
-	data := Data{XR: map[string]any{"spec": map[string]any{"n": 1.0}}, Budget: NewBudget()}
+	data := Data{XR: map[string]any{"spec": map[string]any{"n": 1.0}}, Budget: &cost.Budget{}}
 
 	for range 1000 {
 		v, _, problems := tmpl.Evaluate(context.Background(), data)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 )
 
 func withLocals(t *testing.T, values map[string]any) (*Environment, *Locals, field.ErrorList) {
@@ -200,7 +202,7 @@ func TestLocalsOnce(t *testing.T) {
 		t.Fatal(errs)
 	}
 
-	d := Data{Budget: NewBudget()}
+	d := Data{Budget: &cost.Budget{}}
 	d.Locals = locals.For(d)
 
 	for range 1000 {

@@ -3,12 +3,9 @@ package expression
 import (
 	"context"
 	"fmt"
-	"regexp"
-	regexpsyntax "regexp/syntax"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -58,20 +55,6 @@ func TestPattern(t *testing.T) {
 					t.Errorf("\n%s\nEvaluate(%s): want %q, got %v", tc.reason, f, tc.want, problems)
 				}
 			}
-
-			re, size, err := parsePattern(tc.pattern)
-			if err != nil {
-				return
-			}
-
-			prog, err := regexpsyntax.Compile(re.Simplify())
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if n := uint64(len(prog.Inst)); n > 2*size+3 {
-				t.Errorf("\n%s\nparsePattern(...): want the size of a program of %d instructions, got %d", tc.reason, n, size)
-			}
 		})
 	}
 }
@@ -80,7 +63,7 @@ func TestPattern(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	e := environment(t)
 
-	for i := range 2 * maxPatternSizes / maxPatternSize {
+	for i := range 20 {
 		// Twice: what was compiled is not compiled again.
 		for range 2 {
 			_, errs := e.Compile(field.NewPath("x"), fmt.Sprintf("${xr.spec.key.find('%d%s')}", i, strings.Repeat("x{900}", 11)))
@@ -88,7 +71,7 @@ func TestPatterns(t *testing.T) {
 				continue
 			}
 
-			if i < maxPatternSizes/maxPatternSize-1 || !strings.Contains(errs[0].Detail, "too large together") {
+			if i < 9 || !strings.Contains(errs[0].Detail, "too large together") {
 				t.Errorf("Compile(...) of %d: %v", i, errs)
 			}
 
@@ -97,24 +80,4 @@ func TestPatterns(t *testing.T) {
 	}
 
 	t.Error("want a limit")
-}
-
-// What is found is what Go finds.
-func TestFindAll(t *testing.T) {
-	patterns := []string{"", "a", "a*", "a*?", "a|b*", "b*|a", "^a", "(?m)^.", `\b`, `\bx`, `\B`, "$", "(?m)$", "x*", "é", "é*", "[^,]+", "a*b|a", "(a)(b)?", `\z`, "(?s).", "(?s).*", "aa|a"}
-	texts := []string{"", "a", "aa", "ab", "aab aab", "béé,éx\nx,,a", "x\ny\n", "€5,€6", "\xff", "a\xffb", "aaaa b aaaa"}
-
-	for _, source := range patterns {
-		p, err := compilePattern(source, func(uint64) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for _, text := range texts {
-			want := append([]string{}, regexp.MustCompile(source).FindAllString(text, -1)...)
-			if diff := cmp.Diff(want, p.findAll(text, func(uint64) {})); diff != "" {
-				t.Errorf("findAll(%q) of %q: -want, +got:\n%s", source, text, diff)
-			}
-		}
-	}
 }

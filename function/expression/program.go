@@ -3,21 +3,20 @@ package expression
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
-	"github.com/google/cel-go/parser"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/library"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // A program is one expression, compiled. It is safe for concurrent use.
@@ -27,124 +26,88 @@ type program struct {
 	ast    *ast.AST
 	output *cel.Type
 	uses   uses
-	shape  *shape
+	shape  *value.Shape
+	// resources are the names of uses.computed.
+	resources []resourceName
 	// known are the names of all fields that an object can have.
 	known []string
 }
 
-// An outcome of compiling an expression: a program, or what is wrong with it.
-type outcome struct {
-	program  *program
-	mistakes []string
+// A resourceName is the program that computes the name of a resource.
+type resourceName struct {
+	*program
+
+	// needed is false where the expression asks whether there is one.
+	needed bool
 }
 
-// compile an expression. Each error shows the expression, and points into it.
-func (e *Environment) compile(path *field.Path, source string) (*program, field.ErrorList) {
-	out, ok := e.programs[source]
-	if !ok {
-		out.program, out.mistakes = e.compileSource(source)
-		e.programs[source] = out
+// evaluate the expression. A nil value without a problem is not there:
+// optional.none().
+func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) {
+	if data.Budget.IsSpent() {
+		return nil, &Problem{Kind: Invalid, Message: "the expressions for this XR take too much work together: " + p.show()}
 	}
 
-	var errs field.ErrorList
-	for _, m := range out.mistakes {
-		errs = append(errs, field.Invalid(path, "${"+source+"}", m))
-	}
+	e := &evaluation{ctx: ctx, data: data, shape: p.shape, meter: cost.NewMeter(ctx)}
 
-	return out.program, errs
-}
+	v, _, err := p.cel.Eval(e)
+	data.Budget.Spend(1 + e.meter.Work())
 
-// compileSource of an expression. Each mistake points into it.
-func (e *Environment) compileSource(source string) (*program, []string) {
-	compiled, mistakes := e.check(source)
-	if len(mistakes) > 0 {
-		return nil, mistakes
-	}
-
-	u, err := usesOf(compiled.NativeRep())
 	if err != nil {
-		return nil, []string{err.Error()}
+		// It may hold all of a value.
+		data.Budget.Spend(cost.OfText(len(err.Error())))
+
+		return nil, p.problem(e, err)
 	}
 
-	if mistakes := e.compileNames(u.computed, compiled.NativeRep().SourceInfo()); len(mistakes) > 0 {
-		return nil, mistakes
-	}
-
-	u = e.refersTo(u)
-
-	if at, ok := strangeKey(compiled.NativeRep()); ok {
-		return nil, []string{e.explain(source, &cel.Error{Location: at, Message: messageKeys})}
-	}
-
-	if bad := e.badPattern(compiled.NativeRep()); bad != nil {
-		return nil, []string{e.explain(source, bad)}
-	}
-
-	p, err := e.plan(compiled)
-	if err != nil {
-		return nil, []string{err.Error()}
-	}
-
-	return &program{source: source, cel: p, ast: compiled.NativeRep(), output: compiled.OutputType(), uses: u, shape: e.shape, known: e.known(compiled.OutputType())}, nil
+	return v, nil
 }
 
-// compileNames of resources that are computed.
-func (e *Environment) compileNames(names []computedName, info *ast.SourceInfo) []string {
-	for i := range names {
-		source, err := parser.Unparse(names[i].expr, info)
-		if err != nil {
-			return []string{err.Error()}
+// useAlso what the program of a local uses that this one refers to.
+func (p *program) useAlso(local *program) {
+	p.uses.waits = p.uses.waits || local.uses.waits
+	// What the expression asks for itself is no news to it.
+	add(p.uses.runs, local.uses.runs)
+	add(p.uses.sets, local.uses.sets)
+	add(p.uses.required, local.uses.required)
+	add(p.uses.resources, local.uses.resources)
+	p.resources = append(p.resources, local.resources...)
+}
+
+func add(names, more map[string]bool) {
+	for name, needed := range more {
+		if was, ok := names[name]; !ok || was {
+			names[name] = was || needed
+		}
+	}
+}
+
+// resourcesIn data that the expression refers to, by name, are added to those that are
+// known.
+func (p *program) resourcesIn(ctx context.Context, data *Data, all map[string]bool) *Problem {
+	for name, needed := range p.uses.resources {
+		all[name] = all[name] || needed
+	}
+
+	for _, r := range p.resources {
+		v, problem := r.evaluate(ctx, data)
+		if problem != nil {
+			return problem
 		}
 
-		p, mistakes := e.compileSource(source)
-		if len(mistakes) > 0 {
-			return mistakes
+		name, ok := v.(types.String)
+		if !ok {
+			return &Problem{Kind: Invalid, Message: "the name of a resource must be a string: " + r.show()}
 		}
 
-		names[i].program = p
+		all[string(name)] = all[string(name)] || r.needed
 	}
 
 	return nil
 }
 
-// plan the evaluation of an expression. Constants are evaluated here, without the
-// care that is taken later.
-func (e *Environment) plan(compiled *cel.Ast) (p cel.Program, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.New(unpanicked(fmt.Sprint(r)))
-		}
-	}()
-
-	return e.cel.Program(compiled,
-		cel.CustomDecorator(e.meter),
-		cel.CustomDecorator(inOrder(rangesOf(compiled.NativeRep()))),
-		cel.EvalOptions(cel.OptOptimize),
-	)
-}
-
-// strangeKey returns where a map literal has a key that no map can have, if any
-// does: there, evaluation panics.
-func strangeKey(a *ast.AST) (at common.Location, found bool) {
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.MapKind || found {
-			return
-		}
-
-		for _, entry := range e.AsMap().Entries() {
-			key := entry.AsMapEntry().Key().ID()
-
-			switch a.GetType(key).Kind() {
-			case types.BoolKind, types.IntKind, types.UintKind, types.DoubleKind, types.StringKind, types.DynKind, types.AnyKind:
-			default:
-				at, found = a.SourceInfo().GetStartLocation(key), true
-				return
-			}
-		}
-	}))
-
-	return at, found
-}
+// messageNoOverload is how CEL says that operands do not go together.
+const messageNoOverload = "no such overload"
 
 // messageKeys is what is wrong with a key that no map can have.
 const messageKeys = "the keys of a map must be strings, numbers or booleans"
@@ -158,162 +121,6 @@ func unpanicked(text string) string {
 	return text
 }
 
-// check an expression. With schemas, only that is a mistake which would fail
-// without them, too: an object of a schema is a map all the same, and values of
-// different types may stand for each other.
-func (e *Environment) check(source string) (*cel.Ast, []string) {
-	compiled, issues := e.cel.Compile(source)
-	if issues.Err() != nil && !slices.ContainsFunc(issues.Errors(), isMistake) {
-		loose, err := e.loose()
-		if err != nil {
-			return nil, []string{err.Error()}
-		}
-
-		compiled, issues = loose.Compile(source)
-	}
-
-	if issues.Err() == nil {
-		if mistakes := e.misindexed(source); len(mistakes) > 0 {
-			return nil, mistakes
-		}
-
-		return compiled, nil
-	}
-
-	// What the parser finds after its first error follows from that.
-	if first := issues.Errors()[0]; strings.HasPrefix(first.Message, messageSyntax) {
-		return nil, []string{e.explain(source, first)}
-	}
-
-	var messages []string
-
-	for _, err := range issues.Errors() {
-		if isMistake(err) {
-			messages = append(messages, e.explain(source, err))
-		}
-	}
-
-	if len(messages) == 0 {
-		for _, err := range issues.Errors() {
-			messages = append(messages, e.explain(source, err))
-		}
-	}
-
-	return nil, messages
-}
-
-// rangesOf returns the IDs of what the comprehensions of an expression go
-// through.
-func rangesOf(a *ast.AST) map[int64]bool {
-	ranges := map[int64]bool{}
-
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind {
-			ranges[e.AsComprehension().IterRange().ID()] = true
-		}
-	}))
-
-	return ranges
-}
-
-// nameEvaluation is a name under which calls find their evaluation. It is none
-// that an expression could have.
-const nameEvaluation = "@evaluation"
-
-// An evaluation of an expression. It is the activation, which knows the values
-// of the roots.
-type evaluation struct {
-	lookups
-
-	ctx   context.Context //nolint:containedctx // It lives as long as the evaluation.
-	data  Data
-	shape *shape
-	work  uint64
-	// problem that has ended the evaluation, if one has.
-	problem *Problem
-}
-
-// end the evaluation because of a problem.
-func (e *evaluation) end(problem *Problem) {
-	e.problem = problem
-	panic(interpreter.EvalCancelledError{Message: problem.Message, Cause: causeFail})
-}
-
-// spend work. There is no way to end an evaluation but by a panic that CEL
-// expects: errors may be what a comprehension goes on after.
-func (e *evaluation) spend(work uint64) {
-	const often = 1000
-
-	if e.work/often != (e.work+work)/often && e.ctx.Err() != nil {
-		panic(interpreter.EvalCancelledError{Message: messageTime, Cause: interpreter.ContextCancelled})
-	}
-
-	if work > maxWork-e.work {
-		e.work = maxWork
-		panic(interpreter.EvalCancelledError{Message: messageWork, Cause: interpreter.CostLimitExceeded})
-	}
-
-	e.work += work
-}
-
-// ResolveName returns the value of a root.
-func (e *evaluation) ResolveName(name string) (any, bool) {
-	if name == nameEvaluation {
-		return e, true
-	}
-
-	v := view{place: place{name: name}, lookups: &e.lookups}
-
-	switch name {
-	case rootXR:
-		v.shape = e.shape
-		return newObject(v, e.data.XR), true
-	case rootRuns:
-		return newObject(v, e.data.Runs), true
-	case rootRequired:
-		return newObject(v, e.data.Required), true
-	case rootResources:
-		return newObject(v, e.data.Resources), true
-	case rootEach:
-		return newObject(v, e.data.Each), true
-	case rootEnvironment:
-		return newObject(v, e.data.Environment), true
-	case rootContext:
-		return newObject(v, e.data.Context), true
-	case rootLocals:
-		return scope{object: newObject(v, nil), evaluation: e}, true
-	}
-
-	return nil, false
-}
-
-// Parent is nil.
-func (e *evaluation) Parent() interpreter.Activation {
-	return nil
-}
-
-// evaluate the expression. A nil value without a problem is not there:
-// optional.none().
-func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) {
-	if data.Budget.isSpent() {
-		return nil, &Problem{Kind: Invalid, Message: "the expressions for this XR take too much work together: " + p.show()}
-	}
-
-	e := &evaluation{ctx: ctx, data: *data, shape: p.shape}
-
-	v, _, err := p.cel.Eval(e)
-	data.Budget.Spend(1 + e.work)
-
-	if err != nil {
-		// It may hold all of a value.
-		data.Budget.Spend(uint64(len(err.Error())) / perUnit)
-
-		return nil, p.problem(e, err)
-	}
-
-	return v, nil
-}
-
 // problem says why an expression has no value.
 func (p *program) problem(e *evaluation, err error) *Problem {
 	if e.problem != nil {
@@ -321,23 +128,23 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	var ended interpreter.EvalCancelledError
-	if errors.As(err, &ended) && ended.Cause == causeFail {
-		return &Problem{Kind: Invalid, Message: clip.Text(ended.Message, maxFailure), Plain: failsPlainly(p.ast)}
+	if errors.As(err, &ended) && ended.Cause == library.Failed {
+		return &Problem{Kind: Invalid, Message: clip.Text(ended.Message, library.MaxMessage), Plain: library.FailsPlainly(p.ast)}
 	}
 
-	if at := e.explain(err); at != nil {
-		if at.pending() {
-			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + at.hint()}
+	if at := e.lookups.Missing(err); at != nil {
+		if isPending(at) {
+			return &Problem{Kind: Pending, Message: at.String() + " is not there yet" + origin(at)}
 		}
 
-		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.optional())}
+		return &Problem{Kind: NotSet, Message: fmt.Sprintf("%s is not set; write %s if it may be missing", at, at.Optional())}
 	}
 
-	if e.binary != nil && strings.Contains(err.Error(), e.binary.String()+messageBinary) {
-		return &Problem{Kind: Invalid, Message: e.binary.String() + " is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64", Plain: true}
+	if at := e.lookups.Binary(err); at != nil {
+		return &Problem{Kind: Invalid, Message: at.String() + " is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64", Plain: true}
 	}
 
-	message := unpanicked(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), maxFailure))
+	message := unpanicked(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), library.MaxMessage))
 
 	if strings.HasPrefix(message, messageNoOverload) {
 		message += "; its operands are of types that do not go together, string(…), int(…) and double(…) convert them"

@@ -2,13 +2,21 @@ package expression
 
 import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+)
+
+// Names of types.
+const (
+	prefix  = "ansible."
+	nameRun = "Run"
 )
 
 // A Schema of an XR. It says which fields there are, and which numbers are
 // integers.
 type Schema struct {
 	declared *apiservercel.DeclType
-	shape    *shape
+	shape    *value.Shape
 	openAPI  map[string]any
 }
 
@@ -30,7 +38,7 @@ func NewSchema(openAPI map[string]any) *Schema {
 		return nil
 	}
 
-	return &Schema{declared: declaredResource(prefix+"XR", openAPI), shape: shapeOf(openAPI), openAPI: openAPI}
+	return &Schema{declared: declaredResource(prefix+"XR", openAPI), shape: value.ShapeOf(openAPI), openAPI: openAPI}
 }
 
 // declaredResource returns the type of an object that is a resource of Kubernetes, and
@@ -153,71 +161,35 @@ func isTrue(schema map[string]any, name string) bool {
 	return b
 }
 
-// A shape says where the numbers are that stay doubles though they are
-// integral. It is nil where there are none.
-type shape struct {
-	double bool
-	fields map[string]*shape
-	// values of the other fields of an object, or items of a list.
-	values *shape
-}
+// collection declares a root with these names, of one type or, where true, of
+// another one.
+func collection(name string, one, many *apiservercel.DeclType, names map[string]bool) *apiservercel.DeclType {
+	t := objectType(name, one)
 
-func shapeOf(schema map[string]any) *shape {
-	if schema["type"] == "number" {
-		return &shape{double: true}
-	}
-
-	s := &shape{fields: map[string]*shape{}}
-
-	properties, _ := schema["properties"].(map[string]any)
-	for name := range properties {
-		if f := shapeOf(below(schema, name)); f != nil {
-			s.fields[name] = f
+	for n, isMany := range names {
+		t.Fields[n] = declare(n, one)
+		if isMany {
+			t.Fields[n] = declare(n, many)
 		}
 	}
 
-	for _, name := range []string{"additionalProperties", "items"} {
-		if values, ok := schema[name].(map[string]any); ok {
-			s.values = shapeOf(values)
-		}
-	}
-
-	if len(s.fields) == 0 && s.values == nil {
-		return nil
-	}
-
-	return s
+	return t
 }
 
-// exact is the shape of values in which numbers that are doubles are float64, and
-// others int64.
-var exact = func() *shape { //nolint:gochecknoglobals // It is a constant.
-	s := &shape{double: true}
-	s.values = s
-
-	return s
-}()
-
-func (s *shape) isDouble() bool {
-	return s != nil && s.double
+func declare(name string, t *apiservercel.DeclType) *apiservercel.DeclField {
+	return apiservercel.NewDeclField(name, t, true, nil, nil)
 }
 
-func (s *shape) field(name string) *shape {
-	if s == nil {
-		return nil
-	}
-
-	if f, ok := s.fields[name]; ok {
-		return f
-	}
-
-	return s.values
+func declareDetails() *apiservercel.DeclField {
+	return declare("connectionDetails", apiservercel.NewMapType(apiservercel.StringType, apiservercel.StringType, -1))
 }
 
-func (s *shape) item() *shape {
-	if s == nil {
-		return nil
+// objectType declares an object with fields of one type.
+func objectType(name string, t *apiservercel.DeclType, fields ...string) *apiservercel.DeclType {
+	decls := make(map[string]*apiservercel.DeclField, len(fields))
+	for _, f := range fields {
+		decls[f] = declare(f, t)
 	}
 
-	return s.values
+	return apiservercel.NewObjectType(prefix+name, decls)
 }

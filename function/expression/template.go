@@ -6,69 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
-
-// Data is what expressions see. Its values are JSON, with numbers float64 or
-// int64 and objects that may be Partial, and are not changed.
-type Data struct {
-	// XR as observed: an object.
-	XR any
-	// Runs by name, those that were observed. What is made by forEach is a map
-	// by key. Texts of other encodings than UTF-8 are bytes.
-	Runs map[string]any
-	// Required resources by name, those that core has answered: an object, or a
-	// list of objects.
-	Required map[string]any
-	// Resources that other steps compose, by their composition resource names, those
-	// that were observed.
-	Resources map[string]any
-	// Each is the item that a run of forEach is made of: key and value.
-	Each map[string]any
-	// Environment is the merged data of the EnvironmentConfigs.
-	Environment map[string]any
-	// Context of the pipeline.
-	Context map[string]any
-	// Locals are the values that the input has names for.
-	Locals *LocalValues
-	// Budget of the work for this XR. Without one, only the work of each
-	// expression is limited.
-	Budget *Budget
-
-	// exact values have int64 for integers, and float64 for doubles only.
-	exact bool
-}
-
-// A Kind of problem.
-type Kind string
-
-// Kinds of problems.
-const (
-	// Pending values are not there yet, but may be later.
-	Pending Kind = "ValuePending"
-	// NotSet values were left out by the author of the XR.
-	NotSet Kind = "ValueNotSet"
-	// Invalid values cannot be computed, or not be used.
-	Invalid Kind = "InvalidValue"
-)
-
-// A Problem is why a value could not be computed.
-type Problem struct {
-	// Path of the value.
-	Path string
-	// Kind of the problem.
-	Kind Kind
-	// Message says what is wrong, in one line.
-	Message string
-	// Plain is true when the message of an Invalid value cannot show anything of
-	// any value.
-	Plain bool
-}
-
-// String returns the problem in one line.
-func (p Problem) String() string {
-	return p.Path + ": " + p.Message
-}
 
 // A Template is a JSON value whose strings may hold expressions. It is safe for
 // concurrent use.
@@ -269,8 +212,8 @@ func (t *Template) ResourceNames() map[string]bool {
 			names[name] = true
 		}
 
-		for _, c := range p.uses.computed {
-			names[c.program.show()] = false
+		for _, r := range p.resources {
+			names[r.show()] = false
 		}
 	}
 
@@ -291,7 +234,7 @@ func (t *Template) Resources(ctx context.Context, data Data) (map[string]bool, [
 				continue
 			}
 
-			problem := part.program.uses.resourcesIn(ctx, &data, resources)
+			problem := part.program.resourcesIn(ctx, &data, resources)
 			if problem != nil {
 				problem.Path = below.path
 				problems = append(problems, *problem)
@@ -508,7 +451,11 @@ func (t *Template) evaluateExpression(ctx context.Context, data *Data) (any, boo
 		return nil, false, t.at(*problem)
 	}
 
-	v, ok, err := toValue(val, data.Budget, data.exact)
+	w := value.Writer{Exact: data.exact}
+
+	v, ok, err := w.JSON(val)
+	data.Budget.Spend(cost.OfWriting(w))
+
 	if err != nil {
 		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()})
 	}
@@ -534,7 +481,11 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 			continue
 		}
 
-		text, err := toText(val, data.Budget)
+		w := value.Writer{}
+
+		text, err := w.Text(val)
+		data.Budget.Spend(cost.OfWriting(w))
+
 		if err != nil {
 			problems = append(problems, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.program.show()})...)
 			continue
@@ -553,4 +504,105 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 func (t *Template) at(p Problem) []Problem {
 	p.Path = t.path
 	return []Problem{p}
+}
+
+// expression that the value is, as a whole; nil if it is something else.
+func (t *Template) expression() *program {
+	if len(t.parts) != 1 {
+		return nil
+	}
+
+	return t.parts[0].program
+}
+
+// String returns a string as it was written, but for its white space, and the type
+// of anything else.
+func (t *Template) String() string {
+	if len(t.parts) == 0 {
+		return string(t.Type())
+	}
+
+	var s strings.Builder
+
+	for _, p := range t.parts {
+		if p.program != nil {
+			s.WriteString(p.program.show())
+			continue
+		}
+
+		s.WriteString(strings.ReplaceAll(p.text, "${", "$${"))
+	}
+
+	return s.String()
+}
+
+// Type of the value, as far as it is known: that of all values which are there.
+func (t *Template) Type() Type {
+	p := t.expression()
+
+	switch {
+	case p != nil:
+		return typeOf(p.output)
+	case t.fields != nil:
+		return Object
+	case t.items != nil:
+		return Array
+	case t.computed && len(t.parts) == 1:
+		// It has a mistake.
+		return ""
+	case len(t.parts) > 0:
+		return String
+	}
+
+	switch t.literal.(type) {
+	case bool:
+		return Boolean
+	case int64:
+		return Integer
+	case float64:
+		return Number
+	case string:
+		return String
+	}
+
+	return ""
+}
+
+// Is one of these types, as far as it is known.
+func (t *Template) Is(these ...Type) bool {
+	is := t.Type()
+	return is == "" || slices.Contains(these, is)
+}
+
+// ItemType returns the type of the items of an array, as far as it is known.
+func (t *Template) ItemType() Type {
+	if p := t.expression(); p != nil {
+		out := inside(p.output)
+		if out.Kind() == types.ListKind {
+			return typeOf(out.Parameters()[0])
+		}
+	}
+
+	var is Type
+
+	for i, item := range t.items {
+		if i > 0 && item.Type() != is {
+			return ""
+		}
+
+		is = item.Type()
+	}
+
+	return is
+}
+
+// Known returns the names of the fields that an object can have; none when it
+// can have any.
+func (t *Template) Known() []string {
+	p := t.expression()
+	if p == nil || p.output.Kind() != types.StructKind {
+		return nil
+	}
+
+	return p.known
 }

@@ -2,13 +2,10 @@ package expression
 
 import (
 	"cmp"
-	"context"
 	"slices"
-	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane/function-sdk-go/errors"
 )
@@ -41,37 +38,9 @@ type uses struct {
 // A computedName is the name of a resource, in brackets, that is no literal.
 type computedName struct {
 	expr ast.Expr
-	// program that computes it.
-	program *program
 	// needed is false where the expression asks whether there is one.
 	needed bool
 }
-
-// resourcesIn data that are referred to, by name, are added to those that are known.
-func (u uses) resourcesIn(ctx context.Context, data *Data, all map[string]bool) *Problem {
-	for name, needed := range u.resources {
-		all[name] = all[name] || needed
-	}
-
-	for _, c := range u.computed {
-		v, problem := c.program.evaluate(ctx, data)
-		if problem != nil {
-			return problem
-		}
-
-		name, ok := v.(types.String)
-		if !ok {
-			return &Problem{Kind: Invalid, Message: "the name of a resource must be a string: " + c.program.show()}
-		}
-
-		all[string(name)] = all[string(name)] || c.needed
-	}
-
-	return nil
-}
-
-// examples of names below roots.
-var examples = map[string]string{rootRuns: "database", rootRequired: "network", rootResources: "machine", rootLocals: "fqdn"} //nolint:gochecknoglobals // It is a constant.
 
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
@@ -162,44 +131,6 @@ func parentOf(e ast.Expr) (ast.NavigableExpr, bool) {
 	}
 
 	return n.Parent()
-}
-
-// waits is true for a value, of a root and the names that lead to it, which may be
-// there later.
-func waits(root string, path []string) bool {
-	switch root {
-	case rootRuns, rootRequired, rootResources, rootEnvironment, rootContext:
-		return true
-	case rootXR:
-		return len(path) == 0 || path[0] == "status"
-	}
-
-	return false
-}
-
-// identity is what an XR is called: what never changes, and what Crossplane says of
-// its claim. Names that lead there are separated by spaces.
-var identity = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"metadata name",
-	"metadata namespace",
-	"metadata uid",
-	"metadata labels crossplane.io/claim-name",
-	"metadata labels crossplane.io/claim-namespace",
-	"spec claimRef",
-}
-
-// identifies is true for a value, of a root and the names that lead to it, which
-// is part of the identity of an XR, or the key of an item.
-func identifies(root string, path []string) bool {
-	switch root {
-	case rootEach:
-		return len(path) > 0 && path[0] == "key"
-	case rootXR:
-		at := strings.Join(path, " ") + " "
-		return slices.ContainsFunc(identity[:], func(known string) bool { return strings.HasPrefix(at, known+" ") })
-	}
-
-	return false
 }
 
 // pathFrom an identifier: the literal names that are selected one after the other.

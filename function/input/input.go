@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
@@ -146,7 +146,7 @@ func integers(v any) any {
 		}
 	case float64:
 		// Conversion is defined within the range of int64 only.
-		if v == math.Trunc(v) && math.Abs(v) <= expression.MaxExact {
+		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
 			return int64(v)
 		}
 	}
@@ -235,7 +235,7 @@ func inexact(path *field.Path, v any) field.ErrorList {
 			errs = append(errs, inexact(path.Index(i), v[i])...)
 		}
 	case float64:
-		if math.Abs(v) > expression.MaxExact {
+		if math.Abs(v) > value.MaxExact {
 			errs = append(errs, field.Invalid(path, number(v), "integers are exact up to 2^53 only; write it as a string"))
 		}
 	}

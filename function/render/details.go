@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -204,7 +205,7 @@ func (r *rendering) withDetails() expression.Data {
 			}
 		}
 
-		view, _ := v.(expression.Partial)
+		view, _ := v.(value.Partial)
 		view.Fields = maps.Clone(view.Fields)
 		view.Fields["connectionDetails"] = all
 
@@ -218,7 +219,7 @@ func (r *rendering) withDetails() expression.Data {
 
 	for _, run := range r.composition.runs {
 		switch v := data.Runs[run.name].(type) {
-		case expression.Partial:
+		case value.Partial:
 			data.Runs[run.name] = with(v, run.resource)
 		case map[string]any:
 			set := map[string]any{}

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
@@ -284,7 +285,7 @@ func coerceText(typ, s string) (any, error) {
 	switch typ {
 	case "integer", "number":
 		n, err := strconv.ParseFloat(s, 64)
-		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= expression.MaxExact && (typ == "number" || n == math.Trunc(n)) {
+		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= value.MaxExact && (typ == "number" || n == math.Trunc(n)) {
 			return n, nil
 		}
 	case "boolean":

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -320,7 +320,7 @@ func isReady(o map[string]any) bool {
 // view returns what expressions see of an observed run. What it reports of itself
 // is there by name: content that is given a run as a whole is not to run again
 // because that one did.
-func view(o map[string]any) expression.Partial {
+func view(o map[string]any) value.Partial {
 	v := map[string]any{"ready": isReady(o), "metadata": viewMetadata(o)}
 
 	for _, f := range []string{"spec", "status"} {
@@ -343,7 +343,7 @@ func view(o map[string]any) expression.Partial {
 // viewXR returns what expressions see of the XR. The XR as a whole is what its
 // author has written: what Crossplane and this function report there, run by run,
 // would change the inputs of the runs otherwise.
-func viewXR(o map[string]any) expression.Partial {
+func viewXR(o map[string]any) value.Partial {
 	v := map[string]any{"metadata": viewMetadata(o)}
 
 	for _, f := range []string{"apiVersion", "kind"} {
@@ -368,7 +368,7 @@ func viewXR(o map[string]any) expression.Partial {
 
 // viewMetadata of an object. What the API server counts and notes there is not part
 // of the whole.
-func viewMetadata(o map[string]any) expression.Partial {
+func viewMetadata(o map[string]any) value.Partial {
 	m, _ := o["metadata"].(map[string]any)
 	m = maps.Clone(m)
 	delete(m, FieldManaged)
@@ -381,11 +381,11 @@ func viewMetadata(o map[string]any) expression.Partial {
 }
 
 // partial is an object as a whole with these fields.
-func partial(fields map[string]any, names ...string) expression.Partial {
-	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
+func partial(fields map[string]any, names ...string) value.Partial {
+	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
 }
 
 // without is an object as a whole without these fields.
-func without(fields map[string]any, names ...string) expression.Partial {
-	return expression.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
+func without(fields map[string]any, names ...string) value.Partial {
+	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -134,7 +135,7 @@ func (c *Composition) Render(ctx context.Context, observed Observed) Result {
 			Resources:   c.viewResources(observed),
 			Environment: observed.environment(),
 			Context:     observed.Context,
-			Budget:      expression.NewBudget(),
+			Budget:      &cost.Budget{},
 		},
 		outcomes:  map[string]outcome{},
 		refers:    map[string]map[string]bool{},

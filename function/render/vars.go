@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
@@ -245,7 +246,7 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 		}
 	}
 
-	data.Budget.Spend(expression.PerField * uint64(len(object)))
+	data.Budget.Spend(cost.PerField * uint64(len(object)))
 
 	if s.snake {
 		data.Budget.Spend(ansible.ConversionCost(chosen))

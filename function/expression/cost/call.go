@@ -1,62 +1,13 @@
-package expression
+package cost
 
 import (
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 )
-
-// meter the calls of all functions of a CEL environment: each is made only when
-// there is an allowance for the work that it takes. There is a call in every
-// turn of a comprehension, so that none of them runs on for ever.
-func meter(env *cel.Env) (interpreter.InterpretableDecorator, error) {
-	bindings := map[string]*functions.Overload{}
-
-	for _, f := range env.Functions() {
-		bs, err := f.Bindings()
-		if err != nil {
-			return nil, err
-		}
-
-		for _, b := range bs {
-			bindings[b.Operator] = b
-		}
-	}
-
-	// Those that CEL makes without a binding.
-	equals := &functions.Overload{Binary: types.Equal}
-	notEquals := &functions.Overload{Binary: func(a, b ref.Val) ref.Val { return types.Bool(types.Equal(a, b) != types.True) }}
-	bindings[operators.Equals], bindings[overloads.Equals] = equals, equals
-	bindings[operators.NotEquals], bindings[overloads.NotEquals] = notEquals, notEquals
-
-	return func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
-		c, ok := i.(interpreter.InterpretableCall)
-		if !ok {
-			return i, nil
-		}
-
-		b := bindings[c.OverloadID()]
-		if b == nil {
-			b = bindings[c.Function()]
-		}
-
-		if b == nil {
-			b = &functions.Overload{}
-		}
-
-		metered := &call{InterpretableCall: c, args: c.Args(), binding: b}
-		if isSearch(c.Function()) {
-			return newSearch(metered), nil
-		}
-
-		return metered, nil
-	}, nil
-}
 
 // A call that is metered.
 type call struct {
@@ -73,7 +24,7 @@ func (c *call) Eval(a interpreter.Activation) ref.Val {
 		return failed
 	}
 
-	spender(a)(workOf(c.Function(), args))
+	meterOf(a).spend(workOf(c.Function(), args))
 
 	return types.LabelErrNode(c.ID(), c.make(args))
 }
@@ -93,18 +44,6 @@ func (c *call) evaluate(a interpreter.Activation) (args []ref.Val, failed ref.Va
 	}
 
 	return args, nil
-}
-
-// spender returns what takes the work of a call from its evaluation. Constants
-// are evaluated without one.
-func spender(a interpreter.Activation) func(work uint64) {
-	if e, ok := a.ResolveName(nameEvaluation); ok {
-		if e, ok := e.(*evaluation); ok {
-			return e.spend
-		}
-	}
-
-	return func(uint64) {}
 }
 
 func (c *call) make(args []ref.Val) ref.Val {

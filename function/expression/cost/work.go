@@ -1,4 +1,4 @@
-package expression
+package cost
 
 import (
 	"strconv"
@@ -8,25 +8,19 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/library"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 const (
-	// maxWork of one expression. A unit is what CEL calls a cost, about 100 ns.
-	maxWork = celconfig.PerCallLimit
-	// maxTotalWork of all expressions for one XR.
-	maxTotalWork = celconfig.RuntimeCELCostBudget
 	// perCall is the work of the least call.
 	perCall = 5
-	// perTurn is the work of a turn of a comprehension, apart from its calls.
-	perTurn = 3
 	// perItem is the work of functions that compare the items of a list.
 	perItem = 2
-	// perUnit is how many bytes of a text are gone through in a unit.
-	perUnit = 10
 	// perComparisons is how many letters are compared in a unit.
 	perComparisons = 20
 	// perFormat is how many times a text is gone through that is validated.
@@ -40,36 +34,7 @@ const (
 	// perClause is how long a number becomes in a text, at most, and the time it
 	// takes, as bytes.
 	perClause = 320
-	// PerField is the work of a field of an object: it is sorted, and put into
-	// another one.
-	PerField = 10
-	// maxSize of one value in bytes. No more fits into a message to core.
-	maxSize = 4 << 20
 )
-
-// A Budget is the work that the expressions for one XR may take together. It
-// must not be used concurrently.
-type Budget struct {
-	spent uint64
-}
-
-// NewBudget returns a Budget that is enough for whatever a Composition may want
-// of an XR, and little enough not to keep others waiting.
-func NewBudget() *Budget {
-	return &Budget{}
-}
-
-// Spend work, in units of about 100 ns, as far as there is a budget.
-func (b *Budget) Spend(work uint64) {
-	if b != nil {
-		b.spent += work
-	}
-}
-
-// isSpent is true when there is nothing left.
-func (b *Budget) isSpent() bool {
-	return b != nil && b.spent > maxTotalWork
-}
 
 // workOf a call. It has to be known before the call is made, for it may take
 // far more than its arguments are large, and its result may be far larger. CEL
@@ -88,15 +53,15 @@ func workOf(function string, args []ref.Val) uint64 {
 		return perCall + texts(args) + added(args[0], args[1])
 	case (function == "indexOf" || function == "lastIndexOf") && isText(args[0]) && len(args) > 1:
 		return perCall + texts(args) + length(args[0])*length(args[1])/perComparisons
-	case function == functionJSONUnmarshal:
+	case function == library.JSONUnmarshal:
 		return perCall + perJSON*texts(args)
-	case function == functionYAMLUnmarshal:
+	case function == library.YAMLUnmarshal:
 		return perCall + perYAML*texts(args)
-	case function == functionJSONMarshal:
+	case function == library.JSONMarshal:
 		return perCall + perJSON*weights(args)
-	case function == functionYAMLMarshal:
+	case function == library.YAMLMarshal:
 		return perCall + perYAML*weights(args)
-	case function == functionMerge:
+	case function == library.Merge:
 		return perCall + PerField*(length(args[0])+length(args[len(args)-1]))
 	case function == "quantity" || function == "isQuantity":
 		return perCall + quantity(args[0])
@@ -260,10 +225,8 @@ func (s *scales) weigh(v ref.Val) {
 		s.weight += uint64(len(v)) / perUnit
 	case types.Bytes:
 		s.weight += uint64(len(v)) / perUnit
-	case *list:
-		s.json(v.items)
-	case *object:
-		s.json(v.fields)
+	case *value.List, *value.Object:
+		s.json(v.Value())
 	case traits.Lister:
 		for it := v.Iterator(); it.HasNext() == types.True && !s.isFull(); {
 			s.weigh(it.Next())
@@ -287,7 +250,7 @@ func (s *scales) json(v any) {
 			s.weight++
 			s.json(v[i])
 		}
-	case Partial:
+	case value.Partial:
 		s.json(v.Fields)
 	case map[string]any:
 		for k := range v {

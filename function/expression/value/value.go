@@ -1,4 +1,4 @@
-package expression
+package value
 
 import (
 	"maps"
@@ -17,19 +17,20 @@ import (
 // doubles that requests and responses carry.
 const MaxExact = 1 << 53
 
-// lookups remembers the places where an evaluation found nothing.
-type lookups struct {
-	missed []place
-	list   *list
+// Lookups are what one evaluation has looked for, and not found. They must not be
+// used concurrently.
+type Lookups struct {
+	missed []Place
+	list   *List
 	// binary is a value that is no text.
-	binary *place
+	binary *Place
 	// sorted are the keys of objects that were gone through, by where their maps
 	// are. CEL goes through an object each time that it asks for its type.
 	sorted map[uintptr][]string
 }
 
 // keys of an object, in order.
-func (l *lookups) keys(fields map[string]any) []string {
+func (l *Lookups) keys(fields map[string]any) []string {
 	at := reflect.ValueOf(fields).Pointer()
 
 	keys, ok := l.sorted[at]
@@ -45,28 +46,31 @@ func (l *lookups) keys(fields map[string]any) []string {
 	return keys
 }
 
-// messageBinary ends the error of a value that is no text.
-const messageBinary = " is not text"
+// Messages of errors. Others follow from CEL's own.
+const (
+	messageBinary = " is not text"
+	messageNoKey  = "no such key: "
+)
 
 // remembered misses are enough: the one that ended the evaluation is among the
 // last.
 const remembered = 16
 
-func (l *lookups) miss(up *place, name string) {
+func (l *Lookups) miss(at Place) {
 	if len(l.missed) == remembered {
 		l.missed = append(l.missed[:0], l.missed[1:]...)
 	}
 
-	l.missed = append(l.missed, place{up: up, name: name})
+	l.missed = append(l.missed, at)
 }
 
-// explain returns the place that an error tells of, if it is about one where
-// nothing is.
-func (l *lookups) explain(err error) *place {
+// Missing returns the Place that the error of an evaluation tells of; nil when it is
+// not about a Place where nothing is.
+func (l *Lookups) Missing(err error) *Place {
 	message := err.Error()
 
 	for i := range slices.Backward(l.missed) {
-		if strings.HasSuffix(message, "no such key: "+l.missed[i].name) {
+		if strings.HasSuffix(message, messageNoKey+l.missed[i].name) {
 			return &l.missed[i]
 		}
 	}
@@ -74,24 +78,34 @@ func (l *lookups) explain(err error) *place {
 	if _, index, ok := strings.Cut(message, "index out of bounds: "); ok && l.list != nil {
 		// What it has an item at is not the list that the error tells of.
 		if i, err := strconv.Atoi(index); err == nil && i >= len(l.list.items) {
-			return &place{up: &l.list.place, index: i, isIndex: true}
+			return &Place{up: &l.list.Place, index: i, isIndex: true}
 		}
 	}
 
 	return nil
 }
 
+// Binary returns the Place of a value that is no text, if the error of an evaluation
+// tells of one; nil otherwise.
+func (l *Lookups) Binary(err error) *Place {
+	if l.binary == nil || !strings.Contains(err.Error(), l.binary.String()+messageBinary) {
+		return nil
+	}
+
+	return l.binary
+}
+
 // A view is a JSON value as expressions see it. It is converted as far as it is
-// looked at, and knows its place.
+// looked at, and knows its Place.
 type view struct {
-	place
-	shape   *shape
-	lookups *lookups
+	Place
+	shape   *Shape
+	lookups *Lookups
 }
 
 // below returns a value that is in this one.
-func (v *view) below(at place, value any, s *shape) ref.Val {
-	at.up = &v.place
+func (v *view) below(at Place, value any, s *Shape) ref.Val {
+	at.up = &v.Place
 
 	switch value := value.(type) {
 	case nil:
@@ -109,9 +123,9 @@ func (v *view) below(at place, value any, s *shape) ref.Val {
 	case float64:
 		return number(at, value, s)
 	case map[string]any, Partial:
-		return newObject(view{place: at, shape: s, lookups: v.lookups}, value)
+		return newObject(view{Place: at, shape: s, lookups: v.lookups}, value)
 	case []any:
-		return &list{view: view{place: at, shape: s, lookups: v.lookups}, items: value}
+		return &List{view: view{Place: at, shape: s, lookups: v.lookups}, items: value}
 	case []byte:
 		binary := at // Only what is pointed to is on the heap.
 		v.lookups.binary = &binary
@@ -125,7 +139,7 @@ func (v *view) below(at place, value any, s *shape) ref.Val {
 // number returns a number of the type that its schema says. Without one, an
 // integral number is an integer. Beyond 2^53 it is an error: it may not be what
 // somebody has written.
-func number(at place, n float64, s *shape) ref.Val {
+func number(at Place, n float64, s *Shape) ref.Val {
 	if s.isDouble() || n != math.Trunc(n) || math.IsInf(n, 0) {
 		return types.Double(n)
 	}
@@ -145,9 +159,9 @@ type Partial struct {
 	Whole []string
 }
 
-// An object is a JSON object as expressions see it. Its iterators go in the
+// An Object is a JSON object as expressions see it. Its iterators go in the
 // order of the keys.
-type object struct {
+type Object struct {
 	view
 
 	fields map[string]any
@@ -155,19 +169,40 @@ type object struct {
 	whole []string
 }
 
+// Root returns an object as the root of expressions that has this name. It is empty
+// for data that is no object. The Shape is that of its values.
+func Root(name string, data any, s *Shape, l *Lookups) *Object {
+	return newObject(view{Place: Place{name: name}, shape: s, lookups: l}, data)
+}
+
+// Member returns a value of a member of this object that is computed when it is asked
+// for, whose integers are int64 and whose doubles are float64. Something in it may
+// be there later where it waits.
+func (o *Object) Member(name string, v any, waits bool) ref.Val {
+	return o.below(Place{name: name, waits: waits}, v, exact)
+}
+
+// Miss says that such a member is not there.
+func (o *Object) Miss(name string, waits bool) {
+	o.lookups.miss(Place{up: &o.Place, name: name, waits: waits})
+}
+
+// NoSuchKey is the value of a key that is not there.
+func NoSuchKey(key ref.Val) ref.Val { return types.NewErr(messageNoKey+"%v", key) }
+
 // newObject of an object of the data.
-func newObject(v view, data any) *object {
+func newObject(v view, data any) *Object {
 	if p, ok := data.(Partial); ok {
-		return &object{view: v, fields: p.Fields, whole: p.Whole}
+		return &Object{view: v, fields: p.Fields, whole: p.Whole}
 	}
 
 	fields, _ := data.(map[string]any)
 
-	return &object{view: v, fields: fields}
+	return &Object{view: v, fields: fields}
 }
 
 // keys of what is part of the whole, in order.
-func (o *object) keys() []string {
+func (o *Object) keys() []string {
 	if o.whole != nil {
 		return o.whole
 	}
@@ -176,7 +211,7 @@ func (o *object) keys() []string {
 }
 
 // Find returns the value of a key, if it is there.
-func (o *object) Find(key ref.Val) (ref.Val, bool) {
+func (o *Object) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
 		return nil, false
@@ -184,24 +219,24 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 
 	value, ok := o.fields[string(name)]
 	if !ok {
-		o.lookups.miss(&o.place, string(name))
+		o.lookups.miss(Place{up: &o.Place, name: string(name)})
 		return nil, false
 	}
 
-	return o.below(place{name: string(name)}, value, o.shape.field(string(name))), true
+	return o.below(Place{name: string(name)}, value, o.shape.field(string(name))), true
 }
 
 // Get the value of a key.
-func (o *object) Get(key ref.Val) ref.Val {
+func (o *Object) Get(key ref.Val) ref.Val {
 	if v, ok := o.Find(key); ok {
 		return v
 	}
 
-	return types.NewErr("no such key: %v", key)
+	return NoSuchKey(key)
 }
 
 // Contains is true when the key is there.
-func (o *object) Contains(key ref.Val) ref.Val {
+func (o *Object) Contains(key ref.Val) ref.Val {
 	name, ok := key.(types.String)
 	_, found := o.fields[string(name)]
 
@@ -209,7 +244,7 @@ func (o *object) Contains(key ref.Val) ref.Val {
 }
 
 // Size is the number of keys.
-func (o *object) Size() ref.Val {
+func (o *Object) Size() ref.Val {
 	if o.whole != nil {
 		return types.Int(len(o.whole))
 	}
@@ -218,20 +253,20 @@ func (o *object) Size() ref.Val {
 }
 
 // Iterator of the keys.
-func (o *object) Iterator() traits.Iterator {
+func (o *Object) Iterator() traits.Iterator {
 	keys := o.keys()
 
 	return newIterator(len(keys), func(i int) ref.Val { return types.String(keys[i]) })
 }
 
 // Fold the keys and values.
-func (o *object) Fold(f traits.Folder) {
+func (o *Object) Fold(f traits.Folder) {
 	fold(o, f)
 }
 
 // Equal is true for maps with equal keys and values. It looks no further than
 // to what differs.
-func (o *object) Equal(other ref.Val) ref.Val {
+func (o *Object) Equal(other ref.Val) ref.Val {
 	m, ok := other.(traits.Mapper)
 	if !ok || o.Size() != m.Size() {
 		return types.False
@@ -265,12 +300,12 @@ func both(a, b ref.Val) ref.Val {
 }
 
 // ConvertToNative returns the value as a value of Go.
-func (o *object) ConvertToNative(t reflect.Type) (any, error) {
+func (o *Object) ConvertToNative(t reflect.Type) (any, error) {
 	return o.plain().ConvertToNative(t)
 }
 
 // ConvertToType returns the value as a value of another type.
-func (o *object) ConvertToType(t ref.Type) ref.Val {
+func (o *Object) ConvertToType(t ref.Type) ref.Val {
 	switch t {
 	case types.MapType:
 		return o
@@ -282,17 +317,17 @@ func (o *object) ConvertToType(t ref.Type) ref.Val {
 }
 
 // Type of the value.
-func (o *object) Type() ref.Type {
+func (o *Object) Type() ref.Type {
 	return types.MapType
 }
 
 // Value as JSON.
-func (o *object) Value() any {
+func (o *Object) Value() any {
 	return o.fields
 }
 
 // plain returns the object as CEL's own map.
-func (o *object) plain() traits.Mapper {
+func (o *Object) plain() traits.Mapper {
 	m := make(map[ref.Val]ref.Val, len(o.fields))
 	for _, k := range o.keys() {
 		m[types.String(k)] = o.Get(types.String(k))
@@ -301,15 +336,15 @@ func (o *object) plain() traits.Mapper {
 	return types.NewRefValMap(types.DefaultTypeAdapter, m)
 }
 
-// A list is a JSON list as expressions see it.
-type list struct {
+// A List is a JSON list as expressions see it.
+type List struct {
 	view
 
 	items []any
 }
 
 // Get an item.
-func (l *list) Get(index ref.Val) ref.Val {
+func (l *List) Get(index ref.Val) ref.Val {
 	i, err := types.IndexOrError(index)
 	if err != nil {
 		return types.ValOrErr(index, "%v", err)
@@ -320,11 +355,11 @@ func (l *list) Get(index ref.Val) ref.Val {
 		return types.NewErr("index out of bounds: %d", i)
 	}
 
-	return l.below(place{index: i, isIndex: true}, l.items[i], l.shape.item())
+	return l.below(Place{index: i, isIndex: true}, l.items[i], l.shape.below())
 }
 
 // Size is the number of items.
-func (l *list) Size() ref.Val {
+func (l *List) Size() ref.Val {
 	// CEL asks for the size, and not for an item that is not there.
 	l.lookups.list = l
 
@@ -332,23 +367,23 @@ func (l *list) Size() ref.Val {
 }
 
 // Contains is true when an item is equal to this value.
-func (l *list) Contains(value ref.Val) ref.Val {
+func (l *List) Contains(value ref.Val) ref.Val {
 	return l.plain().Contains(value)
 }
 
 // Add another list.
-func (l *list) Add(other ref.Val) ref.Val {
+func (l *List) Add(other ref.Val) ref.Val {
 	return l.plain().Add(other)
 }
 
 // Iterator of the items.
-func (l *list) Iterator() traits.Iterator {
+func (l *List) Iterator() traits.Iterator {
 	return newIterator(len(l.items), func(i int) ref.Val { return l.Get(types.Int(i)) })
 }
 
 // Equal is true for lists with equal items. It looks no further than to what
 // differs.
-func (l *list) Equal(other ref.Val) ref.Val {
+func (l *List) Equal(other ref.Val) ref.Val {
 	theirs, ok := other.(traits.Lister)
 	if !ok || types.Int(len(l.items)) != theirs.Size() {
 		return types.False
@@ -366,12 +401,12 @@ func (l *list) Equal(other ref.Val) ref.Val {
 }
 
 // ConvertToNative returns the value as a value of Go.
-func (l *list) ConvertToNative(t reflect.Type) (any, error) {
+func (l *List) ConvertToNative(t reflect.Type) (any, error) {
 	return l.plain().ConvertToNative(t)
 }
 
 // ConvertToType returns the value as a value of another type.
-func (l *list) ConvertToType(t ref.Type) ref.Val {
+func (l *List) ConvertToType(t ref.Type) ref.Val {
 	switch t {
 	case types.ListType:
 		return l
@@ -383,17 +418,17 @@ func (l *list) ConvertToType(t ref.Type) ref.Val {
 }
 
 // Type of the value.
-func (l *list) Type() ref.Type {
+func (l *List) Type() ref.Type {
 	return types.ListType
 }
 
 // Value as JSON.
-func (l *list) Value() any {
+func (l *List) Value() any {
 	return l.items
 }
 
 // plain returns the list as CEL's own list.
-func (l *list) plain() traits.Lister {
+func (l *List) plain() traits.Lister {
 	values := make([]ref.Val, len(l.items))
 	for i := range l.items {
 		values[i] = l.Get(types.Int(i))

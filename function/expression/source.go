@@ -3,7 +3,11 @@ package expression
 import (
 	"strings"
 
+	"github.com/google/cel-go/common"
+
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // A part of a string: text, or the source of an expression.
@@ -105,7 +109,7 @@ func end(s string) int {
 func raw(before string) bool {
 	prefix := ""
 
-	for i := len(before) - 1; i >= 0 && isIdentifier(before[i]); i-- {
+	for i := len(before) - 1; i >= 0 && value.InIdentifier(before[i]); i-- {
 		prefix = before[i:]
 	}
 
@@ -115,10 +119,6 @@ func raw(before string) bool {
 	}
 
 	return false
-}
-
-func isIdentifier[C byte | rune](c C) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // quoted returns the length of the string literal at the start of s, or -1 when
@@ -141,4 +141,34 @@ func quoted(s string, raw bool) int {
 	}
 
 	return -1
+}
+
+// point shows what is around a location in a source, with a ▸ before it.
+func point(source string, at common.Location) string {
+	const around = 60
+
+	lines := strings.Split(source, "\n")
+	if at.Line() < 1 || at.Line() > len(lines) {
+		return strings.Join(strings.Fields(source), " ")
+	}
+
+	before := []rune(strings.Join(lines[:at.Line()-1], " "))
+	if len(before) > 0 {
+		before = append(before, ' ')
+	}
+
+	line := []rune(lines[at.Line()-1])
+	column := min(max(at.Column(), 0), len(line))
+	before = append(before, line[:column]...)
+	after := line[column:]
+
+	if len(before) > around {
+		before = append([]rune("…"), before[len(before)-around:]...)
+	}
+
+	if len(after) > around {
+		after = append(after[:around:around], '…')
+	}
+
+	return string(before) + "▸" + string(after)
 }

@@ -1,4 +1,4 @@
-package expression
+package library
 
 import (
 	"crypto/md5" //nolint:gosec // It tells contents apart where something else expects MD5, and keeps no secret.
@@ -9,26 +9,53 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
+	kubernetes "k8s.io/apiserver/pkg/cel/library"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
-// Functions of this package's own library.
+// Functions that take more work than their arguments are large.
 const (
-	functionFail          = "fail"
-	functionMerge         = "merge"
-	functionJSONMarshal   = "json.marshal"
-	functionJSONUnmarshal = "json.unmarshal"
-	functionYAMLMarshal   = "yaml.marshal"
-	functionYAMLUnmarshal = "yaml.unmarshal"
+	JSONMarshal   = "json.marshal"
+	JSONUnmarshal = "json.unmarshal"
+	Merge         = "merge"
+	YAMLMarshal   = "yaml.marshal"
+	YAMLUnmarshal = "yaml.unmarshal"
 )
 
-// Bytes that are shown of what strangers may have written, for each run perhaps.
-const (
-	// maxFailure of a message.
-	maxFailure = 1 << 10
-	// maxShown of a name.
-	maxShown = 80
-)
+const functionFail = "fail"
+
+// Options of a CEL environment with all libraries: those that Kubernetes has in its
+// own expressions, apart from the one that asks its authorizer, more of CEL's own,
+// and those of this package. Unlike in Kubernetes, the values of a map literal may
+// be of different types, for variables of Ansible often are.
+func Options() []cel.EnvOption {
+	return append(own(),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.OptionalTypes(),
+		cel.ASTValidators(
+			cel.ValidateDurationLiterals(),
+			cel.ValidateTimestampLiterals(),
+		),
+		ext.Strings(ext.StringsVersion(2)),
+		ext.Sets(),
+		ext.Lists(ext.ListsVersion(3)),
+		ext.TwoVarComprehensions(),
+		ext.Math(ext.MathVersion(2)),
+		ext.Encoders(),
+		kubernetes.URLs(),
+		kubernetes.Regex(),
+		kubernetes.Lists(),
+		kubernetes.Quantity(),
+		kubernetes.IP(),
+		kubernetes.CIDR(),
+		kubernetes.Format(),
+		kubernetes.SemverLib(kubernetes.SemverVersion(1)),
+	)
+}
 
 // own functions: those that kro has under these names, the same for YAML, and
 // fail.
@@ -65,11 +92,11 @@ func own() []cel.EnvOption {
 	return []cel.EnvOption{
 		hash("hash.sha256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 		hash("hash.md5", func(b []byte) []byte { s := md5.Sum(b); return s[:] }), //nolint:gosec // See above.
-		read(functionJSONUnmarshal, unmarshalJSON),
-		read(functionYAMLUnmarshal, unmarshalYAML),
-		write(functionJSONMarshal, marshalJSON),
-		write(functionYAMLMarshal, marshalYAML),
-		cel.Function(functionMerge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
+		read(JSONUnmarshal, unmarshalJSON),
+		read(YAMLUnmarshal, unmarshalYAML),
+		write(JSONMarshal, marshalJSON),
+		write(YAMLMarshal, marshalYAML),
+		cel.Function(Merge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").
 		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"), cel.UnaryBinding(fail))),
 	}
@@ -96,7 +123,7 @@ func merge(a, b ref.Val) ref.Val {
 
 // encode a value as text.
 func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
-	plain, ok, err := toJSON(v, nil)
+	plain, ok, err := (&value.Writer{}).JSON(v)
 	if err == nil && !ok {
 		return types.NewErr("there is no value to encode; use orValue")
 	}
@@ -113,19 +140,19 @@ func encode(v ref.Val, marshal func(any) ([]byte, error)) ref.Val {
 	return types.String(text)
 }
 
-// fail ends the evaluation with a message. As an error it would be nothing to an
-// expression that goes on, as true || fail("…") does.
+// fail ends the evaluation with a message. An expression could go on after an
+// error, as true || fail("…") does.
 func fail(v ref.Val) ref.Val {
 	message, _ := v.(types.String)
-	panic(interpreter.EvalCancelledError{Message: string(message), Cause: causeFail})
+	panic(interpreter.EvalCancelledError{Message: string(message), Cause: Failed})
 }
 
-// causeFail is none of CEL's own causes.
-const causeFail interpreter.CancellationCause = -1
+// Failed is the cause of an evaluation that was ended by fail, and none of CEL's own.
+const Failed interpreter.CancellationCause = -1
 
-// failsPlainly is true when all messages of fail are written in the expression, so
-// that they cannot show anything of any value.
-func failsPlainly(a *ast.AST) bool {
+// FailsPlainly is true when all messages of fail are literals in the expression, so
+// that they show nothing of any value.
+func FailsPlainly(a *ast.AST) bool {
 	plain := true
 
 	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

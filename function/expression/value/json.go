@@ -1,4 +1,4 @@
-package expression
+package value
 
 import (
 	"encoding/base64"
@@ -12,45 +12,35 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// toJSON returns a CEL value as JSON, with all numbers float64. Bytes become
-// base64, durations and timestamps what they are in JSON. There is no value
-// (false) for optional.none(), which is left out of lists and maps. The work is
-// taken from the budget, if there is one.
-func toJSON(val ref.Val, b *Budget) (v any, ok bool, err error) {
-	return toValue(val, b, false)
-}
+// maxSize of one value in bytes. No more fits into a message to core.
+const maxSize = 4 << 20
 
-// toValue is toJSON, with int64 for integers if that is to be exact.
-func toValue(val ref.Val, b *Budget, exact bool) (v any, ok bool, err error) {
-	w := &writer{exact: exact}
-	v, ok, err = w.value(val)
-	b.Spend(uint64(max(w.size, 0))/perUnit + w.fields*PerField)
-
-	return v, ok, err
-}
-
-// A writer of JSON. A few values may be in many places of a value of CEL, so it
-// counts how large the value becomes.
-type writer struct {
-	// size in bytes, about.
-	size int
-	// fields of objects.
-	fields uint64
-	// exact integers are int64.
-	exact bool
+// A Writer makes JSON of values of CEL, with all numbers float64. Bytes become
+// base64, durations and timestamps what they are in JSON. A few values may be in
+// many places of a value of CEL, so it counts how large the value becomes.
+type Writer struct {
+	// Exact integers are int64.
+	Exact bool
+	// Bytes that were written, about.
+	Bytes int
+	// Fields of objects that were written.
+	Fields int
 }
 
 // write counts bytes.
-func (w *writer) write(bytes int) error {
-	w.size += bytes
-	if w.size > maxSize {
+func (w *Writer) write(bytes int) error {
+	w.Bytes += bytes
+	if w.Bytes > maxSize {
 		return errors.New("the value is larger than 4 MiB")
 	}
 
 	return nil
 }
 
-func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
+// JSON returns a value of CEL as JSON. There is none (false) for optional.none(),
+// which is left out of lists and maps. Errors are values that JSON has not, or that
+// are larger than a message to core.
+func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
 	// A number in a message.
 	if err := w.write(8); err != nil { //nolint:mnd // See above.
 		return nil, false, err
@@ -64,7 +54,7 @@ func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 			return nil, false, nil
 		}
 
-		return w.value(val.GetValue())
+		return w.JSON(val.GetValue())
 	case types.Null:
 		return nil, true, nil
 	case types.Bool:
@@ -103,19 +93,19 @@ func (w *writer) value(val ref.Val) (v any, ok bool, err error) {
 	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number", val.Type().TypeName())
 }
 
-func (w *writer) integer(n int64) any {
-	if w.exact {
+func (w *Writer) integer(n int64) any {
+	if w.Exact {
 		return n
 	}
 
 	return float64(n)
 }
 
-func (w *writer) list(list traits.Lister) (any, bool, error) {
+func (w *Writer) list(list traits.Lister) (any, bool, error) {
 	l := []any{}
 
 	for it := list.Iterator(); it.HasNext() == types.True; {
-		v, ok, err := w.value(it.Next())
+		v, ok, err := w.JSON(it.Next())
 		if err != nil {
 			return nil, false, err
 		}
@@ -128,13 +118,13 @@ func (w *writer) list(list traits.Lister) (any, bool, error) {
 	return l, true, nil
 }
 
-func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
+func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.
 	for it := (ordered{Mapper: mapper}).Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
-		w.fields++
+		w.Fields++
 
 		name, ok := k.(types.String)
 		if !ok {
@@ -145,7 +135,7 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 			return nil, false, err
 		}
 
-		v, ok, err := w.value(mapper.Get(k))
+		v, ok, err := w.JSON(mapper.Get(k))
 		if err != nil {
 			return nil, false, err
 		}
@@ -158,10 +148,10 @@ func (w *writer) object(mapper traits.Mapper) (any, bool, error) {
 	return m, true, nil
 }
 
-// toText returns a CEL value as it appears inside a string: numbers without an
+// Text returns a value of CEL as it appears inside a string: numbers without an
 // exponent, and integral ones without a point.
-func toText(val ref.Val, b *Budget) (string, error) {
-	v, ok, err := toJSON(val, b)
+func (w *Writer) Text(val ref.Val) (string, error) {
+	v, ok, err := w.JSON(val)
 	if err != nil {
 		return "", err
 	}

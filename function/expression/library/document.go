@@ -1,4 +1,4 @@
-package expression
+package library
 
 import (
 	"bytes"
@@ -12,7 +12,12 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
+
+// MaxMessage is how many bytes are shown of a message that strangers may have
+// written, for each run perhaps.
+const MaxMessage = 1 << 10
 
 // maxDepth of values in each other that are read from a text. Messages to core
 // cannot have many more.
@@ -56,7 +61,7 @@ func marshalYAML(v any) ([]byte, error) {
 func integral(v any) any {
 	switch v := v.(type) {
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) <= MaxExact {
+		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
 			return int64(v)
 		}
 	case []any:
@@ -84,7 +89,7 @@ func unmarshalJSON(text string) (any, error) {
 
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, errors.New("this is not JSON: " + clip.Text(err.Error(), maxFailure))
+		return nil, errors.New("this is not JSON: " + clip.Text(err.Error(), MaxMessage))
 	}
 
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -130,7 +135,7 @@ func numeral(f float64) (any, error) {
 		return nil, errors.New("this has a number that JSON has not")
 	case f != math.Trunc(f):
 		return f, nil
-	case math.Abs(f) >= MaxExact:
+	case math.Abs(f) >= value.MaxExact:
 		return nil, errors.New("this has an integer beyond 2^53, which is not exact here; make it a string")
 	}
 
@@ -150,7 +155,7 @@ func unmarshalYAML(text string) (any, error) {
 	}
 
 	if err != nil {
-		return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), maxFailure))
+		return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), MaxMessage))
 	}
 
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
@@ -223,7 +228,7 @@ func scalar(n *yaml.Node) (any, error) {
 		return n.Value, nil
 	case "!!null", "!!bool", "!!int", "!!float":
 		if err := n.Decode(&v); err != nil {
-			return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), maxFailure))
+			return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), MaxMessage))
 		}
 	default:
 		return nil, errTag

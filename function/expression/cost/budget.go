@@ -1,0 +1,96 @@
+package cost
+
+import (
+	"context"
+
+	"github.com/google/cel-go/interpreter"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+)
+
+const (
+	// maxWork of one expression. A unit is what CEL calls a cost, about 100 ns.
+	maxWork = celconfig.PerCallLimit
+	// maxTotalWork of all expressions for one XR.
+	maxTotalWork = celconfig.RuntimeCELCostBudget
+	// perUnit is how many bytes of a text are gone through in a unit.
+	perUnit = 10
+	// perTurn is the work of a turn of a comprehension, apart from its calls.
+	perTurn = 3
+	// PerField is the work of a field of an object: it is sorted, and put into
+	// another one.
+	PerField = 10
+)
+
+// A Budget is the work that the expressions for one XR may take together: enough for
+// whatever a Composition may want of an XR, and little enough not to keep others
+// waiting. The zero Budget has it all. It must not be used concurrently.
+type Budget struct {
+	spent uint64
+}
+
+// Spend work, in units of about 100 ns. A nil Budget has no end.
+func (b *Budget) Spend(work uint64) {
+	if b != nil {
+		b.spent += work
+	}
+}
+
+// IsSpent is true when there is nothing left.
+func (b *Budget) IsSpent() bool {
+	return b != nil && b.spent > maxTotalWork
+}
+
+// OfText is the work to go through this many bytes of text.
+func OfText(bytes int) uint64 { return uint64(max(bytes, 0)) / perUnit }
+
+// OfWriting is the work that a Writer has done.
+func OfWriting(w value.Writer) uint64 { return OfText(w.Bytes) + uint64(max(w.Fields, 0))*PerField }
+
+// MeterName is the name under which the activation of an evaluation has its Meter.
+// No expression can have such a name.
+const MeterName = "@meter"
+
+// A Meter counts the work of one evaluation, and ends it when that is too much, or
+// when the context is done. It must not be used concurrently.
+type Meter struct {
+	ctx  context.Context //nolint:containedctx // It lives as long as the evaluation.
+	work uint64
+}
+
+// NewMeter returns the Meter of an evaluation.
+func NewMeter(ctx context.Context) Meter { return Meter{ctx: ctx} }
+
+// Work that was counted.
+func (m *Meter) Work() uint64 { return m.work }
+
+// spend work. There is no way to end an evaluation but by a panic that CEL
+// expects: errors may be what a comprehension goes on after. A nil Meter counts
+// nothing: constants are evaluated without one.
+func (m *Meter) spend(work uint64) {
+	const often = 1000
+
+	if m == nil {
+		return
+	}
+
+	if m.work/often != (m.work+work)/often && m.ctx.Err() != nil {
+		panic(interpreter.EvalCancelledError{Message: "there was no time left for this", Cause: interpreter.ContextCancelled})
+	}
+
+	if work > maxWork-m.work {
+		m.work = maxWork
+		panic(interpreter.EvalCancelledError{Message: "this takes too much work", Cause: interpreter.CostLimitExceeded})
+	}
+
+	m.work += work
+}
+
+// meterOf an evaluation; nil when there is none.
+func meterOf(a interpreter.Activation) *Meter {
+	v, _ := a.ResolveName(MeterName)
+	m, _ := v.(*Meter)
+
+	return m
+}

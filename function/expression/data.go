@@ -1,0 +1,83 @@
+package expression
+
+import (
+	"context"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
+)
+
+// Data is what expressions see. Its values are JSON, with numbers float64 or
+// int64 and objects that may be a value.Partial, and are not changed.
+type Data struct {
+	// XR as observed: an object.
+	XR any
+	// Runs by name, those that were observed. What is made by forEach is a map
+	// by key. Texts of other encodings than UTF-8 are bytes.
+	Runs map[string]any
+	// Required resources by name, those that core has answered: an object, or a
+	// list of objects.
+	Required map[string]any
+	// Resources that other steps compose, by their composition resource names, those
+	// that were observed.
+	Resources map[string]any
+	// Each is the item that a run of forEach is made of: key and value.
+	Each map[string]any
+	// Environment is the merged data of the EnvironmentConfigs.
+	Environment map[string]any
+	// Context of the pipeline.
+	Context map[string]any
+	// Locals are the values that the input has names for, as LocalValues.
+	Locals locals
+	// Budget of the work for this XR. Without one, only the work of each
+	// expression is limited.
+	Budget *cost.Budget
+
+	// exact values have int64 for integers, and float64 for doubles only.
+	exact bool
+}
+
+// A Kind of problem.
+type Kind string
+
+// Kinds of problems.
+const (
+	// Pending values are not there yet, but may be later.
+	Pending Kind = "ValuePending"
+	// NotSet values were left out by the author of the XR.
+	NotSet Kind = "ValueNotSet"
+	// Invalid values cannot be computed, or not be used.
+	Invalid Kind = "InvalidValue"
+)
+
+// A Problem is why a value could not be computed.
+type Problem struct {
+	// Path of the value.
+	Path string
+	// Kind of the problem.
+	Kind Kind
+	// Message says what is wrong, in one line.
+	Message string
+	// Plain is true when the message of an Invalid value cannot show anything of
+	// any value.
+	Plain bool
+}
+
+// String returns the problem in one line.
+func (p Problem) String() string {
+	return p.Path + ": " + p.Message
+}
+
+// locals are computed when they are asked for.
+type locals interface {
+	// local of a name; false when there is none.
+	local(ctx context.Context, name string) (local, bool)
+}
+
+// A local has a value (true), is left out, or has a problem.
+type local struct {
+	value   any
+	ok      bool
+	problem *Problem
+	// waits is true for one of which something may be there later.
+	waits bool
+}

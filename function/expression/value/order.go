@@ -1,0 +1,71 @@
+package value
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+)
+
+// InOrder returns a map whose iterators go in the order of the keys, and any other
+// value as it is.
+func InOrder(v ref.Val) ref.Val {
+	switch m := v.(type) {
+	case *Object:
+		return v
+	case traits.Mapper:
+		return ordered{Mapper: m}
+	}
+
+	return v
+}
+
+// ordered is a map whose iterators go in the order of the keys.
+type ordered struct {
+	traits.Mapper
+}
+
+// Iterator of the keys.
+func (o ordered) Iterator() traits.Iterator {
+	var keys []ref.Val
+	for it := o.Mapper.Iterator(); it.HasNext() == types.True; {
+		keys = append(keys, it.Next())
+	}
+
+	slices.SortFunc(keys, compareKeys)
+
+	return newIterator(len(keys), func(i int) ref.Val { return keys[i] })
+}
+
+// Fold the keys and values.
+func (o ordered) Fold(f traits.Folder) {
+	fold(o, f)
+}
+
+// compareKeys of maps: truth values, numbers, and then texts.
+func compareKeys(a, b ref.Val) int {
+	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+		return c
+	}
+
+	if c, ok := a.(traits.Comparer); ok {
+		if n, ok := c.Compare(b).(types.Int); ok {
+			return int(n)
+		}
+	}
+
+	return 0
+}
+
+func rank(key ref.Val) int {
+	switch key.(type) {
+	case types.Bool:
+		return 0
+	case types.Int, types.Uint, types.Double:
+		return 1
+	}
+
+	return 2 //nolint:mnd // The last of them.
+}
