@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Where Kubernetes puts a pod's service account.
@@ -24,7 +24,7 @@ const (
 // confinement says what runs, and installations of content, may do on this
 // machine.
 type confinement struct {
-	Confinement  confine.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
+	Confinement  sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
 	ReadPath     []string     `help:"A path that all runs may read, beside the system. May be given several times."                                                         placeholder:"PATH"             sep:"none"`
 	WritePath    []string     `help:"A path that all runs may read and write, beside their own directories, and by which they are not kept apart. May be given several times." placeholder:"PATH"             sep:"none"`
 	MaxMemory    size         `default:"4Gi"                                                                                                                                help:"Memory that one process of a run may have for itself; 0 means no limit."`
@@ -39,12 +39,12 @@ type confinement struct {
 
 // policy for a state directory on this machine. The error says why runs cannot
 // be confined; what is short of that is logged.
-func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (confine.Policy, error) {
-	abi, filters := confine.Kernel(), confine.Filters()
+func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
+	abi, filters := sandbox.Kernel(), sandbox.Filters()
 
 	warning, err := c.Confinement.Check(abi, filters)
 	if err != nil {
-		return confine.Policy{}, err
+		return sandbox.Policy{}, err
 	}
 
 	if warning != "" {
@@ -53,14 +53,14 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 
 	state, err := absolute(stateDir)
 	if err != nil {
-		return confine.Policy{}, err
+		return sandbox.Policy{}, err
 	}
 
 	memory, together := c.memory(os.DirFS("/"), log)
 
-	p := confine.Policy{
+	p := sandbox.Policy{
 		Mode: c.Confinement, State: state, ServiceAccount: serviceAccount, Write: c.WritePath,
-		Limits:  confine.Limits{Memory: memory, Together: together, Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+		Limits:  sandbox.Limits{Memory: memory, Together: together, Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
 		RunSize: int64(c.MaxRunSize),
 	}
 
@@ -69,27 +69,27 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 
 	for _, path := range slices.Concat(p.Read, p.Write) {
 		if err := p.Validate(path); err != nil {
-			return confine.Policy{}, err
+			return sandbox.Policy{}, err
 		}
 	}
 
-	if c.Confinement == confine.Off {
+	if c.Confinement == sandbox.Off {
 		return p, nil
 	}
 
 	script, err := exec.LookPath("ansible-playbook")
 	if err != nil {
-		return confine.Policy{}, errors.Wrap(err, "cannot find Ansible")
+		return sandbox.Policy{}, errors.Wrap(err, "cannot find Ansible")
 	}
 
-	programs, err := confine.Programs(ctx, script, environ.List(passed))
+	programs, err := sandbox.Programs(ctx, script, environ.List(passed))
 	if err != nil {
-		return confine.Policy{}, err
+		return sandbox.Policy{}, err
 	}
 
-	machine, err := confine.ThisMachine()
+	machine, err := sandbox.ThisMachine()
 	if err != nil {
-		return confine.Policy{}, err
+		return sandbox.Policy{}, err
 	}
 
 	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
@@ -102,8 +102,8 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int64) {
 	each = int64(c.MaxMemory)
 
-	container := confine.ContainerMemory(root)
-	together, enough := confine.MemoryShare(container, c.Sharing)
+	container := sandbox.ContainerMemory(root)
+	together, enough := sandbox.MemoryShare(container, c.Sharing)
 
 	if c.MaxRunMemory != nil {
 		together, enough = int64(*c.MaxRunMemory), true

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // What the processes of a run or of an installation get to end on their own.
@@ -145,12 +145,12 @@ func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, erro
 
 	path := filepath.Join(x.StateDir, "lock")
 
-	f, err := supervisor.Lock(path)
-	if !errors.Is(err, supervisor.ErrLocked) {
+	f, err := workdir.Lock(path)
+	if !errors.Is(err, workdir.ErrLocked) {
 		return f, err
 	}
 
 	log.Info("Waiting for another process to leave the state directory", "state-dir", x.StateDir)
 
-	return supervisor.WaitLock(ctx, path)
+	return workdir.WaitLock(ctx, path)
 }

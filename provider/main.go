@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // cli is the command line.
@@ -20,7 +20,7 @@ type cli struct {
 }
 
 func main() {
-	if err := confine.Self(); err != nil {
+	if err := sandbox.Self(); err != nil {
 		fmt.Fprintln(os.Stderr, "provider-ansible: "+err.Error())
 		os.Exit(1)
 	}

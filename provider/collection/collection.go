@@ -19,8 +19,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // Status is the resolved name of the action that reports outputs and
@@ -171,7 +171,7 @@ func (i *Installed) clear(root *os.Root) error {
 		}
 
 		// What is beside the collection harms nobody.
-		err = discard.All(filepath.Join(i.dir, p))
+		err = workdir.Remove(filepath.Join(i.dir, p))
 		if !d.IsDir() || err != nil && strings.HasPrefix(p, i.name+"/") {
 			return err
 		}

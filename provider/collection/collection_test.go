@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // tree of a directory: paths to what is there.
@@ -53,7 +53,7 @@ func install(t *testing.T, dir string) *Installed {
 		t.Fatalf("Repair(): %v", err)
 	}
 
-	t.Cleanup(func() { _ = discard.All(dir) })
+	t.Cleanup(func() { _ = workdir.Remove(dir) })
 
 	return i
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // A Resolver resolves AnsibleRuns to the inputs of their runs.
@@ -84,17 +84,17 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 }
 
 // grant of the configuration. The API server refuses one in a namespace, too.
-func grant(c common.Config) (confine.Grant, error) {
+func grant(c common.Config) (sandbox.Grant, error) {
 	g := c.ConfigSpec().Confinement
 
 	switch {
 	case g == nil:
-		return confine.Grant{}, nil
+		return sandbox.Grant{}, nil
 	case c.GetNamespace() != "":
-		return confine.Grant{}, errors.New("spec.confinement: only cluster scoped configurations may have it")
+		return sandbox.Grant{}, errors.New("spec.confinement: only cluster scoped configurations may have it")
 	}
 
-	return confine.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
+	return sandbox.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
 }
 
 // parameters of the run, and what they say by themselves.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // What a set may have: nothing of it is read before it is known to be bounded.
@@ -24,13 +24,13 @@ const (
 )
 
 // bounds of a set of which most bytes are allowed on disk; 0 means any number.
-func bounds(most int64) quota.Limits {
-	return quota.Limits{Size: most, Holes: maxHoles, Entries: maxEntries}
+func bounds(most int64) workdir.Limits {
+	return workdir.Limits{Size: most, Holes: maxHoles, Entries: maxEntries}
 }
 
 // measure what a set takes on disk, in bytes. The error says what is beyond bounds.
-func measure(ctx context.Context, dir string, l quota.Limits) (int64, error) {
-	u, err := quota.Measure(ctx, dir, l)
+func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
+	u, err := workdir.Measure(ctx, dir, l)
 
 	switch {
 	case ctx.Err() != nil:
@@ -39,9 +39,9 @@ func measure(ctx context.Context, dir string, l quota.Limits) (int64, error) {
 		return 0, errors.Wrap(err, "cannot tell how large it is")
 	case !l.Exceeded(u):
 		return u.Size, nil
-	case quota.Limits{Entries: l.Entries}.Exceeded(u):
+	case workdir.Limits{Entries: l.Entries}.Exceeded(u):
 		return 0, errors.Errorf("it has more than %d files and directories: divide it among configurations that require less each", l.Entries)
-	case quota.Limits{Holes: l.Holes}.Exceeded(u):
+	case workdir.Limits{Holes: l.Holes}.Exceeded(u):
 		return 0, errors.Errorf("its files are more than %s longer than what they take on disk: it may not have large files that are sparse, or that have many names", quantity(l.Holes))
 	}
 

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -76,7 +76,7 @@ func TestAttackSparse(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 
-	if _, err := readTree(ctx, set, quota.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := readTree(ctx, set, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("\nWithout bounds it should take minutes to read.\nreadTree(...): %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestAttackSparse(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		limits quota.Limits
+		limits workdir.Limits
 		make   func(t *testing.T, dir string)
 		want   string
 	}{
@@ -95,7 +95,7 @@ func TestMeasure(t *testing.T) {
 		},
 		"Entries": {
 			reason: "Files and directories are counted.",
-			limits: quota.Limits{Entries: 20},
+			limits: workdir.Limits{Entries: 20},
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 
@@ -116,7 +116,7 @@ func TestMeasure(t *testing.T) {
 		},
 		"Names": {
 			reason: "A file is read by each of its names.",
-			limits: quota.Limits{Holes: 1 << 20},
+			limits: workdir.Limits{Holes: 1 << 20},
 			make: func(t *testing.T, dir string) {
 				t.Helper()
 
@@ -171,7 +171,7 @@ func TestManyItems(t *testing.T) {
 		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
 	}
 
-	_, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, quota.Limits{})
+	_, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, workdir.Limits{})
 	if diff := cmp.Diff("it has more than 1000 roles: divide them among configurations that require less each", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
 		t.Errorf("newManifest(...): -want error, +got error:\n%s", diff)
 	}
@@ -184,7 +184,7 @@ func TestManyItems(t *testing.T) {
 		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
 	}
 
-	m, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, quota.Limits{})
+	m, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, workdir.Limits{})
 	if err != nil || len(m.Collections) != 900 {
 		t.Errorf("Links make no more collections of what is there.\nnewManifest(...): %d, %v", len(m.Collections), err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 )
 
@@ -30,7 +30,7 @@ type Program struct {
 	// Out takes its standard output and its standard error.
 	Out io.Writer
 	// Domain that it is confined to.
-	Domain confine.Domain
+	Domain sandbox.Domain
 }
 
 // A Command runs a program to its end, with nothing on its standard input. It

@@ -16,8 +16,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -167,7 +167,7 @@ func TestDiskFullMakeRoom(t *testing.T) {
 func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	c, r := newClock(), &recorder{}
 	files, lies := 60, false
-	s := newStore(t, smallDisk(t, "1m"), WithClock(c.Now), WithObserver(r), WithPolicy(confine.Policy{RunSize: 900 << 10}),
+	s := newStore(t, smallDisk(t, "1m"), WithClock(c.Now), WithObserver(r), WithPolicy(sandbox.Policy{RunSize: 900 << 10}),
 		withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
 			err := install(argv, "x", files)
 			if lies {

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // maxOutput of ansible-galaxy that is kept, for the reason of its failure.
@@ -122,7 +122,7 @@ func (s *Store) program(ctx context.Context, req Request, w *workspace, c recipe
 		return &InstallError{What: p.What, Reason: clip.Text(err.Error(), maxReason), Err: err}
 	}
 
-	ctx, done := quota.WithLimit(ctx, w.dir, s.policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, w.dir, s.policy.RunSize)
 	defer done()
 
 	err = s.run(ctx, Program{Argv: p.Argv, Env: c.Env, Dir: w.home, Out: out, Domain: domain})
@@ -149,7 +149,7 @@ func (s *Store) program(ctx context.Context, req Request, w *workspace, c recipe
 
 // ended says why ansible-galaxy did not get to its end.
 func ended(what string, cause error) error {
-	if e := new(quota.Error); errors.As(cause, &e) {
+	if e := new(workdir.SizeError); errors.As(cause, &e) {
 		return &InstallError{What: what, Reason: e.Error(), Err: e}
 	}
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // maxInfo is the size of the largest file that says what was installed, in bytes.
@@ -47,7 +47,7 @@ func (m manifest) same(o manifest) bool {
 // newManifest of what was installed. What is pinned has a version that says
 // what it is. Anything else may change and keep its version, as a branch of a
 // git repository does, so that it gets a revision.
-func newManifest(ctx context.Context, set Set, required requirements.File, l quota.Limits) (m manifest, err error) {
+func newManifest(ctx context.Context, set Set, required requirements.File, l workdir.Limits) (m manifest, err error) {
 	m = manifest{Schema: schema, Digest: set.Digest, Requirements: required.WithoutUsers()}
 
 	if _, err := measure(ctx, set.Dir, l); err != nil {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -49,7 +49,7 @@ func TestIsOwn(t *testing.T) {
 		},
 		"Configuration": {
 			reason: "So is a configuration that grants what nobody may have.",
-			in:     inputs.Inputs{Grant: confine.Grant{Read: []string{"relative"}}},
+			in:     inputs.Inputs{Grant: sandbox.Grant{Read: []string{"relative"}}},
 		},
 		"Environment": {
 			reason: "And one whose variables fit into no environment.",

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // schema of sets. It changes when the digest of the same recipe does, or what is
@@ -36,7 +36,7 @@ type recipe struct {
 	Files map[string][]byte `json:"files"`
 	// Grant is what they may do beyond the workspace: who may not read a path may
 	// not get what was installed from it either.
-	Grant confine.Grant `json:"grant"`
+	Grant sandbox.Grant `json:"grant"`
 	// Verification of what they have installed: who demands it may not get what was
 	// not verified.
 	Verification *common.Verification `json:"verification,omitempty"`

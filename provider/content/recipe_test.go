@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // TestMain makes this program ansible-galaxy where it has that name: one that
@@ -244,9 +244,9 @@ func TestOwnEnviron(t *testing.T) {
 // the other.
 func TestGrantedDigest(t *testing.T) {
 	req := request(t, inputs.Inputs{Requirements: "collections: [acme.web]"})
-	seen := map[string]confine.Grant{}
+	seen := map[string]sandbox.Grant{}
 
-	for _, g := range []confine.Grant{{}, {Read: []string{"/a", "/b"}}, {Read: []string{"/a"}, Write: []string{"/b"}}, {ServiceAccount: true}} {
+	for _, g := range []sandbox.Grant{{}, {Read: []string{"/a", "/b"}}, {Read: []string{"/a"}, Write: []string{"/b"}}, {ServiceAccount: true}} {
 		req.Grant = g
 
 		digest, err := req.digest(nil, "", nil)

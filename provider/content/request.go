@@ -12,10 +12,10 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Credentials that are used for installing content, whatever else says so.
@@ -34,7 +34,7 @@ type Request struct {
 	// Env that the configuration sets.
 	Env map[string]string
 	// Grant is what the configuration allows beyond the workspace.
-	Grant confine.Grant
+	Grant sandbox.Grant
 	// Verification of what is installed; nil for none.
 	Verification *common.Verification
 	// Tenant that it is installed for; it shares the places with others.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // An eviction is a set that is to go, and why.
@@ -150,6 +150,6 @@ func (s *Store) tell() {
 // start.
 func remove(dirs []string) {
 	for _, dir := range dirs {
-		_ = discard.All(dir)
+		_ = workdir.Remove(dir)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
@@ -26,7 +26,7 @@ type Store struct {
 	tools   string
 	environ []string
 	run     Command
-	policy  confine.Policy
+	policy  sandbox.Policy
 	ttl     time.Duration
 	most    int64
 
@@ -59,7 +59,7 @@ func WithCommand(c Command) StoreOption {
 
 // WithPolicy confines ansible-galaxy, and what it starts, to the workspace of
 // its installation.
-func WithPolicy(p confine.Policy) StoreOption {
+func WithPolicy(p sandbox.Policy) StoreOption {
 	return func(s *Store) { s.policy = p }
 }
 

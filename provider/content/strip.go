@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 const (
@@ -81,7 +81,7 @@ func erase(name string) error {
 	}
 
 	if info.IsDir() {
-		return discard.All(name)
+		return workdir.Remove(name)
 	}
 
 	return os.Remove(name)

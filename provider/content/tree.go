@@ -18,7 +18,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // A tree is what the files of a set add up to.
@@ -34,7 +34,7 @@ type tree struct {
 
 // readTree reads all files of a set, once it is known that they are within limits.
 // Nobody may change them meanwhile.
-func readTree(ctx context.Context, dir string, l quota.Limits) (tree, error) {
+func readTree(ctx context.Context, dir string, l workdir.Limits) (tree, error) {
 	bytes, err := measure(ctx, dir, l)
 	if err != nil {
 		return tree{}, err

@@ -10,8 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // Names in the temporary directory end with these.
@@ -55,7 +54,7 @@ func newWorkspace(parent, digest string) (*workspace, error) {
 	w.set.Digest = digest
 
 	var err error
-	if w.lock, err = supervisor.Lock(w.dir + lockSuffix); err != nil {
+	if w.lock, err = workdir.Lock(w.dir + lockSuffix); err != nil {
 		return nil, errors.Wrap(err, "cannot lock a temporary directory")
 	}
 
@@ -83,7 +82,7 @@ func (w *workspace) write(files map[string][]byte) error {
 // remove the workspace. What cannot be removed now is a leftover at the next
 // start, which its lock tells.
 func (w *workspace) remove() {
-	if discard.All(w.dir) == nil {
+	if workdir.Remove(w.dir) == nil {
 		_ = os.Remove(w.lock.Name())
 	}
 
@@ -111,7 +110,7 @@ func removeLeftovers(parent string) error {
 			continue
 		}
 
-		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && discard.All(strings.TrimSuffix(name, lockSuffix)) == nil {
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && workdir.Remove(strings.TrimSuffix(name, lockSuffix)) == nil {
 			_ = os.Remove(name)
 		}
 

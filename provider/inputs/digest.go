@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Schema of digests. It changes when the same inputs get another digest, so
@@ -37,7 +37,7 @@ type canonical struct {
 	Env          map[string]string    `json:"env,omitempty"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
-	Grant        *confine.Grant       `json:"grant,omitempty"`
+	Grant        *sandbox.Grant       `json:"grant,omitempty"`
 }
 
 type credential struct {

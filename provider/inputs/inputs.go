@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // A File that a reference resolved to.
@@ -57,5 +57,5 @@ type Inputs struct {
 	// decides whether content is installed, not which.
 	Verification *common.Verification
 	// Grant is what the configuration allows beyond what every run may do.
-	Grant confine.Grant
+	Grant sandbox.Grant
 }

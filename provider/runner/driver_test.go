@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -31,7 +31,7 @@ print(json.dumps({"event": "playbook_on_stats", "uuid": "u", "event_data": drive
 `
 
 func TestStatistics(t *testing.T) {
-	python, err := confine.Interpreter(needs.Program(t, "ansible-runner"))
+	python, err := sandbox.Interpreter(needs.Program(t, "ansible-runner"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // What is in a private data directory. The first three are ansible-runner's.
@@ -71,7 +71,7 @@ type Plan struct {
 	// Env of ansible-runner and of the play, and all of it.
 	Env []string
 	// Domain that the run is confined to.
-	Domain confine.Domain
+	Domain sandbox.Domain
 }
 
 // Prepare a run, in a private data directory of a new name. The error says what is
@@ -126,7 +126,7 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 }
 
 // domain of a run: its own directory, its content, and what the provider ships.
-func (r *Runner) domain(run Run, dir string) (confine.Domain, error) {
+func (r *Runner) domain(run Run, dir string) (sandbox.Domain, error) {
 	var read []string
 
 	if run.Content.Dir != "" {

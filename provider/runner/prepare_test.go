@@ -14,9 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // planner is a runner that only makes plans, and needs no tools for it.
@@ -319,7 +319,7 @@ func TestPrepareEnv(t *testing.T) {
 
 	cases := map[string]struct {
 		reason   string
-		mode     confine.Mode
+		mode     sandbox.Mode
 		landlock int
 		env      map[string]string
 		creds    []inputs.File
@@ -358,13 +358,13 @@ func TestPrepareEnv(t *testing.T) {
 		},
 		"Exposed": {
 			reason:   "Where another run could connect to its socket, no connection outlives its task.",
-			mode:     confine.Required,
+			mode:     sandbox.Required,
 			landlock: 8,
 			want:     map[string]string{"ANSIBLE_SSH_ARGS": "-C"},
 		},
 		"ExposedKnownHosts": {
 			reason:   "Known hosts change nothing about that.",
-			mode:     confine.BestEffort,
+			mode:     sandbox.BestEffort,
 			landlock: 0,
 			creds:    []inputs.File{{Name: "known_hosts"}},
 			want: map[string]string{
@@ -375,13 +375,13 @@ func TestPrepareEnv(t *testing.T) {
 		},
 		"ExposedByChoice": {
 			reason:   "Who asks for one has it.",
-			mode:     confine.Required,
+			mode:     sandbox.Required,
 			landlock: 8,
 			env:      map[string]string{"ANSIBLE_SSH_ARGS": "-o ControlPersist=10s"},
 			want:     map[string]string{"ANSIBLE_SSH_ARGS": "-o ControlPersist=10s"},
 		},
-		"Protected":  {reason: "Where the kernel keeps others from connecting, Ansible's default is as good.", mode: confine.Required, landlock: 9},
-		"Unconfined": {reason: "Where runs are not kept apart at all, it is no worse.", mode: confine.Off, landlock: 8},
+		"Protected":  {reason: "Where the kernel keeps others from connecting, Ansible's default is as good.", mode: sandbox.Required, landlock: 9},
+		"Unconfined": {reason: "Where runs are not kept apart at all, it is no worse.", mode: sandbox.Off, landlock: 8},
 		"AnsibleConfig": {
 			reason: "An ansible.cfg can turn checking on, against known hosts that it knows of.",
 			creds: []inputs.File{{Name: "ansible.cfg", Data: []byte(
@@ -397,7 +397,7 @@ func TestPrepareEnv(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := planner()
-			p.policy, p.landlock = confine.Policy{Mode: tc.mode}, tc.landlock
+			p.policy, p.landlock = sandbox.Policy{Mode: tc.mode}, tc.landlock
 
 			plan, err := p.Prepare(Run{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,

@@ -18,14 +18,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // killGrace is what the processes of a run get to end on their own.
@@ -38,7 +38,7 @@ type Runner struct {
 	environ []string
 	grace   time.Duration
 	shipped Shipped
-	policy  confine.Policy
+	policy  sandbox.Policy
 	// landlock is the kernel's version.
 	landlock int
 	// name of the next private data directory.
@@ -74,7 +74,7 @@ func WithShipped(s Shipped) Option {
 }
 
 // WithPolicy confines runs.
-func WithPolicy(p confine.Policy) Option {
+func WithPolicy(p sandbox.Policy) Option {
 	return func(r *Runner) { r.policy = p }
 }
 
@@ -84,7 +84,7 @@ func WithPolicy(p confine.Policy) Option {
 func New(dir string, o ...Option) (*Runner, error) {
 	// Whoever knows the path of a file can do some things to it that the kernel does
 	// not confine. Nobody can know, compute or guess these.
-	r := &Runner{grace: killGrace, landlock: confine.Kernel(), name: rand.Text, environ: os.Environ()}
+	r := &Runner{grace: killGrace, landlock: sandbox.Kernel(), name: rand.Text, environ: os.Environ()}
 
 	for _, fn := range o {
 		fn(r)
@@ -110,7 +110,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, err
 	}
 
-	if r.python, err = confine.Interpreter(script); err != nil {
+	if r.python, err = sandbox.Interpreter(script); err != nil {
 		return nil, err
 	}
 
@@ -118,7 +118,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 		return nil, err
 	}
 
-	if r.play, err = confine.Interpreter(script); err != nil {
+	if r.play, err = sandbox.Interpreter(script); err != nil {
 		return nil, err
 	}
 
@@ -160,7 +160,7 @@ func (r *Runner) Run(ctx context.Context, run Run, w events.Watch) (Result, erro
 		return Result{Untouched: true}, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
-	lock, err := supervisor.Lock(lockFile(plan.Dir))
+	lock, err := workdir.Lock(lockFile(plan.Dir))
 	if err != nil {
 		return Result{Untouched: true}, errors.Wrapf(err, "cannot start run %q", run.ID)
 	}
@@ -190,7 +190,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		defer cancel()
 	}
 
-	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, plan.Dir, r.policy.RunSize)
 	defer done()
 
 	code, err := r.start(ctx, plan, lock, rec)

@@ -21,10 +21,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -640,7 +640,7 @@ func TestRunTimeout(t *testing.T) {
 func TestRunMemory(t *testing.T) {
 	t.Parallel()
 
-	r := newRunner(t, WithPolicy(confine.Policy{Limits: confine.Limits{Together: 20 << 20}}))
+	r := newRunner(t, WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20}}))
 	res := must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n"))
 
 	if want := "took more memory than 20 MiB, the limit of --max-run-memory, "; res.Phase != common.PhaseFailed || res.Reason != ReasonOutOfMemory || !strings.HasPrefix(res.Message, want) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 const lockSuffix = ".lock"
@@ -64,8 +64,8 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), odd func(
 func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name string)) error {
 	dir := filepath.Join(r.dir, name)
 
-	lock, err := supervisor.Lock(lockFile(dir))
-	if errors.Is(err, supervisor.ErrLocked) {
+	lock, err := workdir.Lock(lockFile(dir))
+	if errors.Is(err, workdir.ErrLocked) {
 		if waiting != nil {
 			waiting(name)
 		}
@@ -105,7 +105,7 @@ func (r *Runner) waitLock(ctx context.Context, dir string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, supervisor.LeftAfter(r.grace))
 	defer cancel()
 
-	return supervisor.WaitLock(ctx, lockFile(dir))
+	return workdir.WaitLock(ctx, lockFile(dir))
 }
 
 // endLeft ends all processes of a run. All that it starts has its home, and its
@@ -127,11 +127,11 @@ func (r *Runner) remove(name string) error {
 	err := own.Dir(r.dir)
 
 	if err == nil {
-		err = errors.Wrap(discard.All(dir), "cannot remove a private data directory")
+		err = errors.Wrap(workdir.Remove(dir), "cannot remove a private data directory")
 	}
 
 	if err == nil {
-		err = errors.Wrap(discard.All(lockFile(dir)), "cannot remove the lock of a run")
+		err = errors.Wrap(workdir.Remove(lockFile(dir)), "cannot remove the lock of a run")
 	}
 
 	r.left.Lock()

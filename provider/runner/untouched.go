@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // untouched is true when it is certain that a run that has ended like this has
@@ -47,7 +46,7 @@ func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
 		return loading{}, err
 	}
 
-	lock, err := supervisor.Lock(lockFile(plan.Dir))
+	lock, err := workdir.Lock(lockFile(plan.Dir))
 	if err != nil {
 		return loading{}, err
 	}
@@ -62,7 +61,7 @@ func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
 		return loading{}, err
 	}
 
-	ctx, done := quota.WithLimit(ctx, plan.Dir, r.policy.RunSize)
+	ctx, done := workdir.WithLimit(ctx, plan.Dir, r.policy.RunSize)
 	defer done()
 
 	rec := events.NewRecorder(append(plan.readable(run), events.WithTail())...)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // Whether content may have changed something decides whether an object whose
@@ -102,7 +102,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			lock, err := supervisor.Lock(lockFile(plan.Dir))
+			lock, err := workdir.Lock(lockFile(plan.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // errTimedOut ends runs that took too long.
@@ -170,7 +170,7 @@ func isOutOfMemory(err error) bool {
 }
 
 func isTooLarge(err error) bool {
-	return errors.As(err, new(*quota.Error))
+	return errors.As(err, new(*workdir.SizeError))
 }
 
 func during(s events.Summary) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 func TestVerdict(t *testing.T) {
@@ -61,7 +61,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"TooLarge": {
 			reason: "A run that fills the disk fails, and says so.",
-			ending: ending{summary: events.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &quota.Error{Limit: 10 << 30}},
+			ending: ending{summary: events.Summary{Play: "p", Task: "t", Tasks: 1}, code: 143, cause: &workdir.SizeError{Limit: 10 << 30}},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonRunTooLarge,
 				Message: `wrote more than 10Gi below its private directory, the limit of --max-run-size, during task "t" of play "p"`,

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // Exit statuses of a supervisor that could not do its work: that processes are left,
@@ -43,7 +43,7 @@ type Command struct {
 	// after SIGTERM, before they are killed.
 	Grace time.Duration
 	// Domain that the command is confined to, and all that it starts.
-	Domain confine.Domain
+	Domain sandbox.Domain
 	// Lock that the supervisor holds until the last descendant is gone; may be
 	// nil.
 	Lock *os.File

@@ -7,13 +7,13 @@ import (
 	"os/exec"
 	"syscall"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // confined returns an argv that becomes the given one after it has entered a
 // domain. The supervisor that starts it stays outside: it must see what it has
 // to end, and must not be ended by that.
-func confined(self []string, d confine.Domain, argv ...string) ([]string, error) {
+func confined(self []string, d sandbox.Domain, argv ...string) ([]string, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode what the command is confined to: %w", err)
@@ -23,7 +23,7 @@ func confined(self []string, d confine.Domain, argv ...string) ([]string, error)
 }
 
 func enter(text string, argv []string) int {
-	var d confine.Domain
+	var d sandbox.Domain
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return fail(exitFailure, fmt.Errorf("cannot decode what the command is confined to: %w", err))
 	}

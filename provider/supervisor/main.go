@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // follows Self in its argv: the options, two dashes, and the command's argv. It
 // returns the exit status. See package reexec for how it gets here.
 func Main(args []string) int {
-	if err := confine.Self(); err != nil {
+	if err := sandbox.Self(); err != nil {
 		return fail(exitFailure, err)
 	}
 

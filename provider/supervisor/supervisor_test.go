@@ -19,7 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -62,7 +63,7 @@ func TestMain(m *testing.M) {
 
 // own runs a command under a supervisor that holds a lock.
 func own(lockfile string, argv []string) {
-	lock, err := Lock(lockfile)
+	lock, err := workdir.Lock(lockfile)
 	if err != nil {
 		panic(err)
 	}
@@ -202,7 +203,7 @@ func TestRun(t *testing.T) {
 
 			var stdout bytes.Buffer
 
-			lock, err := Lock(filepath.Join(t.TempDir(), "lock"))
+			lock, err := workdir.Lock(filepath.Join(t.TempDir(), "lock"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -326,7 +327,7 @@ func TestRunOwnerKilled(t *testing.T) {
 		t.Fatalf("process %q has not started", pid)
 	}
 
-	if _, err := Lock(lockfile); !errors.Is(err, ErrLocked) {
+	if _, err := workdir.Lock(lockfile); !errors.Is(err, workdir.ErrLocked) {
 		t.Errorf("The lock is held while the command runs.\nLock(...): %v", err)
 	}
 
@@ -339,7 +340,7 @@ func TestRunOwnerKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 
-	lock, err := WaitLock(ctx, lockfile)
+	lock, err := workdir.WaitLock(ctx, lockfile)
 	if err != nil {
 		t.Fatalf("The lock is free when all descendants are gone.\nWaitLock(...): %v", err)
 	}
@@ -351,36 +352,6 @@ func TestRunOwnerKilled(t *testing.T) {
 	}
 }
 
-func TestWaitLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-
-	lock, err := Lock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-
-	_, err = WaitLock(ctx, path)
-	if diff := cmp.Diff(context.Canceled, err, cmpopts.EquateErrors()); diff != "" {
-		t.Errorf("Nobody has to wait for ever.\nWaitLock(...): -want error, +got error:\n%s", diff)
-	}
-
-	got := make(chan error, 1)
-
-	go func() {
-		_, err := WaitLock(t.Context(), path)
-		got <- err
-	}()
-
-	_ = lock.Close()
-
-	if err := <-got; err != nil {
-		t.Errorf("A lock that was given up can be had.\nWaitLock(...): %v", err)
-	}
-}
-
 // A directory that has the name of a lock holds nothing.
 func TestLockDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
@@ -388,7 +359,7 @@ func TestLockDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	lock, err := Lock(path)
+	lock, err := workdir.Lock(path)
 	if err != nil {
 		t.Fatalf("Lock(...): %v", err)
 	}
@@ -501,7 +472,7 @@ func TestRunMemory(t *testing.T) {
 
 	_, err := Command{
 		Self: self(), Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
-		Domain: confine.Domain{Limits: confine.Limits{Together: 160 << 20}},
+		Domain: sandbox.Domain{Limits: sandbox.Limits{Together: 160 << 20}},
 	}.Run(ctx)
 
 	var exceeded *MemoryError
@@ -563,7 +534,7 @@ func TestRunAttacked(t *testing.T) {
 			dir := t.TempDir()
 			pidfile, lockfile := filepath.Join(dir, "pid"), filepath.Join(dir, "lock")
 
-			lock, err := Lock(lockfile)
+			lock, err := workdir.Lock(lockfile)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -607,7 +578,7 @@ func TestRunAttacked(t *testing.T) {
 			ctx, cancel = context.WithTimeout(t.Context(), patience)
 			defer cancel()
 
-			if lock, err = WaitLock(ctx, lockfile); err != nil {
+			if lock, err = workdir.WaitLock(ctx, lockfile); err != nil {
 				t.Fatalf("Nobody else should hold the lock.\nWaitLock(...): %v", err)
 			}
 
@@ -709,7 +680,7 @@ func TestRunUnkillable(t *testing.T) {
 		return os.WriteFile(filepath.Join(frozen, "freezer.state"), []byte(state), 0)
 	}
 
-	lock, err := Lock(lockfile)
+	lock, err := workdir.Lock(lockfile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -93,15 +93,15 @@ func terminal(t *testing.T) string {
 }
 
 // policy of the provider in this world, as its flags make it.
-func (w *world) policy() confine.Policy {
-	return confine.Policy{
-		Mode: confine.Required, State: filepath.Join(w.dir, "state"), ServiceAccount: filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount"),
-		System: confine.Machine{Root: os.DirFS("/")}.Survey([]string{filepath.Dir(os.Args[0])}, []string{w.dir}),
+func (w *world) policy() sandbox.Policy {
+	return sandbox.Policy{
+		Mode: sandbox.Required, State: filepath.Join(w.dir, "state"), ServiceAccount: filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount"),
+		System: sandbox.Machine{Root: os.DirFS("/")}.Survey([]string{filepath.Dir(os.Args[0])}, []string{w.dir}),
 	}
 }
 
 // domain of a run with a private data directory.
-func (w *world) domain(t *testing.T, dir string, g confine.Grant) confine.Domain {
+func (w *world) domain(t *testing.T, dir string, g sandbox.Grant) sandbox.Domain {
 	t.Helper()
 
 	d, err := w.policy().Domain([]string{os.Args[0]}, []string{dir}, g)
@@ -123,7 +123,7 @@ func (w *world) victim(t *testing.T) int {
 		defer close(done)
 
 		_, _ = supervisor.Command{
-			Self: self, Dir: dir, Domain: w.domain(t, dir, confine.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
+			Self: self, Dir: dir, Domain: w.domain(t, dir, sandbox.Grant{}), Env: []string{"PATH=/usr/bin:/bin", "SECRET=hunter2"},
 			Argv:   []string{"/bin/sh", "-c", `echo $$ >pid.new; mv pid.new pid; exec sleep 1000 # hunter2`},
 			Stdout: io.Discard, Stderr: io.Discard,
 		}.Run(ctx)
@@ -145,7 +145,7 @@ func (w *world) victim(t *testing.T) int {
 }
 
 // attack with a script in a domain, and return what it says.
-func (w *world) attack(ctx context.Context, t *testing.T, d confine.Domain, script string) string {
+func (w *world) attack(ctx context.Context, t *testing.T, d sandbox.Domain, script string) string {
 	t.Helper()
 
 	var out bytes.Buffer
@@ -163,7 +163,7 @@ func (w *world) attack(ctx context.Context, t *testing.T, d confine.Domain, scri
 func TestAttacks(t *testing.T) {
 	needLandlock(t)
 
-	scope := confine.Kernel() >= 6
+	scope := sandbox.Kernel() >= 6
 
 	cases := map[string]struct {
 		reason string
@@ -218,12 +218,12 @@ func TestAttacks(t *testing.T) {
 
 			w := newWorld(t)
 
-			if out := w.attack(t.Context(), t, w.domain(t, w.own, confine.Grant{}), tc.script); strings.Contains(out, owned) {
+			if out := w.attack(t.Context(), t, w.domain(t, w.own, sandbox.Grant{}), tc.script); strings.Contains(out, owned) {
 				t.Errorf("%s\n%s", tc.reason, out)
 			}
 
 			// An attack that fails by itself proves nothing.
-			if out := w.attack(t.Context(), t, confine.Domain{}, tc.script); strings.Contains(out, owned) == tc.safe {
+			if out := w.attack(t.Context(), t, sandbox.Domain{}, tc.script); strings.Contains(out, owned) == tc.safe {
 				t.Errorf("without confinement: %s\n%s", tc.reason, out)
 			}
 		})
@@ -239,25 +239,25 @@ func TestGrants(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		grant  confine.Grant
+		grant  sandbox.Grant
 		script string
 		want   string
 	}{
 		"ServiceAccount": {
 			reason: "A configuration may give the service account away.",
-			grant:  confine.Grant{ServiceAccount: true},
+			grant:  sandbox.Grant{ServiceAccount: true},
 			script: `cat "$TOKEN"; echo >>"$TOKEN" && echo OWNED`,
 			want:   "token",
 		},
 		"Read": {
 			reason: "It may let content read more.",
-			grant:  confine.Grant{Read: []string{token}},
+			grant:  sandbox.Grant{Read: []string{token}},
 			script: `cat "$TOKEN"; rm "$TOKEN" && echo OWNED`,
 			want:   "token",
 		},
 		"Write": {
 			reason: "And write; a directory that is not there is made.",
-			grant:  confine.Grant{Write: []string{shared}},
+			grant:  sandbox.Grant{Write: []string{shared}},
 			script: fmt.Sprintf(`echo hello >%[1]s/page && mv %[1]s/page mine && cat mine`, shared),
 			want:   "hello\n",
 		},
@@ -278,7 +278,7 @@ func TestLimits(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		limits confine.Limits
+		limits sandbox.Limits
 		script string
 		// user is true for limits that root does not have.
 		user bool
@@ -286,19 +286,19 @@ func TestLimits(t *testing.T) {
 	}{
 		"FileSize": {
 			reason: "A file does not fill the disk.",
-			limits: confine.Limits{FileSize: 1 << 20},
+			limits: sandbox.Limits{FileSize: 1 << 20},
 			script: `head -c 4000000 /dev/zero >big; stat -c %s big`,
 			want:   "1048576\n",
 		},
 		"Memory": {
 			reason: "A process does not take all memory.",
-			limits: confine.Limits{Memory: 256 << 20},
+			limits: sandbox.Limits{Memory: 256 << 20},
 			script: `head -c 400000000 /dev/zero | tail -n 1 | wc -c`,
 			want:   "0\n",
 		},
 		"Processes": {
 			reason: "Who forks for ever comes to an end, and what was forked does not outlive the run.",
-			limits: confine.Limits{Processes: 100},
+			limits: sandbox.Limits{Processes: 100},
 			// The shell that cannot fork ends; the one around it need not fork to tell.
 			script: `(n=0; while echo $n >forked && test $n -lt 200; do sleep 1000 & n=$((n + 1)); done); read n <forked; test $n -le 100 && echo over`,
 			user:   true,
@@ -315,7 +315,7 @@ func TestLimits(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 
-			d := w.domain(t, w.own, confine.Grant{})
+			d := w.domain(t, w.own, sandbox.Grant{})
 			d.Limits = tc.limits
 
 			out := w.attack(ctx, t, d, "exec 2>/dev/null; "+tc.script)
@@ -329,8 +329,8 @@ func TestLimits(t *testing.T) {
 func needLandlock(tb testing.TB) {
 	tb.Helper()
 
-	if abi := confine.Kernel(); abi < confine.Floor {
-		needs.Machinef(tb, "Landlock has version %d here, and confines nothing below %d", abi, confine.Floor)
+	if abi := sandbox.Kernel(); abi < sandbox.Floor {
+		needs.Machinef(tb, "Landlock has version %d here, and confines nothing below %d", abi, sandbox.Floor)
 	}
 }
 

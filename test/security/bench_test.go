@@ -6,16 +6,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // BenchmarkConfinement plays the same with and without confinement in turns, and
 // compares how long that takes, and how much of a processor, which depends less on
 // what else the machine does.
 func BenchmarkConfinement(b *testing.B) {
-	off, _ := newRunner(b, confine.Off)
-	confined, _ := newRunner(b, confine.Required)
+	off, _ := newRunner(b, sandbox.Off)
+	confined, _ := newRunner(b, sandbox.Required)
 
 	// The first round warms up: files are read, Python compiles.
 	measure(b, off)

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
@@ -17,7 +17,7 @@ import (
 // takes all memory that the run may have, or all of its time, and none of the
 // provider's.
 func TestPlayBomb(t *testing.T) {
-	r, _ := newRunner(t, confine.Required, func(p *confine.Policy) { p.Limits.Memory = 256 << 20 })
+	r, _ := newRunner(t, sandbox.Required, func(p *sandbox.Policy) { p.Limits.Memory = 256 << 20 })
 
 	bomb.Defuse(t, func() {
 		got, err := r.Run(t.Context(), runner.Run{

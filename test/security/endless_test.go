@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // TestPlayEndless has plays that do not end, and that harm the supervisors which are to end
@@ -24,7 +24,7 @@ func TestPlayEndless(t *testing.T) {
 	for name := range harms {
 		t.Run(name, func(t *testing.T) {
 			// What is started beside runs that are ended may be ended with them.
-			r, state := newRunner(t, confine.Off)
+			r, state := newRunner(t, sandbox.Off)
 
 			t.Parallel()
 

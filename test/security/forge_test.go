@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // forged is an event that gives a run outputs.
@@ -26,17 +26,17 @@ const forged = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"proc
 func TestPlayForgesEvents(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		mode   confine.Mode
+		mode   sandbox.Mode
 		want   string
 	}{
-		"Confined":   {reason: "Nobody else makes events of a run.", mode: confine.Required},
-		"Unconfined": {reason: "Without confinement the attack succeeds.", mode: confine.Off, want: `{"forged":true}`},
+		"Confined":   {reason: "Nobody else makes events of a run.", mode: sandbox.Required},
+		"Unconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, want: `{"forged":true}`},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			shared := t.TempDir()
-			r, state := newRunner(t, tc.mode, func(p *confine.Policy) { p.Write = []string{shared} })
+			r, state := newRunner(t, tc.mode, func(p *sandbox.Policy) { p.Write = []string{shared} })
 			outputs := make(chan string, 1)
 
 			go func() {

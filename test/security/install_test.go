@@ -19,9 +19,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // loot is in everything that an installation must not reach.
@@ -189,7 +189,7 @@ func (l *landscape) archive(t *testing.T, path, dir string) {
 
 // install what is required, confined or not, in the way in which the provider does
 // it. It returns all that an attacker sees of that, and what was changed.
-func (l *landscape) install(t *testing.T, mode confine.Mode, in inputs.Inputs, path string) (seen string, changed string) {
+func (l *landscape) install(t *testing.T, mode sandbox.Mode, in inputs.Inputs, path string) (seen string, changed string) {
 	t.Helper()
 
 	before := l.files(t)
@@ -370,7 +370,7 @@ func TestInstallAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			for _, mode := range []confine.Mode{confine.Required, confine.Off} {
+			for _, mode := range []sandbox.Mode{sandbox.Required, sandbox.Off} {
 				l := newLandscape(t)
 				path := strings.TrimPrefix(l.fill(tc.path)+":"+os.Getenv("PATH"), ":")
 				in := inputs.Inputs{Requirements: l.fill(tc.requirements), Env: map[string]string{}}
@@ -390,7 +390,7 @@ func TestInstallAttacks(t *testing.T) {
 				sum := sha256.Sum256([]byte(loot))
 				got := strings.Contains(seen, loot) || strings.Contains(seen, hex.EncodeToString(sum[:])) || strings.Contains(seen, owned) || changed != ""
 
-				if want := mode == confine.Off && !tc.safe; got != want {
+				if want := mode == sandbox.Off && !tc.safe; got != want {
 					t.Errorf("%s\nWith confinement %s the attack succeeds: %t, want %t.\n%s\n%s", tc.reason, mode, got, want, seen, changed)
 				}
 			}
@@ -406,7 +406,7 @@ func TestInstallWorks(t *testing.T) {
 	l.write(t, map[string]string{"MIRROR/collection/galaxy.yml": "namespace: me\nname: mine\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\n"})
 	l.commit(t, filepath.Join(l.mirror, "collection"))
 
-	seen, changed := l.install(t, confine.Required, inputs.Inputs{
+	seen, changed := l.install(t, sandbox.Required, inputs.Inputs{
 		Requirements: l.fill("{collections: [{name: 'file://MIRROR/collection', type: git}], roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]}"),
 	}, os.Getenv("PATH"))
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -29,22 +29,22 @@ func TestOldKernel(t *testing.T) {
 
 // TestBestEffort is run by TestOldKernel.
 func TestBestEffort(t *testing.T) {
-	if confine.Kernel() > 0 {
+	if sandbox.Kernel() > 0 {
 		t.Skip("the kernel has Landlock")
 	}
 
-	if _, err := confine.Required.Check(confine.Kernel(), confine.Filters()); err == nil {
+	if _, err := sandbox.Required.Check(sandbox.Kernel(), sandbox.Filters()); err == nil {
 		t.Error("Who requires confinement gets an error.")
 	}
 
-	warning, err := confine.BestEffort.Check(confine.Kernel(), confine.Filters())
+	warning, err := sandbox.BestEffort.Check(sandbox.Kernel(), sandbox.Filters())
 	must(t, err)
 
 	if !strings.Contains(warning, "no Landlock") {
 		t.Errorf("The warning says what is missing, not %q", warning)
 	}
 
-	r, _ := newRunner(t, confine.BestEffort)
+	r, _ := newRunner(t, sandbox.BestEffort)
 
 	got := play(t, r, `
   - {ansible.builtin.command: cat /proc/1/comm, register: outside}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // TestPlayLoads has content that is executed while a playbook is loaded, which it
@@ -23,7 +23,7 @@ func TestPlayLoads(t *testing.T) {
 
 	for name, attack := range map[string]string{"Link": link, "Pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
-			r, state := newRunner(t, confine.Required)
+			r, state := newRunner(t, sandbox.Required)
 			victim := filepath.Join(state, "of-somebody-else")
 			must(t, os.WriteFile(victim, []byte("precious"), 0o600))
 

@@ -12,14 +12,14 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/discard"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // TestPlayOutage takes all rights to the provider's own directories away, as whoever is
@@ -30,17 +30,17 @@ func TestPlayOutage(t *testing.T) {
 	state, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 
-	p := confine.Policy{Mode: confine.Required, State: state, System: system(t, state)}
+	p := sandbox.Policy{Mode: sandbox.Required, State: state, System: system(t, state)}
 	runs, store, collections, lock := filepath.Join(state, "runs"), filepath.Join(state, "content"), filepath.Join(state, "collections"), filepath.Join(state, "lock")
 
 	// What has no rights t.TempDir cannot remove.
-	t.Cleanup(func() { must(t, discard.All(state)) })
+	t.Cleanup(func() { must(t, workdir.Remove(state)) })
 
 	// What a provider does when it starts.
 	start := func() *runner.Runner {
 		must(t, own.Shared(state))
 
-		f, err := supervisor.Lock(lock)
+		f, err := workdir.Lock(lock)
 		must(t, err)
 		must(t, f.Close())
 
@@ -60,7 +60,7 @@ func TestPlayOutage(t *testing.T) {
 	temp, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 
-	domain, err := p.Domain(nil, []string{temp}, confine.Grant{})
+	domain, err := p.Domain(nil, []string{temp}, sandbox.Grant{})
 	must(t, err)
 
 	// wantBarred paths, which nobody can use who has the rights of a run.

@@ -13,30 +13,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
 // newRunner whose runs are confined as those of the provider are, with its state
 // directory. The policy may be changed.
-func newRunner(tb testing.TB, mode confine.Mode, change ...func(*confine.Policy)) (*runner.Runner, string) {
+func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*sandbox.Policy)) (*runner.Runner, string) {
 	tb.Helper()
 
-	if mode == confine.Required {
+	if mode == sandbox.Required {
 		needLandlock(tb)
 	}
 
 	state, err := filepath.EvalSymlinks(tb.TempDir())
 	must(tb, err)
 
-	p := confine.Policy{
+	p := sandbox.Policy{
 		Mode: mode, State: state, System: system(tb, state),
-		Limits: confine.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
+		Limits: sandbox.Limits{Memory: 4 << 30, Processes: 4096, FileSize: 1 << 30},
 	}
 
 	for _, fn := range change {
@@ -54,10 +54,10 @@ func newRunner(tb testing.TB, mode confine.Mode, change ...func(*confine.Policy)
 func system(tb testing.TB, never ...string) []string {
 	tb.Helper()
 
-	programs, err := confine.Programs(tb.Context(), filepath.Join(needs.Ansible(tb), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
+	programs, err := sandbox.Programs(tb.Context(), filepath.Join(needs.Ansible(tb), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(tb, err)
 
-	machine, err := confine.ThisMachine()
+	machine, err := sandbox.ThisMachine()
 	must(tb, err)
 
 	return machine.Survey(programs, never)
@@ -87,7 +87,7 @@ func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
 }
 
 func TestPlayAttacks(t *testing.T) {
-	r, state := newRunner(t, confine.Required)
+	r, state := newRunner(t, sandbox.Required)
 
 	secret := filepath.Join(state, "runs", "other", "project", "password")
 	must(t, os.MkdirAll(filepath.Dir(secret), 0o700))
@@ -120,7 +120,7 @@ func TestPlayAttacks(t *testing.T) {
 // TestNames looks at where two runs are that have the same of everything that
 // anybody may know of a run.
 func TestNames(t *testing.T) {
-	r, _ := newRunner(t, confine.Required)
+	r, _ := newRunner(t, sandbox.Required)
 
 	const where = "\n  - {ansible.builtin.command: pwd, register: pwd}\n  - ansible.builtin.set_stats: {data: {pwd: '{{ pwd.stdout }}'}}\n"
 
@@ -135,15 +135,15 @@ func TestNames(t *testing.T) {
 func TestSockets(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		mode   confine.Mode
+		mode   sandbox.Mode
 		want   bool
 	}{
 		"Confined": {
 			reason: "Where the kernel cannot protect them, there are none.",
-			mode:   confine.Required,
-			want:   !confine.Policy{Mode: confine.Required}.ExposesSockets(confine.Kernel()),
+			mode:   sandbox.Required,
+			want:   !sandbox.Policy{Mode: sandbox.Required}.ExposesSockets(sandbox.Kernel()),
 		},
-		"Unconfined": {reason: "Where nothing is protected, Ansible keeps them.", mode: confine.Off, want: true},
+		"Unconfined": {reason: "Where nothing is protected, Ansible keeps them.", mode: sandbox.Off, want: true},
 	}
 
 	needs.Program(t, "sshd")
@@ -174,7 +174,7 @@ func TestSockets(t *testing.T) {
 // TestPlayWorks does what content usually does on its own machine. Only root is
 // asked for no password by su.
 func TestPlayWorks(t *testing.T) {
-	r, _ := newRunner(t, confine.Required)
+	r, _ := newRunner(t, sandbox.Required)
 
 	got := play(t, r, `
   - {ansible.builtin.setup: {gather_subset: [min, hardware, network]}}
@@ -207,7 +207,7 @@ func TestModes(t *testing.T) {
 	was := syscall.Umask(0)
 	defer syscall.Umask(was)
 
-	r, state := newRunner(t, confine.Required)
+	r, state := newRunner(t, sandbox.Required)
 
 	got := play(t, r, `
   - {ansible.builtin.copy: {dest: file, content: hello}}

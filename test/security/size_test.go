@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/quota"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // flood fills a directory with files of which none is too large, hides what it can,
@@ -47,7 +47,7 @@ func TestPlayFills(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, state := newRunner(t, confine.Required, func(p *confine.Policy) { p.RunSize = tc.size })
+			r, state := newRunner(t, sandbox.Required, func(p *sandbox.Policy) { p.RunSize = tc.size })
 
 			got, err := r.Run(t.Context(), runner.Run{
 				ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: patience,
@@ -92,7 +92,7 @@ func TestInstallFills(t *testing.T) {
 	must(t, err)
 
 	_, _, err = s.Ensure(t.Context(), req)
-	if want := (&quota.Error{Limit: policy.RunSize}).Error(); err == nil || !strings.Contains(err.Error(), want) {
+	if want := (&workdir.SizeError{Limit: policy.RunSize}).Error(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Ensure(...): %v, want %s", err, want)
 	}
 

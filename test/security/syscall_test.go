@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/security/int80"
 )
@@ -231,11 +231,11 @@ func TestCalls(t *testing.T) {
 
 			script := fmt.Sprintf(`"$TOOL" tool call %s "$VICTIM"`, name)
 
-			if out := w.attack(t.Context(), t, w.domain(t, w.own, confine.Grant{}), script); strings.Contains(out, owned) {
+			if out := w.attack(t.Context(), t, w.domain(t, w.own, sandbox.Grant{}), script); strings.Contains(out, owned) {
 				t.Errorf("%s\n%s", c.reason, out)
 			}
 
-			out := w.attack(t.Context(), t, confine.Domain{}, script)
+			out := w.attack(t.Context(), t, sandbox.Domain{}, script)
 			if strings.Contains(out, unix.ENOSYS.Error()) || strings.Contains(out, "SIGSEGV") {
 				needs.Machinef(t, "This kernel cannot do that.")
 			}

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -77,7 +77,7 @@ func TestPartsAsUser(t *testing.T) {
 func borrowed(t *testing.T, program, temp string, argv ...string) string {
 	t.Helper()
 
-	needed, err := confine.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
+	needed, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(t, err)
 
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"lend", strings.Join(needed, ":")}, argv...)...)

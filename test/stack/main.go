@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/confine"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
@@ -36,12 +36,12 @@ type downCmd struct{}
 // Run brings the stack up, on kernels that cannot confine runs, too: for a look
 // at what it is.
 func (u *upCmd) Run(ctx context.Context, c *cli) error {
-	const mode = confine.BestEffort
+	const mode = sandbox.BestEffort
 	flags := append([]string{"--confinement=" + string(mode)}, u.ProviderFlags...)
 	if err := c.locked(ctx, flags, (*controlplane.Stack).Up); err != nil {
 		return err
 	}
-	warning, err := mode.Check(confine.Kernel(), confine.Filters())
+	warning, err := mode.Check(sandbox.Kernel(), sandbox.Filters())
 	if err != nil || warning == "" {
 		return err
 	}

@@ -1,29 +1,29 @@
-package supervisor
+package workdir
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ErrLocked is returned for a lock that somebody else holds.
+// ErrLocked is the error for a lock that another process holds.
 var ErrLocked = errors.New("locked by another process")
 
-// lockPoll is how often Wait looks at a lock. A blocking flock cannot be
+// lockInterval is how often WaitLock tries. A blocking flock(2) cannot be
 // interrupted.
-const lockPoll = 50 * time.Millisecond
+const lockInterval = 50 * time.Millisecond
 
-// Lock the file at a path, which is made if need be. The lock is held until
-// the file is closed in this process and in the supervisors that it was passed
-// to, however they end. The error is ErrLocked if it is held already.
+// Lock the file at a path, which is made if need be. The lock is held until the
+// file is closed in this process and in all that have inherited it, however they
+// end. The error is ErrLocked if it is held already.
 func Lock(path string) (*os.File, error) {
 	f, err := openLock(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the lock file: %w", err)
+		return nil, errors.Wrap(err, "cannot open the lock file")
 	}
 
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -37,11 +37,11 @@ func Lock(path string) (*os.File, error) {
 		return nil, ErrLocked
 	}
 
-	return nil, fmt.Errorf("cannot lock the lock file: %w", err)
+	return nil, errors.Wrap(err, "cannot lock the lock file")
 }
 
-// openLock opens a lock file. One whose mode was changed, or that is a directory, is
-// put right first.
+// openLock opens a lock file. Content that knows its path may have changed its mode,
+// or put a directory in its place: that is repaired first.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 
@@ -61,10 +61,10 @@ func openLock(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// WaitLock locks the file at a path as soon as nobody else holds the lock, or
-// returns the context's error.
+// WaitLock locks the file at a path as soon as no other process holds the lock. The
+// error is the context's if that is done before.
 func WaitLock(ctx context.Context, path string) (*os.File, error) {
-	t := time.NewTicker(lockPoll)
+	t := time.NewTicker(lockInterval)
 	defer t.Stop()
 
 	for {

@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 // A Domain is what a process, and all that it starts, is confined to. What is
 // not in it is not allowed.

@@ -1,4 +1,4 @@
-package quota
+package workdir
 
 import (
 	"context"
@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -102,7 +100,7 @@ func TestMeasure(t *testing.T) {
 		},
 		"Deep": {
 			reason: "What is deeper than can be looked into is an error.",
-			make:   func(t *testing.T, dir string) { t.Helper(); dig(t, dir, deepest+10) },
+			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir, deepestMeasured+10) },
 			want:   want{err: errTooDeep, least: mib, most: 8 * mib},
 		},
 		"Gone": {
@@ -141,9 +139,9 @@ func TestMeasureStops(t *testing.T) {
 		fill(t, filepath.Join(dir, fmt.Sprint(i)), 0)
 	}
 
-	for _, l := range []Limits{{Size: mib}, {Entries: mib / block}} {
+	for _, l := range []Limits{{Size: mib}, {Entries: mib / entrySize}} {
 		got, err := Measure(t.Context(), dir, l)
-		if err != nil || !l.Exceeded(got) || got.Size > mib+batch*block {
+		if err != nil || !l.Exceeded(got) || got.Size > mib+batch*entrySize {
 			t.Errorf("Measure(%+v): got %+v, %v, want little more than the limit", l, got, err)
 		}
 	}
@@ -164,99 +162,10 @@ func TestSum(t *testing.T) {
 	}
 }
 
-func TestWithLimit(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		limit  int64
-		make   func(t *testing.T, dir string)
-		want   error
-	}{
-		"Exceeded": {
-			reason: "What takes more than the limit is ended.",
-			limit:  mib,
-			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir, "file"), 2*mib) },
-			want:   &Error{Limit: mib},
-		},
-		"Hidden": {
-			reason: "So is what hides how much it takes.",
-			limit:  1 << 40,
-			make:   func(t *testing.T, dir string) { t.Helper(); dig(t, dir, deepest+10) },
-			want:   &Error{Limit: 1 << 40, Hidden: true},
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-
-			ctx, cancel := withLimit(t.Context(), dir, tc.limit, time.Millisecond)
-			defer cancel()
-
-			if err := ctx.Err(); err != nil {
-				t.Fatalf("%s\nbefore: %v", tc.reason, err)
-			}
-
-			tc.make(t, dir)
-			<-ctx.Done()
-
-			if diff := cmp.Diff(tc.want, context.Cause(ctx)); diff != "" {
-				t.Errorf("%s\nCause(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestWithoutLimit is not ended by what it takes, but by its parent.
-func TestWithoutLimit(t *testing.T) {
-	cause := errors.New("enough")
-
-	for _, limit := range []int64{0, 1 << 40} {
-		parent, end := context.WithCancelCause(t.Context())
-
-		dir := t.TempDir()
-		fill(t, filepath.Join(dir, "file"), mib)
-
-		ctx, cancel := withLimit(parent, dir, limit, time.Microsecond)
-
-		if u, err := Measure(ctx, dir, Limits{}); err != nil || u.Size < mib || ctx.Err() != nil {
-			t.Errorf("withLimit(%d): %+v, %v, %v", limit, u, err, ctx.Err())
-		}
-
-		end(cause)
-		<-ctx.Done()
-
-		if diff := cmp.Diff(cause, context.Cause(ctx), cmpopts.EquateErrors()); diff != "" {
-			t.Errorf("withLimit(%d): -want cause, +got cause:\n%s", limit, diff)
-		}
-
-		cancel()
-	}
-}
-
 func fill(t *testing.T, path string, size int) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	must(t, os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600))
-}
-
-// dig directories in each other, which nobody could by a path.
-func dig(t *testing.T, dir string, depth int) {
-	t.Helper()
-
-	fd, err := unix.Open(dir, unix.O_DIRECTORY, 0)
-	must(t, err)
-
-	for range depth {
-		must(t, unix.Mkdirat(fd, "directory", 0o700))
-
-		next, err := unix.Openat(fd, "directory", unix.O_DIRECTORY, 0)
-		must(t, err)
-		must(t, unix.Close(fd))
-
-		fd = next
-	}
-
-	must(t, unix.Close(fd))
 }
 
 func must(t *testing.T, err error) {

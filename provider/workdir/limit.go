@@ -1,5 +1,4 @@
-// Package quota ends what takes too much of a disk.
-package quota
+package workdir
 
 import (
 	"context"
@@ -9,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Looking at a directory takes time: it is done each interval, or less often,
-// so that it takes at most a share of it.
+// Measuring a directory takes time: that is done each interval, or less often, so that
+// it takes one part in share of the time at most.
 const (
 	interval = 5 * time.Second
 	share    = 20
 )
 
-// An Error is the cause of a context that was ended because of a limit.
-type Error struct {
+// A SizeError is the cause of a context that was done because of a limit.
+type SizeError struct {
 	// Limit that was exceeded, in bytes.
 	Limit int64
-	// Hidden is true when it cannot be told how much is there.
+	// Hidden is true when the directory could not be measured.
 	Hidden bool
 }
 
 // Error says what was exceeded, and by which flag of the provider.
-func (e *Error) Error() string {
+func (e *SizeError) Error() string {
 	if e.Hidden {
 		return "hid how much it wrote below its private directory, which --max-run-size limits"
 	}
@@ -34,9 +33,9 @@ func (e *Error) Error() string {
 		resource.NewQuantity(e.Limit, resource.BinarySI))
 }
 
-// WithLimit returns a context that is done soon after a directory takes more than
-// the limit on disk, in bytes, with an Error as its cause; 0 means no limit. Cancel
-// returns when nobody looks at the directory any more.
+// WithLimit returns a context that is done soon after a directory takes more than the
+// limit on disk, in bytes, with a SizeError as its cause; 0 means no limit. Cancel
+// returns when the directory is not looked at any more.
 func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, context.CancelFunc) {
 	return withLimit(ctx, dir, limit, interval)
 }
@@ -60,7 +59,8 @@ func withLimit(ctx context.Context, dir string, limit int64, every time.Duration
 	return ctx, func() { cancel(nil); <-done }
 }
 
-// watch a directory until the context is done, or the limit is exceeded.
+// watch a directory until the context is done, or the limit is exceeded. The error is
+// a SizeError.
 func watch(ctx context.Context, dir string, limit int64, every time.Duration) error {
 	for wait := every; ; {
 		select {
@@ -71,19 +71,10 @@ func watch(ctx context.Context, dir string, limit int64, every time.Duration) er
 
 		began := time.Now()
 
-		if err := check(ctx, dir, limit); err != nil {
-			return err
+		if u, err := Measure(ctx, dir, Limits{Size: limit}); err != nil || u.Size > limit {
+			return &SizeError{Limit: limit, Hidden: err != nil}
 		}
 
 		wait = max(every, share*time.Since(began))
 	}
-}
-
-func check(ctx context.Context, dir string, limit int64) error {
-	u, err := Measure(ctx, dir, Limits{Size: limit})
-	if err == nil && u.Size <= limit {
-		return nil
-	}
-
-	return &Error{Limit: limit, Hidden: err != nil}
 }

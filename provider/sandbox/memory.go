@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 import (
 	"io/fs"

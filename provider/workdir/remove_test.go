@@ -1,4 +1,4 @@
-package discard
+package workdir
 
 import (
 	"errors"
@@ -15,15 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestAll(t *testing.T) {
+func TestRemove(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		fill   func(t *testing.T, dir, outside string)
@@ -75,7 +67,7 @@ func TestAll(t *testing.T) {
 			fill: func(t *testing.T, dir, _ string) {
 				t.Helper()
 
-				must(t, os.Mkdir(filepath.Join(dir, ".discard-1"), 0o700))
+				must(t, os.Mkdir(filepath.Join(dir, ".removed-1"), 0o700))
 				nest(t, dir, 1000)
 				nest(t, dir, 500)
 			},
@@ -91,34 +83,34 @@ func TestAll(t *testing.T) {
 
 			few(t, 200)
 
-			if err := All(dir); err != nil {
-				t.Errorf("%s\nAll(...): %v", tc.reason, err)
+			if err := Remove(dir); err != nil {
+				t.Errorf("%s\nRemove(...): %v", tc.reason, err)
 			}
 
 			if _, err := os.Lstat(dir); !os.IsNotExist(err) {
-				t.Errorf("%s\nAll(...): something is left: %v", tc.reason, err)
+				t.Errorf("%s\nRemove(...): something is left: %v", tc.reason, err)
 			}
 
 			if kept, err := os.ReadFile(filepath.Join(outside, "file")); err != nil || string(kept) != "kept" {
-				t.Errorf("%s\nAll(...): what is outside became %q: %v", tc.reason, kept, err)
+				t.Errorf("%s\nRemove(...): what is outside became %q: %v", tc.reason, kept, err)
 			}
 		})
 	}
 }
 
-func TestAllIsALink(t *testing.T) {
+func TestRemoveLink(t *testing.T) {
 	outside, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
 	must(t, os.WriteFile(filepath.Join(outside, "file"), nil, 0o600))
 	must(t, os.Symlink(outside, link))
 
-	must(t, All(link))
+	must(t, Remove(link))
 
 	if _, err := os.Lstat(link); !os.IsNotExist(err) {
-		t.Errorf("All(...): the link is left: %v", err)
+		t.Errorf("Remove(...): the link is left: %v", err)
 	}
 
 	if _, err := os.Stat(filepath.Join(outside, "file")); err != nil {
-		t.Errorf("All(...): what is outside is gone: %v", err)
+		t.Errorf("Remove(...): what is outside is gone: %v", err)
 	}
 }
 
@@ -142,8 +134,8 @@ func nest(t *testing.T, dir string, levels int) {
 	must(t, unix.Close(d))
 }
 
-// TestOdd has something that the one who removes everything else may not remove.
-func TestOdd(t *testing.T) {
+// TestRemoveStuck has something that the one who removes everything else may not remove.
+func TestRemoveStuck(t *testing.T) {
 	needs.Root(t, "Only root can make what others cannot remove.")
 
 	const somebody = 2000
@@ -170,11 +162,11 @@ func TestOdd(t *testing.T) {
 		runtime.LockOSThread()
 
 		err := unix.Setfsuid(somebody)
-		result <- errors.Join(err, All(dir))
+		result <- errors.Join(err, Remove(dir))
 	}()
 
 	if err := <-result; err == nil {
-		t.Error("All(...): want an error for what is left")
+		t.Error("Remove(...): want an error for what is left")
 	}
 
 	var left []string
@@ -194,15 +186,15 @@ func TestOdd(t *testing.T) {
 	}
 }
 
-// TestFile is no directory.
-func TestFile(t *testing.T) {
+// TestRemoveFile is no directory.
+func TestRemoveFile(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	must(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
 
 	for _, name := range []string{"file", "link"} {
 		path := filepath.Join(dir, name)
-		must(t, All(path))
+		must(t, Remove(path))
 
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s should be gone: %v", name, err)

@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 import (
 	"errors"
@@ -85,7 +85,7 @@ type Policy struct {
 	Limits Limits
 	// RunSize is what a run, or an installation, may have on disk below its own
 	// directory, in bytes; 0 means no limit. The kernel does not look after it, see
-	// package quota.
+	// package workdir.
 	RunSize int64
 }
 

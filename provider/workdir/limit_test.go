@@ -1,0 +1,81 @@
+package workdir
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestWithLimit(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		limit  int64
+		make   func(t *testing.T, dir string)
+		want   error
+	}{
+		"Exceeded": {
+			reason: "What takes more than the limit is ended.",
+			limit:  mib,
+			make:   func(t *testing.T, dir string) { t.Helper(); fill(t, filepath.Join(dir, "file"), 2*mib) },
+			want:   &SizeError{Limit: mib},
+		},
+		"Hidden": {
+			reason: "So is what hides how much it takes.",
+			limit:  1 << 40,
+			make:   func(t *testing.T, dir string) { t.Helper(); nest(t, dir, deepestMeasured+10) },
+			want:   &SizeError{Limit: 1 << 40, Hidden: true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+
+			ctx, cancel := withLimit(t.Context(), dir, tc.limit, time.Millisecond)
+			defer cancel()
+
+			if err := ctx.Err(); err != nil {
+				t.Fatalf("%s\nbefore: %v", tc.reason, err)
+			}
+
+			tc.make(t, dir)
+			<-ctx.Done()
+
+			if diff := cmp.Diff(tc.want, context.Cause(ctx)); diff != "" {
+				t.Errorf("%s\nCause(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestWithoutLimit is not ended by what it takes, but by its parent.
+func TestWithoutLimit(t *testing.T) {
+	cause := errors.New("enough")
+
+	for _, limit := range []int64{0, 1 << 40} {
+		parent, end := context.WithCancelCause(t.Context())
+
+		dir := t.TempDir()
+		fill(t, filepath.Join(dir, "file"), mib)
+
+		ctx, cancel := withLimit(parent, dir, limit, time.Microsecond)
+
+		if u, err := Measure(ctx, dir, Limits{}); err != nil || u.Size < mib || ctx.Err() != nil {
+			t.Errorf("withLimit(%d): %+v, %v, %v", limit, u, err, ctx.Err())
+		}
+
+		end(cause)
+		<-ctx.Done()
+
+		if diff := cmp.Diff(cause, context.Cause(ctx), cmpopts.EquateErrors()); diff != "" {
+			t.Errorf("withLimit(%d): -want cause, +got cause:\n%s", limit, diff)
+		}
+
+		cancel()
+	}
+}

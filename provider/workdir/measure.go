@@ -1,0 +1,161 @@
+package workdir
+
+import (
+	"context"
+	"io"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// entrySize is what each file and directory counts at least, in bytes, so that
+	// empty files are not for free.
+	entrySize = 4 << 10
+	// readable is the least mode of a directory that its owner can measure.
+	readable = 0o500
+	// deepestMeasured is the depth of the deepest directory that is measured. All
+	// directories above one are open meanwhile.
+	deepestMeasured = 512
+)
+
+var errTooDeep = errors.New("there are too many directories in each other")
+
+// A Usage is what a directory takes, with all that is below it.
+type Usage struct {
+	// Size on disk, in bytes.
+	Size int64
+	// Holes is how much longer files are than what they take on disk, in bytes: sparse
+	// files, and files with several names, which are read once by each name.
+	Holes int64
+	// Entries is the number of files and directories.
+	Entries int64
+}
+
+// Limits of a usage. 0 means that there is no limit.
+type Limits Usage
+
+// Exceeded is true for a usage above one of the limits.
+func (l Limits) Exceeded(u Usage) bool {
+	over := func(n, limit int64) bool { return limit > 0 && n > limit }
+
+	return over(u.Size, l.Size) || over(u.Holes, l.Holes) || over(u.Entries, l.Entries)
+}
+
+// Measure a directory with all that is below it, until a limit is exceeded. The
+// directory may change meanwhile: what is moved is counted twice or not at all, but
+// nothing outside of the directory is looked at or changed. No file is opened.
+// Directories that their owner cannot read are made readable. The error is about what
+// cannot be counted, or the context's.
+func Measure(ctx context.Context, dir string, l Limits) (Usage, error) {
+	m := meter{limits: l}
+	err := m.entry(ctx, unix.AT_FDCWD, dir, 0)
+
+	return m.usage, err
+}
+
+// A meter adds up what is on disk.
+type meter struct {
+	usage  Usage
+	limits Limits
+}
+
+// entry adds a file, or a directory with all that is below it.
+func (m *meter) entry(ctx context.Context, parent int, name string, depth int) error {
+	var s unix.Stat_t
+	if err := unix.Fstatat(parent, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return unlessGone(err)
+	}
+
+	size := s.Blocks * 512 // stat(2): whatever the blocks of the disk are.
+	m.usage.Entries++
+
+	if s.Mode&unix.S_IFMT != unix.S_IFDIR {
+		// Each of its names counts its share.
+		size = max(size/max(int64(s.Nlink), 1), entrySize) //nolint:gosec // No file has that many names.
+		m.usage.Size += size
+
+		if s.Mode&unix.S_IFMT == unix.S_IFREG {
+			m.usage.Holes = sum(m.usage.Holes, s.Size-size)
+		}
+
+		return nil
+	}
+
+	m.usage.Size += max(size, entrySize)
+
+	if m.limits.Exceeded(m.usage) {
+		return nil
+	}
+
+	if depth > deepestMeasured {
+		return errTooDeep
+	}
+
+	if s.Mode&readable != readable {
+		if err := makeUsable(parent, name); err != nil {
+			return unlessGone(err)
+		}
+	}
+
+	f, err := open(parent, name)
+	if err != nil {
+		return unlessGone(err)
+	}
+
+	defer f.Close() //nolint:errcheck // It was only read.
+
+	return m.dir(ctx, f, depth)
+}
+
+// dir adds what is in a directory.
+func (m *meter) dir(ctx context.Context, f *os.File, depth int) error {
+	for !m.limits.Exceeded(m.usage) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+
+		names, err := f.Readdirnames(batch)
+
+		for _, name := range names {
+			if err := m.entry(ctx, int(f.Fd()), name, depth+1); err != nil {
+				return err
+			}
+		}
+
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+
+		if err != nil {
+			return unlessGone(err)
+		}
+	}
+
+	return nil
+}
+
+// sum of n and what more is above 0, or the highest number: a few sparse files can have
+// lengths that no number can hold together.
+func sum(n, more int64) int64 {
+	if more > math.MaxInt64-n {
+		return math.MaxInt64
+	}
+
+	return n + max(more, 0)
+}
+
+// unlessGone is nil for an error that says that a file or a directory is gone, or that
+// something else has its name by now.
+func unlessGone(err error) error {
+	for _, e := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP} {
+		if errors.Is(err, e) {
+			return nil
+		}
+	}
+
+	return err
+}
