@@ -1,3 +1,7 @@
-// Package config looks up the configuration of an AnsibleRun, records that it
-// is used, and resolves all references of both to plain values.
+// Package config resolves an AnsibleRun, its configuration, and the Secrets and ConfigMaps
+// that both refer to, to inputs. The reconciler calls it with objects from the API server,
+// "provider-ansible run" with manifests.
+//
+// It also has what the controllers of configurations need: their kinds, the indexes by
+// which a change finds the objects that it concerns, and usages.
 package config

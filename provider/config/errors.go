@@ -1,19 +1,19 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A MissingError says which references lead to nothing. What they refer to may
-// not be there yet, or not any more.
+// A MissingError names references to objects or keys that do not exist, yet or any more.
 type MissingError struct {
 	// Missing references, a sentence each: field path, object, and key.
 	Missing []string
 
-	// Host is true when one of them leads to the provider's own machine, which
-	// nobody watches.
+	// Host is true when one of them is to a file or an environment variable of the
+	// provider, which no watch covers.
 	Host bool
 }
 
@@ -29,51 +29,41 @@ func IsMissing(err error) bool {
 	return errors.As(err, &m)
 }
 
-// IsWatched is true for errors that are a MissingError, or wrap one, of which
-// whoever watches is told the end: all that is missing are objects.
+// IsWatched is true for errors that are a MissingError, or wrap one, and that a watch ends:
+// only objects of the API server are missing.
 func IsWatched(err error) bool {
 	var m *MissingError
 
 	return errors.As(err, &m) && !m.Host
 }
 
-// missing is the MissingError of one reference.
+// missing is the MissingError of one reference to an object.
 func missing(format string, args ...any) error {
-	return &MissingError{Missing: []string{errors.Errorf(format, args...).Error()}}
+	return &MissingError{Missing: []string{fmt.Sprintf(format, args...)}}
 }
 
-// missingHost is the MissingError of one reference to the provider's own machine.
-func missingHost(format string, args ...any) error {
-	return &MissingError{Missing: []string{errors.Errorf(format, args...).Error()}, Host: true}
-}
-
-// A gathering of missing references, so that one error names them all.
-type gathering struct {
-	missing []string
-	host    bool
-}
-
-// add returns errors that are no missing reference; nil for none. It puts the context before
-// all of them.
-func (g *gathering) add(err error, context string) error {
+// add the references of an error that is a MissingError, so that one error names all. Any
+// other error is returned. The context comes first in both.
+func (e *MissingError) add(err error, context string) error {
 	var m *MissingError
 	if !errors.As(err, &m) {
 		return errors.Wrap(err, context)
 	}
 
-	g.host = g.host || m.Host
+	e.Host = e.Host || m.Host
 
 	for _, s := range m.Missing {
-		g.missing = append(g.missing, context+": "+s)
+		e.Missing = append(e.Missing, context+": "+s)
 	}
 
 	return nil
 }
 
-func (g *gathering) err() error {
-	if len(g.missing) == 0 {
+// orNil is the error, or nil if nothing is missing.
+func (e *MissingError) orNil() error {
+	if len(e.Missing) == 0 {
 		return nil
 	}
 
-	return &MissingError{Missing: g.missing, Host: g.host}
+	return e
 }

@@ -37,8 +37,9 @@ type Reference struct {
 // String that the index has.
 func (r Reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
-// References of an AnsibleRun or a configuration, its own ones only, to what the
-// Resolver reads on its behalf, and to where its connection details go.
+// References of an AnsibleRun or of a configuration: to what the Resolver reads for it, and
+// to the Secret for its connection details. Those of an AnsibleRun are without those of
+// its configuration.
 func References(o client.Object) []Reference {
 	switch o := o.(type) {
 	case common.AnsibleRun:
@@ -73,7 +74,7 @@ func ConnectionSecret(run common.AnsibleRun) (types.NamespacedName, bool) {
 	return types.NamespacedName{}, false
 }
 
-// A selector is a key of a Secret or of a ConfigMap; the other one is nil.
+// A selector is a key of a Secret or of a ConfigMap; one of the two is nil.
 type selector struct {
 	secret, configMap *common.KeySelector
 }
@@ -106,7 +107,7 @@ func referencesOf(s source, selectors []selector) []Reference {
 
 	add := func(kind string, sel *common.KeySelector) {
 		key, err := s.key(sel, "")
-		// What may not be read need not be watched.
+		// A reference that may not be read need not be watched.
 		if r := (Reference{kind, key}); err == nil && !slices.Contains(refs, r) {
 			refs = append(refs, r)
 		}
@@ -152,9 +153,9 @@ func NameOf(c common.Config) string {
 	return describe(c, client.ObjectKeyFromObject(c))
 }
 
-// NameOnly leaves of the metadata of a Secret or a ConfigMap what a watch needs:
-// which object it is, and in which version. It is a transformation for a cache.
-// Annotations may repeat a Secret's data.
+// NameOnly is a transformation for a cache of metadata of Secrets and ConfigMaps. It leaves
+// what a watch needs: which object it is, and its version. Annotations may repeat the data
+// of a Secret.
 func NameOnly(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {

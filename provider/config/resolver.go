@@ -25,16 +25,16 @@ type Resolver struct {
 // A ResolverOption configures a Resolver.
 type ResolverOption func(*Resolver)
 
-// AllowHost allows the sources Environment and Filesystem, which read what the
-// provider itself can read, to the cluster scoped group.
+// AllowHost allows the sources Environment and Filesystem, which read from the provider's
+// container, to the cluster scoped group.
 func AllowHost(allow bool) ResolverOption {
 	return func(r *Resolver) {
 		r.host = allow
 	}
 }
 
-// NewResolver returns a Resolver that reads with r, which must not keep Secrets
-// and ConfigMaps in a cache.
+// NewResolver returns a Resolver that reads with r. r must not read Secrets and ConfigMaps
+// from a cache.
 func NewResolver(r client.Reader, o ...ResolverOption) *Resolver {
 	rv := &Resolver{reader: r}
 	for _, fn := range o {
@@ -44,9 +44,8 @@ func NewResolver(r client.Reader, o ...ResolverOption) *Resolver {
 	return rv
 }
 
-// Resolve the run, its configuration, and all references of both. The inputs
-// are valid. The error is a MissingError when all that is wrong is that
-// something they refer to is not there.
+// Resolve the run, its configuration, and all references of both. The inputs are valid.
+// The error is a MissingError when nothing is wrong but that objects or keys do not exist.
 func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
 	in, err := parameters(run)
 	if err != nil {
@@ -97,7 +96,7 @@ func grant(c common.Config) (sandbox.Grant, error) {
 	return sandbox.Grant{Read: g.ReadPaths, Write: g.WritePaths, ServiceAccount: g.ServiceAccount}, nil
 }
 
-// parameters of the run, and what they say by themselves.
+// parameters of the run, with defaults, and the roles in them.
 func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 	in := inputs.Inputs{Parameters: *run.Parameters().DeepCopy()}
 
@@ -119,7 +118,7 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 	_, cluster := run.(resource.LegacyManaged)
 	of := source{reader: r.reader, host: r.host && cluster, namespace: run.GetNamespace(), kind: common.KindAnsibleRun}
 	path := field.NewPath("spec", "forProvider")
-	g := &gathering{}
+	g := &MissingError{}
 
 	if err := of.varFiles(ctx, in, g, path.Child("varFiles")); err != nil {
 		return err
@@ -131,12 +130,12 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 
 	of.namespace, of.kind = c.GetNamespace(), kindOf(c)
 
-	gc := &gathering{}
+	gc := &MissingError{}
 	if err := of.credentials(ctx, c.ConfigSpec().Credentials, in, gc); err != nil {
 		return errors.Wrap(err, in.Config)
 	}
 
-	_ = g.add(gc.err(), in.Config)
+	_ = g.add(gc.orNil(), in.Config)
 
-	return g.err()
+	return g.orNil()
 }

@@ -19,10 +19,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// A source of files on behalf of one object, the referrer.
+// A source of files reads what one object, the referrer, refers to.
 type source struct {
 	reader client.Reader
-	// host is true when the referrer may read what the provider itself can read.
+	// host is true when the referrer may read files and environment variables of the
+	// provider.
 	host bool
 	// namespace of the referrer, empty when it is cluster scoped.
 	namespace string
@@ -30,7 +31,7 @@ type source struct {
 	kind string
 }
 
-func (s source) varFiles(ctx context.Context, in *inputs.Inputs, g *gathering, path *field.Path) error {
+func (s source) varFiles(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
 	for i, v := range in.Parameters.VarFiles {
 		f, err := s.varFile(ctx, v)
 		if v.Optional && IsMissing(err) {
@@ -70,7 +71,7 @@ func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, err
 		common.VarFileSourceConfigMapKey, common.VarFileSourceSecretKey, v.Source)
 }
 
-func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *gathering, path *field.Path) error {
+func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
 	if text := in.Parameters.InventoryInline; text != "" {
 		in.Inventories = append(in.Inventories, inputs.File{Name: "spec.forProvider.inventoryInline", Data: []byte(text)})
 	}
@@ -89,7 +90,7 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *gathering
 	return nil
 }
 
-func (s source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, g *gathering) error {
+func (s source) credentials(ctx context.Context, cs []common.Credential, in *inputs.Inputs, g *MissingError) error {
 	for i, c := range cs {
 		path := field.NewPath("spec", "credentials").Index(i)
 
@@ -111,7 +112,7 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 	return nil
 }
 
-// file that is selected. None and InjectedIdentity select none.
+// file that is selected; false for the sources None and InjectedIdentity, which have none.
 func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
 	var (
 		f   inputs.File
@@ -218,7 +219,7 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 
 	v, ok := os.LookupEnv(ref.Name)
 	if !ok {
-		return inputs.File{}, missingHost("the provider has no environment variable %q", ref.Name)
+		return inputs.File{}, &MissingError{Missing: []string{fmt.Sprintf("the provider has no environment variable %q", ref.Name)}, Host: true}
 	}
 
 	return inputs.File{Name: fmt.Sprintf("environment variable %q", ref.Name), Data: []byte(v), Secret: true}, nil
@@ -235,7 +236,7 @@ func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
 
 	data, err := os.ReadFile(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return inputs.File{}, missingHost("the provider has no file %q", ref.Path)
+		return inputs.File{}, &MissingError{Missing: []string{fmt.Sprintf("the provider has no file %q", ref.Path)}, Host: true}
 	}
 
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// checkVars reports a variable file that is not a mapping of names to values, or
-// that Ansible could not load, and whether it says nothing at all. Values may be
-// encrypted by Ansible Vault, as may be the file. The error never has what is in
-// the file, which may be secret; Ansible's own would.
+// checkVars reports a variable file that is not a mapping of names to values, or that
+// Ansible could not load. Empty is true for a file without variables. The file and values
+// in it may be encrypted by Ansible Vault. The error never quotes the file, which may be
+// secret, as Ansible's own errors do.
 func checkVars(data []byte) (empty bool, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(inputs.VaultHeader)):
@@ -77,7 +77,7 @@ func checkVars(data []byte) (empty bool, err error) {
 	return false, checkNode(root)
 }
 
-// checkJSON checks a file that Ansible reads as JSON: it tries that first.
+// checkJSON checks a file that is JSON, which Ansible tries before YAML.
 func checkJSON(data []byte) (empty bool, err error) {
 	var vars map[string]json.RawMessage
 	if json.Unmarshal(data, &vars) != nil {
@@ -87,8 +87,8 @@ func checkJSON(data []byte) (empty bool, err error) {
 	return vars == nil, nil
 }
 
-// where an error of the parser is. The rest of what it says quotes the file. Its
-// second stage counts lines from 0.
+// where an error of the parser is, without its text, which quotes the file. The second
+// stage of the parser counts lines from 0.
 func where(err error) string {
 	if err == nil {
 		return ""
@@ -120,8 +120,8 @@ func unprintable(c rune) bool {
 	return true
 }
 
-// checkNames reports names that are no strings to Ansible, so that nothing could
-// ever refer to the variable.
+// checkNames reports names that are no strings to Ansible: no template could refer to
+// such a variable.
 func checkNames(mapping *yaml.Node) error {
 	bools := []string{"on", "off", "yes", "no"}
 
@@ -139,8 +139,7 @@ func checkNames(mapping *yaml.Node) error {
 	return nil
 }
 
-// checkNode reports what PyYAML, as Ansible configures it, cannot make a value
-// of.
+// checkNode reports nodes that PyYAML, as Ansible configures it, cannot read as values.
 func checkNode(n *yaml.Node) error {
 	if !knownTag(n.Tag) {
 		return errors.Errorf("has a tag that Ansible does not know (line %d)", n.Line)

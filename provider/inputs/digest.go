@@ -17,16 +17,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Schema of digests. It changes when the same inputs get another digest, so
-// that objects are re-baselined then instead of run again.
+// Schema of digests. It changes when a version of the provider computes another digest of
+// the same inputs. Objects with a digest of the former schema get one of this schema then,
+// and are not run again.
 const Schema = "v3"
 
-// formerSchema is the one before. Its digests are computed as they were, so that an
-// object that has one is re-baselined exactly if its inputs are the same.
+// formerSchema is the one before. Its digests are still computed, to tell whether the
+// inputs of an object that has one are the same.
 const formerSchema = "v2"
 
-// canonical is what a digest is made of, as JSON with sorted keys. Nil and empty
-// are the same.
+// canonical is what a digest is made of: JSON with sorted keys. A nil list and an empty
+// one are the same.
 type canonical struct {
 	Parameters   map[string]any       `json:"parameters"`
 	Roles        []common.Role        `json:"roles,omitempty"`
@@ -43,7 +44,7 @@ type canonical struct {
 type credential struct {
 	Name string `json:"name"`
 	Data []byte `json:"data"`
-	// Source of the data, where that is what counts.
+	// Source of the data, which stands for the data of a credential that rotates.
 	Source string `json:"source,omitempty"`
 }
 
@@ -102,9 +103,9 @@ func (in Inputs) digest(schema string, key []byte, collections, roles []common.C
 	return strings.Join([]string{schema, fingerprint(key), sum(key, schema, text)}, "."), nil
 }
 
-// ObjectKey is the key for the digests of one object, made from the provider's.
-// With the same key for all, who may create objects could guess what the secrets of
-// another are, and see from the digest of their own whether it was right.
+// ObjectKey is the key of the digests of one object, derived from the provider's. With one
+// key for all objects, somebody who guesses a secret of another's object could create an
+// object with the guess, and compare the digests.
 func ObjectKey(key []byte, uid types.UID) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("object\x00" + uid))
@@ -112,8 +113,8 @@ func ObjectKey(key []byte, uid types.UID) []byte {
 	return h.Sum(nil)
 }
 
-// Comparable is true when the digests have the same schema and were made with
-// the same key, so that their being different means that the inputs are.
+// Comparable is true for digests of the same schema and key. If they differ, the inputs
+// do.
 func Comparable(a, b string) bool {
 	pa, pb := prefix(a), prefix(b)
 
@@ -136,7 +137,8 @@ func fingerprint(key []byte) string {
 	return sum(key, "fingerprint", nil)[:8]
 }
 
-// sum separates its purposes by a label, which is never the start of another.
+// sum is the HMAC of a text. Labels keep sums for different purposes apart; none is the
+// start of another.
 func sum(key []byte, label string, text []byte) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(label + "\x00"))
@@ -145,8 +147,8 @@ func sum(key []byte, label string, text []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// canonicalParameters are the parameters without what is no input, what is in
-// the inputs in another form, and variables that are empty.
+// canonicalParameters are the parameters without empty variables and without fields that
+// are no inputs, or that Inputs has in another form.
 func canonicalParameters(p common.AnsibleRunParameters, schema string) (map[string]any, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -179,8 +181,8 @@ func canonicalParameters(p common.AnsibleRunParameters, schema string) (map[stri
 	return m, nil
 }
 
-// withoutSources are the items without where they came from: the same from another
-// server is no other input.
+// withoutSources are the items without their sources: the same version from another
+// server is the same input.
 func withoutSources(items []common.ContentItem) []common.ContentItem {
 	items = slices.Clone(items)
 	for i := range items {

@@ -1,5 +1,6 @@
-// Package inputs holds everything that a run depends on and that a user
-// controls, resolved to plain values.
+// Package inputs has what users control of a run, resolved to plain values: parameters,
+// files, configuration. The resolver of provider/config makes Inputs. They are validated,
+// identified by a digest that says whether a run is due, and executed by provider/runner.
 package inputs
 
 import (
@@ -18,8 +19,8 @@ type File struct {
 	Data []byte
 	// Secret is true for data that must never be reported.
 	Secret bool
-	// Rotates is what a credential was resolved from whose data is no input; empty
-	// for all other files.
+	// Rotates names the source of a credential with rotates: true, which is the input
+	// instead of the data; empty for all other files.
 	Rotates string
 }
 
@@ -33,8 +34,7 @@ func Find(files []File, name string) (File, bool) {
 	return files[i], true
 }
 
-// Inputs of a run: parameters, what the references resolve to, and the
-// configuration with its credentials.
+// Inputs of a run.
 type Inputs struct {
 	// Parameters as written, defaults filled in.
 	Parameters common.AnsibleRunParameters
@@ -44,8 +44,8 @@ type Inputs struct {
 	VarFiles []File
 	// Inventories in order, inventoryInline first.
 	Inventories []File
-	// Config is the kind and name of the configuration, for error messages. It
-	// is no input: the same configuration under another name changes nothing.
+	// Config is the kind and name of the configuration, for error messages. The
+	// digest is without it: a configuration may be renamed.
 	Config string
 	// Credentials for the working directory.
 	Credentials []File
@@ -53,7 +53,7 @@ type Inputs struct {
 	Requirements string
 	// Env is the environment that the configuration sets.
 	Env map[string]string
-	// Verification of what is installed; nil for none. It is no input of a run: it
+	// Verification of what is installed; nil for none. The digest is without it: it
 	// decides whether content is installed, not which.
 	Verification *common.Verification
 	// Grant is what the configuration allows beyond what every run may do.

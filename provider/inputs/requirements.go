@@ -8,13 +8,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 )
 
-// maxNodes of requirements that are read as data, aliases followed. Those that
-// can be installed have fewer.
+// maxNodes is how many nodes of requirements are read as data, those behind aliases each
+// time. Requirements that can be installed have fewer; a few aliases of aliases have
+// billions.
 const maxNodes = 100_000
 
-// canonicalRequirements are requirements as data: comments and layout mean
-// nothing. Text that is no YAML, from which nothing is ever installed, stands for
-// itself.
+// canonicalRequirements are requirements as data, without comments and layout. Text that
+// is no YAML stands for itself; nothing is ever installed from it.
 func canonicalRequirements(text string) any {
 	if document.Check([]byte(text)) != nil {
 		return text
@@ -35,9 +35,9 @@ func canonicalRequirements(text string) any {
 	return data
 }
 
-// plain data of a node: a scalar is its text as it was written, since a version
-// means the same with quotes and without, 1.10 not the same as 1.1. What is not
-// text and no number has its tag, too.
+// plain data of a node. A scalar is its text as it was written: a version is the same with
+// and without quotes, and 1.10 is not 1.1. Scalars that are neither text nor numbers have
+// their tag, too.
 func plain(n *yaml.Node, left *int) any {
 	if *left--; *left < 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/vault"
 )
 
-// maxDecrypted is how often a decryption is tried. Each takes some 10 ms.
+// maxDecrypted bounds the tries to decrypt values. Each takes about 10 ms.
 const maxDecrypted = 500
 
 // Secrets are all data that must never be reported: files from Secrets, values
@@ -19,9 +19,8 @@ func (in Inputs) Secrets() [][]byte {
 	return in.secrets(func(f File) []byte { return f.Data })
 }
 
-// InstallSecrets are the data that must not be reported of an installation. Of
-// an ansible.cfg everybody may read which servers it has: it must be said which
-// of them it was that failed.
+// InstallSecrets are the data that must not be reported of an installation. The servers in
+// an ansible.cfg are no secrets there, since an error says which of them has failed.
 func (in Inputs) InstallSecrets() [][]byte {
 	return in.secrets(File.withoutServers)
 }
@@ -65,17 +64,16 @@ func (f File) withoutServers() []byte {
 
 var secretName = regexp.MustCompile(`(?i)(PASSWORD|PASSWD|PASS|PASSPHRASE|PWD|SECRET|TOKEN|KEY|CREDENTIALS?)$`)
 
-// isSecretName is true for the names that environment variables with secrets
-// have. GIT_SSL_KEY is the name of a file.
+// isSecretName is true for names of environment variables whose values are secrets. That
+// of GIT_SSL_KEY is the name of a file.
 func isSecretName(name string) bool {
-	return name != "GIT_SSL_KEY" &&
-		secretName.MatchString(name)
+	return name != "GIT_SSL_KEY" && secretName.MatchString(name)
 }
 
 var urlPassword = regexp.MustCompile(`://(?:[^/\s:@]*:([^/\s@]+)|([^/\s:@]{16,}))@`)
 
-// urlPasswords in a text: what is behind the colon of user:password@host, and
-// what is too long to be the name of a user and has none, which is a token.
+// urlPasswords in a text: the password of user:password@host, and a user without a
+// password whose name is so long that it is a token.
 func urlPasswords(text string) [][]byte {
 	var found [][]byte
 
@@ -86,8 +84,8 @@ func urlPasswords(text string) [][]byte {
 	return found
 }
 
-// Vaulted are the values in the inputs that ansible-vault has encrypted and that
-// the credentials decrypt. Ansible decrypts them in a run, and may display them.
+// Vaulted are the values in the inputs that ansible-vault has encrypted, decrypted with the
+// credentials. Ansible decrypts them in a run, and may display them.
 func (in Inputs) Vaulted() [][]byte {
 	passwords := in.vaultPasswords()
 	if len(passwords) == 0 {

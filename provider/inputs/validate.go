@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 )
 
-// ProviderVariable is the provider's own variable.
+// ProviderVariable is the variable in which content finds what the provider tells it.
 const ProviderVariable = "ansible_provider_meta"
 
 // maxFilename is the length of the longest name of a file, in bytes.
@@ -36,9 +36,10 @@ const (
 // credentials.
 const PlaybookFile = "playbook.yml"
 
-// Validate reports what the API server could not check, and what it would have
-// rejected had it been asked: a manifest may come from a file. Each error names
-// the field; those of the configuration name the configuration, too.
+// Validate reports what the CRDs cannot check. It repeats those of their rules without
+// which a run would do something else than was asked for: objects may come from a file, or
+// be older than the rules. Each error names the field, and the configuration if it is in
+// that.
 func (in Inputs) Validate() error {
 	path := field.NewPath("spec", "forProvider")
 
@@ -55,8 +56,8 @@ func (in Inputs) Validate() error {
 	return in.ValidateConfig()
 }
 
-// ValidateConfig reports what of the configuration must not become the name of
-// a file or an environment variable.
+// ValidateConfig reports mistakes in the configuration: credentials and variables whose
+// names have a meaning to Ansible or the provider, and verification without keys.
 func (in Inputs) ValidateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
 	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
@@ -65,8 +66,8 @@ func (in Inputs) ValidateConfig() error {
 	return errors.Wrap(aggregate(errs), in.Config)
 }
 
-// aggregate errors into one that fits into a condition: values may be as long as
-// an object, and there may be as many mistakes.
+// aggregate errors into one that fits into a condition, however many and long the values
+// in them are.
 func aggregate(errs field.ErrorList) error {
 	first := errs[:min(len(errs), maxErrors)]
 
@@ -140,8 +141,9 @@ func validateRoles(in Inputs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateRoleSource keeps options from git and hg, which ansible-galaxy hands src
-// and version to, and what they would not show.
+// validateRoleSource reports a src or version that git or hg would read as an option:
+// ansible-galaxy passes both as arguments. What is not printable would not be seen in an
+// error.
 func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
@@ -168,16 +170,16 @@ func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// isPrintable is false for bytes that are no text, too, as a manifest may have them
-// that no API server has seen.
+// isPrintable is false for bytes that are no UTF-8, too. A manifest from a file may have
+// them.
 func isPrintable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
 func isOption(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "-") }
 
-// validateSelection keeps out of arguments what cannot be one, and what makes
-// Ansible read a file of the provider's.
+// validateSelection reports hosts, a limit and tags that cannot be arguments, and a limit
+// that makes Ansible read a file.
 func validateSelection(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
@@ -270,7 +272,7 @@ func validateCredentials(files []File, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateVerification makes sure that something is verified, and with what.
+// validateVerification makes sure that there is something to verify, and keys for it.
 func validateVerification(in Inputs, path *field.Path) field.ErrorList {
 	v := in.Verification
 
@@ -308,8 +310,8 @@ func validateVerified(items []common.VerifiedContent, path *field.Path) field.Er
 	return errs
 }
 
-// validateKeyring makes sure that there are keys to verify with: gpg would take
-// what is none for an empty keyring, and look for keys elsewhere.
+// validateKeyring makes sure that there are keys to verify with. gpg reads a file without
+// keys as an empty keyring, and looks for keys elsewhere.
 func validateKeyring(in Inputs, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
@@ -330,8 +332,8 @@ func validateKeyring(in Inputs, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateFilename keeps credentials away from names that the runner,
-// ansible-runner, Ansible or the shell give a meaning to.
+// validateFilename reports names of credentials that have a meaning to the provider,
+// ansible-runner, Ansible or a shell.
 func validateFilename(name string) error {
 	dotfiles := []string{
 		".aws", ".boto", ".docker", ".dockerconfigjson", ".git-credentials", ".gitconfig", ".htpasswd", ".kubeconfig",
@@ -374,8 +376,8 @@ func validateEnv(env map[string]string, path *field.Path) field.ErrorList {
 
 var rolePart = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 
-// validateRoleName knows roles of collections, whose names consist of Python
-// identifiers, and other roles, whose names are those of a directory.
+// validateRoleName reports what cannot be the name of a role. That of a role of a
+// collection consists of Python identifiers; that of another role is the name of a directory.
 // https://docs.ansible.com/ansible/latest/dev_guide/developing_collections_structure.html#roles-directory
 func validateRoleName(name string) error {
 	if strings.Count(name, ".") > 1 {
@@ -423,7 +425,7 @@ func isIdentifier(name string) bool {
 	return identifierPattern.MatchString(name)
 }
 
-// keywords of Python, which are no names of collections.
+// keywords of Python cannot be names of collections.
 // Source: keyword.kwlist of Python 3.11.
 func keywords() []string {
 	return []string{

@@ -22,16 +22,15 @@ const maxDepth = 128
 // maxErrors is how many mistakes are reported at a time.
 const maxErrors = 10
 
-// What Ansible takes a mapping with this key for: an encrypted value, or one
-// that is not to be templated.
-// Source: the legacy JSON profile of ansible-core.
+// Ansible reads a mapping with one of these keys as an encrypted value, or as a value
+// without templates. Source: the legacy JSON profile of ansible-core.
 const (
 	keyVault  = "__ansible_vault"
 	keyUnsafe = "__ansible_unsafe"
 )
 
-// validateVars reports variables that would not arrive as they were written.
-// Unless they are unsafe, mappings may stand for encrypted values.
+// validateVars reports variables that a play would see with other values than were
+// written. Mappings that stand for encrypted values are allowed unless vars are unsafe.
 func validateVars(raw *runtime.RawExtension, unsafe bool, path *field.Path) field.ErrorList {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil
@@ -87,8 +86,8 @@ func (v *varsValidator) value(value any, path *field.Path, depth int) {
 	}
 }
 
-// marker checks a mapping that stands for a value. If it cannot, Ansible takes
-// none in these variables for a value.
+// marker checks a mapping that Ansible reads as a value. If one of them is malformed,
+// Ansible reads none of these variables' mappings as values.
 func (v *varsValidator) marker(m map[string]any, path *field.Path) {
 	if v.unsafe {
 		return
@@ -107,10 +106,9 @@ func (v *varsValidator) marker(m map[string]any, path *field.Path) {
 	}
 }
 
-// exact is true for a number that is what the user wrote, as far as one can tell
-// from what the API server made of it: it keeps integers of 64 bits, and makes
-// floating-point numbers of all others. Those without a fraction may have been
-// integers.
+// exact is true for a number that the API server has certainly not rounded. It keeps
+// integers of 64 bits, and makes floating-point numbers of all others. One without a
+// fraction may have been a larger integer.
 func exact(n json.Number) bool {
 	if _, err := n.Int64(); err == nil {
 		return true

@@ -13,14 +13,24 @@ import (
 	"unicode/utf8"
 )
 
-// readable is an escaped path in which slashes stay, and blanks are not plus signs.
-var readable = strings.NewReplacer("+", "%20", "%2F", "/") //nolint:gochecknoglobals // A constant.
-
-// escaped returns a secret as it is and as it is when it was escaped or quoted.
+// escaped returns a secret in the forms that tools give it in commands, URLs and data.
+// Each is what plays display or what servers answer with:
+//
+//   - as it is;
+//   - in a URL: as the query of an HTML form, and as curl and browsers write a path, a
+//     query, and a value (the four differ in blanks and slashes; Ansible's filter
+//     urlencode keeps slashes);
+//   - in HTML: an error page that repeats the request;
+//   - in single quotes: as Ansible's filter quote and its become plugins write a command,
+//     and as shells and ssh do;
+//   - in JSON: with letters as they are (Go), and with \u escapes (Python);
+//   - in a literal of Python, and of YAML in double quotes: tracebacks, and what Ansible
+//     displays of a list or a mapping in a text.
 func escaped(s string) []string {
 	query := url.QueryEscape(s)
+	blanks := strings.ReplaceAll(query, "+", "%20")
 	forms := []string{
-		s, query, url.PathEscape(s), strings.ReplaceAll(query, "+", "%20"), readable.Replace(query),
+		s, query, url.PathEscape(s), blanks, strings.ReplaceAll(blanks, "%2F", "/"),
 		html.EscapeString(s),
 		strings.ReplaceAll(s, "'", `'"'"'`), strings.ReplaceAll(s, "'", `'\''`),
 	}
@@ -90,9 +100,10 @@ func python(s string) string {
 	return b.String()
 }
 
-// encoded returns a secret in hexadecimal, and in base64 at each of the three
-// offsets it may have in a longer text, without the characters that its
-// neighbours decide about.
+// encoded returns a secret in hexadecimal, as digests and dumps show it, and in base64, as
+// Kubernetes Secrets, the filter b64encode and HTTP basic authentication have it, also
+// in the alphabet for URLs. Base64 of a longer text, such as user:password, has the secret
+// at one of three offsets; the characters that its neighbours share are left out.
 func encoded(s string) []string {
 	forms := []string{hex.EncodeToString([]byte(s))}
 

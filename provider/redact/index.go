@@ -56,8 +56,9 @@ func (x index) sort() {
 	}
 }
 
-// match returns the length of the longest form that a text starts with. However
-// many secrets there are that start alike, it looks at few of them.
+// match returns the length of the longest form that a text starts with; 0 for none. It
+// compares few forms, so that a Secret with many values that start alike does not hold
+// up the recorder.
 func (x index) match(text string) int {
 	if len(text) < minSecret {
 		return 0
@@ -74,7 +75,8 @@ func (x index) match(text string) int {
 		return 0
 	}
 
-	// A form that the text starts with, the one before starts with, too.
+	// The form before the text in the order starts with every form that the text starts
+	// with.
 	n := common(text, b.forms[i-1])
 
 	for p := i - 1; p >= 0; p = b.within[p] {

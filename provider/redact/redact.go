@@ -1,4 +1,6 @@
-// Package redact removes secrets from text before it is reported.
+// Package redact replaces secrets in texts by a mask, before they are reported. The
+// runner, the recorder of events and the content store call it with the files of the
+// inputs that are secret.
 package redact
 
 import (
@@ -18,22 +20,22 @@ import (
 const (
 	// Mask stands for a secret.
 	Mask = "********"
-	// minSecret is the length, in bytes, of the shortest secret. Anything
-	// shorter is no secret to speak of, and would turn every 1, true and yes of
-	// a report into a mask.
+	// minSecret is the length of the shortest secret, in bytes. Shorter ones are too
+	// easy to guess, and would turn every 1 and yes of a report into a mask.
 	minSecret = 4
-	// minLong is the length of the shortest secret that is found as a part of
-	// other words, too, and in disguise: in other cases, spacings and encodings.
+	// minLong is the length of the shortest secret that is found inside of words, too,
+	// and in other cases, spacings and encodings. Shorter ones would be found in
+	// many texts by chance.
 	minLong = 8
 )
 
-// words are values that variable files have in clear and that say nothing.
-// They would make reports unreadable.
+// words are common values of variable files that are no secrets. To mask them would make
+// reports unreadable.
 var words = []string{"true", "false", "null", "none", "present", "absent", "localhost"} //nolint:gochecknoglobals // A constant list.
 
 // A Redactor replaces secrets in text. The zero value knows none.
 type Redactor struct {
-	// exact forms are found in a text, and those in disguise in a view of it.
+	// exact forms are found in a text, and disguised ones in its view.
 	exact, disguised index
 }
 
@@ -78,7 +80,7 @@ func (r Redactor) learn(s string) {
 		return
 	}
 
-	// What precedes it in a text may change what is seen of it in a view.
+	// The text before a secret may change its view: a percent sign, for example.
 	r.exact.add(s)
 
 	forms := slices.Concat(escaped(s), encoded(s))
@@ -226,8 +228,8 @@ func merged(spans []span) []span {
 	return apart
 }
 
-// partOfWord is true for a short word in the middle of a longer one: local is not what
-// makes localhost a secret.
+// partOfWord is true for a short word inside of a longer one: with a secret "local",
+// "localhost" is no secret.
 func partOfWord(form, before, after string) bool {
 	if len(form) >= minLong || !isWord(form) {
 		return false
@@ -260,15 +262,14 @@ func secrets(file []byte) []string {
 		found = append(found, slices.DeleteFunc(m[1:], func(s string) bool { return s == "" })...)
 	}
 
-	// An inventory may be a script with what it logs in with.
+	// An executable inventory may have its credentials in string literals.
 	if strings.HasPrefix(text, "#!") {
 		for _, m := range literal.FindAllStringSubmatch(text, -1) {
 			found = append(found, m[1]+m[2])
 		}
 	}
 
-	// A parser must not fail on a strange file, and what it cannot read is
-	// covered as text.
+	// Values of a file that the parser cannot read are covered as lines of text.
 	if document.Check(file) != nil {
 		return found
 	}

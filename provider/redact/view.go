@@ -1,16 +1,17 @@
 package redact
 
 import (
+	"encoding/hex"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// A view of a text leaves out what wrapping, indenting, escaping and changing
-// its case do to it, so that a secret looks the same after that: white space,
-// control characters, backslashes with the letters of white space behind them,
-// and plus signs, which stand for spaces in URLs. Percent-encoded bytes are
-// decoded; letters are in lower case.
+// A view of a text is the same however the text was wrapped, indented, escaped (once or
+// several times) and put into upper or lower case. It lacks white space, control
+// characters, backslashes (with n, r or t behind them, which stand for white space), and
+// plus signs (which stand for blanks in URLs). Percent-encoded bytes are decoded, and
+// letters are in lower case.
 type view struct {
 	text string
 	// from and to are where each byte of the view is in the text.
@@ -33,9 +34,12 @@ func newView(text string) view {
 			i += escape(text[i:])
 
 			continue
-		case c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]):
-			c, n = fromHex(text[i+1])<<4|fromHex(text[i+2]), 3 //nolint:mnd // Two digits of four bits behind a sign.
-			if c <= ' ' || c == '+' || c == '\\' || c == 0x7f {
+		case c == '%':
+			if decoded, ok := percentDecoded(text[i:]); ok {
+				c, n = decoded, len("%00")
+			}
+
+			if n > 1 && (c <= ' ' || c == '+' || c == '\\' || c == 0x7f) {
 				i += n
 
 				continue
@@ -77,17 +81,17 @@ func escape(text string) int {
 	return n
 }
 
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-func fromHex(c byte) byte {
-	switch {
-	case c >= 'a':
-		return c - 'a' + 10 //nolint:mnd // The digit a.
-	case c >= 'A':
-		return c - 'A' + 10 //nolint:mnd // The digit A.
+// percentDecoded is the byte that an escape sequence of URLs at the start of a text, such
+// as %2F, stands for.
+func percentDecoded(text string) (byte, bool) {
+	if len(text) < len("%00") {
+		return 0, false
 	}
 
-	return c - '0'
+	b, err := hex.DecodeString(text[1:3])
+	if err != nil {
+		return 0, false
+	}
+
+	return b[0], true
 }
