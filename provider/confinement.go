@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -21,7 +23,7 @@ const (
 	serviceAccount = podSecrets + "/kubernetes.io/serviceaccount"
 )
 
-// confinement says what runs, and installations of content, may do on this
+// confinement has the flags for what runs, and installations of content, may do on this
 // machine.
 type confinement struct {
 	Confinement  sandbox.Mode `default:"Required"                                                                                                                           enum:"Required,BestEffort,Off" help:"Whether runs must be confined, by Landlock and seccomp: Required starts nothing where the kernel cannot, BestEffort confines as far as it can, Off confines nothing."`
@@ -37,8 +39,8 @@ type confinement struct {
 	Sharing int `kong:"-"`
 }
 
-// policy for a state directory on this machine. The error says why runs cannot
-// be confined; what is short of that is logged.
+// policy for a state directory on this machine. The error says why runs cannot be
+// confined as the flags demand. A weaker confinement that the flags allow is logged.
 func (c confinement) policy(ctx context.Context, stateDir string, log logging.Logger) (sandbox.Policy, error) {
 	abi, filters := sandbox.Kernel(), sandbox.Filters()
 
@@ -97,8 +99,9 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	return p, nil
 }
 
-// memory that one process of a run may have, and all together. A process may be given
-// more than it uses, but one that takes it at once must not end everybody.
+// memory that one process of a run may have, and all processes of a run together. One
+// process may reserve up to twice that, since it uses less than it reserves. With a higher
+// limit it could take so much at once that the kernel ends the provider, too.
 func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int64) {
 	each = int64(c.MaxMemory)
 
@@ -132,7 +135,8 @@ func kubeconfigs() []string {
 	return files
 }
 
-// absolute path with its links followed. It is made if need be.
+// absolute path of a directory, with its links followed. The directory is made if it is not
+// there.
 func absolute(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot make the state directory")
@@ -146,4 +150,21 @@ func absolute(dir string) (string, error) {
 	abs, err = filepath.EvalSymlinks(abs)
 
 	return abs, errors.Wrap(err, "cannot tell where the state directory is")
+}
+
+// A size in bytes, written as a Kubernetes quantity.
+type size int64
+
+// UnmarshalText reads a quantity.
+func (s *size) UnmarshalText(text []byte) error {
+	q, err := resource.ParseQuantity(string(text))
+	if err != nil {
+		return errors.Wrapf(err, "%q is not a quantity", text)
+	}
+
+	if *s = size(q.Value()); *s < 0 {
+		return errors.Errorf("%q is less than nothing", text)
+	}
+
+	return nil
 }

@@ -5,10 +5,14 @@ import (
 	"net/http"
 	"sync"
 
+	authv1 "k8s.io/api/authorization/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
@@ -57,7 +61,73 @@ func needs(run ansiblerun.Kind) []schema.GroupVersionKind {
 	return all
 }
 
-// started controllers.
+// setup the controllers. Where the provider may watch CRDs, the controllers of a kind
+// start when its CRD is there; otherwise all start at once.
+func setup(ctx context.Context, mgr ctrl.Manager, o ansiblerun.Options) error {
+	safe, err := maySafeStart(ctx, mgr)
+	if err != nil {
+		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")
+	}
+
+	started := newStarted(mgr.Elected())
+	if err := mgr.AddReadyzCheck("controllers", started.check); err != nil {
+		return errors.Wrap(err, "cannot serve /readyz")
+	}
+
+	if !safe {
+		o.Logger.Info("Starting all controllers at once, since CustomResourceDefinitions may not be watched")
+
+		for _, s := range setups(ctx, o) {
+			if err := s.setup(mgr); err != nil {
+				return errors.Wrapf(err, "cannot set up %s", s.name)
+			}
+
+			started.add(s.name, nil)
+		}
+
+		return nil
+	}
+
+	o.Gate = new(gate.Gate[schema.GroupVersionKind])
+
+	for _, s := range setups(ctx, o) {
+		o.Gate.Register(func() {
+			err := s.setup(mgr)
+			if err != nil {
+				o.Logger.Info("Cannot start a controller", "controller", s.name, "error", err)
+			}
+
+			started.add(s.name, err)
+		}, s.needs...)
+	}
+
+	return errors.Wrap(customresourcesgate.Setup(mgr, o.Options), "cannot set up the gate of the controllers")
+}
+
+// maySafeStart is true if the provider may watch CustomResourceDefinitions.
+func maySafeStart(ctx context.Context, mgr ctrl.Manager) (bool, error) {
+	for _, verb := range []string{"get", "list", "watch"} {
+		review := &authv1.SelfSubjectAccessReview{Spec: authv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authv1.ResourceAttributes{
+				Group:    apiextensionsv1.GroupName,
+				Resource: "customresourcedefinitions",
+				Verb:     verb,
+			},
+		}}
+
+		if err := mgr.GetClient().Create(ctx, review); err != nil {
+			return false, err
+		}
+
+		if !review.Status.Allowed {
+			return false, nil
+		}
+	}
+
+	return true, nil
+}
+
+// started has the results of starting controllers, for /readyz.
 type started struct {
 	elected <-chan struct{}
 
@@ -65,7 +135,7 @@ type started struct {
 	results map[string]error
 }
 
-// newStarted for a replica that starts controllers once it was elected.
+// newStarted returns no results. Controllers start once the replica was elected.
 func newStarted(elected <-chan struct{}) *started {
 	return &started{elected: elected, results: map[string]error{}}
 }
@@ -77,9 +147,8 @@ func (s *started) add(name string, err error) {
 	s.results[name] = err
 }
 
-// check that a controller was started and none failed to: a provider that
-// reconciles nothing is not ready. One that waits to be elected is: a rollout
-// would never let go of the one that leads otherwise.
+// check that at least one controller was started and none failed to start. A replica that
+// waits to be elected is ready: a rollout ends the leader only when its successor is ready.
 func (s *started) check(*http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
@@ -20,10 +18,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// What the processes of a run or of an installation get to end on their own.
+// killGrace is how long processes of a run or an installation that were told to end may
+// take before they are killed.
 const killGrace = 3 * time.Second
 
-// execution is how runs are carried out, with a cluster or without one.
+// execution has the flags for how runs are carried out, with a cluster or without one.
 type execution struct {
 	confinement
 
@@ -56,26 +55,9 @@ func (x execution) timeouts() executor.Timeouts {
 	return executor.Timeouts{Default: x.Timeout, Longest: x.MaxTimeout}
 }
 
-// A size in bytes, written as a Kubernetes quantity.
-type size int64
-
-// UnmarshalText reads a quantity.
-func (s *size) UnmarshalText(text []byte) error {
-	q, err := resource.ParseQuantity(string(text))
-	if err != nil {
-		return errors.Wrapf(err, "%q is not a quantity", text)
-	}
-
-	if *s = size(q.Value()); *s < 0 {
-		return errors.Errorf("%q is less than nothing", text)
-	}
-
-	return nil
-}
-
-// executor of jobs and its content store, with more options. What a former
-// process left in the state directory is waited for, and removed; left takes what
-// counts the directories that cannot be removed.
+// executor of jobs, and its content store, which has more options. Processes that a former
+// provider left in the state directory are waited for, and files removed. left is called
+// with a function that counts the directories that could not be removed yet.
 func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), o ...content.StoreOption) (*executor.Local, *content.Store, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
@@ -108,7 +90,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 
 	left(r.Left)
 
-	// Only now nothing uses what another version has installed.
+	// Before, processes of a former provider may have used what its version installed.
 	if err := shipped.Repair(); err != nil {
 		return nil, nil, err
 	}
@@ -136,8 +118,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 	return executor.NewLocal(s, r), s, nil
 }
 
-// lock the state directory for as long as this process lives, and any that it
-// started.
+// lock the state directory for as long as this process, or one that it started, lives.
 func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, error) {
 	if err := own.Shared(x.StateDir); err != nil {
 		return nil, err
@@ -153,4 +134,15 @@ func (x execution) lock(ctx context.Context, log logging.Logger) (*os.File, erro
 	log.Info("Waiting for another process to leave the state directory", "state-dir", x.StateDir)
 
 	return workdir.WaitLock(ctx, path)
+}
+
+// stateDir is below the user's cache, or below the directory for temporary
+// files where there is none.
+func stateDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+
+	return filepath.Join(dir, "provider-ansible")
 }

@@ -16,10 +16,10 @@ import (
 
 const leaseName = "crossplane-leader-election-provider-ansible"
 
-// The term of a leader. A lease that is not renewed is over after leaseDuration. A
-// leader that cannot renew it tries for renewDeadline, and then gives it up: two
-// requests, each of which may hang. All that it runs has to be ended when another one
-// may begin, whether the lease is given up or not.
+// A lease that is not renewed is over after leaseDuration. A leader that cannot renew it
+// tries for renewDeadline, and then gives it up, with two requests, each of which may take
+// leaseRequest. All its runs have to be ended by the time when another replica may lead,
+// whether the lease could be given up or not.
 const (
 	leaseDuration = 60 * time.Second
 	renewDeadline = 45 * time.Second
@@ -27,12 +27,12 @@ const (
 	leaseRequest  = 3 * time.Second
 )
 
-// A lease that is given up once all that was done under it has ended. A leader that
-// could not renew it gives it up before it tells anybody that it leads no more.
+// A lease ends all runs before it is given up. A leader that could not renew its lease
+// gives it up before it tells the manager.
 type lease struct {
 	*resourcelock.LeaseLock
 
-	// end all that is done under the lease. It is set before somebody leads.
+	// end all runs. It is set before the lease is acquired.
 	end func()
 }
 
@@ -45,8 +45,8 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 	return l.LeaseLock.Update(ctx, r)
 }
 
-// newLease that replicas in a namespace lead by. No request for it takes longer than
-// a timeout.
+// newLease returns the lease that elects one of the replicas in a namespace. A request for
+// it takes no longer than the timeout.
 func newLease(cfg *rest.Config, namespace string, timeout time.Duration) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -4,7 +4,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
@@ -32,15 +31,4 @@ func main() {
 		kong.Vars{"state_dir": stateDir()},
 	)
 	ctx.FatalIfErrorf(ctx.Run())
-}
-
-// stateDir is below the user's cache, or below the directory for temporary
-// files where there is none.
-func stateDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-
-	return filepath.Join(dir, "provider-ansible")
 }

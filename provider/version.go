@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 )
 
-// What was built, stamped by the build.
+// version and commit are set by the build.
 var (
 	version = "dev"
 	commit  = "unknown" //nolint:gochecknoglobals // The linter knows of version only.

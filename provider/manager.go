@@ -1,0 +1,120 @@
+package main
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+)
+
+// manager of the controllers, and the lease that elects it.
+func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
+	scheme := runtime.NewScheme()
+
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme,
+		apiextensionsv1.AddToScheme,
+		clusterv1alpha1.AddToScheme,
+		namespacedv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, nil, errors.Wrap(err, "cannot build the scheme")
+		}
+	}
+
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot find the API server")
+	}
+
+	cfg = ratelimiter.LimitRESTConfig(cfg, c.MaxReconcileRate)
+
+	lease, err := newLease(cfg, c.Namespace, leaseRequest)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	// Each warning is logged once. Kubernetes sends one for the finalizer of every object of
+	// Crossplane.
+	cfg.WarningHandlerWithContext = ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{Deduplicate: true})
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: scheme,
+		Cache:  cacheOptions(),
+		// Secrets are read when they are needed, and not kept.
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Metrics:                             metricsserver.Options{BindAddress: c.MetricsBindAddress},
+		HealthProbeBindAddress:              c.HealthProbeBindAddress,
+		LeaderElection:                      c.LeaderElection,
+		LeaderElectionID:                    leaseName, // What its metric is called.
+		LeaderElectionResourceLockInterface: lease,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       new(leaseDuration),
+		RenewDeadline:                       new(renewDeadline),
+		RetryPeriod:                         new(renewPeriod),
+		GracefulShutdownTimeout:             new(stopGrace),
+	})
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot create the controller manager")
+	}
+
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, nil, errors.Wrap(err, "cannot serve /healthz")
+	}
+
+	return mgr, lease, nil
+}
+
+// cacheOptions say what is kept in memory of watched objects. Managed fields are about as
+// large as the object, and not read here; an update without them leaves them as they are.
+func cacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+			&corev1.Secret{}:    {Transform: config.NameOnly},
+			&corev1.ConfigMap{}: {Transform: config.NameOnly},
+		},
+	}
+}
+
+func (c *startCommand) options(log logging.Logger) controller.Options {
+	mr := managed.NewMRMetricRecorder()
+	state := statemetrics.NewMRStateMetrics()
+	metrics.Registry.MustRegister(mr, state)
+
+	return controller.Options{
+		Logger:                  log,
+		GlobalRateLimiter:       ratelimiter.NewGlobal(c.MaxReconcileRate),
+		PollInterval:            c.PollInterval,
+		MaxConcurrentReconciles: max(c.MaxReconcileRate/10, 1),
+		Features:                &feature.Flags{},
+		MetricOptions: &controller.MetricOptions{
+			PollStateMetricInterval: time.Minute,
+			MRMetrics:               mr,
+			MRStateMetrics:          state,
+		},
+	}
+}
