@@ -1,11 +1,11 @@
 package ansible
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -35,7 +35,7 @@ func Inventory(groups map[string]any) string {
 func writeBlock(b *strings.Builder, m map[string]any, indent string) {
 	for _, k := range manifest.SortedKeys(m) {
 		b.WriteString(indent)
-		b.WriteString(quote(k))
+		b.WriteString(yamltext.Quote(k))
 		b.WriteByte(':')
 
 		switch v := m[k].(type) {
@@ -71,7 +71,7 @@ func writeFlow(b *strings.Builder, v any, unsafe bool) {
 			b.WriteString(unsafeTag)
 		}
 
-		b.WriteString(quote(v))
+		b.WriteString(yamltext.Quote(v))
 	case []any:
 		b.WriteByte('[')
 
@@ -113,32 +113,6 @@ func number(v float64) string {
 	}
 
 	return s
-}
-
-// quote a string for YAML with printable ASCII only: PyYAML takes no surrogate
-// pairs, and no characters that do not print.
-func quote(s string) string {
-	var b strings.Builder
-
-	b.WriteByte('"')
-
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c >= ' ' && c <= '~':
-			b.WriteRune(c)
-		case c > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, c)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		}
-	}
-
-	b.WriteByte('"')
-
-	return b.String()
 }
 
 // Unsafe is a JSON value from an XR, which Ansible must not template.

@@ -1,10 +1,8 @@
 package validate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +11,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane/function-sdk-go/errors"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
 // fieldPlaybook of runs holds the text of a playbook.
@@ -67,7 +65,7 @@ func lineWithin(root *yamlv3.Node, path string, line int) int {
 
 // flaws of a playbook, in the words of Ansible where it has any.
 func flaws(playbook string) []flaw {
-	root, err := single(playbook)
+	root, err := yamltext.Parse(playbook)
 	if err != nil && json.Valid([]byte(playbook)) {
 		// Ansible reads JSON before it reads YAML.
 		return nil
@@ -78,8 +76,12 @@ func flaws(playbook string) []flaw {
 		return []flaw{{line: cmp.Or(lineOf(err), 1), message: "the playbook is not YAML: " + message}}
 	}
 
+	if root == nil {
+		root = &yamlv3.Node{Line: 1}
+	}
+
 	if root.Kind != yamlv3.SequenceNode {
-		return []flaw{{line: max(root.Line, 1), message: "a playbook must be a list of plays"}}
+		return []flaw{{line: root.Line, message: "a playbook must be a list of plays"}}
 	}
 
 	if len(root.Content) == 0 {
@@ -93,27 +95,6 @@ func flaws(playbook string) []flaw {
 	}
 
 	return all
-}
-
-// single document of a stream.
-func single(stream string) (*yamlv3.Node, error) {
-	decoder := yamlv3.NewDecoder(bytes.NewBufferString(stream))
-
-	root := &yamlv3.Node{}
-	if err := decoder.Decode(root); errors.Is(err, io.EOF) {
-		return root, nil
-	} else if err != nil {
-		return nil, err
-	}
-
-	next := &yamlv3.Node{}
-	if err := decoder.Decode(next); err == nil {
-		return nil, errors.Errorf("line %d: it must be a single document", next.Line)
-	} else if !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-
-	return root.Content[0], nil
 }
 
 func flawsOfPlay(name string, play *yamlv3.Node) []flaw {

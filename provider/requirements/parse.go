@@ -1,10 +1,8 @@
 package requirements
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 )
 
@@ -30,24 +29,18 @@ func Parse(text string) (File, error) {
 		return File{}, err
 	}
 
-	d := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	root, err := yamltext.Parse(text)
 
-	doc := &yaml.Node{}
-
-	err := d.Decode(doc)
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, yamltext.ErrMany):
+		return File{}, errors.New("must be a single YAML document")
+	case err != nil:
+		return File{}, errors.Wrap(err, "is not valid YAML")
+	case root == nil:
 		return File{}, nil
 	}
 
-	if err != nil {
-		return File{}, errors.Wrap(err, "is not valid YAML")
-	}
-
-	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return File{}, errors.New("must be a single YAML document")
-	}
-
-	f, err := parseRoot(deref(doc.Content[0]))
+	f, err := parseRoot(deref(root))
 	if err != nil {
 		return File{}, err
 	}

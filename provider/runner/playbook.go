@@ -5,6 +5,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -21,10 +22,10 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 	var b strings.Builder
 
 	for _, r := range in.Roles {
-		b.WriteString("- name: " + quoted(r.Name) + "\n")
-		b.WriteString("  hosts: " + quoted(hosts(in)) + "\n")
+		b.WriteString("- name: " + yamltext.Quote(r.Name) + "\n")
+		b.WriteString("  hosts: " + yamltext.Quote(hosts(in)) + "\n")
 		b.WriteString("  roles:\n")
-		b.WriteString("  - role: " + quoted(r.Name) + "\n")
+		b.WriteString("  - role: " + yamltext.Quote(r.Name) + "\n")
 	}
 
 	imports := p.Playbooks
@@ -33,7 +34,7 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 	}
 
 	for _, name := range imports {
-		b.WriteString("- import_playbook: " + quoted(name) + "\n")
+		b.WriteString("- import_playbook: " + yamltext.Quote(name) + "\n")
 	}
 
 	if b.Len() == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
@@ -55,11 +56,11 @@ func TestNoSecretLeaves(t *testing.T) {
 			run.Inputs.Parameters.Verbosity = &verbosity
 			run.Inputs.Parameters.Vars = raw(fmt.Sprintf(`{"directory": %q, "fail": %t, "vaulted": %s}`, out, tc.fail, vaulted))
 			run.Inputs.VarFiles = []inputs.File{
-				secret("a", "of_file: {deep: ["+quoted(c["file"])+"]}\ndetail: "+quoted(c["detail"])+"\n"),
-				secret("b", `{"of_file_json": `+quoted(c["json"])+`}`),
+				secret("a", "of_file: {deep: ["+yamltext.Quote(c["file"])+"]}\ndetail: "+yamltext.Quote(c["detail"])+"\n"),
+				secret("b", `{"of_file_json": `+yamltext.Quote(c["json"])+`}`),
 			}
 			run.Inputs.Inventories = []inputs.File{secret("c",
-				"all: {hosts: {canary: {ansible_connection: local, ansible_python_interpreter: '{{ ansible_playbook_python }}', of_inventory: "+quoted(c["inventory"])+"}}}\n")}
+				"all: {hosts: {canary: {ansible_connection: local, ansible_python_interpreter: '{{ ansible_playbook_python }}', of_inventory: "+yamltext.Quote(c["inventory"])+"}}}\n")}
 			run.Inputs.Credentials = []inputs.File{secret("credential", c["credential"]), secret(".vault-password", c["password"]+"\n")}
 			run.Inputs.Env = map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": ".vault-password", "CANARY_TOKEN": c["environment"]}
 

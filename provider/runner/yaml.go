@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
 // longKey is the length of a key above which YAML wants it to be announced.
@@ -26,7 +28,7 @@ const unsafeTag = "!unsafe "
 func writeYAML(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
 	case string:
-		b.WriteString(quoted(v))
+		b.WriteString(yamltext.Quote(v))
 	case json.Number:
 		b.WriteString(number(v.String()))
 	case []any:
@@ -62,7 +64,7 @@ func separate(b *bytes.Buffer, i int) {
 }
 
 func writeKey(b *bytes.Buffer, k string) {
-	q := quoted(k)
+	q := yamltext.Quote(k)
 	if len(q) > longKey {
 		b.WriteString("? ")
 		b.WriteString(q)
@@ -73,31 +75,6 @@ func writeKey(b *bytes.Buffer, k string) {
 
 	b.WriteString(q)
 	b.WriteString(": ")
-}
-
-// quoted returns a double-quoted scalar.
-func quoted(s string) string {
-	var b strings.Builder
-
-	b.WriteByte('"')
-
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c >= ' ' && c <= '~':
-			b.WriteRune(c)
-		case c > 0xffff: //nolint:mnd // The basic multilingual plane ends there.
-			fmt.Fprintf(&b, `\U%08x`, c)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		}
-	}
-
-	b.WriteByte('"')
-
-	return b.String()
 }
 
 // number returns a JSON number as PyYAML reads numbers: integers of any size as

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
@@ -145,24 +146,18 @@ func numeral(f float64) (any, error) {
 // unmarshalYAML reads one YAML document of plain values, as JSON has them. Tags
 // such as !vault, and aliases, which make much of little, are errors.
 func unmarshalYAML(text string) (any, error) {
-	dec := yaml.NewDecoder(strings.NewReader(text))
+	root, err := yamltext.Parse(text)
 
-	var document yaml.Node
-
-	err := dec.Decode(&document)
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, yamltext.ErrMany):
+		return nil, errors.New("this is more than one YAML document")
+	case err != nil:
+		return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), MaxMessage))
+	case root == nil:
 		return nil, nil
 	}
 
-	if err != nil {
-		return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), MaxMessage))
-	}
-
-	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, errors.New("this is more than one YAML document")
-	}
-
-	return plainYAML(document.Content[0], 0)
+	return plainYAML(root, 0)
 }
 
 // plainYAML returns what a node of YAML is as JSON.

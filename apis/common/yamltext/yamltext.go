@@ -1,0 +1,65 @@
+// Package yamltext reads and writes YAML that Ansible reads as well: text comes from
+// people, and goes to PyYAML.
+package yamltext
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// ErrMany is a text with more than one document.
+var ErrMany = errors.New("it must be a single document")
+
+// Parse the only document of a text, and return its root; nil when there is none. The
+// error is ErrMany with a line, or that of the parser.
+func Parse(text string) (*yaml.Node, error) {
+	d := yaml.NewDecoder(strings.NewReader(text))
+
+	var document, next yaml.Node
+
+	if err := d.Decode(&document); errors.Is(err, io.EOF) {
+		return nil, nil //nolint:nilnil // An empty text is no mistake.
+	} else if err != nil {
+		return nil, err
+	}
+
+	switch err := d.Decode(&next); {
+	case err == nil:
+		return nil, errors.Wrapf(ErrMany, "line %d", next.Line)
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+
+	return document.Content[0], nil
+}
+
+// Quote a string as a double-quoted scalar of printable ASCII only: PyYAML takes no
+// surrogate pairs, which JSON has, and no characters that do not print.
+func Quote(s string) string {
+	var b strings.Builder
+
+	b.WriteByte('"')
+
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c >= ' ' && c <= '~':
+			b.WriteRune(c)
+		case c > 0xffff: //nolint:mnd // The basic multilingual plane ends there.
+			fmt.Fprintf(&b, `\U%08x`, c)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+
+	b.WriteByte('"')
+
+	return b.String()
+}
