@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/collection"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
@@ -55,10 +56,10 @@ func (x execution) timeouts() executor.Timeouts {
 	return executor.Timeouts{Default: x.Timeout, Longest: x.MaxTimeout}
 }
 
-// executor of jobs, and its content store, which has more options. Processes that a former
+// executor of jobs, and its content store, which tells installs what it does. Processes that a former
 // provider left in the state directory are waited for, and files removed. left is called
 // with a function that counts the directories that could not be removed yet.
-func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), o ...content.StoreOption) (*executor.Local, *content.Store, error) {
+func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), installs content.Observer) (*executor.Local, *content.Store, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
@@ -100,17 +101,23 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	run := content.Supervised(killGrace, lock, self...)
+	run := galaxy.Supervised(killGrace, lock, self...)
 
-	tools, err := content.Version(ctx, run, os.Environ())
+	tools, err := galaxy.Version(ctx, run, os.Environ())
 	if err != nil {
 		return nil, nil, err
 	}
 
-	o = append(o, content.WithCommand(run), content.WithPolicy(policy), content.WithKey(key), content.WithTools(tools),
-		content.WithTTL(x.ContentTTL), content.WithMaxInstalls(x.MaxInstalls), content.WithMaxSize(int64(x.ContentMaxSize)))
-
-	s, err := content.NewStore(filepath.Join(x.StateDir, "content"), o...)
+	s, err := content.NewStore(content.Config{
+		Dir:         filepath.Join(x.StateDir, "content"),
+		Installer:   galaxy.Installer{Command: run, Policy: policy, Environ: os.Environ()},
+		Key:         key,
+		Tools:       tools,
+		TTL:         x.ContentTTL,
+		MaxSize:     int64(x.ContentMaxSize),
+		MaxInstalls: x.MaxInstalls,
+		Observer:    installs,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

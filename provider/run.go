@@ -54,7 +54,7 @@ func (c *runCommand) Run() error {
 
 	t := &terminal{w: os.Stdout}
 
-	local, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {})
+	local, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {}, nil)
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (c *startCommand) Run() error {
 
 	local, store, err := c.executor(ctx, key, log, func(left func() int) {
 		metrics.Registry.MustRegister(telemetry.NewLeftMetric(left))
-	}, content.WithObserver(installs))
+	}, installs)
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ func newRuns(t *testing.T) *pool.Pool {
 func newStore(t *testing.T) *content.Store {
 	t.Helper()
 
-	s, err := content.NewStore(t.TempDir())
+	s, err := content.NewStore(content.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

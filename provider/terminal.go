@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // A terminal shows a person how a run goes.
@@ -58,19 +57,14 @@ func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.
 		return err
 	}
 
-	req.Redact = redact.New(in.InstallSecrets()...).String
-
-	r, err := store.Resolution(req)
-	if err != nil || !r.Found || !r.Stale {
-		return err
+	if r := store.Resolution(req); !r.Found || !r.Stale {
+		return nil
 	}
 
 	t.printf("Resolving the content again")
 
 	done := make(chan struct{})
-	if err := store.Refresh(req, "", func() { close(done) }); err != nil {
-		return err
-	}
+	store.Refresh(req, "", func() { close(done) })
 
 	select {
 	case <-done:
@@ -78,11 +72,11 @@ func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.
 		return context.Cause(ctx)
 	}
 
-	if r, err = store.Resolution(req); r.Err != nil {
+	if r := store.Resolution(req); r.Err != nil {
 		t.printf("  using what is installed: %s", r.Err)
 	}
 
-	return err
+	return nil
 }
 
 // end shows the result, and returns an error unless the run succeeded.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
 // version and commit are set by the build.
@@ -25,7 +25,7 @@ type versionFlag bool
 
 // BeforeReset is called before commands are looked at, so that none is needed.
 func (versionFlag) BeforeReset(app *kong.Kong) error { //nolint:unparam // As kong wants it.
-	_, _ = fmt.Fprintln(app.Stdout, versions(context.Background(), content.Exec))
+	_, _ = fmt.Fprintln(app.Stdout, versions(context.Background(), galaxy.Exec))
 
 	app.Exit(0)
 
@@ -33,8 +33,8 @@ func (versionFlag) BeforeReset(app *kong.Kong) error { //nolint:unparam // As ko
 }
 
 // versions of what the provider is made of and of what it runs, a line each.
-func versions(ctx context.Context, run content.Command) string {
-	core, err := content.Version(ctx, run, os.Environ())
+func versions(ctx context.Context, run galaxy.Command) string {
+	core, err := galaxy.Version(ctx, run, os.Environ())
 	if err != nil {
 		core = "core not found"
 	}
@@ -43,9 +43,9 @@ func versions(ctx context.Context, run content.Command) string {
 		version, commit, runtime.Version(), core, runnerVersion(ctx, run))
 }
 
-func runnerVersion(ctx context.Context, run content.Command) string {
+func runnerVersion(ctx context.Context, run galaxy.Command) string {
 	out := &bytes.Buffer{}
-	if err := run(ctx, content.Program{Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".", Out: out}); err != nil {
+	if err := run(ctx, galaxy.Program{Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".", Out: out}); err != nil {
 		return "not found"
 	}
 

@@ -6,22 +6,22 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	test "github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // Whoever reports a bug is asked for the versions.
 func TestVersions(t *testing.T) {
-	absent := func(context.Context, content.Program) error { return errors.New("not found") }
+	absent := func(context.Context, galaxy.Program) error { return errors.New("not found") }
 
 	cases := map[string]struct {
 		reason string
-		run    content.Command
+		run    galaxy.Command
 		want   string
 	}{
 		"Real": {
 			reason: "The tools are asked for theirs.",
-			run:    content.Exec,
+			run:    galaxy.Exec,
 			want:   `^provider-ansible dev\ncommit unknown\ngo1\.\S+\nansible-core 2\.\d+\.\d+\nansible-runner 2\.\d+\.\d+$`,
 		},
 		"Absent": {

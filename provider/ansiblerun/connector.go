@@ -19,7 +19,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/operation"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // A Resolver resolves an AnsibleRun to the inputs of its runs.
@@ -121,8 +120,6 @@ func (c *connector) read(ctx context.Context, run common.AnsibleRun) (inputs.Inp
 	// Requirements that nothing can be installed from are better reported now
 	// than by a run.
 	r, err := content.NewRequest(in)
-	// Few need it, and it takes time to make.
-	r.Redact = func(s string) string { return redact.New(in.InstallSecrets()...).String(s) }
 
 	return in, r, err
 }

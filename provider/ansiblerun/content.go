@@ -12,49 +12,42 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Contents know what requirements resolve to at present.
 type Contents interface {
 	// Resolution of a request.
-	Resolution(r content.Request) (content.Resolution, error)
+	Resolution(r content.Request) content.Resolution
 	// Refresh resolves a request again in the background if it is stale, and
 	// wakes who asked for it.
-	Refresh(r content.Request, who string, wake func()) error
+	Refresh(r content.Request, who string, wake func())
 }
 
 // resolve the requirements to the content that a run would use: what serves now,
 // or else what was resolved for the object before.
-func (e *external) resolve(run common.AnsibleRun) error {
+func (e *external) resolve(run common.AnsibleRun) {
 	e.content = content.Known(run.Observation().Content)
 	e.request.Known = e.content
 	e.request.Tenant = runner.ObjectOf(run).Tenant()
 
-	r, err := e.contents.Resolution(e.request)
-	if err != nil {
-		return err
+	e.resolution = e.contents.Resolution(e.request)
+	if e.resolution.Found {
+		e.content = e.resolution.Set
 	}
-
-	if r.Found {
-		e.content = r.Set
-	}
-
-	e.resolution = r
-
-	return nil
 }
 
 // refresh what the requirements resolve to when that is due. Nothing waits for
 // it: the object is looked at again when it has ended.
-func (e *external) refresh(run common.AnsibleRun, s situation) error {
+func (e *external) refresh(run common.AnsibleRun, s situation) {
 	if !refreshes(s, e.resolution) {
-		return nil
+		return
 	}
 
 	name := client.ObjectKeyFromObject(run)
 
-	return e.contents.Refresh(e.request, string(run.GetUID()), func() { e.wake(name) })
+	e.contents.Refresh(e.request, string(run.GetUID()), func() { e.wake(name) })
 }
 
 // refreshes is true when it is to be found out what the requirements resolve to
@@ -90,7 +83,7 @@ func outdated(r content.Resolution) xpv2.Condition {
 
 	message := fmt.Sprintf("cannot resolve the content again: %s; %s", r.Err, serves)
 
-	var failed *content.InstallError
+	var failed *galaxy.InstallError
 	if errors.As(r.Err, &failed) {
 		return common.SourceUnavailable(message)
 	}

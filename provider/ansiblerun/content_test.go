@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -25,13 +26,12 @@ type fakeContents struct {
 	refreshed  []string
 }
 
-func (c *fakeContents) Resolution(content.Request) (content.Resolution, error) {
-	return c.resolution, nil
+func (c *fakeContents) Resolution(content.Request) content.Resolution {
+	return c.resolution
 }
 
-func (c *fakeContents) Refresh(_ content.Request, who string, _ func()) error {
+func (c *fakeContents) Refresh(_ content.Request, who string, _ func()) {
 	c.refreshed = append(c.refreshed, who)
-	return nil
 }
 
 func knowing(c Contents) func(*connector) {
@@ -44,7 +44,7 @@ func TestObserveContent(t *testing.T) {
 	resolved := func() (inputs.Inputs, error) { return required, nil }
 	first := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "1"}}}
 	second := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "2"}}}
-	gone := &content.InstallError{What: "collections", Reason: "fatal: repository not found"}
+	gone := &galaxy.InstallError{What: "collections", Reason: "fatal: repository not found"}
 
 	// applied with the first content.
 	applied := func(r *v1alpha1.AnsibleRun) {

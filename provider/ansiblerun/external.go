@@ -70,14 +70,12 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		showCheckable(run, s)
 		showContent(run, e.resolution)
 
-		if err == nil {
-			err = e.refresh(run, s)
-		}
-
 		if err != nil {
 			e.pool.Withdraw(run.GetUID())
 			return managed.ExternalObservation{}, err
 		}
+
+		e.refresh(run, s)
 	}
 
 	if e.decision.Exhausted {
@@ -277,9 +275,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 	}
 
 	s.Policy = policy
-	if err := e.resolve(run); err != nil {
-		return s, err
-	}
+	e.resolve(run)
 
 	if s.Digest, err = e.digest(e.content); err != nil {
 		return s, err

@@ -94,10 +94,10 @@ func (p *fakePool) Forget(_ types.UID, id string) {
 // nopContents know nothing.
 type nopContents struct{}
 
-func (nopContents) Resolution(content.Request) (content.Resolution, error) {
-	return content.Resolution{}, nil
+func (nopContents) Resolution(content.Request) content.Resolution {
+	return content.Resolution{}
 }
-func (nopContents) Refresh(content.Request, string, func()) error { return nil }
+func (nopContents) Refresh(content.Request, string, func()) {}
 
 func (p *fakePool) Stopping() bool { return false }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
@@ -32,7 +32,7 @@ func TestBackoff(t *testing.T) {
 	)
 
 	c := newClock()
-	s := newStore(t, t.TempDir(), WithClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+	s := newStore(t, t.TempDir(), withClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
 		runs++
 
 		if !down {
@@ -174,7 +174,7 @@ func TestMaxInstalls(t *testing.T) {
 	var now, most atomic.Int32
 
 	met := make(chan struct{})
-	s := newStore(t, t.TempDir(), WithMaxInstalls(places), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), withMaxInstalls(places), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		n := now.Add(1)
 		defer now.Add(-1)
 
@@ -218,7 +218,7 @@ func TestMaxInstalls(t *testing.T) {
 func TestMaxInstallsTimeout(t *testing.T) {
 	begun := 0
 	first, leave := make(chan struct{}), make(chan struct{})
-	s := newStore(t, t.TempDir(), WithMaxInstalls(1), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), withMaxInstalls(1), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		if begun++; begun == 1 {
 			close(first)
 			<-leave

@@ -13,8 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
@@ -41,7 +42,7 @@ func TestAttackSparse(t *testing.T) {
 	}
 
 	// The other sets fit beside what is on disk.
-	s := newStore(t, t.TempDir(), WithMaxSize(64<<20))
+	s := newStore(t, t.TempDir(), withMaxSize(64<<20))
 	other := request(t, inputs.Inputs{Requirements: "roles: [{name: other, src: '" + tarball(t, filepath.Join(dir, "other"), roleFiles()) + "'}]"})
 
 	_, release := ensure(t, s, other)
@@ -61,7 +62,7 @@ func TestAttackSparse(t *testing.T) {
 		t.Errorf("\nA set that takes minutes to read is refused.\nEnsure(...): -want error, +got error:\n%s", diff)
 	}
 
-	if !resolution(t, s, other).Found {
+	if !s.Resolution(other).Found {
 		t.Error("\nNothing makes room for what is not on disk.")
 	}
 
@@ -69,8 +70,8 @@ func TestAttackSparse(t *testing.T) {
 
 	// An attack that fails by itself proves nothing.
 	set := filepath.Join(dir, "set")
-	must(t, errors.Join(os.MkdirAll(filepath.Join(set, collectionsDir), 0o700), os.Mkdir(filepath.Join(set, rolesDir), 0o700)))
-	must(t, os.Rename(filepath.Join(dir, "sparse"), filepath.Join(set, rolesDir, "sparse")))
+	must(t, errors.Join(os.MkdirAll(filepath.Join(set, galaxy.CollectionsDir), 0o700), os.Mkdir(filepath.Join(set, galaxy.RolesDir), 0o700)))
+	must(t, os.Rename(filepath.Join(dir, "sparse"), filepath.Join(set, galaxy.RolesDir, "sparse")))
 
 	// No processor reads a hundred gigabytes in a second.
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
@@ -148,7 +149,7 @@ func TestMeasure(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, os.Mkdir(filepath.Join(dir, collectionsDir), 0o700))
+			must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
 			tc.make(t, dir)
 
 			_, err := readTree(t.Context(), dir, tc.limits)
@@ -165,7 +166,7 @@ func TestManyItems(t *testing.T) {
 	const meta = "version: 1.0.0\n"
 
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, collectionsDir), 0o700))
+	must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
 
 	for i := range maxInstalled + 1 {
 		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
@@ -177,7 +178,7 @@ func TestManyItems(t *testing.T) {
 	}
 
 	dir = t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, rolesDir), 0o700))
+	must(t, os.Mkdir(filepath.Join(dir, galaxy.RolesDir), 0o700))
 
 	for i := range 900 {
 		touch(t, dir, fmt.Sprintf("collections/ansible_collections/acme/c%d/galaxy.yml", i), fmt.Sprintf("namespace: acme\nname: c%d\nversion: 1.0.0\n", i))
@@ -201,7 +202,7 @@ func TestReadCanceled(t *testing.T) {
 	release()
 
 	// It has not been read since the start.
-	s := newStore(t, dir, fake, WithObserver(r))
+	s := newStore(t, dir, fake, withObserver(r))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -210,7 +211,7 @@ func TestReadCanceled(t *testing.T) {
 		t.Errorf("\nEnsure(...): %v, want that it was canceled", err)
 	}
 
-	if !resolution(t, s, req).Found || slices.Contains(r.removed, RemovedDamaged) {
+	if !s.Resolution(req).Found || slices.Contains(r.removed, RemovedDamaged) {
 		t.Error("\nA set that was not read is not damaged.")
 	}
 }
@@ -248,7 +249,7 @@ func TestLoadOddities(t *testing.T) {
 	}
 
 	s = newStore(t, dir, fake)
-	if diff := cmp.Diff(set.Dir, resolution(t, s, req).Set.Dir); diff != "" {
+	if diff := cmp.Diff(set.Dir, s.Resolution(req).Set.Dir); diff != "" {
 		t.Errorf("\nWhat is whole goes on serving: -want, +got:\n%s", diff)
 	}
 }

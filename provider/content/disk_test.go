@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -90,7 +90,7 @@ func TestDiskFull(t *testing.T) {
 	}
 
 	r := &recorder{}
-	s := newStore(t, disk, WithObserver(r))
+	s := newStore(t, disk, withObserver(r))
 
 	_, releaseSmall := ensure(t, s, req(small))
 	_, release := ensure(t, s, req(medium))
@@ -111,7 +111,7 @@ func TestDiskFull(t *testing.T) {
 
 	wantNoLeftovers(t, s)
 
-	if !resolution(t, s, req(small)).Found || resolution(t, s, req(medium)).Found {
+	if !s.Resolution(req(small)).Found || s.Resolution(req(medium)).Found {
 		t.Errorf("\nSets that nobody uses make room, those in use stay.")
 	}
 
@@ -167,7 +167,7 @@ func TestDiskFullMakeRoom(t *testing.T) {
 func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	c, r := newClock(), &recorder{}
 	files, lies := 60, false
-	s := newStore(t, smallDisk(t, "1m"), WithClock(c.Now), WithObserver(r), WithPolicy(sandbox.Policy{RunSize: 900 << 10}),
+	s := newStore(t, smallDisk(t, "1m"), withClock(c.Now), withObserver(r), withPolicy(sandbox.Policy{RunSize: 900 << 10}),
 		withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
 			err := install(argv, "x", files)
 			if lies {
@@ -184,7 +184,7 @@ func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 		var names []string
 
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			if resolution(t, s, requires(t, name)).Found {
+			if s.Resolution(requires(t, name)).Found {
 				names = append(names, name)
 			}
 		}

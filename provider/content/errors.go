@@ -1,38 +1,15 @@
 package content
 
 import (
-	"cmp"
 	"context"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
-
-// An InstallError says why ansible-galaxy did not install what is required.
-type InstallError struct {
-	// What was to be installed: collections or roles.
-	What string
-	// Reason in ansible-galaxy's and git's own words, redacted, and what to do
-	// about it, where that is known; 1 KiB at most.
-	Reason string
-	// Err of the command.
-	Err error
-}
-
-// Error is what was to be installed, and the reason why not.
-func (e *InstallError) Error() string {
-	return "cannot install " + e.What + ": " + e.Reason
-}
-
-// Unwrap returns the error of the command.
-func (e *InstallError) Unwrap() error {
-	return e.Err
-}
 
 // A BackoffError says that nothing was tried, since the same has failed not long ago.
 type BackoffError struct {
@@ -59,41 +36,28 @@ func (e *slowError) Error() string { return "it took longer than " + e.after.Str
 // Unwrap returns the error of a context whose time is over.
 func (e *slowError) Unwrap() error { return context.DeadlineExceeded }
 
-// tooSlow is the error of an installation that was given so much time.
-func tooSlow(d time.Duration) error {
-	err := &slowError{after: d}
-
-	return &InstallError{What: "content", Reason: err.Error(), Err: err}
+// A DiskFullError says that there is no room for a content set.
+type DiskFullError struct {
+	// Dir of the store.
+	Dir string
+	// Err says so.
+	Err error
 }
+
+// Error says what is full, and what can be done.
+func (e *DiskFullError) Error() string {
+	return "cannot install content: no space left on the disk of the content store (" + e.Dir + "): " +
+		"give the provider a bigger volume for its --state-dir, or keep less of it in use with a smaller --content-max-size"
+}
+
+// Unwrap returns the error that says so.
+func (e *DiskFullError) Unwrap() error { return e.Err }
 
 // IsOwn is true for an error of Ensure, whose context is not done, that is the fault
 // of the provider or of its machine: neither a source nor who requires the content
 // can do anything about it.
 func IsOwn(err error) bool {
-	return err != nil && !errors.As(err, new(*InstallError))
-}
-
-// A StartError says that a program could not be run: nothing is known of what it
-// would have done.
-type StartError struct {
-	// Err says why.
-	Err error
-}
-
-// Error says why.
-func (e *StartError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error that says so.
-func (e *StartError) Unwrap() error { return e.Err }
-
-// installError for a request, from what ansible-galaxy wrote.
-func installError(what, output string, err error, req Request) *InstallError {
-	said := cmp.Or(reason(req.redact(output)), err.Error())
-	if todo := advice(said, req); todo != "" {
-		said = clip.Text(strings.TrimSuffix(said, "."), maxReason-len("; ")-len(todo)) + "; " + todo
-	}
-
-	return &InstallError{What: what, Reason: said, Err: err}
+	return err != nil && !errors.As(err, new(*galaxy.InstallError))
 }
 
 // unfit is an error of what ansible-galaxy has installed, unless it is that of the
@@ -106,7 +70,12 @@ func unfit(ctx context.Context, err error) error {
 		return err
 	}
 
-	return &InstallError{What: "content", Reason: clip.Text(err.Error(), maxReason), Err: err}
+	return galaxy.NewInstallError("content", err)
+}
+
+// isFull is true for errors of a disk, or a quota, without space.
+func isFull(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
 // isBroken is true for errors of a machine that has not enough of something, or

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
 
-// maxInstalls at a time, unless a store is told otherwise.
-const maxInstalls = 4
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+)
 
 // A flight is an installation in progress, shared by all who wait for it.
 type flight struct {
@@ -46,7 +45,7 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 	}
 
 	// What is resolved again has waited, see Resolution.
-	if err := s.history(digest).held(s.now(), req.Timeout); err != nil && !req.Asked && !again {
+	if err := s.history(digest).held(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
 		return nil, false, err
 	}
 
@@ -74,9 +73,9 @@ func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, 
 
 		var result Result
 
-		began := s.now()
+		began := s.config.now()
 		e, result, err = s.guarded(ctx, digest, req, again)
-		s.observer.Installed(Installation{Again: again, Result: result, Took: s.now().Sub(began)})
+		s.config.Observer.Installed(Installation{Again: again, Result: result, Took: s.config.now().Sub(began)})
 		leave()
 	}
 
@@ -84,7 +83,7 @@ func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, 
 
 	// What nobody waits for any more has not failed, unless it was too slow.
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.histories.Add(digest, s.history(digest).failedAt(s.now(), err))
+		s.histories.Add(digest, s.history(digest).failedAt(s.config.now(), err))
 	}
 
 	if f.entry, f.err = e, err; e != nil {
@@ -184,5 +183,5 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 		return context.WithCancel(ctx)
 	}
 
-	return context.WithTimeoutCause(ctx, timeout, tooSlow(timeout))
+	return context.WithTimeoutCause(ctx, timeout, galaxy.NewInstallError("content", &slowError{after: timeout}))
 }

@@ -61,11 +61,6 @@ const (
 	RemovedDamaged Removal = "Damaged"
 )
 
-// WithObserver tells an observer what the store does.
-func WithObserver(o Observer) StoreOption {
-	return func(s *Store) { s.observer = o }
-}
-
 // nopObserver does nothing.
 type nopObserver struct{}
 

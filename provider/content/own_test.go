@@ -12,8 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
@@ -25,7 +26,7 @@ import (
 func TestIsOwn(t *testing.T) {
 	needs.Ansible(t)
 
-	says := func(text string) StoreOption {
+	says := func(text string) option {
 		return withCommand(func(_ context.Context, _, _ []string, _ string, out io.Writer) error {
 			_, _ = io.WriteString(out, text)
 
@@ -39,13 +40,13 @@ func TestIsOwn(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     inputs.Inputs
-		o      []StoreOption
+		o      []option
 		damage func(t *testing.T, dir string)
 		want   bool
 	}{
 		"Source": {
 			reason: "A source that does not have it is at fault.",
-			o:      []StoreOption{says("[ERROR]: no such collection\n")},
+			o:      []option{says("[ERROR]: no such collection\n")},
 		},
 		"Configuration": {
 			reason: "So is a configuration that grants what nobody may have.",
@@ -58,35 +59,35 @@ func TestIsOwn(t *testing.T) {
 		"Supervised": {
 			reason: "A program that fails under a supervisor says why.",
 			in:     inputs.Inputs{Env: map[string]string{"ANSIBLE_GALAXY_SERVER": "http://127.0.0.1:1"}},
-			o:      []StoreOption{WithCommand(Supervised(time.Second, nil, self...))},
+			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, self...))},
 		},
 		"NoSupervisor": {
 			reason: "Without a supervisor nothing can be installed, whatever it is.",
-			o:      []StoreOption{WithCommand(Supervised(time.Second, nil, "/nonexistent/provider"))},
+			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/nonexistent/provider"))},
 			want:   true,
 		},
 		"SupervisorFailed": {
 			reason: "Nor with one that could not do its work.",
-			o:      []StoreOption{WithCommand(Supervised(time.Second, nil, "/bin/sh", "-c", "exit 125"))},
+			o:      []option{withGalaxy(galaxy.Supervised(time.Second, nil, "/bin/sh", "-c", "exit 125"))},
 			want:   true,
 		},
 		"NoTools": {
 			reason: "Nor without ansible-galaxy.",
-			o: []StoreOption{WithCommand(func(ctx context.Context, p Program) error {
+			o: []option{withGalaxy(func(ctx context.Context, p galaxy.Program) error {
 				p.Argv[0] = "/nonexistent/ansible-galaxy"
 
-				return Exec(ctx, p)
+				return galaxy.Exec(ctx, p)
 			})},
 			want: true,
 		},
 		"DiskFull": {
 			reason: "The disk is the provider's.",
-			o:      []StoreOption{says("[ERROR]: [Errno 28] No space left on device\n")},
+			o:      []option{says("[ERROR]: [Errno 28] No space left on device\n")},
 			want:   true,
 		},
 		"Replaced": {
 			reason: "And so is where sets belong, whoever has made something else of it.",
-			o: []StoreOption{withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+			o: []option{withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 				// .../tmp/workspace/set/collections
 				sets := filepath.Join(argv[slices.Index(argv, "-p")+1], "..", "..", "..", "..", "sets")
 				if err := errors.Join(os.RemoveAll(sets), os.WriteFile(sets, nil, 0o600)); err != nil {
@@ -152,13 +153,13 @@ func TestNotExecutable(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			galaxy := filepath.Join(t.TempDir(), "ansible-galaxy")
-			must(t, os.WriteFile(galaxy, []byte(tc.script), tc.mode))
+			program := filepath.Join(t.TempDir(), "ansible-galaxy")
+			must(t, os.WriteFile(program, []byte(tc.script), tc.mode))
 
-			s := newStore(t, t.TempDir(), WithCommand(func(ctx context.Context, p Program) error {
-				p.Argv[0] = galaxy
+			s := newStore(t, t.TempDir(), withGalaxy(func(ctx context.Context, p galaxy.Program) error {
+				p.Argv[0] = program
 
-				return Supervised(time.Second, nil, self...)(ctx, p)
+				return galaxy.Supervised(time.Second, nil, self...)(ctx, p)
 			}))
 
 			_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"}))

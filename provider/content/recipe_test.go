@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
@@ -103,21 +104,20 @@ func TestRecipe(t *testing.T) {
 		},
 	})
 
-	set, release, err := newStore(t, t.TempDir(), WithEnviron(own)).Ensure(t.Context(), req)
+	set, release, err := newStore(t, t.TempDir(), withEnviron(own)).Ensure(t.Context(), req)
 	must(t, err)
 	t.Cleanup(release)
 
-	want, err := req.recipe(own, newLayout(anywhere))
-	must(t, err)
+	want := galaxy.Installer{Environ: own}.Recipe(req.Request)
 
-	got := recipe{Files: map[string][]byte{}, Grant: req.Grant}
+	got := galaxy.Recipe{Files: map[string][]byte{}, Grant: req.Grant}
 	files := map[string]bool{}
 
-	for _, p := range []program{{What: collectionsDir}, {What: rolesDir}} {
+	for _, p := range []galaxy.Step{{What: galaxy.CollectionsDir}, {What: galaxy.RolesDir}} {
 		g := readGiven(t, filepath.Join(set.Dir, p.What, "given", "given.json"))
 		p.Argv, p.File = g.Argv, g.Argv[slices.Index(g.Argv, "-r")+1]
 		p.Text = g.Files[filepath.Base(p.File)]
-		got.Programs, got.Env = append(got.Programs, p), g.Env
+		got.Steps, got.Env = append(got.Steps, p), g.Env
 
 		for name, data := range g.Files {
 			files[name] = true
@@ -138,47 +138,47 @@ func TestRecipe(t *testing.T) {
 	}
 
 	for name, other := range changes(got) {
-		if other.digest([]byte("key"), "2.19") == got.digest([]byte("key"), "2.19") {
+		if digestOf([]byte("key"), "2.19", other) == digestOf([]byte("key"), "2.19", got) {
 			t.Errorf("\nEach part of what is given is in the digest, but not: %s", name)
 		}
 	}
 }
 
 // changes of a recipe, one for each thing that is in it.
-func changes(c recipe) map[string]recipe {
-	changed := map[string]recipe{}
-	set := func(name string, change func(*recipe)) {
+func changes(c galaxy.Recipe) map[string]galaxy.Recipe {
+	changed := map[string]galaxy.Recipe{}
+	set := func(name string, change func(*galaxy.Recipe)) {
 		other := c
 		other.Env, other.Files = slices.Clone(c.Env), maps.Clone(c.Files)
-		other.Programs = slices.Clone(c.Programs)
+		other.Steps = slices.Clone(c.Steps)
 		change(&other)
 		changed[name] = other
 	}
 
-	set("a variable more", func(c *recipe) { c.Env = append(c.Env, "RES_OPTIONS=") })
-	set("a file more", func(c *recipe) { c.Files["more"] = nil })
-	set("a program less", func(c *recipe) { c.Programs = c.Programs[:1] })
-	set("a grant", func(c *recipe) { c.Grant.Read = []string{"/a"} })
-	set("a path to write to", func(c *recipe) { c.Grant.Write = []string{"/a"} })
-	set("the service account", func(c *recipe) { c.Grant.ServiceAccount = true })
+	set("a variable more", func(c *galaxy.Recipe) { c.Env = append(c.Env, "RES_OPTIONS=") })
+	set("a file more", func(c *galaxy.Recipe) { c.Files["more"] = nil })
+	set("a program less", func(c *galaxy.Recipe) { c.Steps = c.Steps[:1] })
+	set("a grant", func(c *galaxy.Recipe) { c.Grant.Read = []string{"/a"} })
+	set("a path to write to", func(c *galaxy.Recipe) { c.Grant.Write = []string{"/a"} })
+	set("the service account", func(c *galaxy.Recipe) { c.Grant.ServiceAccount = true })
 
 	for i, kv := range c.Env {
-		set("variable "+kv, func(c *recipe) { c.Env[i] += "\xff" })
-		set("no variable "+kv, func(c *recipe) { c.Env = slices.Delete(c.Env, i, i+1) })
+		set("variable "+kv, func(c *galaxy.Recipe) { c.Env[i] += "\xff" })
+		set("no variable "+kv, func(c *galaxy.Recipe) { c.Env = slices.Delete(c.Env, i, i+1) })
 	}
 
 	for name, data := range c.Files {
-		set("file "+name, func(c *recipe) { c.Files[name] = append(slices.Clone(data), ' ') })
-		set("no file "+name, func(c *recipe) { delete(c.Files, name) })
+		set("file "+name, func(c *galaxy.Recipe) { c.Files[name] = append(slices.Clone(data), ' ') })
+		set("no file "+name, func(c *galaxy.Recipe) { delete(c.Files, name) })
 	}
 
-	for i, p := range c.Programs {
-		set("text of "+p.What, func(c *recipe) { c.Programs[i].Text = append(slices.Clone(p.Text), ' ') })
+	for i, p := range c.Steps {
+		set("text of "+p.What, func(c *galaxy.Recipe) { c.Steps[i].Text = append(slices.Clone(p.Text), ' ') })
 
 		for n, arg := range p.Argv {
-			set("argument "+arg+" of "+p.What, func(c *recipe) {
-				c.Programs[i].Argv = slices.Clone(p.Argv)
-				c.Programs[i].Argv[n] += "x"
+			set("argument "+arg+" of "+p.What, func(c *galaxy.Recipe) {
+				c.Steps[i].Argv = slices.Clone(p.Argv)
+				c.Steps[i].Argv[n] += "x"
 			})
 		}
 	}
@@ -199,7 +199,7 @@ func readGiven(t *testing.T, file string) given {
 	root := filepath.Dir(g.Argv[slices.Index(g.Argv, "-r")+1])
 	for _, texts := range [][]string{g.Argv, g.Env} {
 		for i := range texts {
-			texts[i] = strings.ReplaceAll(texts[i], root, anywhere)
+			texts[i] = strings.ReplaceAll(texts[i], root, "\x00")
 		}
 	}
 
@@ -211,7 +211,7 @@ func readGiven(t *testing.T, file string) given {
 
 // TestOwnEnviron says which variables of the provider's count.
 func TestOwnEnviron(t *testing.T) {
-	req := request(t, inputs.Inputs{Requirements: "collections: [acme.web]"})
+	in := inputs.Inputs{Requirements: "collections: [acme.web]"}
 	own := []string{"PATH=/bin", "HTTPS_PROXY=a", "TZ=UTC", "HOSTNAME=pod-1"}
 
 	cases := map[string]struct {
@@ -227,12 +227,7 @@ func TestOwnEnviron(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a, err := req.digest(nil, "", own)
-			must(t, err)
-
-			b, err := req.digest(nil, "", tc.own)
-			must(t, err)
-
+			a, b := digestFor(t, in, "", "", own...), digestFor(t, in, "", "", tc.own...)
 			if diff := cmp.Diff(tc.same, a == b); diff != "" {
 				t.Errorf("\n%s\ndigest(...): -want same, +got same:\n%s", tc.reason, diff)
 			}
@@ -243,14 +238,12 @@ func TestOwnEnviron(t *testing.T) {
 // TestGrantedDigest has grants that read the same when they are put one after
 // the other.
 func TestGrantedDigest(t *testing.T) {
-	req := request(t, inputs.Inputs{Requirements: "collections: [acme.web]"})
+	in := inputs.Inputs{Requirements: "collections: [acme.web]"}
 	seen := map[string]sandbox.Grant{}
 
 	for _, g := range []sandbox.Grant{{}, {Read: []string{"/a", "/b"}}, {Read: []string{"/a"}, Write: []string{"/b"}}, {ServiceAccount: true}} {
-		req.Grant = g
-
-		digest, err := req.digest(nil, "", nil)
-		must(t, err)
+		in.Grant = g
+		digest := digestFor(t, in, "", "")
 
 		if other, ok := seen[digest]; ok {
 			t.Errorf("\nWhat was installed with one grant is not for who has another: %v, %v", other, g)

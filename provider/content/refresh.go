@@ -33,15 +33,20 @@ type Resolution struct {
 }
 
 // Resolution of a request. It reads nothing from the disk.
-func (s *Store) Resolution(req Request) (Resolution, error) {
-	digest, err := s.Digest(req)
-	if err != nil || digest == "" {
-		return Resolution{Found: err == nil}, err
+func (s *Store) Resolution(req Request) Resolution {
+	digest := s.Digest(req)
+	if digest == "" {
+		return Resolution{Found: true}
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	return s.resolution(digest, req)
+}
+
+// resolution is Resolution of what is not empty. The store is locked.
+func (s *Store) resolution(digest string, req Request) Resolution {
 	known, _ := s.recall(digest, req)
 	h := s.historyOf(digest, known)
 	r := Resolution{Resolved: h.resolved, Err: h.err}
@@ -52,19 +57,19 @@ func (s *Store) Resolution(req Request) (Resolution, error) {
 
 	due, moves := s.dueAt(req, h)
 	if !moves {
-		return r, nil
+		return r
 	}
 
 	if _, busy := s.refreshes[digest]; busy {
 		r.Stale = true
 
-		return r, nil
+		return r
 	}
 
 	r.Due = due
-	r.Stale = !s.now().Before(r.Due)
+	r.Stale = !s.config.now().Before(r.Due)
 
-	return r, nil
+	return r
 }
 
 // A refresh resolves a request again.
@@ -75,15 +80,10 @@ type refresh struct {
 
 // Refresh resolves a request again in the background if it is stale. Wake is
 // called when that has ended, once however often the same one asks for it.
-func (s *Store) Refresh(req Request, who string, wake func()) error {
-	r, err := s.Resolution(req)
-	if err != nil {
-		return err
-	}
-
-	digest, err := s.Digest(req)
-	if err != nil {
-		return err
+func (s *Store) Refresh(req Request, who string, wake func()) {
+	digest := s.Digest(req)
+	if digest == "" {
+		return
 	}
 
 	s.mu.Lock()
@@ -92,19 +92,17 @@ func (s *Store) Refresh(req Request, who string, wake func()) error {
 	if f, ok := s.refreshes[digest]; ok {
 		f.wake[who] = wake
 
-		return nil
+		return
 	}
 
-	if !r.Stale || s.background.Err() != nil {
-		return nil
+	if !s.resolution(digest, req).Stale || s.background.Err() != nil {
+		return
 	}
 
 	f := &refresh{wake: map[string]func(){who: wake}}
 	s.refreshes[digest] = f
 
 	s.refreshing.Go(func() { s.refresh(digest, req, f) })
-
-	return nil
 }
 
 // refresh is what Refresh does in the background.
@@ -155,5 +153,5 @@ func (s *Store) due(digest string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return !s.now().Before(s.history(digest).due(s.ttl))
+	return !s.config.now().Before(s.history(digest).due(s.config.TTL))
 }

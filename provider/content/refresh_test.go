@@ -15,8 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -47,28 +48,12 @@ func (c *clock) pass(d time.Duration) {
 
 // refreshed waits until a request was resolved again, and returns what is known
 // then.
-func refreshed(t *testing.T, s *Store, req Request) Resolution {
-	t.Helper()
-
+func refreshed(s *Store, req Request) Resolution {
 	done := make(chan struct{})
-	if err := s.Refresh(req, "me", func() { close(done) }); err != nil {
-		t.Fatal(err)
-	}
-
+	s.Refresh(req, "me", func() { close(done) })
 	<-done
 
-	return resolution(t, s, req)
-}
-
-func resolution(t *testing.T, s *Store, req Request) Resolution {
-	t.Helper()
-
-	r, err := s.Resolution(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return r
+	return s.Resolution(req)
 }
 
 func ensure(t *testing.T, s *Store, req Request) (Set, func()) {
@@ -111,24 +96,24 @@ func TestRefresh(t *testing.T) {
 	}
 
 	dir, c := t.TempDir(), newClock()
-	s := newStore(t, dir, WithTTL(ttl), WithClock(c.Now))
+	s := newStore(t, dir, withTTL(ttl), withClock(c.Now))
 
 	first, releaseFirst := ensure(t, s, req)
 	want := Resolution{Set: first, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
 
-	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
+	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
 		t.Errorf("\nWhat was installed serves for the TTL.\nResolution(...): -want, +got:\n%s", diff)
 	}
 
 	c.pass(ttl)
 
 	want.Stale = true
-	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
+	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
 		t.Errorf("\nAfter the TTL it is stale, and goes on serving.\nResolution(...): -want, +got:\n%s", diff)
 	}
 
 	want = Resolution{Set: want.Set, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
-	if diff := cmp.Diff(want, refreshed(t, s, req), whenever); diff != "" {
+	if diff := cmp.Diff(want, refreshed(s, req), whenever); diff != "" {
 		t.Errorf("\nContent that has not changed is the same set, and serves for another TTL.\nRefresh(...): -want, +got:\n%s", diff)
 	}
 
@@ -137,7 +122,7 @@ func TestRefresh(t *testing.T) {
 	command(t, repo, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-am", "second")
 	c.pass(ttl)
 
-	r := refreshed(t, s, req)
+	r := refreshed(s, req)
 
 	was, is := first.Collections[0], r.Set.Collections[0]
 	if was.Version != is.Version || was.Revision == is.Revision || r.Set.Dir == first.Dir {
@@ -164,13 +149,13 @@ func TestRefresh(t *testing.T) {
 
 	c.pass(ttl)
 
-	want = resolution(t, s, req)
+	want = s.Resolution(req)
 	want.Stale = false
 
 	for _, after := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
-		r = refreshed(t, s, req)
+		r = refreshed(s, req)
 
-		var failed *InstallError
+		var failed *galaxy.InstallError
 		if !errors.As(r.Err, &failed) {
 			t.Errorf("\nWhy it could not be resolved again is known.\nRefresh(...): %v", r.Err)
 		}
@@ -187,10 +172,10 @@ func TestRefresh(t *testing.T) {
 	release()
 
 	// After a restart, which takes no time here.
-	s = newStore(t, dir, WithTTL(ttl), WithClock(c.Now))
+	s = newStore(t, dir, withTTL(ttl), withClock(c.Now))
 
 	want.Stale, want.Due = true, want.Resolved.Add(ttl)
-	if diff := cmp.Diff(want, resolution(t, s, req)); diff != "" {
+	if diff := cmp.Diff(want, s.Resolution(req)); diff != "" {
 		t.Errorf("\nA store knows what it had, and how old it is.\nNewStore(...): -want, +got:\n%s", diff)
 	}
 
@@ -200,7 +185,7 @@ func TestRefresh(t *testing.T) {
 	}
 
 	want = Resolution{Set: want.Set, Found: true, Resolved: c.Now(), Due: c.Now().Add(ttl)}
-	if diff := cmp.Diff(want, refreshed(t, s, req), whenever); diff != "" {
+	if diff := cmp.Diff(want, refreshed(s, req), whenever); diff != "" {
 		t.Errorf("\nWhen the source is back the content is up to date.\nRefresh(...): -want, +got:\n%s", diff)
 	}
 
@@ -216,16 +201,16 @@ func TestRefreshEmptyStore(t *testing.T) {
 	req := request(t, inputs.Inputs{Requirements: fmt.Sprintf("- {src: %q, scm: git}", repoURL(repo))})
 	c := newClock()
 
-	before, release := ensure(t, newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now)), req)
+	before, release := ensure(t, newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now)), req)
 	release()
 
-	s := newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now))
+	s := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now))
 
-	if diff := cmp.Diff(Resolution{Stale: true}, resolution(t, s, req)); diff != "" {
+	if diff := cmp.Diff(Resolution{Stale: true}, s.Resolution(req)); diff != "" {
 		t.Errorf("\nContent that is not there is stale.\nResolution(...): -want, +got:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(before.Roles, refreshed(t, s, req).Set.Roles); diff != "" {
+	if diff := cmp.Diff(before.Roles, refreshed(s, req).Set.Roles); diff != "" {
 		t.Errorf("\nThe same content has the same revision, wherever and whenever it is installed.\nRefresh(...): -want, +got:\n%s", diff)
 	}
 }
@@ -242,12 +227,12 @@ func TestResolutionClockAhead(t *testing.T) {
 
 	c.pass(365 * 24 * time.Hour)
 
-	_, release := ensure(t, newStore(t, dir, WithTTL(time.Hour), WithClock(c.Now)), req)
+	_, release := ensure(t, newStore(t, dir, withTTL(time.Hour), withClock(c.Now)), req)
 	release()
 
 	c.pass(-365 * 24 * time.Hour)
 
-	r := resolution(t, newStore(t, dir, WithTTL(time.Hour), WithClock(c.Now)), req)
+	r := newStore(t, dir, withTTL(time.Hour), withClock(c.Now)).Resolution(req)
 	if !r.Found || !r.Stale {
 		t.Errorf("\nContent that was resolved in the future is stale: it would not be resolved again for a year.\nResolution(...): want a set that is stale, got %+v", r)
 	}
@@ -266,21 +251,18 @@ func TestResolutionNever(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := newStore(t, t.TempDir(), WithTTL(tc.ttl), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
+			s := newStore(t, t.TempDir(), withTTL(tc.ttl), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
 				t.Error("nothing must run")
 
 				return errors.New("no")
 			}))
 			req := request(t, inputs.Inputs{Requirements: tc.text})
 
-			if diff := cmp.Diff(tc.want, resolution(t, s, req)); diff != "" {
+			if diff := cmp.Diff(tc.want, s.Resolution(req)); diff != "" {
 				t.Errorf("\n%s\nResolution(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if err := s.Refresh(req, "me", func() {}); err != nil {
-				t.Fatal(err)
-			}
-
+			s.Refresh(req, "me", func() {})
 			s.Stop()
 		})
 	}
@@ -295,7 +277,7 @@ func TestRefreshBounded(t *testing.T) {
 
 	var slow atomic.Bool
 
-	s := newStore(t, t.TempDir(), WithTTL(time.Hour), WithClock(c.Now), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), withTTL(time.Hour), withClock(c.Now), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		if !slow.Load() {
 			return install(argv, "x", 1)
 		}
@@ -331,9 +313,7 @@ func TestRefreshBounded(t *testing.T) {
 		req.Tenant = fmt.Sprint(i % 2)
 
 		for _, who := range []string{"one", "other", "one"} {
-			if err := s.Refresh(req, who, func() { woken <- fmt.Sprint(who, i) }); err != nil {
-				t.Fatal(err)
-			}
+			s.Refresh(req, who, func() { woken <- fmt.Sprint(who, i) })
 		}
 	}
 
@@ -345,7 +325,7 @@ func TestRefreshBounded(t *testing.T) {
 		_, release := ensure(t, s, req)
 		release()
 
-		if r := resolution(t, s, req); !r.Stale || !r.Due.IsZero() {
+		if r := s.Resolution(req); !r.Stale || !r.Due.IsZero() {
 			t.Errorf("\nContent is stale until it was resolved.\nResolution(...): %+v", r)
 		}
 	}
@@ -370,10 +350,7 @@ func TestRefreshBounded(t *testing.T) {
 
 	c.pass(24 * time.Hour)
 
-	if err := s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes nobody") }); err != nil {
-		t.Fatal(err)
-	}
-
+	s.Refresh(reqs[0], "late", func() { t.Error("a store that was stopped wakes nobody") })
 	s.Stop()
 	wantNoLeftovers(t, s)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -152,7 +153,7 @@ func TestRepair(t *testing.T) {
 // TestRepairInUse damages a set while a run uses it.
 func TestRepairInUse(t *testing.T) {
 	r := &recorder{}
-	s := newStore(t, t.TempDir(), WithObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+	s := newStore(t, t.TempDir(), withObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		return install(argv, "x", 3)
 	}))
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
@@ -173,7 +174,7 @@ func TestRepairInUse(t *testing.T) {
 		t.Errorf("\nA run that has begun keeps its directory.")
 	}
 
-	if r := resolution(t, s, req); r.Set.Dir != second.Dir {
+	if r := s.Resolution(req); r.Set.Dir != second.Dir {
 		t.Errorf("\nThe set that is intact is the one that serves.\nResolution(...): %s", r.Set.Dir)
 	}
 
@@ -212,7 +213,7 @@ func TestOtherSchema(t *testing.T) {
 	m.Schema--
 	must(t, writeManifest(set.Dir, m))
 
-	if found := resolution(t, newStore(t, dir, installs), req).Found; found || exists(set.Dir) {
+	if found := newStore(t, dir, installs).Resolution(req).Found; found || exists(set.Dir) {
 		t.Errorf("\nWhat was installed under other rules serves nobody, and goes.\nResolution(...): found %t, there %t", found, exists(set.Dir))
 	}
 }
@@ -329,7 +330,7 @@ func BenchmarkIntact(b *testing.B) {
 	dir := b.TempDir()
 
 	for i := range 5000 {
-		file := filepath.Join(dir, collectionsDir, "ansible_collections/acme/large", fmt.Sprintf("plugins/modules/%d", i%100), fmt.Sprintf("file%d.py", i))
+		file := filepath.Join(dir, galaxy.CollectionsDir, "ansible_collections/acme/large", fmt.Sprintf("plugins/modules/%d", i%100), fmt.Sprintf("file%d.py", i))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			b.Fatal(err)
 		}
@@ -339,7 +340,7 @@ func BenchmarkIntact(b *testing.B) {
 		}
 	}
 
-	if err := os.Mkdir(filepath.Join(dir, rolesDir), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, galaxy.RolesDir), 0o700); err != nil {
 		b.Fatal(err)
 	}
 

@@ -1,43 +1,20 @@
 package content
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
-)
-
-// Credentials that are used for installing content, whatever else says so.
-const (
-	gitCredentials = ".git-credentials"
-	ansibleConfig  = "ansible.cfg"
-	netrc          = ".netrc"
 )
 
 // A Request for the content set that a run needs.
 type Request struct {
-	// Requirements that the set is to meet.
-	Requirements requirements.File
-	// Credentials that ansible-galaxy and git use.
-	Credentials []inputs.File
-	// Env that the configuration sets.
-	Env map[string]string
-	// Grant is what the configuration allows beyond the workspace.
-	Grant sandbox.Grant
-	// Verification of what is installed; nil for none.
-	Verification *common.Verification
-	// Tenant that it is installed for; it shares the places with others.
+	galaxy.Request
+
+	// Tenant that the set is installed for: tenants take turns in installing.
 	Tenant string
 	// Timeout of the installation, from when it begins; 0 means none.
 	Timeout time.Duration
@@ -46,148 +23,70 @@ type Request struct {
 	Asked bool
 	// Known is what it has resolved to before, as far as who requests it knows.
 	Known Set
-	// exact is true when what it leaves open was replaced by what is known.
-	exact bool
-	// Redact takes secrets out of what is reported. Nil leaves all as it is.
-	Redact func(string) string
 }
-
-// maxFailure is the length of the longest error of a request, in bytes.
-const maxFailure = 4 << 10
 
 // NewRequest returns the request for the content that the inputs need. The
 // error names what is wrong in the configuration's requirements, or which role
 // contradicts them.
 func NewRequest(in inputs.Inputs) (Request, error) {
-	r, err := newRequest(in)
-	if err == nil {
-		return r, nil
-	}
-
-	// What it quotes may have a password in it, and be as long as an object.
-	return Request{}, errors.New(clip.Text(redact.New(in.InstallSecrets()...).String(err.Error()), maxFailure))
-}
-
-func newRequest(in inputs.Inputs) (Request, error) {
-	required, err := requirements.Parse(in.Requirements)
-	if err != nil {
-		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
-	}
-
-	merged, err := required.Merge(in.Roles, onPath(in.Env))
+	r, err := galaxy.NewRequest(in)
 	if err != nil {
 		return Request{}, err
 	}
 
 	// Nothing is installed then that could be verified.
-	if merged.Empty() {
+	if r.Requirements.Empty() {
 		if err := (manifest{}).verify(in.Verification); err != nil {
-			return Request{}, errors.Wrap(err, in.Config)
+			return Request{}, r.Reported(errors.Wrap(err, in.Config))
 		}
 	}
 
-	clean, passwords, err := merged.WithoutPasswords()
-	if err != nil {
-		return Request{}, errors.Wrapf(err, "%s: spec.requirements", in.Config)
-	}
-
-	return Request{
-		Requirements: clean,
-		Credentials:  withPasswords(relevant(in, clean), passwords),
-		Env:          in.Env,
-		Verification: in.Verification,
-		Grant:        in.Grant,
-	}, nil
+	return Request{Request: r}, nil
 }
 
-// maxPath is how many directories of a path are looked into.
-const maxPath = 100
-
-// onPath tells whether a role is in a directory that the configuration brings:
-// a role that was put into the provider's image is not installed again.
-func onPath(env map[string]string) func(role string) bool {
-	dirs := filepath.SplitList(env["ANSIBLE_ROLES_PATH"] + string(filepath.ListSeparator) + env["ANSIBLE_ROLE_PATH"])
-	dirs = dirs[:min(len(dirs), maxPath)]
-
-	return func(role string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool {
-			if !filepath.IsAbs(dir) {
-				return false
-			}
-
-			info, err := os.Stat(filepath.Join(dir, role))
-
-			return err == nil && info.IsDir()
-		})
+// Digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;
+// empty when nothing is required. It is keyed since credentials are part of it and it
+// is shown in the status.
+func (s *Store) Digest(req Request) string {
+	if req.Requirements.Empty() {
+		return ""
 	}
+
+	return digestOf(s.config.Key, s.config.Tools, s.config.Installer.Recipe(req.Request))
 }
 
-// relevant credentials: those that ansible-galaxy and git know by their names,
-// those that a variable for them names, those whose name is anywhere in the
-// ansible.cfg, and those for ssh when git is to use it. Others are none of their
-// business: they are not given to them, so that their changing installs nothing.
-func relevant(in inputs.Inputs, required requirements.File) []inputs.File {
-	names := []string{gitCredentials, ansibleConfig, netrc}
-	if in.Verification != nil {
-		names = append(names, in.Verification.Keyring)
+// digestOf a recipe for a version of the tools.
+func digestOf(key []byte, tools string, r galaxy.Recipe) string {
+	// JSON would replace bytes that are no text.
+	env := make([][]byte, len(r.Env))
+	for i, kv := range r.Env {
+		env[i] = []byte(kv)
 	}
 
-	for _, name := range fileVariables() {
-		names = append(names, strings.TrimPrefix(in.Env[name], "./"))
-	}
-
-	var relevant []inputs.File
-
-	cfg, _ := inputs.Find(in.Credentials, ansibleConfig)
-	keys := sshKeys(in.Env, in.Credentials)
-
-	for _, f := range in.Credentials {
-		isKey := slices.Contains(keys, f.Name)
-		given := bytes.Contains(cfg.Data, []byte(f.Name))
-
-		if isKey || f.Name == knownHosts {
-			given = required.OverSSH()
-		}
-
-		if !given && !slices.Contains(names, f.Name) {
-			continue
-		}
-
-		// ssh reads no key whose last line does not end.
-		if isKey && !bytes.HasSuffix(f.Data, []byte("\n")) {
-			f.Data = append(slices.Clone(f.Data), '\n')
-		}
-
-		relevant = append(relevant, f)
-	}
-
-	return relevant
+	return sign(key, "content", struct {
+		Schema int           `json:"schema"`
+		Tools  string        `json:"tools"`
+		Env    [][]byte      `json:"env"`
+		Recipe galaxy.Recipe `json:"recipe"`
+	}{Schema: schema, Tools: tools, Env: env, Recipe: r})
 }
 
-// withPasswords adds lines to the credentials of git.
-func withPasswords(files []inputs.File, lines []string) []inputs.File {
-	if len(lines) == 0 {
-		return files
-	}
+// wanted identifies what a user says of a request, whichever provider installs it: as
+// long as that stays the same, so does what it resolves to. A credential that rotates
+// is the same.
+func (r Request) wanted(key []byte) string {
+	files := make([]inputs.File, len(r.Credentials))
 
-	text := []byte(strings.Join(lines, "\n") + "\n")
-	files = slices.Clone(files)
-
-	for i, f := range files {
-		if f.Name == gitCredentials {
-			files[i].Data = slices.Concat(text, f.Data)
-
-			return files
+	for i, f := range r.Credentials {
+		files[i] = inputs.File{Name: f.Name, Rotates: f.Rotates}
+		if f.Rotates == "" {
+			files[i].Data = f.Data
 		}
 	}
 
-	return append(files, inputs.File{Name: gitCredentials, Data: text})
-}
-
-func (r Request) redact(s string) string {
-	if r.Redact == nil {
-		return s
-	}
-
-	return r.Redact(s)
+	return sign(key, "wanted", struct {
+		Requirements requirements.File
+		Env          map[string]string
+		Files        []inputs.File
+	}{r.Requirements, r.Env, files})
 }

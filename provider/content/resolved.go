@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
 // maxResolved is how many things that were resolved a store remembers. Those who
@@ -18,9 +17,9 @@ const maxResolved = 1000
 
 // remember what a request resolved to. The store is locked.
 func (s *Store) remember(req Request, set Set) Set {
-	wanted := req.wanted(s.key)
+	wanted := req.wanted(s.config.Key)
 	set.Resolved = set.Resolved.Truncate(time.Second)
-	set.Proof = set.proof(s.key, wanted)
+	set.Proof = set.proof(s.config.Key, wanted)
 	s.resolved.Add(wanted, set)
 
 	return set
@@ -37,13 +36,13 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 		return s.remember(req, set), true
 	}
 
-	wanted := req.wanted(s.key)
+	wanted := req.wanted(s.config.Key)
 	if set, ok := s.resolved.Get(wanted); ok {
 		return set.(Set), true //nolint:forcetypeassert // There is nothing else.
 	}
 
 	k := req.Known
-	if k.Proof == "" || !hmac.Equal([]byte(k.Proof), []byte(k.proof(s.key, wanted))) {
+	if k.Proof == "" || !hmac.Equal([]byte(k.Proof), []byte(k.proof(s.config.Key, wanted))) {
 		return Set{}, false
 	}
 
@@ -54,19 +53,19 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 
 // exactly what a request resolved to before is installed again, until it is due to be
 // resolved anew. Known is what that was; the zero value when it is resolved now.
-func (s *Store) exactly(digest string, req Request) (exact Request, known Set) {
+func (s *Store) exactly(digest string, req Request) (given galaxy.Request, known Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	known, ok := s.recall(digest, req)
-	if due, moves := s.dueAt(req, history{resolved: known.Resolved}); !ok || moves && !s.now().Before(due) {
-		return req, Set{}
+	if due, moves := s.dueAt(req, history{resolved: known.Resolved}); !ok || moves && !s.config.now().Before(due) {
+		return req.Request, Set{}
 	}
 
 	req.Requirements = req.Requirements.Pin(known.Collections, known.Roles)
-	req.exact = true
+	req.Repeated = true
 
-	return req, known
+	return req.Request, known
 }
 
 // historyOf a request that is known to have resolved to a set. The store is locked.
@@ -81,31 +80,11 @@ func (s *Store) historyOf(digest string, known Set) history {
 
 // dueAt is when a request is to be resolved again; false when never.
 func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
-	if s.ttl == 0 || req.Requirements.Pinned() {
+	if s.config.TTL == 0 || req.Requirements.Pinned() {
 		return time.Time{}, false
 	}
 
-	return h.due(s.ttl), true
-}
-
-// wanted identifies what a user says of a request, whichever provider installs it: as
-// long as that stays the same, so does what it resolves to. A credential that rotates
-// is the same.
-func (r Request) wanted(key []byte) string {
-	files := make([]inputs.File, len(r.Credentials))
-
-	for i, f := range r.Credentials {
-		files[i] = inputs.File{Name: f.Name, Rotates: f.Rotates}
-		if f.Rotates == "" {
-			files[i].Data = f.Data
-		}
-	}
-
-	return sign(key, "wanted", struct {
-		Requirements requirements.File
-		Env          map[string]string
-		Files        []inputs.File
-	}{r.Requirements, r.Env, files})
+	return h.due(s.config.TTL), true
 }
 
 // proof that what is wanted has resolved to the set: nobody else may choose what others

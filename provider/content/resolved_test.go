@@ -88,9 +88,9 @@ func TestInstalledAgain(t *testing.T) {
 			}
 
 			now := time.Now()
-			clock := WithClock(func() time.Time { return now })
+			clock := withClock(func() time.Time { return now })
 			in := inputs.Inputs{Requirements: tc.requirements, Env: map[string]string{"ANSIBLE_GALAXY_SERVER": server.URL}}
-			s := newStore(t, t.TempDir(), WithTTL(ttl), WithMaxSize(1), clock)
+			s := newStore(t, t.TempDir(), withTTL(ttl), withMaxSize(1), clock)
 
 			set, release := ensure(t, s, request(t, in))
 			release()
@@ -113,7 +113,7 @@ func TestInstalledAgain(t *testing.T) {
 
 			// Another version of the tools needs another set, not other content.
 			if !tc.evicted {
-				s = newStore(t, t.TempDir(), WithTTL(ttl), WithTools("newer"), clock)
+				s = newStore(t, t.TempDir(), withTTL(ttl), withTools("newer"), clock)
 			}
 
 			req := request(t, in)
@@ -129,7 +129,7 @@ func TestInstalledAgain(t *testing.T) {
 			}
 
 			// A run that follows knows what this one was told.
-			if r := resolution(t, s, req); err == nil && tc.want == saidOf(set, nil) && !r.Resolved.Equal(set.Resolved) {
+			if r := s.Resolution(req); err == nil && tc.want == saidOf(set, nil) && !r.Resolved.Equal(set.Resolved) {
 				t.Errorf("\nWhat is installed again was not resolved again.\nResolution(...): %s, want %s", r.Resolved, set.Resolved)
 			}
 		})

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -79,7 +83,7 @@ func (s *Store) evict(evictions []eviction) []string {
 		}
 
 		delete(s.entries, v.entry.dir)
-		s.observer.Removed(v.why)
+		s.config.Observer.Removed(v.why)
 	}
 
 	s.tell()
@@ -89,7 +93,7 @@ func (s *Store) evict(evictions []eviction) []string {
 
 // tidy evicts what has to go. The store is locked.
 func (s *Store) tidy() (dirs []string) {
-	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.most))
+	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.config.MaxSize))
 }
 
 // makeRoom for what a request resolves to, after there was too little: half as much
@@ -97,8 +101,8 @@ func (s *Store) tidy() (dirs []string) {
 // tried again each time takes its time. It is false when there is nothing to remove,
 // or room for all that an installation may take: then it is not the disk.
 func (s *Store) makeRoom(digest string) bool {
-	free, err := available(s.dir)
-	if err != nil || s.policy.RunSize > 0 && free >= s.policy.RunSize {
+	free, err := available(s.config.Dir)
+	if err != nil || s.config.Installer.Policy.RunSize > 0 && free >= s.config.Installer.Policy.RunSize {
 		return false
 	}
 
@@ -131,6 +135,16 @@ func roomFor(entries []*entry, digest string, bytes int64) []eviction {
 	return out
 }
 
+// available is what is free on the disk of a directory, in bytes.
+func available(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, errors.Wrap(err, "cannot tell how much is free on the disk")
+	}
+
+	return int64(s.Bavail) * s.Bsize, nil //nolint:gosec // No disk has that many blocks.
+}
+
 // leastRecent compares sets by when they were last used.
 func leastRecent(a, b *entry) int {
 	return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir))
@@ -143,7 +157,7 @@ func (s *Store) tell() {
 		bytes += e.manifest.Tree.Bytes
 	}
 
-	s.observer.Stored(len(s.entries), bytes)
+	s.config.Observer.Stored(len(s.entries), bytes)
 }
 
 // remove directories. What cannot be removed now is a leftover at the next

@@ -154,7 +154,7 @@ func TestMaxSize(t *testing.T) {
 
 	dir, c, r := t.TempDir(), newClock(), &recorder{}
 	open := func() *Store {
-		return newStore(t, dir, WithMaxSize(room), WithClock(c.Now), WithObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
+		return newStore(t, dir, withMaxSize(room), withClock(c.Now), withObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 			return install(argv, "x", 10)
 		}))
 	}
@@ -165,7 +165,7 @@ func TestMaxSize(t *testing.T) {
 		var names []string
 
 		for _, name := range []string{"a", "b", "c", "d"} {
-			if resolution(t, s, req(name)).Found {
+			if s.Resolution(req(name)).Found {
 				names = append(names, name)
 			}
 		}
@@ -205,7 +205,7 @@ func TestMaxSize(t *testing.T) {
 	releaseA()
 
 	// A restart with less room.
-	s = newStore(t, dir, WithMaxSize(room/2), WithClock(c.Now))
+	s = newStore(t, dir, withMaxSize(room/2), withClock(c.Now))
 
 	if diff := cmp.Diff("a", there(s)); diff != "" {
 		t.Errorf("\nWhen sets were last used is known after a restart: -want sets, +got sets:\n%s", diff)

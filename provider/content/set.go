@@ -10,12 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-)
-
-// Directories of a set.
-const (
-	collectionsDir = "collections"
-	rolesDir       = "roles"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
 // A Set of collections and roles that is installed in a directory. The zero
@@ -60,10 +55,10 @@ func (s Set) Status() *common.Content {
 
 // CollectionsPath is where Ansible finds the collections; empty for the zero
 // value.
-func (s Set) CollectionsPath() string { return s.path(collectionsDir) }
+func (s Set) CollectionsPath() string { return s.path(galaxy.CollectionsDir) }
 
 // RolesPath is where Ansible finds the roles; empty for the zero value.
-func (s Set) RolesPath() string { return s.path(rolesDir) }
+func (s Set) RolesPath() string { return s.path(galaxy.RolesDir) }
 
 func (s Set) path(name string) string {
 	if s.Dir == "" {

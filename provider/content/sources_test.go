@@ -181,7 +181,7 @@ func TestSources(t *testing.T) {
 			}
 
 			// Nor in what was installed.
-			command(t, s.dir, "sh", "-c", "! grep -r -e "+secret+" -e 'OPENSSH PRIVATE' .")
+			command(t, s.config.Dir, "sh", "-c", "! grep -r -e "+secret+" -e 'OPENSSH PRIVATE' .")
 			wantNoLeftovers(t, s)
 		})
 	}
@@ -211,7 +211,7 @@ func TestSourcesAuthorities(t *testing.T) {
 	must(t, err)
 
 	a, b := serve(t, git, sources.Options{CA: system}), serve(t, git, sources.Options{CA: private})
-	s := newStore(t, t.TempDir(), WithEnviron(append(os.Environ(), "SSL_CERT_DIR="+certs)))
+	s := newStore(t, t.TempDir(), withEnviron(append(os.Environ(), "SSL_CERT_DIR="+certs)))
 
 	set, release, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
 		Requirements: "roles: [" + a.URL + "/motd.git, " + b.URL + "/issue.git]",

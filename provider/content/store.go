@@ -11,8 +11,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
@@ -21,17 +21,7 @@ import (
 // later, which is another set: it takes the place of the one before it, which
 // goes when the last run that uses it has ended.
 type Store struct {
-	dir     string
-	key     []byte
-	tools   string
-	environ []string
-	run     Command
-	policy  sandbox.Policy
-	ttl     time.Duration
-	most    int64
-
-	observer Observer
-	now      func() time.Time
+	config Config
 
 	// background is done when the store is stopped.
 	background context.Context //nolint:containedctx // What it is for outlives its callers.
@@ -49,77 +39,56 @@ type Store struct {
 	refreshes map[string]*refresh
 }
 
-// A StoreOption configures a Store.
-type StoreOption func(*Store)
+// A Config of a store.
+type Config struct {
+	// Dir of the store, which is made if need be.
+	Dir string
+	// Installer of sets.
+	Installer galaxy.Installer
+	// Key of digests, so that they do not let the credentials that went into them be
+	// guessed. Another key installs everything again.
+	Key []byte
+	// Tools is the version of the tools. Another version installs everything again.
+	Tools string
+	// TTL is how long content that is not pinned serves before it is to be resolved
+	// again; 0 means for ever.
+	TTL time.Duration
+	// MaxSize is how much sets may take on disk, in bytes, before those that nobody
+	// uses go, the least recently used first; 0 means no limit.
+	MaxSize int64
+	// MaxInstalls is how many sets are installed at a time for those who wait for
+	// them, beside those that are resolved again; at least 1. If that is more than
+	// one, one tenant has all but one of the places at most.
+	MaxInstalls int
+	// Observer of what the store does; nil for none.
+	Observer Observer
 
-// WithCommand runs ansible-galaxy with c instead of Exec.
-func WithCommand(c Command) StoreOption {
-	return func(s *Store) { s.run = c }
+	// now tells the time; nil means time.Now.
+	now func() time.Time
 }
 
-// WithPolicy confines ansible-galaxy, and what it starts, to the workspace of
-// its installation.
-func WithPolicy(p sandbox.Policy) StoreOption {
-	return func(s *Store) { s.policy = p }
-}
-
-// WithKey makes digests with a key, so that they do not let the credentials
-// that went into them be guessed. Another key installs everything again.
-func WithKey(key []byte) StoreOption {
-	return func(s *Store) { s.key = key }
-}
-
-// WithTools says the version of the tools. Another version installs everything
-// again.
-func WithTools(version string) StoreOption {
-	return func(s *Store) { s.tools = version }
-}
-
-// WithEnviron is the environment of the provider, of which ansible-galaxy gets
-// what it needs, instead of the one of this process.
-func WithEnviron(environ []string) StoreOption {
-	return func(s *Store) { s.environ = environ }
-}
-
-// WithTTL is how long content that is not pinned serves before it is to be
-// resolved again; 0, the default, means for ever.
-func WithTTL(ttl time.Duration) StoreOption {
-	return func(s *Store) { s.ttl = max(ttl, 0) }
-}
-
-// WithMaxSize is how much sets may take on disk, in bytes, before those that
-// nobody uses go, the least recently used first; 0, the default, means no limit.
-func WithMaxSize(bytes int64) StoreOption {
-	return func(s *Store) { s.most = bytes }
-}
-
-// WithMaxInstalls is how many sets are installed at a time for those who wait for
-// them, beside those that are resolved again; 4 by default. If that is more than one, one
-// tenant has all but one of the places at most.
-func WithMaxInstalls(n int) StoreOption {
-	return func(s *Store) { s.installs = share.NewGate(n) }
-}
-
-// NewStore returns a store in a directory, which is made if need be. One process
-// may use it at a time. Sets that are there go on serving, installations that
-// were not finished are removed.
-func NewStore(dir string, o ...StoreOption) (*Store, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
+// NewStore returns a store in a directory. One process may use it at a time. Sets that
+// are there go on serving, installations that were not finished are removed.
+func NewStore(c Config) (*Store, error) {
+	var err error
+	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
 		return nil, errors.Wrap(err, "cannot tell where the content store is")
 	}
 
+	if c.Observer == nil {
+		c.Observer = nopObserver{}
+	}
+
+	if c.now == nil {
+		c.now = time.Now
+	}
+
 	s := &Store{
-		dir: abs, environ: os.Environ(), run: Exec, observer: nopObserver{}, now: time.Now,
-		slots: share.NewGate(maxRefreshes), installs: share.NewGate(maxInstalls),
+		config: c, slots: share.NewGate(maxRefreshes), installs: share.NewGate(c.MaxInstalls),
 		entries: map[string]*entry{}, flights: map[string]*flight{},
 		histories: lru.New(maxHistories), resolved: lru.New(maxResolved), refreshes: map[string]*refresh{},
 	}
 	s.background, s.stop = context.WithCancel(context.Background())
-
-	for _, fn := range o {
-		fn(s)
-	}
 
 	if err := s.own(); err != nil {
 		return nil, err
@@ -134,7 +103,7 @@ func NewStore(dir string, o ...StoreOption) (*Store, error) {
 
 // own the directories of the store: whatever others have made of them is put right.
 func (s *Store) own() error {
-	for _, dir := range []string{s.dir, s.sets(), s.temp()} {
+	for _, dir := range []string{s.config.Dir, s.sets(), s.temp()} {
 		if err := own.Dir(dir); err != nil {
 			return errors.Wrap(err, "cannot use the content store")
 		}
@@ -158,7 +127,7 @@ func (s *Store) load() error {
 		e, err := loadEntry(dir)
 		if err != nil {
 			remove([]string{dir})
-			s.observer.Removed(RemovedDamaged)
+			s.config.Observer.Removed(RemovedDamaged)
 
 			continue
 		}
@@ -178,7 +147,7 @@ func (s *Store) load() error {
 // that was ahead, and is not known: what waits for it would wait for as long as
 // the clock was wrong.
 func (s *Store) past(t time.Time) time.Time {
-	if t.After(s.now()) {
+	if t.After(s.config.now()) {
 		return time.Time{}
 	}
 
@@ -192,23 +161,15 @@ func (s *Store) Stop() {
 	s.refreshing.Wait()
 }
 
-// Digest of the set that is requested; empty when nothing is required.
-func (s *Store) Digest(req Request) (string, error) {
-	return req.digest(s.key, s.tools, s.environ)
-}
-
 // Installed says by which digest what is requested is known, and whether it is there:
 // then Ensure has only to look at it. Nothing that is required is there, too.
-func (s *Store) Installed(req Request) (digest string, ok bool, err error) {
-	digest, err = s.Digest(req)
-	if err != nil {
-		return "", false, err
-	}
+func (s *Store) Installed(req Request) (digest string, ok bool) {
+	digest = s.Digest(req)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return digest, digest == "" || s.current(digest) != nil, nil
+	return digest, digest == "" || s.current(digest) != nil
 }
 
 // Ensure returns the set that is requested and installs it if need be, once
@@ -221,9 +182,9 @@ func (s *Store) Installed(req Request) (digest string, ok bool, err error) {
 // A context that is done, or the timeout of the request, ends the waiting of its
 // caller; the installation ends when nobody waits for it any more.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
-	digest, err := s.Digest(req)
-	if err != nil || digest == "" {
-		return Set{}, func() {}, err
+	digest := s.Digest(req)
+	if digest == "" {
+		return Set{}, func() {}, nil
 	}
 
 	if err := s.own(); err != nil {
@@ -237,7 +198,7 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 		}
 
 		if e != nil {
-			s.observer.Found()
+			s.config.Observer.Found()
 
 			return s.setOf(req, e), sync.OnceFunc(func() { s.release(e) }), nil
 		}
@@ -321,7 +282,7 @@ func (s *Store) acquire(ctx context.Context, digest string) (*entry, error) {
 // release a set after a run.
 func (s *Store) release(e *entry) {
 	s.mu.Lock()
-	e.used = s.now()
+	e.used = s.config.now()
 	mark(e.dir, markUsed, e.used)
 	s.mu.Unlock()
 
@@ -366,9 +327,9 @@ func (s *Store) next(digest string) int {
 }
 
 func (s *Store) sets() string {
-	return filepath.Join(s.dir, "sets")
+	return filepath.Join(s.config.Dir, "sets")
 }
 
 func (s *Store) temp() string {
-	return filepath.Join(s.dir, "tmp")
+	return filepath.Join(s.config.Dir, "tmp")
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -108,9 +109,9 @@ func TestEnsure(t *testing.T) {
 				}
 			}
 
-			again, err := newStore(t, dir).Resolution(request(t, tc.in))
-			if diff := cmp.Diff(set, again.Set); err != nil || !again.Found || diff != "" {
-				t.Errorf("\nWhat is installed is found again.\nResolution(...): %v, -want, +got:\n%s", err, diff)
+			again := newStore(t, dir).Resolution(request(t, tc.in))
+			if diff := cmp.Diff(set, again.Set); !again.Found || diff != "" {
+				t.Errorf("\nWhat is installed is found again.\nResolution(...): -want, +got:\n%s", diff)
 			}
 
 			if dirs[set.Dir] {
@@ -202,14 +203,14 @@ func TestEnsureFailure(t *testing.T) {
 
 	_, _, err := s.Ensure(t.Context(), req)
 
-	var failed *InstallError
+	var failed *galaxy.InstallError
 	if !errors.As(err, &failed) || failed.What != "collections" || strings.Contains(failed.Reason, src) ||
 		!strings.Contains(failed.Reason, "[redacted]/acme-tools-1.0.0.tar.gz") {
 		t.Errorf("\nThe error says why, redacted.\nEnsure(...): %v", err)
 	}
 
-	if r, err := s.Resolution(req); err != nil || r.Found {
-		t.Errorf("\nWhat failed is not installed.\nResolution(...): %+v, %v", r, err)
+	if r := s.Resolution(req); r.Found {
+		t.Errorf("\nWhat failed is not installed.\nResolution(...): %+v", r)
 	}
 
 	wantNoLeftovers(t, s)
@@ -320,7 +321,7 @@ func TestEnsureKilled(t *testing.T) {
 	mkfifo(t, pipe)
 
 	environ := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-	s := newStore(t, t.TempDir(), WithEnviron(environ))
+	s := newStore(t, t.TempDir(), withEnviron(environ))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 
@@ -372,31 +373,18 @@ func TestNewStoreLeftovers(t *testing.T) {
 
 	s = newStore(t, dir)
 
-	for _, d := range []string{dead.dir, trash, half} {
+	for _, d := range []string{string(dead.Workspace), trash, half} {
 		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("\nLeftovers go at the next start.\nNewStore(...): %s: %v", filepath.Base(d), err)
 		}
 	}
 
-	if _, err := os.Stat(alive.dir); err != nil {
+	if _, err := os.Stat(string(alive.Workspace)); err != nil {
 		t.Errorf("\nWhat another process is at stays.\nNewStore(...): %v", err)
 	}
 
 	alive.remove()
 	wantNoLeftovers(t, s)
-}
-
-func TestVersion(t *testing.T) {
-	needs.Ansible(t)
-
-	got, err := Version(t.Context(), Exec, os.Environ())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if !strings.HasPrefix(got, "core 2.") {
-		t.Errorf("\nThe version is that of ansible-core.\nVersion(...): %q", got)
-	}
 }
 
 // masked items have the same revision always.
@@ -419,10 +407,17 @@ func versions(items []common.ContentItem) []common.ContentItem {
 	return items
 }
 
-func newStore(t *testing.T, dir string, o ...StoreOption) *Store {
+func newStore(t *testing.T, dir string, o ...option) *Store {
 	t.Helper()
 
-	s, err := NewStore(dir, append([]StoreOption{WithKey([]byte("key"))}, o...)...)
+	c := Config{
+		Dir: dir, Installer: galaxy.Installer{Command: galaxy.Exec, Environ: os.Environ()}, Key: []byte("key"), MaxInstalls: 4,
+	}
+	for _, fn := range o {
+		fn(&c)
+	}
+
+	s, err := NewStore(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -58,7 +60,7 @@ func strip(ctx context.Context, dir string, collections []common.ContentItem) er
 
 		text, err := describe(c)
 		if err == nil {
-			err = writeNew(file, text)
+			err = own.File(file, text)
 		}
 
 		if err != nil {
@@ -94,14 +96,14 @@ func isSurplus(name string) bool {
 	}
 
 	switch item, rest := itemOf(name); {
-	case strings.HasPrefix(item, rolesDir+"/"):
+	case strings.HasPrefix(item, galaxy.RolesDir+"/"):
 		return rest == "meta/.galaxy_install_info"
 	case item != "":
 		return rest == "FILES.json"
 	}
 
 	// Beside their namespaces, which have no dots, there is where collections came from.
-	return path.Dir(name) == collectionsDir+"/ansible_collections" && strings.HasSuffix(name, ".info")
+	return path.Dir(name) == galaxy.CollectionsDir+"/ansible_collections" && strings.HasSuffix(name, ".info")
 }
 
 // describe a collection, as ansible-galaxy and content look it up.
@@ -118,5 +120,5 @@ func describe(c common.ContentItem) ([]byte, error) {
 func collectionPath(name string) string {
 	namespace, name, _ := strings.Cut(name, ".")
 
-	return path.Join(collectionsDir, "ansible_collections", namespace, name)
+	return path.Join(galaxy.CollectionsDir, "ansible_collections", namespace, name)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -57,7 +58,7 @@ func readTree(ctx context.Context, dir string, l workdir.Limits) (tree, error) {
 
 		item, rest := itemOf(path)
 		// What strip has written into a collection is beside its sum.
-		if item == "" || strings.HasPrefix(item, collectionsDir+"/") && rest == collectionInfo {
+		if item == "" || strings.HasPrefix(item, galaxy.CollectionsDir+"/") && rest == collectionInfo {
 			return nil
 		}
 
@@ -116,7 +117,7 @@ func stampTree(ctx context.Context, dir string) (string, error) {
 // walk the collections and roles of a set in lexical order.
 // Paths are below the set.
 func walk(ctx context.Context, dir string, fn func(path string, info fs.FileInfo) error) error {
-	for _, sub := range []string{collectionsDir, rolesDir} {
+	for _, sub := range []string{galaxy.CollectionsDir, galaxy.RolesDir} {
 		err := filepath.WalkDir(filepath.Join(dir, sub), func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -199,7 +200,7 @@ func (r *reader) Read(p []byte) (int, error) {
 // from, which belong to none.
 func itemOf(path string) (item, rest string) {
 	depth := 2
-	if strings.HasPrefix(path, collectionsDir+"/") {
+	if strings.HasPrefix(path, galaxy.CollectionsDir+"/") {
 		depth = 4
 	}
 

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
 // verify that what was installed has the revisions that it must have. The error says
@@ -25,7 +26,7 @@ func (m manifest) verify(v *common.Verification) error {
 	}
 
 	for _, r := range v.Roles {
-		wrong = append(wrong, m.differs(r, m.Roles, "roles", path.Join(rolesDir, r.Name))...)
+		wrong = append(wrong, m.differs(r, m.Roles, "roles", path.Join(galaxy.RolesDir, r.Name))...)
 	}
 
 	if len(wrong) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -23,42 +24,22 @@ const (
 // as long as its process lives, so that another process that shares the store
 // does not take it for a leftover.
 type workspace struct {
-	layout
+	galaxy.Workspace
 
 	lock *os.File
 }
 
-// A layout says where everything is in a workspace.
-type layout struct {
-	dir string
-	// home has the credentials, and is the working directory.
-	home string
-	// temp is for temporary files.
-	temp string
-	// set becomes the content set.
-	set Set
-}
-
-func newLayout(dir string) layout {
-	l := layout{dir: dir}
-	l.home, l.temp, l.set.Dir = l.path("home"), l.path("temp"), l.path("set")
-
-	return l
-}
-
-func (l layout) path(name string) string { return filepath.Join(l.dir, name) }
-
 func newWorkspace(parent, digest string) (*workspace, error) {
 	// Everybody knows the digest. Nobody else is to know the path.
-	w := &workspace{layout: newLayout(filepath.Join(parent, digest+"-"+rand.Text()))}
-	w.set.Digest = digest
+	dir := filepath.Join(parent, digest+"-"+rand.Text())
+	w := &workspace{Workspace: galaxy.Workspace(dir)}
 
 	var err error
-	if w.lock, err = workdir.Lock(w.dir + lockSuffix); err != nil {
+	if w.lock, err = workdir.Lock(dir + lockSuffix); err != nil {
 		return nil, errors.Wrap(err, "cannot lock a temporary directory")
 	}
 
-	for _, dir := range []string{w.dir, w.home, w.temp, w.set.Dir, w.set.CollectionsPath(), w.set.RolesPath()} {
+	for _, dir := range []string{dir, w.Home(), w.Temp(), w.Set(), w.Collections(), w.Roles()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			w.remove()
 
@@ -69,20 +50,10 @@ func newWorkspace(parent, digest string) (*workspace, error) {
 	return w, nil
 }
 
-func (w *workspace) write(files map[string][]byte) error {
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(w.home, name), data, 0o600); err != nil {
-			return errors.Wrapf(err, "cannot write %s", name)
-		}
-	}
-
-	return nil
-}
-
 // remove the workspace. What cannot be removed now is a leftover at the next
 // start, which its lock tells.
 func (w *workspace) remove() {
-	if workdir.Remove(w.dir) == nil {
+	if workdir.Remove(string(w.Workspace)) == nil {
 		_ = os.Remove(w.lock.Name())
 	}
 
@@ -124,33 +95,17 @@ func removeLeftovers(parent string) error {
 // from the set what has the names of files of the store's: whoever has had the
 // workspace may have put links, or pipes, there.
 func (w *workspace) sound() error {
-	for _, dir := range []string{w.set.Dir, w.set.CollectionsPath(), w.set.RolesPath()} {
+	for _, dir := range []string{w.Set(), w.Collections(), w.Roles()} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			return errors.Errorf("%s was replaced while it was installed", filepath.Base(dir))
 		}
 	}
 
 	for _, name := range []string{manifestFile, markResolved, markUsed} {
-		if err := os.RemoveAll(filepath.Join(w.set.Dir, name)); err != nil {
+		if err := os.RemoveAll(filepath.Join(w.Set(), name)); err != nil {
 			return errors.Wrap(err, "cannot remove what is not content")
 		}
 	}
 
 	return nil
-}
-
-// writeNew writes a file in place of whatever has its name, and never through a link.
-func writeNew(path string, data []byte) error {
-	if err := os.RemoveAll(path); err != nil {
-		return err
-	}
-
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-
-	_, err = f.Write(data)
-
-	return errors.Join(err, f.Close())
 }

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
@@ -180,9 +182,9 @@ func newSpy(t *testing.T) *spy {
 	return s
 }
 
-func (s *spy) options() []StoreOption {
-	return []StoreOption{
-		WithEnviron(append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"))),
+func (s *spy) options() []option {
+	return []option{
+		withEnviron(append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"))),
 		withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
 			f, err := os.OpenFile(s.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 			if err != nil {
@@ -208,16 +210,50 @@ func (s *spy) seen(t *testing.T) string {
 }
 
 // withCommand runs a function instead of programs.
-func withCommand(fn func(ctx context.Context, argv, env []string, dir string, out io.Writer) error) StoreOption {
-	return WithCommand(func(ctx context.Context, p Program) error { return fn(ctx, p.Argv, p.Env, p.Dir, p.Out) })
+func withCommand(fn func(ctx context.Context, argv, env []string, dir string, out io.Writer) error) option {
+	return withGalaxy(func(ctx context.Context, p galaxy.Program) error { return fn(ctx, p.Argv, p.Env, p.Dir, p.Out) })
 }
 
 // execute a program.
 func execute(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
-	return Exec(ctx, Program{Argv: argv, Env: env, Dir: dir, Out: out})
+	return galaxy.Exec(ctx, galaxy.Program{Argv: argv, Env: env, Dir: dir, Out: out})
 }
 
-// WithClock tells the time instead of time.Now.
-func WithClock(now func() time.Time) StoreOption {
-	return func(s *Store) { s.now = now }
+// An option of a store in a test.
+type option func(*Config)
+
+func withGalaxy(c galaxy.Command) option {
+	return func(s *Config) { s.Installer.Command = c }
+}
+
+func withPolicy(p sandbox.Policy) option {
+	return func(s *Config) { s.Installer.Policy = p }
+}
+
+func withEnviron(environ []string) option {
+	return func(s *Config) { s.Installer.Environ = environ }
+}
+
+func withTools(version string) option {
+	return func(s *Config) { s.Tools = version }
+}
+
+func withTTL(ttl time.Duration) option {
+	return func(s *Config) { s.TTL = ttl }
+}
+
+func withMaxSize(bytes int64) option {
+	return func(s *Config) { s.MaxSize = bytes }
+}
+
+func withMaxInstalls(n int) option {
+	return func(s *Config) { s.MaxInstalls = n }
+}
+
+func withObserver(o Observer) option {
+	return func(s *Config) { s.Observer = o }
+}
+
+func withClock(now func() time.Time) option {
+	return func(s *Config) { s.now = now }
 }

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -23,7 +21,7 @@ import (
 type Installer interface {
 	// Installed returns the digest that identifies a request, and whether there is
 	// nothing to install for it.
-	Installed(r content.Request) (digest string, ok bool, err error)
+	Installed(r content.Request) (digest string, ok bool)
 	// Ensure that the content is installed.
 	Ensure(ctx context.Context, r content.Request) (set content.Set, release func(), err error)
 }
@@ -140,8 +138,8 @@ func (l *Local) Needs(j Job) Needs {
 		return Needs{}
 	}
 
-	digest, ok, err := l.installer.Installed(request)
-	if ok || err != nil {
+	digest, ok := l.installer.Installed(request)
+	if ok {
 		return Needs{}
 	}
 
@@ -162,12 +160,9 @@ func (l *Local) Needs(j Job) Needs {
 	return n
 }
 
-// requestOf a job. It keeps of the inputs only what an installation takes.
+// requestOf a job, for its installation.
 func requestOf(j Job) (content.Request, error) {
 	request, err := content.NewRequest(j.Inputs)
-	secrets := j.Inputs.InstallSecrets()
-	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(secrets...) })
-	request.Redact = func(s string) string { return redactor().String(s) }
 	request.Known = j.Before.Content
 	request.Timeout = j.Timeout
 	request.Asked = j.Trigger == common.TriggerRequested

@@ -15,18 +15,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 type installerFn func(ctx context.Context, r content.Request) (content.Set, func(), error)
 
-func (fn installerFn) Installed(r content.Request) (string, bool, error) {
+func (fn installerFn) Installed(r content.Request) (string, bool) {
 	if r.Requirements.Empty() {
-		return "", true, nil
+		return "", true
 	}
 
-	return r.Requirements.Collections[0].Name, false, nil
+	return r.Requirements.Collections[0].Name, false
 }
 
 func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Set, func(), error) {
@@ -125,7 +126,7 @@ func TestExecute(t *testing.T) {
 			ctx:    t.Context(),
 			inputs: required,
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &content.InstallError{What: "collections", Reason: "no such collection"}
+				return content.Set{}, nil, &galaxy.InstallError{What: "collections", Reason: "no such collection"}
 			},
 			want: want{
 				report: Report{
@@ -160,7 +161,7 @@ func TestExecute(t *testing.T) {
 			ctx:    t.Context(),
 			inputs: required,
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &content.BackoffError{Until: now.Time, Err: &content.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}
+				return content.Set{}, nil, &content.BackoffError{Until: now.Time, Err: &galaxy.InstallError{What: "roles", Reason: "no", Err: context.DeadlineExceeded}}
 			},
 			want: want{
 				report: Report{
@@ -180,7 +181,7 @@ func TestExecute(t *testing.T) {
 			ctx:    t.Context(),
 			inputs: required,
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &content.InstallError{Err: context.DeadlineExceeded}
+				return content.Set{}, nil, &galaxy.InstallError{Err: context.DeadlineExceeded}
 			},
 			want: want{
 				report: Report{
@@ -197,7 +198,7 @@ func TestExecute(t *testing.T) {
 			ctx:    t.Context(),
 			inputs: inputs.Inputs{Requirements: required.Requirements, Parameters: common.AnsibleRunParameters{Timeout: &metav1.Duration{Duration: time.Hour}}},
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
-				return content.Set{}, nil, &content.InstallError{Err: context.DeadlineExceeded}
+				return content.Set{}, nil, &galaxy.InstallError{Err: context.DeadlineExceeded}
 			},
 			want: want{
 				report: Report{
@@ -354,7 +355,7 @@ func TestExecute(t *testing.T) {
 
 // TestNeeds of jobs.
 func TestNeeds(t *testing.T) {
-	boom := &content.InstallError{What: "collections", Reason: "boom"}
+	boom := &galaxy.InstallError{What: "collections", Reason: "boom"}
 	released := 0
 
 	var got content.Request

@@ -102,3 +102,20 @@ func usable(path string) error {
 
 	return errors.Wrapf(err, "%s cannot be used, since it is another user's or read-only", path)
 }
+
+// File is a new file afterwards, whatever had its name, that only the user of this
+// process may use. It is never written through a link.
+func File(path string, data []byte) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+
+	_, err = f.Write(data)
+
+	return errors.Join(err, f.Close())
+}

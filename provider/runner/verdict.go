@@ -7,8 +7,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -152,7 +152,7 @@ func failed(s events.Summary) (string, string) {
 // ranFull is true for a run that ended since there was no space on the disk, not even
 // to tell how its tasks went.
 func ranFull(e ending) bool {
-	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && content.SaysFull(e.text)
+	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && galaxy.SaysFull(e.text)
 }
 
 // withLeft adds to a message that processes are left, if that is what is wrong.

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
@@ -205,8 +206,9 @@ func (l *landscape) install(t *testing.T, mode sandbox.Mode, in inputs.Inputs, p
 	hidden := filepath.Join(l.dir, "hidden")
 	must(t, os.Rename(store, hidden))
 
-	s, err := content.NewStore(store, content.WithPolicy(policy), content.WithCommand(content.Supervised(0, nil, self...)),
-		content.WithEnviron([]string{"PATH=" + path}))
+	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
+		Command: galaxy.Supervised(0, nil, self...), Policy: policy, Environ: []string{"PATH=" + path},
+	}})
 	must(t, err)
 
 	for _, name := range []string{"sets/other", "tmp/other"} {

@@ -51,7 +51,7 @@ func TestPlayOutage(t *testing.T) {
 		must(t, r.Sweep(t.Context(), nil, func(name string, err error) { t.Errorf("Sweep(...): %s: %v", name, err) }))
 		must(t, shipped.Repair())
 
-		_, err = content.NewStore(store)
+		_, err = content.NewStore(content.Config{Dir: store})
 		must(t, err)
 
 		return r

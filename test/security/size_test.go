@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -84,8 +85,10 @@ func TestInstallFills(t *testing.T) {
 
 	store := filepath.Join(l.dir, "store")
 
-	s, err := content.NewStore(store, content.WithPolicy(policy), content.WithCommand(content.Supervised(0, nil, self...)),
-		content.WithEnviron([]string{"PATH=" + filepath.Join(l.mirror, "bin") + ":" + os.Getenv("PATH")}))
+	s, err := content.NewStore(content.Config{Dir: store, Installer: galaxy.Installer{
+		Command: galaxy.Supervised(0, nil, self...), Policy: policy,
+		Environ: []string{"PATH=" + filepath.Join(l.mirror, "bin") + ":" + os.Getenv("PATH")},
+	}})
 	must(t, err)
 
 	req, err := content.NewRequest(inputs.Inputs{Requirements: "roles: [{name: x, src: 'https://git.example.org/x', scm: git}]"})

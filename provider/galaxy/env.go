@@ -1,4 +1,4 @@
-package content
+package galaxy
 
 import (
 	"cmp"
@@ -16,24 +16,24 @@ import (
 // provider's, what the configuration sets, and what keeps the installation
 // where it belongs and without questions. What comes later wins. The provider's
 // time zone is of no use to it, and its changing no reason to install anything.
-func environment(own []string, config map[string]string, credentials []inputs.File, w layout) []string {
+func environment(own []string, config map[string]string, credentials []inputs.File, w Workspace) []string {
 	env := environ.Passed(own)
 	delete(env, "TZ")
 
 	maps.Copy(env, config)
-	maps.Copy(env, files(config, credentials, w.home))
+	maps.Copy(env, files(config, credentials, w.Home()))
 	maps.Copy(env, map[string]string{
-		"HOME":                            w.home,
-		"TMPDIR":                          w.temp,
-		"ANSIBLE_LOCAL_TEMP":              w.temp,
+		"HOME":                            w.Home(),
+		"TMPDIR":                          w.Temp(),
+		"ANSIBLE_LOCAL_TEMP":              w.Temp(),
 		"ANSIBLE_NOCOLOR":                 "1",
 		"ANSIBLE_FORCE_COLOR":             "0",
 		"ANSIBLE_GALAXY_DISPLAY_PROGRESS": "0",
-		"ANSIBLE_GALAXY_CACHE_DIR":        w.temp,
+		"ANSIBLE_GALAXY_CACHE_DIR":        w.Temp(),
 		// A set is complete by itself: what is installed elsewhere does not count.
-		"ANSIBLE_COLLECTIONS_PATH":          w.set.CollectionsPath(),
+		"ANSIBLE_COLLECTIONS_PATH":          w.Collections(),
 		"ANSIBLE_COLLECTIONS_SCAN_SYS_PATH": "0",
-		"ANSIBLE_ROLES_PATH":                w.set.RolesPath(),
+		"ANSIBLE_ROLES_PATH":                w.Roles(),
 		"GIT_TERMINAL_PROMPT":               "0",
 		"GIT_ASKPASS":                       "",
 		"SSH_ASKPASS_REQUIRE":               "never",
@@ -41,7 +41,7 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		"GIT_CONFIG_GLOBAL": "/dev/null",
 		// Others, such as ext, run commands.
 		"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
-		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.home),
+		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.Home()),
 	})
 
 	// git and Python name the same thing differently, and Python trusts the
@@ -57,9 +57,9 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 	for _, f := range credentials {
 		switch f.Name {
 		case ansibleConfig:
-			env["ANSIBLE_CONFIG"] = filepath.Join(w.home, ansibleConfig)
+			env["ANSIBLE_CONFIG"] = filepath.Join(w.Home(), ansibleConfig)
 		case gitCredentials:
-			maps.Copy(env, credentialHelper(filepath.Join(w.home, gitCredentials)))
+			maps.Copy(env, credentialHelper(filepath.Join(w.Home(), gitCredentials)))
 		}
 	}
 

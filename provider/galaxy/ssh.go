@@ -1,4 +1,4 @@
-package content
+package galaxy
 
 import (
 	"path/filepath"

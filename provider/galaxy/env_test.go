@@ -1,9 +1,8 @@
-package content
+package galaxy
 
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,21 +26,31 @@ func TestEnvironment(t *testing.T) {
 		file []byte
 	)
 
-	s := newStore(t, t.TempDir(),
-		WithEnviron([]string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"}),
-		withCommand(func(_ context.Context, a, env []string, dir string, _ io.Writer) error {
-			got, home, argv = env, dir, a
-			file, _ = os.ReadFile(filepath.Join(dir, ".git-credentials"))
+	w := Workspace(t.TempDir())
+	if err := os.Mkdir(w.Home(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	i := Installer{
+		Environ: []string{"PATH=/bin", "KUBERNETES_TOKEN=x", "HTTPS_PROXY=p", "HOME=/root"},
+		Command: func(_ context.Context, p Program) error {
+			got, home, argv = p.Env, p.Dir, p.Argv
+			file, _ = os.ReadFile(filepath.Join(p.Dir, ".git-credentials"))
 
 			return errors.New("no")
-		}))
+		},
+	}
 
-	_, _, err := s.Ensure(t.Context(), request(t, inputs.Inputs{
+	req, err := NewRequest(inputs.Inputs{
 		Requirements: "collections: [secret.name]",
 		Env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "s", "HOME": "/elsewhere", "SSL_CERT_FILE": "./ca.crt", "NETRC": "/etc/netrc"},
 		Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("creds")}, {Name: "ansible.cfg"}, {Name: "password"}, {Name: "ca.crt"}},
-	}))
-	if err == nil {
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := i.Install(t.Context(), req, w); err == nil {
 		t.Fatal("want an error")
 	}
 
@@ -83,15 +92,15 @@ func TestEnvironment(t *testing.T) {
 		"TMPDIR=/workspace/temp",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nEnsure(...): -want, +got:\n%s", diff)
+		t.Errorf("\nThe provider's environment stays its own; what must hold wins over the configuration.\nInstall(...): -want, +got:\n%s", diff)
 	}
 
 	if diff := cmp.Diff("creds", string(file)); diff != "" {
-		t.Errorf("\nThe credentials are where git looks for them.\nEnsure(...): -want, +got:\n%s", diff)
+		t.Errorf("\nThe credentials are where git looks for them.\nInstall(...): -want, +got:\n%s", diff)
 	}
 
 	if slices.ContainsFunc(argv, func(s string) bool { return strings.Contains(s, "secret.name") }) {
-		t.Errorf("\nNothing a user says is an argument.\nEnsure(...): %q", argv)
+		t.Errorf("\nNothing a user says is an argument.\nInstall(...): %q", argv)
 	}
 }
 
@@ -115,7 +124,7 @@ func TestGitCredentials(t *testing.T) {
 	env := append(environ.List(credentialHelper(file)), "PATH="+os.Getenv("PATH"), "HOME="+home, "GIT_TERMINAL_PROMPT=0")
 	out := &bytes.Buffer{}
 
-	if err := execute(t.Context(), []string{"sh", "-c", "git credential fill <in"}, env, home, out); err != nil {
+	if err := Exec(t.Context(), Program{Argv: []string{"sh", "-c", "git credential fill <in"}, Env: env, Dir: home, Out: out}); err != nil {
 		t.Fatal(err, out)
 	}
 

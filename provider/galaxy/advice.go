@@ -1,4 +1,4 @@
-package content
+package galaxy
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ func adviseSignature(req Request) string {
 }
 
 func adviseExact(req Request) string {
-	if !req.exact {
+	if !req.Repeated {
 		return ""
 	}
 

@@ -1,0 +1,134 @@
+// Package galaxy runs ansible-galaxy, and git and ssh below it. A Request says what is
+// to be installed, and which files and variables of a configuration are for that. The
+// Recipe of a request is all that ansible-galaxy is given: who makes the same recipe
+// may have what was installed from it. An Installer carries a recipe out in a
+// Workspace. When ansible-galaxy fails the error has its reason, without what
+// only its authors understand, and what to do about it. Package content decides when something is installed, and
+// keeps it.
+package galaxy
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+)
+
+// maxOutput of ansible-galaxy that is kept for the reason of its failure, in bytes.
+const maxOutput = 64 << 10
+
+// Directories of what is installed.
+const (
+	CollectionsDir = "collections"
+	RolesDir       = "roles"
+)
+
+// A Workspace is the directory in which one installation works. The directories below
+// must be there before it begins.
+type Workspace string
+
+// Home has the credentials, and is the working directory.
+func (w Workspace) Home() string { return w.path("home") }
+
+// Temp is for temporary files.
+func (w Workspace) Temp() string { return w.path("temp") }
+
+// Set is the directory of what is installed.
+func (w Workspace) Set() string { return w.path("set") }
+
+// Collections is where collections are installed.
+func (w Workspace) Collections() string { return filepath.Join(w.Set(), CollectionsDir) }
+
+// Roles is where roles are installed.
+func (w Workspace) Roles() string { return filepath.Join(w.Set(), RolesDir) }
+
+func (w Workspace) path(name string) string { return filepath.Join(string(w), name) }
+
+// An Installer runs ansible-galaxy.
+type Installer struct {
+	// Command runs programs.
+	Command Command
+	// Policy confines ansible-galaxy, and what it starts, to the workspace. Its size
+	// of a run is what the workspace may take on disk.
+	Policy sandbox.Policy
+	// Environ of the provider, as name=value. Recipes have what ansible-galaxy needs
+	// of it.
+	Environ []string
+}
+
+// Install what is requested in a workspace. The error is an InstallError when
+// ansible-galaxy failed, ENOSPC when it found no space, the cause of the context when
+// that is done, and another one when the provider or its machine is at fault.
+func (i Installer) Install(ctx context.Context, req Request, w Workspace) error {
+	r := req.recipe(i.Environ, w)
+
+	for name, data := range r.Files {
+		if err := os.WriteFile(filepath.Join(w.Home(), name), data, 0o600); err != nil {
+			return errors.Wrapf(err, "cannot write %s", name)
+		}
+	}
+
+	for _, s := range r.Steps {
+		if err := i.step(ctx, req, w, r, s); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// step of a recipe. The step before may have put anything in the place of its file.
+func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe, s Step) error {
+	if err := own.File(s.File, s.Text); err != nil {
+		return errors.Wrapf(err, "cannot write the required %s", s.What)
+	}
+
+	domain, err := i.Policy.Domain(nil, []string{string(w)}, r.Grant)
+	if err != nil {
+		return NewInstallError(s.What, err)
+	}
+
+	ctx, done := workdir.WithLimit(ctx, string(w), i.Policy.RunSize)
+	defer done()
+
+	out := &tail{max: maxOutput}
+
+	err = i.Command(ctx, Program{Argv: s.Argv, Env: r.Env, Dir: w.Home(), Out: out, Domain: domain})
+	if ctx.Err() != nil {
+		return stopped(s.What, context.Cause(ctx))
+	}
+
+	switch text := out.String(); {
+	case err == nil:
+		return nil
+	case SaysFull(text):
+		return errors.Wrap(unix.ENOSPC, "ansible-galaxy failed")
+	case errors.Is(err, unix.E2BIG):
+		// Only the configuration has a say in its length.
+		return NewInstallError(s.What, errors.New("spec.vars of the configuration are too long for an environment"))
+	case errors.As(err, new(*supervisor.MemoryError)):
+		return NewInstallError(s.What, err)
+	case errors.As(err, new(*StartError)):
+		return errors.Wrap(saying(err, req.Redact(text)), "cannot run ansible-galaxy")
+	default:
+		return failed(s.What, text, err, req)
+	}
+}
+
+// stopped is the error of an installation whose context is done: a workspace that got
+// too large is the fault of what is installed.
+func stopped(what string, cause error) error {
+	if e := new(workdir.SizeError); errors.As(cause, &e) {
+		return NewInstallError(what, e)
+	}
+
+	return cause
+}

@@ -1,0 +1,91 @@
+package galaxy
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+)
+
+// anywhere stands for the directory of a workspace, which has another name each
+// time. No variable and no argument can contain it.
+const anywhere Workspace = "\x00"
+
+// gpgOff is the variable that turns verification off.
+const gpgOff = "ANSIBLE_GALAXY_DISABLE_GPG_VERIFY="
+
+// A Recipe is all that ansible-galaxy is given; nothing else reaches it. A pure
+// function makes it, and what identifies an installation is computed from it: what is
+// given cannot be forgotten there.
+type Recipe struct {
+	// Steps, one after the other.
+	Steps []Step `json:"programs"`
+	// Env of each of them, and all of it, as name=value.
+	Env []string `json:"-"`
+	// Files in the working directory, by their names.
+	Files map[string][]byte `json:"files"`
+	// Grant is what they may do beyond the workspace: who may not read a path may
+	// not get what was installed from it either.
+	Grant sandbox.Grant `json:"grant"`
+	// Verification of what they have installed: who demands it may not get what was
+	// not verified.
+	Verification *common.Verification `json:"verification,omitempty"`
+}
+
+// A Step of a recipe is one program.
+type Step struct {
+	// What it installs, for error messages.
+	What string `json:"what"`
+	// Argv has nothing in it that a user says, but how to verify.
+	Argv []string `json:"argv"`
+	// File of requirements, and the text in it.
+	File string `json:"file"`
+	Text []byte `json:"text"`
+}
+
+// Recipe of a request, whatever the directory of its workspace. Credentials are in it.
+func (i Installer) Recipe(req Request) Recipe { return req.recipe(i.Environ, anywhere) }
+
+// recipe of a request for a workspace, with what passes of the provider's
+// environment.
+func (r Request) recipe(environ []string, w Workspace) Recipe {
+	c := Recipe{
+		Env:          environment(environ, r.Env, r.Credentials, w),
+		Files:        map[string][]byte{},
+		Grant:        r.Grant,
+		Verification: r.Verification,
+	}
+
+	for _, f := range r.Credentials {
+		c.Files[f.Name] = f.Data
+	}
+
+	if collections := r.Requirements.Collections; len(collections) > 0 {
+		s := step("collection", w, w.Collections(), requirements.File{Collections: collections})
+		if v := r.Verification; v != nil && v.Keyring != "" {
+			s.Argv = append(s.Argv, "--keyring", filepath.Join(w.Home(), v.Keyring), "--required-valid-signature-count", v.Signatures)
+			// Variables and an ansible.cfg do not turn it off.
+			c.Env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, gpgOff) }), gpgOff+"0")
+		}
+
+		c.Steps = append(c.Steps, s)
+	}
+
+	if roles := r.Requirements.Roles; len(roles) > 0 {
+		c.Steps = append(c.Steps, step("role", w, w.Roles(), requirements.File{Roles: roles}))
+	}
+
+	return c
+}
+
+// step that installs all that is required of one kind into a directory.
+func step(kind string, w Workspace, dir string, required requirements.File) Step {
+	text, _ := json.Marshal(required) //nolint:errchkjson // It has texts only.
+	file := w.path(kind + "s.yml")
+
+	return Step{What: kind + "s", Argv: []string{"ansible-galaxy", kind, "install", "-r", file, "-p", dir}, File: file, Text: text}
+}

@@ -1,0 +1,167 @@
+package galaxy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+)
+
+func TestNewRequest(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "in.image"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	in := inputs.Inputs{
+		Config:       `ProviderConfig "x"`,
+		Requirements: "collections: [a.b]",
+		Roles:        []common.Role{{Name: "a.b.c"}, {Name: "in.image"}, {Name: "c.d"}},
+		Env:          map[string]string{"ANSIBLE_ROLE_PATH": dir, "SSL_CERT_FILE": "ca.crt"},
+		Credentials: []inputs.File{
+			{Name: "password"}, {Name: "ca.crt"}, {Name: ".git-credentials"}, {Name: "ansible.cfg"}, {Name: "id_rsa"}, {Name: "known_hosts"},
+		},
+	}
+
+	got, err := NewRequest(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := Request{
+		Requirements: requirements.File{Collections: []requirements.Collection{{Name: "a.b"}}, Roles: []requirements.Role{{Name: "c.d", Src: "c.d"}}},
+		Credentials:  []inputs.File{{Name: "ca.crt"}, {Name: ".git-credentials"}, {Name: "ansible.cfg"}},
+		Env:          in.Env,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Request{}, "Redact")); diff != "" {
+		t.Errorf("\nThe request has what is not there yet, and the credentials that installing it needs.\nNewRequest(...): -want, +got:\n%s", diff)
+	}
+
+	in.Requirements = "rolse: []"
+	_, err = NewRequest(in)
+
+	if diff := cmp.Diff(`ProviderConfig "x": spec.requirements: "rolse" is neither collections nor roles`, message(err)); diff != "" {
+		t.Errorf("\nThe error says where the mistake is.\nNewRequest(...): -want error, +got error:\n%s", diff)
+	}
+}
+
+func TestNewRequestCredentials(t *testing.T) {
+	cfg := "[defaults]\nforks = 5\nprivate_key_file = key\n[galaxy]\nserver_list = hub\n[galaxy_server.hub]\nurl = https://hub.example.org/\n" +
+		"token = token\n[galaxy]\ngpg_keyring = ./keys.kbx\n"
+
+	cases := map[string]struct {
+		reason string
+		in     inputs.Inputs
+		want   []inputs.File
+		err    string
+	}{
+		"NotOverSSH": {
+			reason: "Keys are of no use where git does not use ssh, and their changing installs nothing.",
+			in: inputs.Inputs{
+				Requirements: "collections: [{name: 'https://git.example.org/x.git', type: git}]",
+				Credentials:  []inputs.File{{Name: "id_rsa"}, {Name: "known_hosts"}},
+			},
+		},
+		"OverSSH": {
+			reason: "Where it does, they are used. ssh wants a key's last line to end.",
+			in: inputs.Inputs{
+				Requirements: "roles: [{src: 'ssh://git@git.example.org:2222/x.git', scm: git}]",
+				Credentials:  []inputs.File{{Name: "id_rsa", Data: []byte("k")}, {Name: "known_hosts", Data: []byte("h")}, {Name: "other"}},
+			},
+			want: []inputs.File{{Name: "id_rsa", Data: []byte("k\n")}, {Name: "known_hosts", Data: []byte("h")}},
+		},
+		"OverSSHOfRun": {
+			reason: "So they are for a role that the run brings.",
+			in: inputs.Inputs{
+				Roles:       []common.Role{{Name: "x", Src: "git+git@git.example.org:x.git"}},
+				Credentials: []inputs.File{{Name: "id_ed25519", Data: []byte("k\n")}},
+			},
+			want: []inputs.File{{Name: "id_ed25519", Data: []byte("k\n")}},
+		},
+		"Mentioned": {
+			reason: "What the ansible.cfg names may be for Galaxy. A key is for ssh only.",
+			in: inputs.Inputs{
+				Requirements: "collections: [a.b]",
+				Credentials:  []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}, {Name: "key"}, {Name: "password"}},
+			},
+			want: []inputs.File{{Name: "ansible.cfg", Data: []byte(cfg)}, {Name: "keys.kbx"}},
+		},
+		"PasswordInURL": {
+			reason: "A password of a URL goes to the file that git reads, before the lines that are there.",
+			in: inputs.Inputs{
+				Requirements: "roles: [{src: 'https://me:p@ss@git.example.org:8443/x.git', scm: git}]",
+				Credentials:  []inputs.File{{Name: ".git-credentials", Data: []byte("https://you:q@git.example.com\n")}},
+			},
+			want: []inputs.File{{
+				Name: ".git-credentials",
+				Data: []byte("https://me:p%40ss@git.example.org:8443\nhttps://you:q@git.example.com\n"),
+			}},
+		},
+		"TokenInURL": {
+			reason: "A token has no password, and is as secret.",
+			in: inputs.Inputs{
+				Requirements: "collections: ['git+https://p-ss-0123456789abcdef@git.example.org/x.git']\nroles: [{src: 'https://me@git.example.org/y.git'}]",
+			},
+			want: []inputs.File{{Name: ".git-credentials", Data: []byte("https://p-ss-0123456789abcdef:@git.example.org\n")}},
+		},
+		"PasswordsInURLs": {
+			reason: "Which of two passwords is meant git could not tell.",
+			in: inputs.Inputs{
+				Config:       `ProviderConfig "x"`,
+				Requirements: "collections: ['git+https://a:b@git.example.org/x.git', 'git+https://a:c@git.example.org/y.git']",
+			},
+			err: `ProviderConfig "x": spec.requirements: several passwords for https://git.example.org: ` +
+				"one user must have access to all that is required from there",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := NewRequest(tc.in)
+			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
+				t.Errorf("\n%s\nNewRequest(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want, got.Credentials); diff != "" {
+				t.Errorf("\n%s\nNewRequest(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if text := fmt.Sprint(got.Requirements); strings.Contains(text, "p@ss") || strings.Contains(text, "p-ss") {
+				t.Errorf("\nNo password is left where arguments are made from.\nNewRequest(...): %s", text)
+			}
+		})
+	}
+}
+
+// An error may quote what is required.
+func TestNewRequestErrors(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, requirements string }{
+		"Password": {reason: "A password stays where it is.", requirements: "roles: [{src: 'https://me:hunter22@git.example.org', scm: git}]"},
+		"Long":     {reason: "Only so much fits into a status.", requirements: "? '" + strings.Repeat("\u200b", 300_000) + "'\n: 1\n"},
+		"Many":     {reason: "Lists have an end.", requirements: "- a" + strings.Repeat("\n- a", 1000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewRequest(inputs.Inputs{Requirements: tc.requirements})
+			if err == nil || strings.Contains(err.Error(), "hunter22") || len(err.Error()) > maxError {
+				t.Errorf("%s\nNewRequest(...): %.200v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// message of an error; empty when there is none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}
