@@ -69,8 +69,8 @@ func (d data) task() string {
 	return d.Task
 }
 
-// totals is the data of the stats event: counts by host. Those of hosts that are too
-// many to be told of are under no name.
+// totals is the data of the stats event: counts by host. The driver adds up the counts of
+// hosts beyond a number under the empty name.
 type totals struct {
 	OK        map[string]int64 `json:"ok"`
 	Changed   map[string]int64 `json:"changed"`
@@ -80,8 +80,8 @@ type totals struct {
 	Rescued   map[string]int64 `json:"rescued"`
 	Ignored   map[string]int64 `json:"ignored"`
 	Processed map[string]int64 `json:"processed"`
-	// Artifacts is the run's aggregated data of set_stats, unless that is too large
-	// to be told: then there is its size.
+	// Artifacts is the run's aggregated data of set_stats. If it is too large for an
+	// event, there is ArtifactsSize instead, in bytes.
 	Artifacts     json.RawMessage `json:"artifact_data"`
 	ArtifactsSize int             `json:"artifact_size"`
 }
@@ -110,13 +110,13 @@ func parse(line []byte) (event, bool) {
 	return e, e.Kind != "" && e.UUID != ""
 }
 
-// strange matches strings, to skip them, and the numbers that Python writes
-// and JSON does not have.
-var strange = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+// nonFinite matches numbers that Python writes and JSON does not have, and strings, which
+// are skipped.
+var nonFinite = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
 
 // finite replaces numbers that JSON does not have by null.
 func finite(line []byte) []byte {
-	return strange.ReplaceAllFunc(line, func(m []byte) []byte {
+	return nonFinite.ReplaceAllFunc(line, func(m []byte) []byte {
 		if m[0] == '"' {
 			return m
 		}

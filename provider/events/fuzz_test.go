@@ -52,12 +52,9 @@ func FuzzRecorder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		var told strings.Builder
 
-		r := NewRecorder(
-			WithRedactor(redactor), WithTail(), WithHidden("/run/"),
-			WithWatch(Watch{Task: func(res TaskResult) {
-				told.WriteString(res.Play + "\n" + res.Task + "\n" + res.Host + "\n" + res.Message + "\n")
-			}}),
-		)
+		r := NewRecorder(Options{Redactor: redactor, Tail: true, Hidden: []string{"/run/"}, Watch: Watch{Task: func(res TaskResult) {
+			told.WriteString(res.Play + "\n" + res.Task + "\n" + res.Host + "\n" + res.Message + "\n")
+		}}})
 
 		for from := 0; from < len(stream); from += int(size) + 1 {
 			if _, err := r.Stdout().Write(stream[from:min(len(stream), from+int(size)+1)]); err != nil {

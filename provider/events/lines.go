@@ -2,18 +2,18 @@ package events
 
 const (
 	// maxLine is the length of the longest event that is read, in bytes, after
-	// its strings were cut. ansible-runner leaves results out that are longer
-	// than 700,000 characters.
+	// its strings were cut. ansible-runner leaves out results of more than 700,000
+	// characters.
 	maxLine = 8 << 20
 	// maxString is the length of the longest string in an event, in bytes of
-	// JSON. Output of commands is not bounded by anything else. It is large
-	// enough to tell outputs that are too large: an escaped character takes at
-	// most three times its bytes.
+	// JSON. Nothing else bounds the output of commands. A string that was cut is still
+	// larger than MaxOutputs, whatever characters in it are escaped, so that outputs
+	// that are too large are noticed.
 	maxString = 256 << 10
 	// maxKeptBuffer is the length of the largest buffer that is used again.
 	maxKeptBuffer = 1 << 20
-	// maxText is the length of the longest line of text, in bytes. More of a line
-	// is read, so that it can be redacted before it is cut.
+	// maxText is the length of the longest line of text that is kept, in bytes, and
+	// maxTextRead that of the longest one that is read: it is redacted before it is cut.
 	maxText     = 4 << 10
 	maxTextRead = 64 << 10
 )

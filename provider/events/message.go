@@ -33,18 +33,18 @@ type result struct {
 	Label        json.RawMessage `json:"_ansible_item_label"`
 	Items        json.RawMessage `json:"results"`
 
-	// clean what is cut: half a secret is not found any more. Nil leaves it as it is.
+	// clean redacts a text before it is cut: half a secret would not be found. Nil does
+	// nothing.
 	clean func(string) string
 	// item is true for the result of an item. Those have no items of their own.
 	item bool
 }
 
-// parseResult never fails: content may return anything, and a field that is
-// not what it should be must not cost the others.
+// parseResult never fails: content may return anything. A field of another type stays
+// empty, and the others are set.
 func parseResult(raw json.RawMessage) result {
 	var r result
 
-	// A field that is not what it should be leaves the others set.
 	_ = json.Unmarshal(raw, &r)
 
 	return r
@@ -109,8 +109,7 @@ func (r result) explainItem() string {
 	return first
 }
 
-// bare is a message without what ansible-core begins it with since 2.19, which
-// says no more than that it is about a failure.
+// bare is a message without the words that ansible-core begins it with since 2.19.
 func bare(m string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(m, "Task failed: "), "Module failed: ")
 }

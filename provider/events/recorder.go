@@ -15,13 +15,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
-// A Recorder reads what ansible-runner writes and keeps a summary of it. Use
-// NewRecorder.
+// A Recorder reads what ansible-runner writes and keeps a summary of it.
 type Recorder struct {
-	// redactor of all that is known to be secret, and of what the inputs have.
-	redactor, given redact.Redactor
-	hidden          []string
-	watch           Watch
+	// redactor of all secrets that are known: those of the inputs, and connection
+	// details that were published.
+	redactor redact.Redactor
+	// inputs is the redactor of the secrets of the inputs alone.
+	inputs redact.Redactor
+	hidden []string
+	watch  Watch
 
 	out, err lines
 
@@ -34,50 +36,39 @@ type Recorder struct {
 	taskUUID string
 	// details are the connection details that were published last.
 	details json.RawMessage
-	// learnt is how many bytes of connection details were published, each time that
-	// they changed.
-	learnt int
-	// item and diff belong to a result that is not complete yet.
+	// learned is the number of bytes of connection details that were published, counted
+	// again each time that they change.
+	learned int
+	// item and diff came before the result of the task that they belong to.
 	item, diff pending
-	// broken is true when a line was met that the recorder cannot read.
+	// broken is true once reading a line has panicked.
 	broken bool
 }
 
-// pending is text that came before the result of a task on a host.
+// pending is a text that belongs to the next result of a task on a host.
 type pending struct {
 	host, task, text string
 }
 
-// An Option of a Recorder.
-type Option func(*Recorder)
-
-// WithRedactor redacts everything that the recorder reports.
-func WithRedactor(r redact.Redactor) Option {
-	return func(rec *Recorder) { rec.redactor, rec.given = r, r }
-}
-
-// WithHidden leaves texts out of what the recorder reports, such as the path of
-// a directory that says nothing to the reader and is another in the next run.
-func WithHidden(texts ...string) Option {
-	return func(rec *Recorder) { rec.hidden = texts }
-}
-
-// WithWatch calls the functions of a watch. The stream waits for them.
-func WithWatch(w Watch) Option {
-	return func(rec *Recorder) { rec.watch = w }
-}
-
-// WithTail keeps the end of what a terminal would have shown.
-func WithTail() Option {
-	return func(rec *Recorder) { rec.tail = &tail{} }
+// Options of a Recorder.
+type Options struct {
+	// Redactor of everything that the recorder reports.
+	Redactor redact.Redactor
+	// Hidden texts are left out of reports. A path in the private data directory, for
+	// example, says nothing to readers and differs from run to run.
+	Hidden []string
+	// Watch of the run.
+	Watch Watch
+	// Tail keeps the end of what a terminal would have shown.
+	Tail bool
 }
 
 // NewRecorder returns a recorder of one run.
-func NewRecorder(o ...Option) *Recorder {
-	r := &Recorder{}
+func NewRecorder(o Options) *Recorder {
+	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: o.Hidden, watch: o.Watch}
 
-	for _, fn := range o {
-		fn(r)
+	if o.Tail {
+		r.tail = &tail{}
 	}
 
 	if r.watch.Progress == nil {
@@ -107,8 +98,7 @@ func (r *Recorder) Close() {
 	r.watch.Progress(r.Summary())
 }
 
-// Err says that the summary lacks something, because of a mistake of the
-// recorder's.
+// Err is an error when the summary is incomplete, since reading a line has panicked.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,8 +110,8 @@ func (r *Recorder) Err() error {
 	return nil
 }
 
-// guard what reads a line: a mistake in that, with what anybody's content may have
-// written, must not end the runs of all others.
+// guard returns read, recovering from panics. Content writes the lines; one that the
+// recorder cannot read must not end the runs of all others.
 func (r *Recorder) guard(read func(line []byte)) func(line []byte) {
 	return func(line []byte) {
 		defer func() {
@@ -183,7 +173,7 @@ func (r *Recorder) Tail() string {
 		return ""
 	}
 
-	// What became known later is redacted in what was kept before.
+	// Secrets that became known later are in lines that were kept before.
 	var all tail
 
 	all.add(r.clean(r.tail.text()))
@@ -195,7 +185,7 @@ func (r *Recorder) text(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	// Redacted before it is cut: half a secret is not found any more.
+	// The text is redacted before it is cut: half a secret would not be found.
 	text := r.clean(string(line))
 	r.output.add(clip.Text(text, maxText))
 	r.tail.add(text)
@@ -209,7 +199,7 @@ func (r *Recorder) line(line []byte) {
 		return
 	}
 
-	// What the callback plugin did not make.
+	// ansible-runner wraps lines of text that the callback plugin did not write.
 	if e.Kind == verbose && e.Data == nil {
 		r.text([]byte(whole(e.Stdout)))
 
@@ -226,8 +216,8 @@ func (r *Recorder) line(line []byte) {
 	}
 }
 
-// record an event. It returns whether what is in progress changed, and how a
-// task ended on a host, if one did.
+// record an event. It returns whether there is progress to tell, and how a task ended on
+// a host, if one did.
 func (r *Recorder) record(e event) (bool, *TaskResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -298,8 +288,7 @@ func (r *Recorder) startTask(d data) {
 	}
 }
 
-// host records an event of a task on a host. It returns how the task ended, if
-// it did.
+// host records an event of a task on a host. It returns how the task ended, if it did.
 func (r *Recorder) host(e event, d data) *TaskResult {
 	t, ended := r.result(e, d)
 	if !ended {
@@ -325,7 +314,7 @@ func (r *Recorder) host(e event, d data) *TaskResult {
 		totals.Failed++
 	}
 
-	// What only reports tells nothing of what would change.
+	// Gathering facts and reporting say nothing of what would change.
 	passive := d.TaskAction == gatherFacts || d.ResolvedAction == actionStatus
 
 	if t.Outcome != OutcomeSkipped && t.Outcome != OutcomeUnreachable && !passive {
@@ -342,7 +331,7 @@ func (r *Recorder) host(e event, d data) *TaskResult {
 	return &t
 }
 
-// partial records what belongs to a result that is still to come.
+// partial records an event that belongs to a result that is still to come.
 func (r *Recorder) partial(e event, d data) {
 	switch {
 	case e.Kind == itemFailed && !r.item.of(d):
@@ -366,7 +355,7 @@ func (r *Recorder) keepDiff(e event, d data) {
 		diff = r.diff.text + "\n" + diff
 	}
 
-	// Redacted before it is cut: half a secret is not found any more.
+	// The diff is redacted before it is cut: half a secret would not be found.
 	r.diff = pending{host: d.Host, task: d.TaskUUID, text: clip.Text(r.field(diff, maxText), maxText)}
 }
 
@@ -506,16 +495,16 @@ func (r *Recorder) task(d data) string {
 
 func (r *Recorder) name(s string) string { return r.field(s, MaxName) }
 
-// hostname is redacted by the inputs only: connection details often name a host
-// that everybody knows of.
-func (r *Recorder) hostname(s string) string { return clip.Text(r.given.String(plain(s)), MaxName) }
+// hostname is redacted with the secrets of the inputs only. Connection details often have
+// the name of a host, which is no secret.
+func (r *Recorder) hostname(s string) string { return clip.Text(r.inputs.String(plain(s)), MaxName) }
 
-// field makes a text fit to be seen in a field of the status.
+// field returns a text for a field of the status: redacted, and at most limit bytes long.
 func (r *Recorder) field(s string, limit int) string {
 	return clip.Text(strings.TrimSpace(r.clean(s)), limit)
 }
 
-// clean makes a text fit to be seen.
+// clean returns a text redacted, without control characters and hidden texts.
 func (r *Recorder) clean(s string) string {
 	if r.summary.ExcessDetails {
 		return ""

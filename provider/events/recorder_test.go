@@ -18,12 +18,12 @@ import (
 )
 
 // record a stream in pieces, as a pipe delivers it.
-func record(t *testing.T, stream string, o ...Option) *Recorder {
+func record(t *testing.T, stream string, o Options) *Recorder {
 	t.Helper()
 
 	const piece = 1000
 
-	r := NewRecorder(o...)
+	r := NewRecorder(o)
 
 	for len(stream) > 0 {
 		n := min(piece, len(stream))
@@ -179,7 +179,7 @@ func TestStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			r := record(t, string(raw), WithHidden(playDir+"/project/"), WithRedactor(redact.New([]byte("hunter2"))))
+			r := record(t, string(raw), Options{Hidden: []string{playDir + "/project/"}, Redactor: redact.New([]byte("hunter2"))})
 			got := want{summary: r.Summary(), text: r.Text(), warnings: r.Warnings()}
 
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -274,7 +274,7 @@ func TestMessages(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			for _, f := range record(t, tc.stream).Summary().Failures {
+			for _, f := range record(t, tc.stream, Options{}).Summary().Failures {
 				got += f.Message
 			}
 
@@ -289,24 +289,24 @@ func TestRedactedBeforeCut(t *testing.T) {
 	secret := "correct horse battery staple"
 	stream := failed("h", map[string]any{"msg": strings.Repeat("x", MaxMessage-10) + secret})
 
-	got := record(t, stream, WithRedactor(redact.New([]byte(secret)))).Summary().Failures[0].Message
+	got := record(t, stream, Options{Redactor: redact.New([]byte(secret))}).Summary().Failures[0].Message
 	if strings.Contains(got, secret[:4]) {
 		t.Errorf("Half a secret is still a secret.\ngot %q", got[MaxMessage-20:])
 	}
 }
 
 func TestMistake(t *testing.T) {
-	if err := record(t, "text\n").Err(); err != nil {
+	if err := record(t, "text\n", Options{}).Err(); err != nil {
 		t.Errorf("Text is no mistake, got %v", err)
 	}
 
 	stream := line(hostOK, map[string]any{"host": "h"}) + line(stats, map[string]any{"ok": map[string]int{"h": 1}})
 	calls := 0
-	r := record(t, stream, WithWatch(Watch{Task: func(TaskResult) {
+	r := record(t, stream, Options{Watch: Watch{Task: func(TaskResult) {
 		if calls++; calls == 1 {
 			panic("a mistake")
 		}
-	}}))
+	}}})
 
 	if r.Err() == nil {
 		t.Error("A line that cannot be read should be told.")
@@ -330,7 +330,7 @@ func TestBounds(t *testing.T) {
 
 	stream.WriteString(line(stats, map[string]any{"failures": map[string]int{"h0": 1, "h1": 1}}))
 
-	r := record(t, stream.String())
+	r := record(t, stream.String(), Options{})
 	s := r.Summary()
 
 	want := []common.Failure{
@@ -362,7 +362,7 @@ func TestOutputsTooLarge(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := record(t, line(stats, map[string]any{"artifact_data": map[string]any{"a": tc.data}})).Summary()
+			s := record(t, line(stats, map[string]any{"artifact_data": map[string]any{"a": tc.data}}), Options{}).Summary()
 
 			if s.Outputs != nil || s.OutputsSize <= MaxOutputs || !s.Finished {
 				t.Errorf("%s\ngot %d bytes of outputs, size %d, finished %t", tc.reason, len(s.Outputs), s.OutputsSize, s.Finished)
@@ -374,7 +374,7 @@ func TestOutputsTooLarge(t *testing.T) {
 func TestMemory(t *testing.T) {
 	const size = 64 << 20
 
-	r := NewRecorder()
+	r := NewRecorder(Options{})
 	piece := []byte(strings.Repeat("x", 1<<20))
 	before := heap()
 
@@ -419,7 +419,7 @@ func TestProgress(t *testing.T) {
 
 	var got []step
 
-	record(t, string(raw), WithWatch(Watch{Progress: func(s Summary) { got = append(got, step{s.Play, s.Task, s.Finished}) }}))
+	record(t, string(raw), Options{Watch: Watch{Progress: func(s Summary) { got = append(got, step{s.Play, s.Task, s.Finished}) }}})
 
 	want := []step{{Play: "Only facts"}, {Play: "Only facts", Task: "Gathering Facts"}, {Play: "Only facts", Task: "Gathering Facts", Finished: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -464,7 +464,7 @@ func TestCutSecrets(t *testing.T) {
 					result = map[string]any{"failed": true, "results": []any{result}}
 				}
 
-				got := record(t, failedWith(t, result), WithRedactor(redact.New([]byte(tc.secret)))).Summary().Failures[0].Message
+				got := record(t, failedWith(t, result), Options{Redactor: redact.New([]byte(tc.secret))}).Summary().Failures[0].Message
 				if end := tc.secret[len(tc.secret)-8:]; strings.Contains(got, end) || !strings.Contains(got, "non-zero return code") {
 					t.Errorf("%s\nwant the code, and no part of %q, got %q", tc.reason, tc.secret, got)
 				}
@@ -479,13 +479,13 @@ func TestNestedItems(t *testing.T) {
 
 	result := strings.Repeat(`{"failed":true,"results":[`, depth) + `{"failed":true,"msg":"m"}` + strings.Repeat(`]}`, depth)
 
-	bomb.Defuse(t, func() { record(t, strings.Replace(failedWith(t, "RESULT"), `"RESULT"`, result, 1)) })
+	bomb.Defuse(t, func() { record(t, strings.Replace(failedWith(t, "RESULT"), `"RESULT"`, result, 1), Options{}) })
 }
 
 // Content may publish other connection details again and again. To know them all
 // would take all memory.
 func TestExcessDetails(t *testing.T) {
-	r := NewRecorder(WithTail())
+	r := NewRecorder(Options{Tail: true})
 	published := func(secret string) {
 		line := `{"uuid": "u", "event": "runner_on_ok", "event_data": {"host": "h", "task": "t", "res": {"ansible_stats": {"data": {"connection_details": {"a": "` +
 			secret + strings.Repeat("x", 200<<10) + `", "b": "` + secret + `"}}}}}}`

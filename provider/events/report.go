@@ -30,7 +30,7 @@ const (
 	maxWord = 1 << 10
 )
 
-// silenced is what explains a report that no_log hides.
+// silenced explains the failure of a report that no_log hides.
 const silenced = "no_log: true hides what " + actionStatus + " is to report: leave it out there, and publish secrets with " +
 	"ansible.builtin.set_stats under " + ConnectionDetails
 
@@ -54,7 +54,7 @@ func (r Report) clone() Report {
 	return r
 }
 
-// reported is the result of the action.
+// reported is the result of the action crossplane.ansible.status.
 type reported struct {
 	Reported   bool                       `json:"reported"`
 	Outputs    map[string]json.RawMessage `json:"outputs"`
@@ -94,7 +94,8 @@ func (r *Recorder) report(e event, d data) bool {
 	return len(res.Outputs)+len(res.Conditions) > 0
 }
 
-// status of a condition. Content may return anything in the action's name.
+// status of a condition; Unknown for any other text, since content may forge results of
+// the action.
 func status(s string) corev1.ConditionStatus {
 	switch known := corev1.ConditionStatus(s); known {
 	case corev1.ConditionTrue, corev1.ConditionFalse:
@@ -204,7 +205,8 @@ func Encode(values map[string]json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// storable are the values that a status can hold. Others are left out, and told of.
+// storable returns the values that a status can hold. The summary names one that is left
+// out.
 func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.RawMessage {
 	return maps.Collect(func(yield func(string, json.RawMessage) bool) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -230,20 +232,20 @@ func (r *Recorder) redactAll(values map[string]json.RawMessage) map[string]json.
 	return redacted
 }
 
-// learn connection details that content publishes: they are secrets from now
-// on, and what was recorded before is redacted again.
+// learn connection details that content publishes. They are secrets from now on, and the
+// summary is redacted again.
 func (r *Recorder) learn(details json.RawMessage) {
 	if bytes.Equal(r.details, details) {
 		return
 	}
 
 	r.details = bytes.Clone(details)
-	r.learnt += len(details)
+	r.learned += len(details)
 
-	// To know more takes more memory than a run is worth. Without knowing, nothing
-	// can be shown.
+	// A redactor of more secrets would take too much memory. Without it nothing of the
+	// run can be shown.
 	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
-	if r.summary.ExcessDetails = r.learnt > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
+	if r.summary.ExcessDetails = r.learned > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
 		r.redactor = r.redactor.With(scalars(details)...)
 	}
 

@@ -40,9 +40,9 @@ func TestReport(t *testing.T) {
 	// What was known when a task started: the report while the play runs.
 	live := map[string]Report{}
 
-	r := record(t, golden(t, "status"), WithRedactor(redact.New([]byte("hunter2"))), WithWatch(Watch{
+	r := record(t, golden(t, "status"), Options{Redactor: redact.New([]byte("hunter2")), Watch: Watch{
 		Progress: func(s Summary) { live[s.Play+": "+s.Task] = s.Report },
-	}))
+	}})
 
 	outputs := func(o string) map[string]json.RawMessage {
 		var m map[string]json.RawMessage
@@ -104,11 +104,11 @@ func TestReport(t *testing.T) {
 func TestReportHidden(t *testing.T) {
 	var got []string
 
-	record(t, golden(t, "status"), WithWatch(Watch{Task: func(r TaskResult) {
+	record(t, golden(t, "status"), Options{Watch: Watch{Task: func(r TaskResult) {
 		if r.Outcome == OutcomeIgnored {
 			got = append(got, r.Message)
 		}
-	}}))
+	}}})
 
 	want := []string{"conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady", silenced}
 	if diff := cmp.Diff(want, got[:2]); diff != "" {
@@ -196,7 +196,7 @@ func TestReports(t *testing.T) {
 				tc.action = actionStatus
 			}
 
-			s := record(t, reports(tc.action, tc.stream...)).Summary()
+			s := record(t, reports(tc.action, tc.stream...), Options{}).Summary()
 
 			got := want{conditions: s.Report.Conditions, outputs: len(s.Report.Outputs), size: s.OutputsSize, excess: s.Report.Excess}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -209,7 +209,7 @@ func TestReports(t *testing.T) {
 func TestConnectionDetails(t *testing.T) {
 	var told []TaskResult
 
-	r := record(t, golden(t, "details"), WithTail(), WithWatch(Watch{Task: func(r TaskResult) { told = append(told, r) }}))
+	r := record(t, golden(t, "details"), Options{Tail: true, Watch: Watch{Task: func(r TaskResult) { told = append(told, r) }}})
 	s := r.Summary()
 
 	details := `{"host":"two","password":"correct \"horse\" / battery","pin":123,"silent":"silent as a mouse","token_first":"token of first","token_second":"token of second"}`

@@ -16,8 +16,8 @@ import (
 
 var errOutOfRange = errors.New("it has a number that is out of range: integers have 64 bits, others are doubles; publish it as a string")
 
-// storable says why the API server would refuse a status with an output, or make
-// another number of one of its numbers.
+// storable returns an error for an output that the API server would refuse in a status, or
+// that has a number that it would round.
 func storable(raw json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -37,7 +37,7 @@ func storable(raw json.RawMessage) error {
 		}
 	}
 
-	// Where it is to be, so that it is as deep.
+	// The depth of nesting is limited, so the output is read where it is to be.
 	status := slices.Concat([]byte(`{"status":{"atProvider":{"outputs":{"":`), raw, []byte("}}}}"))
 	if err := utiljson.Unmarshal(status, &map[string]any{}); err != nil {
 		return errors.Wrap(err, "the API server cannot read it")
@@ -46,7 +46,7 @@ func storable(raw json.RawMessage) error {
 	return nil
 }
 
-// fits a number into what the API server makes of it?
+// fits is true for a number that the API server does not round to another size.
 func fits(number string) bool {
 	var err error
 	if strings.ContainsAny(number, ".eE") {

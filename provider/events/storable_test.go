@@ -39,7 +39,7 @@ func TestStorable(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			stream := `{"event":"playbook_on_stats","uuid":"u","event_data":{"artifact_data":{"x":` + tc.output + `}}}` + "\n"
-			s := record(t, stream).Summary()
+			s := record(t, stream, Options{}).Summary()
 
 			// What the decoder says is its own.
 			invalid := s.InvalidOutput
@@ -64,7 +64,7 @@ func TestReportedStorable(t *testing.T) {
 	s := record(t, line(hostOK, map[string]any{
 		"host": "h", "resolved_action": actionStatus,
 		"res": map[string]any{"reported": true, "outputs": map[string]any{"good": 1, "bad": json.RawMessage(strings.Repeat("7", 617))}},
-	})).Summary()
+	}), Options{}).Summary()
 
 	if diff := cmp.Diff(map[string]json.RawMessage{"good": json.RawMessage("1")}, s.Report.Outputs); diff != "" || s.InvalidOutput == "" {
 		t.Errorf("Only what a status can hold is reported.\n%q\n-want, +got:\n%s", s.InvalidOutput, diff)
@@ -84,7 +84,7 @@ func TestCutDetails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			details := map[string]any{ConnectionDetails: map[string]any{"a": tc.detail}}
-			s := record(t, line(stats, map[string]any{"artifact_data": details})).Summary()
+			s := record(t, line(stats, map[string]any{"artifact_data": details}), Options{}).Summary()
 
 			if s.CutDetails != tc.want {
 				t.Errorf("want %t, got %t", tc.want, s.CutDetails)

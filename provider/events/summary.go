@@ -31,8 +31,7 @@ const (
 	MaxOutputs = 64 << 10
 )
 
-// A Summary is what a stream of events amounts to. It is bounded: the longest
-// play has no larger summary than one that fails and changes a few tasks.
+// A Summary of a stream of events. Its size is bounded, however long the play is.
 type Summary struct {
 	// Started is true once a task has begun.
 	Started bool
@@ -65,11 +64,11 @@ type Summary struct {
 	// OutputsSize is the length of all outputs, in bytes of JSON, as far as they
 	// were counted.
 	OutputsSize int
-	// InvalidOutput says which output no status can hold, and why; it is none of the
-	// outputs.
+	// InvalidOutput names an output that no status can hold, and says why. Outputs is
+	// without it.
 	InvalidOutput string
-	// ConnectionDetails are what set_stats published under that name. They are
-	// no outputs, and not redacted: they are for the connection secret only.
+	// ConnectionDetails were published by set_stats under that name. They are not
+	// redacted: they are for the connection secret, and Outputs is without them.
 	ConnectionDetails json.RawMessage
 	// ExcessDetails is true once more than MaxDetails were published, again and again
 	// with other values. Nothing is shown of a run from then on.

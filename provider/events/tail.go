@@ -50,8 +50,8 @@ func (t *tail) text() string {
 	return text
 }
 
-// whole leaves out the end of a string that was cut where nobody knew of
-// secrets.
+// whole leaves out the end of a string that was cut before it was redacted: it may be half
+// of a secret.
 func whole(s string) string {
 	if len(s) < maxString {
 		return s

@@ -66,7 +66,7 @@ func TestStatistics(t *testing.T) {
 				t.Fatalf("python: %v", err)
 			}
 
-			rec := events.NewRecorder()
+			rec := events.NewRecorder(events.Options{})
 			if _, err := rec.Stdout().Write(out); err != nil {
 				t.Fatal(err)
 			}

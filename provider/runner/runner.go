@@ -181,7 +181,7 @@ func (r *Runner) execute(ctx context.Context, run Run, plan Plan, lock *os.File,
 		return Result{Untouched: true}, err
 	}
 
-	rec := plan.recorder(run, w)
+	rec := plan.recorder(run, w, run.KeepOutput)
 
 	if run.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -246,22 +246,14 @@ func (r *Runner) start(ctx context.Context, plan Plan, lock *os.File, rec *event
 	}.Run(ctx)
 }
 
-// recorder of what is told of a run.
-func (p Plan) recorder(run Run, w events.Watch) *events.Recorder {
-	options := append(p.readable(run), events.WithWatch(w))
-	if run.KeepOutput {
-		options = append(options, events.WithTail())
-	}
-
-	return events.NewRecorder(options...)
-}
-
-// readable makes what is read of a run's processes fit to be seen.
-func (p Plan) readable(run Run) []events.Option {
-	return []events.Option{
-		events.WithRedactor(redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...)),
-		events.WithHidden(filepath.Join(p.Dir, projectDir)+"/", p.Dir+"/"),
-	}
+// recorder of a run's events. It redacts the secrets of the inputs.
+func (p Plan) recorder(run Run, w events.Watch, tail bool) *events.Recorder {
+	return events.NewRecorder(events.Options{
+		Redactor: redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...),
+		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
+		Watch:    w,
+		Tail:     tail,
+	})
 }
 
 // write the private data directory. It must not be there yet: what

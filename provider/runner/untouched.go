@@ -64,7 +64,7 @@ func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
 	ctx, done := workdir.WithLimit(ctx, plan.Dir, r.policy.RunSize)
 	defer done()
 
-	rec := events.NewRecorder(append(plan.readable(run), events.WithTail())...)
+	rec := plan.recorder(run, events.Watch{}, true)
 	code, err := r.start(ctx, plan, lock, rec)
 
 	// Source of the text: PlaybookExecutor of ansible-core.

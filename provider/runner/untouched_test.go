@@ -114,7 +114,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 			}
 
 			// What Ansible really says.
-			rec := events.NewRecorder(plan.readable(run)...)
+			rec := plan.recorder(run, events.Watch{}, false)
 			code, err := r.start(t.Context(), plan, lock, rec)
 			if err != nil {
 				t.Fatal(err)
