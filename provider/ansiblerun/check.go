@@ -9,10 +9,10 @@ import (
 
 // decideChecked decides for objects whose content is applied only when a check
 // run says that it would change something. No run is in progress.
-func decideChecked(s situation) decision {
+func decideChecked(s Situation) Decision {
 	switch {
 	case failedHere(s) && allowed(s):
-		return recheck(s)
+		return decideFailed(s)
 	case requested(s):
 		return check(common.TriggerRequested)
 	case s.Unpublished && allowed(s) && !changed(s):
@@ -28,9 +28,9 @@ func decideChecked(s situation) decision {
 	return checkWhenDue(s, nil)
 }
 
-// recheck does not: an apply that failed has left the target in a state that no
+// decideFailed does not: an apply that failed has left the target in a state that no
 // check was made for, and is tried again until it succeeds.
-func recheck(s situation) decision {
+func decideFailed(s Situation) Decision {
 	if requested(s) {
 		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
 	}
@@ -39,14 +39,14 @@ func recheck(s situation) decision {
 }
 
 // checked is true when the last run was a check of the inputs as they are now.
-func checked(s situation) bool {
+func checked(s Situation) bool {
 	r := s.Recorded.LastRun
 
 	return r != nil && r.Mode == common.ModeCheck && r.State == common.StatePresent && r.InputsDigest == s.Digest
 }
 
 // afterCheck applies what the last check run would change, if it may.
-func afterCheck(s situation) decision {
+func afterCheck(s Situation) Decision {
 	r := s.Recorded.LastRun
 
 	switch {
@@ -68,10 +68,10 @@ func cutOff(r *common.Run) bool {
 }
 
 // checkAgain what a run was started for that was cut off, after a pause.
-func checkAgain(s situation) decision {
+func checkAgain(s Situation) Decision {
 	r := s.Recorded.LastRun
-	if next := completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {
-		d := decision{Until: next}
+	if next := Completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {
+		d := Decision{Until: next}
 		if r.Reason == executor.ReasonInternal {
 			d.Failure = checkFailure(r)
 		}
@@ -90,7 +90,7 @@ func checkFailure(r *common.Run) error {
 // failed and nothing was ever applied: later tasks often need what earlier ones
 // would have made. After an apply that failed no check is trusted before one
 // succeeded.
-func differs(s situation) bool {
+func differs(s Situation) bool {
 	switch {
 	case failed(s.Recorded.LastApply):
 		return true
@@ -102,7 +102,7 @@ func differs(s situation) bool {
 }
 
 // triggerOfApply is why what the last check has found is applied.
-func triggerOfApply(s situation) common.RunTrigger {
+func triggerOfApply(s Situation) common.RunTrigger {
 	switch {
 	case changed(s):
 		return trigger(s)
@@ -115,20 +115,20 @@ func triggerOfApply(s situation) common.RunTrigger {
 
 // checkWhenDue checks a poll interval after the end of the last run. Until then
 // the failure, if any, is reported.
-func checkWhenDue(s situation, failure error) decision {
+func checkWhenDue(s Situation, failure error) Decision {
 	r := s.Recorded.LastRun
-	if due := completion(r).Add(s.Poll); ahead(due, s.Now, s.Poll) {
-		return decision{Until: due, Failure: failure}
+	if due := Completion(r).Add(s.Poll); ahead(due, s.Now, s.Poll) {
+		return Decision{Until: due, Failure: failure}
 	}
 
 	return check(common.TriggerDrift)
 }
 
-func check(t common.RunTrigger) decision {
-	return decision{Start: &start{Mode: common.ModeCheck, State: common.StatePresent, Trigger: t, Attempt: 1}}
+func check(t common.RunTrigger) Decision {
+	return Decision{Start: &Start{Mode: common.ModeCheck, State: common.StatePresent, Trigger: t, Attempt: 1}}
 }
 
-// notCheckable is true when the last check run could not tell anything.
-func notCheckable(s situation) bool {
+// NotCheckable is true when the last check run could not tell anything.
+func NotCheckable(s Situation) bool {
 	return checked(s) && s.Recorded.LastRun.Reason == executor.ReasonNotCheckable
 }

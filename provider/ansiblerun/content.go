@@ -40,7 +40,7 @@ func (e *external) resolve(run common.AnsibleRun) {
 
 // refresh what the requirements resolve to when that is due. Nothing waits for
 // it: the object is looked at again when it has ended.
-func (e *external) refresh(run common.AnsibleRun, s situation) {
+func (e *external) refresh(run common.AnsibleRun, s Situation) {
 	if !refreshes(s, e.resolution) {
 		return
 	}
@@ -53,7 +53,7 @@ func (e *external) refresh(run common.AnsibleRun, s situation) {
 // refreshes is true when it is to be found out what the requirements resolve to
 // now. Content that is not in the store is installed by the next run, unless
 // there is none to come: the inputs are those that were applied.
-func refreshes(s situation, r content.Resolution) bool {
+func refreshes(s Situation, r content.Resolution) bool {
 	return r.Stale && (r.Found || s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest)
 }
 

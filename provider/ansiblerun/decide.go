@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// A situation is everything that a decision depends on.
-type situation struct {
+// A Situation is everything that a decision depends on.
+type Situation struct {
 	// Policy of the object.
 	Policy common.RunPolicy
 	// Create and Update say whether the management policies allow to apply for
@@ -45,15 +45,15 @@ type situation struct {
 	// Recorded is the observation, what the pool knows included.
 	Recorded common.AnsibleRunObservation
 	// Active is the run that the pool knows, nil if it knows none.
-	Active *active
+	Active *Active
 	// Poll is the time between the end of a run and the next periodic one.
 	Poll time.Duration
 	// Now is the time.
 	Now time.Time
 }
 
-// active is a run that the pool knows.
-type active struct {
+// Active is a run that the pool knows.
+type Active struct {
 	Mode  common.RunMode
 	State common.RunState
 	// Queued is true for one that waits for its turn: what is to be done is decided
@@ -64,16 +64,16 @@ type active struct {
 }
 
 // waits is true when the object waits for its turn.
-func (s situation) waits() bool { return s.Active != nil && s.Active.Queued }
+func (s Situation) waits() bool { return s.Active != nil && s.Active.Queued }
 
 // runs is true when a run has begun, or is about to, and its result is not on the
 // object.
-func (s situation) runs() bool { return s.Active != nil && !s.Active.Queued }
+func (s Situation) runs() bool { return s.Active != nil && !s.Active.Queued }
 
-// A decision says what is to be done about an object.
-type decision struct {
+// A Decision says what is to be done about an object.
+type Decision struct {
 	// Start a run; nil when none is to be started.
-	Start *start
+	Start *Start
 	// Cancel the run in progress.
 	Cancel bool
 	// Exists is false when there is nothing to delete, or everything to create.
@@ -87,8 +87,8 @@ type decision struct {
 	Until time.Time
 }
 
-// A start is a run to be started.
-type start struct {
+// A Start is a run to be started.
+type Start struct {
 	Mode    common.RunMode
 	State   common.RunState
 	Trigger common.RunTrigger
@@ -109,8 +109,8 @@ func ahead(t, now time.Time, most time.Duration) bool {
 // soon is how long to wait for what is about to happen anyway.
 const soon = time.Second
 
-// decide what to do about an object. It has no effects.
-func decide(s situation) decision {
+// Decide what to do about an object. It has no effects.
+func Decide(s Situation) Decision {
 	if s.Deleted {
 		return decideDeleted(s)
 	}
@@ -123,18 +123,18 @@ func decide(s situation) decision {
 
 // creates is true when the decision is to apply for the first time, and creating
 // is allowed.
-func creates(s situation, d decision) bool {
+func creates(s Situation, d Decision) bool {
 	return d.Start != nil && d.Start.Mode == common.ModeApply && s.Recorded.AppliedDigest == "" && s.Create
 }
 
-func decidePresent(s situation) decision {
+func decidePresent(s Situation) Decision {
 	switch {
 	case s.runs():
 		return report(s)
 	case s.Policy == common.CheckWhenObserve:
 		return decideChecked(s)
 	case !allowed(s):
-		return decision{}
+		return Decision{}
 	}
 
 	last := s.Recorded.LastApply
@@ -149,11 +149,11 @@ func decidePresent(s situation) decision {
 	case s.Unpublished:
 		return begin(s, common.TriggerRetry, 1)
 	case s.Policy == common.RunOnChange:
-		return decision{}
+		return Decision{}
 	}
 
 	if due := completed(last).Add(s.Poll); ahead(due, s.Now, s.Poll) {
-		return decision{Until: due}
+		return Decision{Until: due}
 	}
 
 	return begin(s, common.TriggerDrift, 1)
@@ -161,12 +161,12 @@ func decidePresent(s situation) decision {
 
 // report on a run that the pool knows. It is either in progress, and wakes the
 // object when it ends, or it has ended and its result is about to be written.
-func report(s situation) decision {
+func report(s Situation) Decision {
 	if !s.Active.Finished {
-		return decision{}
+		return Decision{}
 	}
 
-	d := decision{Until: s.Now.Add(soon)}
+	d := Decision{Until: s.Now.Add(soon)}
 	if failed(s.Recorded.LastApply) {
 		d.Failure, d.Exhausted = failure(s), exhausted(s)
 	}
@@ -175,7 +175,7 @@ func report(s situation) decision {
 }
 
 // allowed is true when the management policies allow the next apply.
-func allowed(s situation) bool {
+func allowed(s Situation) bool {
 	if s.Recorded.AppliedDigest == "" {
 		return s.Create || s.Update
 	}
@@ -185,7 +185,7 @@ func allowed(s situation) bool {
 
 // changed is true when the inputs are neither those applied last, nor those
 // that the last apply failed with.
-func changed(s situation) bool {
+func changed(s Situation) bool {
 	if last := s.Recorded.LastApply; failed(last) {
 		return last.InputsDigest != s.Digest
 	}
@@ -194,11 +194,11 @@ func changed(s situation) bool {
 }
 
 // failedHere is true when the last apply failed, with the inputs as they are now.
-func failedHere(s situation) bool {
+func failedHere(s Situation) bool {
 	return failed(s.Recorded.LastApply) && !changed(s)
 }
 
-func trigger(s situation) common.RunTrigger {
+func trigger(s Situation) common.RunTrigger {
 	switch {
 	case s.Recorded.AppliedDigest != "" || s.Recorded.LastApply != nil:
 		return common.TriggerChanged
@@ -211,7 +211,7 @@ func trigger(s situation) common.RunTrigger {
 
 // lost is true when an apply may have begun of which nothing was recorded,
 // because the provider ended at the same moment.
-func lost(s situation) bool {
+func lost(s Situation) bool {
 	r := s.Recorded.LastRun
 
 	switch {
@@ -227,7 +227,7 @@ func lost(s situation) bool {
 	return true
 }
 
-func requested(s situation) bool {
+func requested(s Situation) bool {
 	return s.Request != "" && s.Request != s.Recorded.HandledRequest
 }
 
@@ -245,8 +245,8 @@ func completed(a *common.Apply) time.Time {
 	return a.CompletionTime.Time
 }
 
-// completion is when a run ended; the zero time if that is not known.
-func completion(r *common.Run) time.Time {
+// Completion is when a run ended; the zero time if that is not known.
+func Completion(r *common.Run) time.Time {
 	if r == nil || r.CompletionTime == nil {
 		return time.Time{}
 	}
@@ -262,26 +262,26 @@ func nextAttempt(last *common.Apply) int64 {
 	return last.Attempts + 1
 }
 
-func begin(s situation, t common.RunTrigger, attempt int64) decision {
+func begin(s Situation, t common.RunTrigger, attempt int64) Decision {
 	state := common.StatePresent
 	if s.Deleted {
 		state = common.StateAbsent
 	}
 
-	return decision{Start: &start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}}
+	return Decision{Start: &Start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}}
 }
 
 // retry a failed apply when its back-off is over, unless it was tried as often
 // as it may be.
-func retry(s situation, t common.RunTrigger) decision {
+func retry(s Situation, t common.RunTrigger) Decision {
 	last := s.Recorded.LastApply
 
 	if exhausted(s) {
-		return decision{Failure: failure(s), Exhausted: true}
+		return Decision{Failure: failure(s), Exhausted: true}
 	}
 
 	if next := last.NextRetryTime; next != nil && ahead(next.Time, s.Now, lastBackoff) {
-		return decision{Failure: failure(s), Until: next.Time}
+		return Decision{Failure: failure(s), Until: next.Time}
 	}
 
 	return begin(s, t, nextAttempt(last))
@@ -289,18 +289,18 @@ func retry(s situation, t common.RunTrigger) decision {
 
 // exhausted is true when the last apply failed, and was tried as often as it may
 // be.
-func exhausted(s situation) bool {
+func exhausted(s Situation) bool {
 	last := s.Recorded.LastApply
 
 	return s.RetryLimit > 0 && failed(last) && last.Attempts >= s.RetryLimit
 }
 
 // decideDeleted runs the content with state absent until that succeeds.
-func decideDeleted(s situation) decision {
+func decideDeleted(s Situation) Decision {
 	last := s.Recorded.LastApply
 
 	if a := s.Active; s.runs() {
-		d := decision{Exists: true}
+		d := Decision{Exists: true}
 		d.Cancel = a.State == common.StatePresent && !a.Finished
 
 		if a.Finished && !s.Held {
@@ -311,7 +311,7 @@ func decideDeleted(s situation) decision {
 	}
 
 	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !lost(s) && !removes(s) {
-		return decision{} // Nothing was ever done.
+		return Decision{} // Nothing was ever done.
 	}
 
 	d := decideAbsent(s)
@@ -322,18 +322,18 @@ func decideDeleted(s situation) decision {
 
 // removes is true when what others have made is to be removed: the management
 // policies allow to delete, but never to apply.
-func removes(s situation) bool {
+func removes(s Situation) bool {
 	return !s.Create && !s.Update
 }
 
-func decideAbsent(s situation) decision {
+func decideAbsent(s Situation) Decision {
 	last := s.Recorded.LastApply
 
 	switch {
-	case last == nil || last.State != common.StateAbsent || last.InputsDigest != absentDigest(s.Generation):
+	case last == nil || last.State != common.StateAbsent || last.InputsDigest != AbsentDigest(s.Generation):
 		return begin(s, common.TriggerDeleted, 1)
 	case last.Result == common.PhaseSucceeded:
-		return decision{}
+		return Decision{}
 	case requested(s):
 		return begin(s, common.TriggerRequested, nextAttempt(last))
 	}
@@ -341,15 +341,15 @@ func decideAbsent(s situation) decision {
 	return retry(s, common.TriggerDeleted)
 }
 
-// absentDigest stands for the inputs of a deletion. They are not resolved
+// AbsentDigest stands for the inputs of a deletion. They are not resolved
 // before it is known that a run is to be started, since what they refer to may
 // be gone. What a user can still change is the object.
-func absentDigest(generation int64) string {
+func AbsentDigest(generation int64) string {
 	return fmt.Sprintf("absent.%d", generation)
 }
 
 // failure says how the last apply failed and what happens next.
-func failure(s situation) error {
+func failure(s Situation) error {
 	last := s.Recorded.LastApply
 
 	msg := &strings.Builder{}
@@ -370,7 +370,7 @@ func failure(s situation) error {
 }
 
 // gaveUp says how often an apply was tried, and what to do now.
-func gaveUp(s situation) string {
+func gaveUp(s Situation) string {
 	last := s.Recorded.LastApply
 	way := "change the inputs"
 
@@ -396,18 +396,18 @@ func verb(p common.RunPhase) string {
 	return "failed"
 }
 
-// ready is the Ready condition that the situation calls for, given the one on
+// Ready is the Ready condition that the situation calls for, given the one on
 // the object. It is True exactly when the inputs are those last applied and the
 // last apply did not fail, or has changed nothing.
-func ready(s situation, now xpv2.Condition) xpv2.Condition {
+func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	o, last := s.Recorded, s.Recorded.LastApply
 
 	switch {
-	case failedHere(s) && !spared(s):
+	case failedHere(s) && !unaffected(s):
 		return unready(s, now)
 	case retried(s) && common.Failed(now):
 		return now
-	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && (!failed(last) || spared(s)):
+	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && (!failed(last) || unaffected(s)):
 		if last != nil && last.Result == "" && now.Type == xpv2.TypeReady {
 			return now
 		}
@@ -419,7 +419,7 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 		return common.NotApplied(forbidden(s))
 	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
-	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && notCheckable(s):
+	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):
 		return common.NotApplied("a check run cannot tell what there is to do, see the condition " + string(common.TypeCheckable))
 	case o.AppliedDigest == "" && last == nil:
 		return xpv2.Creating()
@@ -428,16 +428,16 @@ func ready(s situation, now xpv2.Condition) xpv2.Condition {
 	return common.InputsChanged()
 }
 
-// spared is true when the inputs are those that were applied, and the last apply,
+// unaffected is true when the inputs are those that were applied, and the last apply,
 // which failed, has changed nothing.
-func spared(s situation) bool {
+func unaffected(s Situation) bool {
 	last := s.Recorded.LastApply
 
 	return last != nil && last.Untouched && s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
 }
 
 // forbidden says why nothing may be applied, and where a preview is.
-func forbidden(s situation) string {
+func forbidden(s Situation) string {
 	const why = "spec.managementPolicies allow neither Create nor Update"
 
 	if s.Policy == common.CheckWhenObserve {
@@ -449,7 +449,7 @@ func forbidden(s situation) string {
 
 // unready says that the last apply failed, and why. What is said already stays
 // while the next attempt waits for its turn.
-func unready(s situation, now xpv2.Condition) xpv2.Condition {
+func unready(s Situation, now xpv2.Condition) xpv2.Condition {
 	c, why := common.RunFailed(), why(s.Recorded)
 
 	switch {
@@ -469,7 +469,7 @@ func unready(s situation, now xpv2.Condition) xpv2.Condition {
 }
 
 // retried is true while an apply that failed, or was cut off, is tried again.
-func retried(s situation) bool {
+func retried(s Situation) bool {
 	last, run := s.Recorded.LastApply, s.Recorded.LastRun
 	if last == nil || last.Result != "" || last.InputsDigest != s.Digest {
 		return false
@@ -488,11 +488,11 @@ func why(o common.AnsibleRunObservation) string {
 	return o.LastRun.Message
 }
 
-// rebaselined is the observation for digests as they are computed now: those of the
+// Rebase is the observation for digests as they are computed now: those of the
 // same inputs in the schema before are replaced. When their key was lost, or their
 // schema is older, an object whose generation was applied keeps counting as applied,
 // and one that failed keeps its attempts.
-func rebaselined(s situation, ready xpv2.Condition) common.AnsibleRunObservation {
+func Rebase(s Situation, ready xpv2.Condition) common.AnsibleRunObservation {
 	o := reformed(s)
 	if ready.ObservedGeneration != s.Generation {
 		return o
@@ -519,7 +519,7 @@ func rebaselined(s situation, ready xpv2.Condition) common.AnsibleRunObservation
 
 // reformed is the observation without digests of the inputs as they are now that the
 // version before has computed.
-func reformed(s situation) common.AnsibleRunObservation {
+func reformed(s Situation) common.AnsibleRunObservation {
 	o := s.Recorded
 	if s.Former == "" {
 		return o
@@ -542,8 +542,8 @@ func reformed(s situation) common.AnsibleRunObservation {
 	return o
 }
 
-// predates is true for an observation with a digest of another schema or key.
-func predates(o common.AnsibleRunObservation, digest string) bool {
+// Predates is true for an observation with a digest of another schema or key.
+func Predates(o common.AnsibleRunObservation, digest string) bool {
 	recorded := []string{o.AppliedDigest}
 	if o.LastApply != nil {
 		recorded = append(recorded, o.LastApply.InputsDigest)
@@ -557,6 +557,6 @@ func predates(o common.AnsibleRunObservation, digest string) bool {
 }
 
 // known is true for a digest that says whether the inputs have changed.
-func known(s situation, digest string) bool {
+func known(s Situation, digest string) bool {
 	return inputs.Comparable(digest, s.Digest) || inputs.Comparable(digest, s.Former)
 }

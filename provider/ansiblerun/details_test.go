@@ -149,12 +149,12 @@ func TestRecordDetails(t *testing.T) {
 	o := &common.AnsibleRunObservation{ConnectionDetails: &common.PublishedDetails{RunID: "1", Name: "connection"}}
 	r := executor.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
 
-	if record(o, r); o.ConnectionDetails == nil {
+	if Record(o, r); o.ConnectionDetails == nil {
 		t.Error("What was published should stay when the next apply fails")
 	}
 
 	r.Run.Phase = common.PhaseSucceeded
-	if record(o, r); o.ConnectionDetails != nil {
+	if Record(o, r); o.ConnectionDetails != nil {
 		t.Errorf("An apply that publishes nothing should be noted as one, got %+v", o.ConnectionDetails)
 	}
 }

@@ -31,7 +31,7 @@ type external struct {
 	err        error
 	resolution content.Resolution
 	content    content.Set
-	decision   decision
+	decision   Decision
 	job        executor.Job
 	details    map[string][]byte
 }
@@ -51,12 +51,12 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	if !s.Deleted {
-		s.Recorded = rebaselined(s, run.GetCondition(xpv2.TypeReady))
+		s.Recorded = Rebase(s, run.GetCondition(xpv2.TypeReady))
 		*run.Observation() = s.Recorded
 		s.Unpublished, err = e.publish(ctx, run)
 	}
 
-	e.decision = decide(s)
+	e.decision = Decide(s)
 
 	// What it waited for is not wanted any more.
 	if s.waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
@@ -66,7 +66,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	if !s.Deleted {
-		run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+		run.SetConditions(Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 		showCheckable(run, s)
 		showContent(run, e.resolution)
 
@@ -97,7 +97,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 // at once. To create takes the runtime three writes, of which an XR with many runs
 // can afford few: core's circuit breaker counts them. So the first apply is an update
 // wherever the management policies allow one.
-func (e *external) observation(ctx context.Context, run common.AnsibleRun, s situation) (managed.ExternalObservation, error) {
+func (e *external) observation(ctx context.Context, run common.AnsibleRun, s Situation) (managed.ExternalObservation, error) {
 	d := e.decision
 	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
 
@@ -124,19 +124,19 @@ func (e *external) observation(ctx context.Context, run common.AnsibleRun, s sit
 	}
 
 	// It may not be looked at again for long.
-	s.Active = &active{Mode: d.Start.Mode, State: d.Start.State}
-	run.SetConditions(ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+	s.Active = &Active{Mode: d.Start.Mode, State: d.Start.State}
+	run.SetConditions(Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 
 	return o, nil
 }
 
 // showCheckable says when check runs cannot tell anything, and when they can
 // again.
-func showCheckable(run common.AnsibleRun, s situation) {
+func showCheckable(run common.AnsibleRun, s Situation) {
 	switch {
 	case s.Active != nil && !s.Active.Finished:
 		// It is not known yet what this run can tell.
-	case s.Policy == common.CheckWhenObserve && notCheckable(s):
+	case s.Policy == common.CheckWhenObserve && NotCheckable(s):
 		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
 	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
 		run.SetConditions(common.Checkable().WithObservedGeneration(run.GetGeneration()))
@@ -145,7 +145,7 @@ func showCheckable(run common.AnsibleRun, s situation) {
 
 // observe folds what the pool knows into the observation. The pool forgets a
 // finished run once the object that was read back carries it.
-func (e *external) observe(run common.AnsibleRun) *active {
+func (e *external) observe(run common.AnsibleRun) *Active {
 	o := run.Observation()
 
 	report, known := e.pool.Report(run.GetUID())
@@ -161,7 +161,7 @@ func (e *external) observe(run common.AnsibleRun) *active {
 
 	// Nobody heard of the end of a run when none is known any more, or another.
 	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
-		if interrupt(o, e.now()) {
+		if Interrupt(o, e.now()) {
 			e.lost(run)
 		}
 	}
@@ -171,17 +171,17 @@ func (e *external) observe(run common.AnsibleRun) *active {
 	}
 
 	if report.Waits() {
-		return &active{Mode: report.Run.Mode, State: report.Run.State, Queued: true}
+		return &Active{Mode: report.Run.Mode, State: report.Run.State, Queued: true}
 	}
 
-	record(o, report)
-	*run.Conditions() = conditions(*run.Conditions(), report)
+	Record(o, report)
+	*run.Conditions() = Conditions(*run.Conditions(), report)
 
 	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
 		e.details = report.ConnectionDetails
 	}
 
-	return &active{
+	return &Active{
 		Mode:     report.Run.Mode,
 		State:    report.Run.State,
 		Finished: report.Run.Phase.Finished(),
@@ -215,7 +215,7 @@ func (e *external) lost(run common.AnsibleRun) {
 		r.Attempt = o.LastApply.Attempts + 1 // It does not count any more.
 	}
 
-	policy, _ := policyOf(run)
+	policy, _ := PolicyOf(run)
 	j := executor.Job{
 		Run: runner.Run{
 			ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger,
@@ -224,7 +224,7 @@ func (e *external) lost(run common.AnsibleRun) {
 		Policy: policy, Kind: e.kind,
 	}
 
-	e.observer.Ended(j, r, completion(&r.Run).Sub(r.Run.StartTime.Time))
+	e.observer.Ended(j, r, Completion(&r.Run).Sub(r.Run.StartTime.Time))
 }
 
 // recorded is true when the object carries the result of a run, and its
@@ -238,10 +238,10 @@ func recorded(run common.AnsibleRun, r executor.Report) bool {
 	return published(run, r)
 }
 
-func (e *external) situation(run common.AnsibleRun, a *active) (situation, error) {
+func (e *external) situation(run common.AnsibleRun, a *Active) (Situation, error) {
 	p := run.Parameters()
 
-	s := situation{
+	s := Situation{
 		Deleted:    meta.WasDeleted(run),
 		Held:       len(run.GetFinalizers()) > 1,
 		Generation: run.GetGeneration(),
@@ -269,7 +269,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 		return s, e.err
 	}
 
-	policy, err := policyOf(run)
+	policy, err := PolicyOf(run)
 	if err != nil {
 		return s, err
 	}
@@ -282,7 +282,7 @@ func (e *external) situation(run common.AnsibleRun, a *active) (situation, error
 	}
 
 	// Only the first reconcile after an upgrade needs it.
-	if predates(s.Recorded, s.Digest) {
+	if Predates(s.Recorded, s.Digest) {
 		s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
 	}
 
@@ -384,7 +384,7 @@ func (e *external) acquire(run common.AnsibleRun) bool {
 
 	acquired := e.pool.Acquire(e.job, func() { e.wake(name) })
 	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
-		record(run.Observation(), r)
+		Record(run.Observation(), r)
 	}
 
 	return acquired
@@ -401,10 +401,10 @@ func (e *external) submit(run common.AnsibleRun) {
 	e.observe(run)
 }
 
-func (e *external) newJob(run common.AnsibleRun, st start) executor.Job {
+func (e *external) newJob(run common.AnsibleRun, st Start) executor.Job {
 	request, _ := meta.GetReconcileRequest(run)
 	// A run is started under a policy, or for an object that is being deleted.
-	policy, _ := policyOf(run)
+	policy, _ := PolicyOf(run)
 
 	j := executor.Job{
 		Run: runner.Run{
@@ -430,7 +430,7 @@ func (e *external) newJob(run common.AnsibleRun, st start) executor.Job {
 
 	j.Digest = func(set content.Set) string {
 		if st.State == common.StateAbsent {
-			return absentDigest(generation)
+			return AbsentDigest(generation)
 		}
 
 		// It was computed before, or there would be no job.
@@ -449,7 +449,7 @@ func (e *external) digest(set content.Set) (string, error) {
 // wakeAt wakes the object at a time where the reconciler would not: errors and
 // deletions requeue it at other times, and what has ended is written before all that
 // is merely looked at.
-func (e *external) wakeAt(run common.AnsibleRun, a *active, at time.Time) {
+func (e *external) wakeAt(run common.AnsibleRun, a *Active, at time.Time) {
 	if at.IsZero() || a == nil && e.decision.Failure == nil && !meta.WasDeleted(run) {
 		return
 	}

@@ -559,7 +559,7 @@ func TestJobIsApart(t *testing.T) {
 		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(absentDigest(2), j.Digest(content.Set{})); diff != "" {
+	if diff := cmp.Diff(AbsentDigest(2), j.Digest(content.Set{})); diff != "" {
 		t.Errorf("A job should keep the generation that it started with: -want, +got:\n%s", diff)
 	}
 }
@@ -681,7 +681,7 @@ func TestDelete(t *testing.T) {
 			run := object(beingDeleted, observed(common.AnsibleRunObservation{
 				LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
 				LastApply: &common.Apply{
-					ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1,
+					ID: "2", State: common.StateAbsent, InputsDigest: AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1,
 					CompletionTime: at(0), NextRetryTime: at(time.Minute),
 				},
 				Executed: true,
@@ -713,7 +713,7 @@ func TestDelete(t *testing.T) {
 		p := &fakePool{}
 		run := object(beingDeleted, observed(common.AnsibleRunObservation{
 			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
-			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: absentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(-time.Hour)},
+			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(-time.Hour)},
 			Executed:  true,
 		}))
 		stuck := common.DeletionFailed(errBoom)

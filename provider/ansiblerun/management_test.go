@@ -465,7 +465,7 @@ func TestRetries(t *testing.T) {
 			want("The first attempt", first[policy], "RunFailed")
 			want("Before its back-off is over", "-", "RunFailed")
 
-			w.now = w.now.Add(firstBackoff)
+			w.now = w.now.Add(FirstBackoff)
 			want("The second attempt", "fail", "RetriesExhausted")
 			w.later()
 			want("After the last attempt", "-", "RetriesExhausted")

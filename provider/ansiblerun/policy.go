@@ -6,9 +6,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// policyOf an AnsibleRun. A value that is not a policy is an error, never a
+// PolicyOf an AnsibleRun. A value that is not a policy is an error, never a
 // silent default.
-func policyOf(run common.AnsibleRun) (common.RunPolicy, error) {
+func PolicyOf(run common.AnsibleRun) (common.RunPolicy, error) {
 	v, ok := run.GetAnnotations()[common.AnnotationRunPolicy]
 	if !ok {
 		return common.ObserveAndDelete, nil

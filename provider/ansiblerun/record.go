@@ -11,20 +11,20 @@ import (
 
 // Back-off between attempts for the same inputs.
 const (
-	firstBackoff = 5 * time.Second
+	FirstBackoff = 5 * time.Second
 	lastBackoff  = 10 * time.Minute
 )
 
 // backoff after the given number of attempts and interruptions.
 func backoff(times int64) time.Duration {
-	return min(firstBackoff<<max(min(times-1, 10), 0), lastBackoff)
+	return min(FirstBackoff<<max(min(times-1, 10), 0), lastBackoff)
 }
 
-// record what the pool knows of a run. It may be called any number of times
+// Record what the pool knows of a run. It may be called any number of times
 // with the same or a later report, of which nothing is shared: clients decode what
 // the API server answers over what is there, and it may answer with an older
 // status.
-func record(o *common.AnsibleRunObservation, r executor.Report) {
+func Record(o *common.AnsibleRunObservation, r executor.Report) {
 	run := *r.Run.DeepCopy()
 	before := o.LastRun
 	o.LastRun = &run
@@ -82,7 +82,7 @@ func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 
 	if run.Phase.Finished() {
-		finish(o, run.Phase, run.CompletionTime)
+		Finish(o, run.Phase, run.CompletionTime)
 		holdBack(o.LastApply, r.NotBefore)
 	}
 
@@ -138,8 +138,8 @@ func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 }
 
-// finish the last apply.
-func finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
+// Finish the last apply.
+func Finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
 	a := o.LastApply
 	a.Result = result
 	a.CompletionTime = at.DeepCopy()
@@ -159,11 +159,11 @@ func holdBack(a *common.Apply, until time.Time) {
 	}
 }
 
-// interrupt a run that the object says is in progress, of which nobody knows
+// Interrupt a run that the object says is in progress, of which nobody knows
 // any more. It returns false when there is none. It is no attempt: all runs end
 // with the provider, whichever of them has taken its memory. One that is there
 // each time waits longer each time.
-func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
+func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r := o.LastRun
 	if r == nil || r.Phase.Finished() {
 		return false
@@ -190,7 +190,7 @@ func interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 		o.Executed = true // For all that is known.
 		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: attemptsBefore(o)}
 
-		finish(o, common.PhaseInterrupted, &at)
+		Finish(o, common.PhaseInterrupted, &at)
 	}
 
 	return true

@@ -57,7 +57,7 @@ func TestRecordExecuted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{}
 			for _, r := range tc.reports {
-				record(o, r)
+				Record(o, r)
 			}
 
 			if o.Executed != tc.want {
@@ -85,7 +85,7 @@ func TestRecordNotBegun(t *testing.T) {
 			o := common.AnsibleRunObservation{LastApply: last.DeepCopy()}
 
 			for _, r := range []executor.Report{noted, notBegun} {
-				record(&o, r)
+				Record(&o, r)
 
 				if diff := cmp.Diff(common.AnsibleRunObservation{LastRun: &r.Run, LastApply: last}, o); diff != "" {
 					t.Errorf("A run that has not begun, and is %s, should only be shown: -want, +got:\n%s", r.Run.Phase, diff)
@@ -133,8 +133,8 @@ func TestRecordUntouched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := &common.AnsibleRunObservation{LastApply: tc.before}
 			for _, r := range tc.reports {
-				record(o, r)
-				record(o, r)
+				Record(o, r)
+				Record(o, r)
 			}
 
 			if o.LastApply.Untouched != tc.want {
@@ -146,12 +146,12 @@ func TestRecordUntouched(t *testing.T) {
 
 func TestInterruptedIsExecuted(t *testing.T) {
 	o := &common.AnsibleRunObservation{}
-	record(o, executor.Report{
+	Record(o, executor.Report{
 		Run:     common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
 		Content: &common.Content{},
 	})
 
-	if !interrupt(o, t0) || !o.Executed {
+	if !Interrupt(o, t0) || !o.Executed {
 		t.Errorf("A run whose end nobody heard of may have changed something, got %+v", o)
 	}
 }
@@ -192,15 +192,15 @@ func TestCutOff(t *testing.T) {
 	}{
 		"Failed": {
 			reason: "A run that failed is an attempt, and ended by itself.",
-			before: 3, report: run("1", present, common.PhaseFailed, 2), want: end(present, common.PhaseFailed, 2, 2*firstBackoff),
+			before: 3, report: run("1", present, common.PhaseFailed, 2), want: end(present, common.PhaseFailed, 2, 2*FirstBackoff),
 		},
 		"Interrupted": {
 			reason:   "The end of the provider is no attempt of the run.",
-			provider: true, report: run("1", present, common.PhaseRunning, 1), want: end(present, common.PhaseInterrupted, 0, firstBackoff), times: 1,
+			provider: true, report: run("1", present, common.PhaseRunning, 1), want: end(present, common.PhaseInterrupted, 0, FirstBackoff), times: 1,
 		},
 		"InterruptedAgain": {
 			reason: "A run that was there at several such ends waits longer, and has as many attempts left.",
-			before: 3, provider: true, report: run("1", present, common.PhaseRunning, 2), want: end(present, common.PhaseInterrupted, 1, 16*firstBackoff), times: 4,
+			before: 3, provider: true, report: run("1", present, common.PhaseRunning, 2), want: end(present, common.PhaseInterrupted, 1, 16*FirstBackoff), times: 4,
 		},
 		"InterruptedOften": {
 			reason: "It does not wait for ever.",
@@ -208,11 +208,11 @@ func TestCutOff(t *testing.T) {
 		},
 		"InterruptedDeletion": {
 			reason: "So it is with deletions.",
-			before: 1, provider: true, report: run("1", absent, common.PhaseRunning, 3), want: end(absent, common.PhaseInterrupted, 2, 8*firstBackoff), times: 2,
+			before: 1, provider: true, report: run("1", absent, common.PhaseRunning, 3), want: end(absent, common.PhaseInterrupted, 2, 8*FirstBackoff), times: 2,
 		},
 		"Blameless": {
 			reason: "A fault of the provider's own is no attempt either, and the next one waits longer.",
-			before: 1, report: blameless(0), want: end(present, common.PhaseFailed, 2, 8*firstBackoff), times: 2,
+			before: 1, report: blameless(0), want: end(present, common.PhaseFailed, 2, 8*FirstBackoff), times: 2,
 		},
 		"HeldBack": {
 			reason: "What has no chance before some time waits for that.",
@@ -220,11 +220,11 @@ func TestCutOff(t *testing.T) {
 		},
 		"HeldBackLess": {
 			reason: "And no less than it would otherwise.",
-			report: blameless(time.Second), want: end(present, common.PhaseFailed, 2, 2*firstBackoff),
+			report: blameless(time.Second), want: end(present, common.PhaseFailed, 2, 2*FirstBackoff),
 		},
 		"Canceled": {
 			reason: "A provider that is told to stop cancels runs: it says nothing about them.",
-			before: 2, report: run("1", present, common.PhaseCanceled, 3), want: end(present, common.PhaseCanceled, 2, 8*firstBackoff), times: 2,
+			before: 2, report: run("1", present, common.PhaseCanceled, 3), want: end(present, common.PhaseCanceled, 2, 8*FirstBackoff), times: 2,
 		},
 	}
 
@@ -233,14 +233,14 @@ func TestCutOff(t *testing.T) {
 			o := &common.AnsibleRunObservation{Interruptions: tc.before}
 
 			// It may be recorded any number of times.
-			record(o, tc.report)
-			record(o, tc.report)
+			Record(o, tc.report)
+			Record(o, tc.report)
 
-			if got := interrupt(o, t0); got != tc.provider {
+			if got := Interrupt(o, t0); got != tc.provider {
 				t.Errorf("\n%s\ninterrupt(...): want %t, got %t", tc.reason, tc.provider, got)
 			}
 
-			interrupt(o, t0)
+			Interrupt(o, t0)
 
 			if diff := cmp.Diff(tc.want, o.LastApply); diff != "" {
 				t.Errorf("\n%s\n-want last apply, +got last apply:\n%s", tc.reason, diff)

@@ -116,7 +116,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 		now.AppliedDigest = before.AppliedDigest
 
 		if a := now.LastApply; a != nil && a.ID == last.ID {
-			finish(&now, common.PhaseFailed, last.CompletionTime)
+			Finish(&now, common.PhaseFailed, last.CompletionTime)
 		}
 	}
 
@@ -130,12 +130,12 @@ func reduce(run, was common.AnsibleRun, why error) {
 
 // keepOwn conditions as they are now, and those of the content as they were.
 func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
-	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !isOwn(c) })
+	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !IsOwn(c) })
 	for i := range now {
 		now[i].Message = short(now[i].Message)
 	}
 
-	return append(now, slices.DeleteFunc(slices.Clone(was), isOwn)...)
+	return append(now, slices.DeleteFunc(slices.Clone(was), IsOwn)...)
 }
 
 // short text, which is valid.

@@ -25,7 +25,7 @@ import (
 // TestRefused has an API server that refuses outputs.
 func TestRefused(t *testing.T) {
 	end := metav1.NewTime(time.Unix(1000, 0))
-	retry := metav1.NewTime(end.Add(firstBackoff))
+	retry := metav1.NewTime(end.Add(FirstBackoff))
 	bad, good := &apiextensionsv1.JSON{Raw: []byte(`{"x":1e999}`)}, &apiextensionsv1.JSON{Raw: []byte(`{"x":1}`)}
 	invalid := kerrors.NewBadRequest("cannot decode a number")
 	message := "the API server refused the status: cannot decode a number"

@@ -59,11 +59,11 @@ func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessag
 	return &apiextensionsv1.JSON{Raw: raw}
 }
 
-// conditions of an object with those that the content has reported. They are
+// Conditions of an object with those that the content has reported. They are
 // of the generation that the run is for, and their time is that of a change of
 // the status. When an apply succeeds, those that it did not report go; the
 // provider's own are left alone.
-func conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
+func Conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
 	if r.Run.Mode == common.ModeCheck {
 		return was
 	}
@@ -88,8 +88,8 @@ func conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
 	}
 
 	return slices.DeleteFunc(now, func(c xpv2.Condition) bool {
-		return applied && !isOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+		return applied && !IsOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
 	})
 }
 
-func isOwn(c xpv2.Condition) bool { return slices.Contains(common.OwnConditions(), c.Type) }
+func IsOwn(c xpv2.Condition) bool { return slices.Contains(common.OwnConditions(), c.Type) }

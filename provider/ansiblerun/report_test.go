@@ -126,7 +126,7 @@ func TestRecordOutputs(t *testing.T) {
 
 			// Every reconcile records what is known again.
 			for range 2 {
-				record(o, tc.report)
+				Record(o, tc.report)
 
 				if diff := cmp.Diff(tc.want, o.Outputs); diff != "" {
 					t.Errorf("%s\nrecord(...): -want outputs, +got outputs:\n%s", tc.reason, diff)
@@ -177,8 +177,8 @@ func TestRecordCopies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var was, o common.AnsibleRunObservation
 
-			record(&was, tc.answer)
-			record(&o, tc.report)
+			Record(&was, tc.answer)
+			Record(&o, tc.report)
 
 			answer, err := json.Marshal(was)
 			if err != nil {
@@ -282,12 +282,12 @@ func TestConditions(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := conditions(tc.was, tc.report)
+			got := Conditions(tc.was, tc.report)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nconditions(...): -want, +got:\n%s", tc.reason, diff)
 			}
 
-			if diff := cmp.Diff(got, conditions(got, tc.report)); diff != "" {
+			if diff := cmp.Diff(got, Conditions(got, tc.report)); diff != "" {
 				t.Errorf("Every reconcile does it again.\nconditions(...): -first, +second:\n%s", diff)
 			}
 		})
