@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 )
 
 // A controllerSetup sets up one controller.
@@ -26,7 +26,7 @@ type controllerSetup struct {
 }
 
 // setups of all controllers.
-func setups(ctx context.Context, o ansiblerun.Options) []controllerSetup {
+func setups(ctx context.Context, o controller.Options) []controllerSetup {
 	var all []controllerSetup
 
 	for _, k := range config.Kinds() {
@@ -37,11 +37,11 @@ func setups(ctx context.Context, o ansiblerun.Options) []controllerSetup {
 		})
 	}
 
-	for _, k := range ansiblerun.Kinds() {
+	for _, k := range controller.Kinds() {
 		all = append(all, controllerSetup{
 			name:  k.GroupKind().String(),
 			needs: needs(k),
-			setup: func(mgr ctrl.Manager) error { return ansiblerun.Setup(ctx, mgr, k, o) },
+			setup: func(mgr ctrl.Manager) error { return controller.Setup(ctx, mgr, k, o) },
 		})
 	}
 
@@ -49,7 +49,7 @@ func setups(ctx context.Context, o ansiblerun.Options) []controllerSetup {
 }
 
 // needs are the kinds that the controller of an AnsibleRun works with.
-func needs(run ansiblerun.Kind) []schema.GroupVersionKind {
+func needs(run controller.Kind) []schema.GroupVersionKind {
 	all := []schema.GroupVersionKind{run.GroupVersionKind}
 
 	for _, k := range config.Kinds() {
@@ -63,7 +63,7 @@ func needs(run ansiblerun.Kind) []schema.GroupVersionKind {
 
 // setup the controllers. Where the provider may watch CRDs, the controllers of a kind
 // start when its CRD is there; otherwise all start at once.
-func setup(ctx context.Context, mgr ctrl.Manager, o ansiblerun.Options) error {
+func setup(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
 	safe, err := maySafeStart(ctx, mgr)
 	if err != nil {
 		return errors.Wrap(err, "cannot find out whether CustomResourceDefinitions may be watched")

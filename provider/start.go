@@ -19,9 +19,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
@@ -118,8 +118,8 @@ func (c *startCommand) Run() error {
 }
 
 // reconcilers returns the options of the reconcilers of AnsibleRuns.
-func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o ansiblerun.RunObserver, key []byte, log logging.Logger) ansiblerun.Options {
-	return ansiblerun.Options{
+func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, key []byte, log logging.Logger) controller.Options {
+	return controller.Options{
 		Options:         c.options(log),
 		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
 		Tracker:         config.NewTracker(mgr.GetClient()),

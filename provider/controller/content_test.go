@@ -1,0 +1,230 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// fakeContents have one resolution, and remember what is refreshed.
+type fakeContents struct {
+	resolution content.Resolution
+	refreshed  []string
+}
+
+func (c *fakeContents) Resolution(content.Request) content.Resolution {
+	return c.resolution
+}
+
+func (c *fakeContents) Refresh(_ content.Request, who string, _ func()) {
+	c.refreshed = append(c.refreshed, who)
+}
+
+func knowing(c Contents) func(*connector) {
+	return func(x *connector) { x.contents = c }
+}
+
+// TestObserveContent looks at content that may move.
+func TestObserveContent(t *testing.T) {
+	required := inputs.Inputs{Parameters: common.AnsibleRunParameters{Role: "acme.site.page"}, Requirements: "collections: [acme.site]"}
+	resolved := func() (inputs.Inputs, error) { return required, nil }
+	first := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "1"}}}
+	second := content.Set{Digest: "abc", Collections: []common.ContentItem{{Name: "acme.site", Version: "1.0.0", Revision: "2"}}}
+	gone := &galaxy.InstallError{What: "collections", Reason: "fatal: repository not found"}
+
+	// applied with the first content.
+	applied := func(r *v1alpha1.AnsibleRun) {
+		d, err := required.Digest(inputs.ObjectKey(key, "uid"), first.Collections, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		r.Annotations = map[string]string{common.AnnotationRunPolicy: string(common.RunOnChange)}
+		r.Status.AtProvider = common.AnsibleRunObservation{
+			LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: d, CompletionTime: at(0)},
+			AppliedDigest: d,
+			Content:       &common.Content{Digest: "abc", Collections: first.Collections},
+		}
+	}
+	conditioned := func(c xpv2.Condition) func(*v1alpha1.AnsibleRun) {
+		return func(r *v1alpha1.AnsibleRun) { r.SetConditions(c) }
+	}
+	outdated := common.SourceUnavailable("cannot resolve the content again: cannot install collections: fatal: repository not found; " +
+		"what was resolved at 2026-01-02T02:04:05Z goes on serving")
+
+	type want struct {
+		o         managed.ExternalObservation
+		ready     xpv2.ConditionReason
+		condition xpv2.Condition
+		refreshed []string
+	}
+
+	upToDate := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+	never := xpv2.Condition{Type: common.TypeContentUpToDate, Status: "Unknown"}
+
+	cases := map[string]struct {
+		reason     string
+		run        *v1alpha1.AnsibleRun
+		resolution content.Resolution
+		want       want
+	}{
+		"Unchanged": {
+			reason:     "Content that serves and is what was applied changes nothing.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: first, Found: true, Due: t0.Add(time.Hour)},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+		},
+		"NewContent": {
+			reason:     "New content is a change of the inputs.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: second, Found: true, Due: t0.Add(time.Hour)},
+			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonRunning, condition: never},
+		},
+		"EmptyStore": {
+			reason:     "After a restart with an empty store the content is that of the status, and is resolved again if it may move.",
+			run:        object(applied),
+			resolution: content.Resolution{Stale: true},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never, refreshed: []string{"uid"}},
+		},
+		"EmptyStorePinned": {
+			reason:     "Pinned content is not resolved again.",
+			run:        object(applied),
+			resolution: content.Resolution{},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+		},
+		"OtherDigest": {
+			reason:     "The same content under another digest, as after an upgrade of the provider, changes nothing.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: content.Set{Digest: "def", Collections: first.Collections}, Found: true, Due: t0.Add(time.Hour)},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never},
+		},
+		"New": {
+			reason:     "Content of an object that is to be applied is installed by its run.",
+			run:        object(),
+			resolution: content.Resolution{Stale: true},
+			want:       want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.ReasonRunning, condition: never},
+		},
+		"Stale": {
+			reason:     "Stale content goes on serving while it is resolved again.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: first, Found: true, Stale: true},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: never, refreshed: []string{"uid"}},
+		},
+		"Deleted": {
+			reason:     "An object that is being deleted starts nothing.",
+			run:        object(applied, beingDeleted),
+			resolution: content.Resolution{Set: second, Found: true, Stale: true, Err: gone},
+			want:       want{o: managed.ExternalObservation{ResourceExists: true}, condition: never},
+		},
+		"SourceUnavailable": {
+			reason:     "When the source is down a condition says so, and what serves.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: first, Found: true, Resolved: t0.Add(-time.Hour), Err: gone, Due: t0.Add(time.Minute)},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: outdated.WithObservedGeneration(2)},
+		},
+		"NothingServes": {
+			reason:     "It also says when nothing serves.",
+			run:        object(applied),
+			resolution: content.Resolution{Resolved: t0.Add(-time.Hour), Err: gone, Due: t0.Add(time.Minute)},
+			want: want{o: upToDate, ready: xpv2.ReasonAvailable, condition: common.SourceUnavailable("cannot resolve the content again: cannot install collections: fatal: repository not found; " +
+				"none is installed, so that no run can start").WithObservedGeneration(2)},
+		},
+		"DiskFull": {
+			reason:     "A full disk is not the fault of the source.",
+			run:        object(applied),
+			resolution: content.Resolution{Set: first, Found: true, Err: errors.New("disk full")},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: common.CannotInstall("cannot resolve the content again: disk full; what is installed goes on serving").WithObservedGeneration(2)},
+		},
+		"ResolvedAgain": {
+			reason:     "When it was resolved again the condition says so.",
+			run:        object(applied, conditioned(outdated)),
+			resolution: content.Resolution{Set: first, Found: true, Due: t0.Add(time.Hour)},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: common.ContentUpToDate().WithObservedGeneration(2)},
+		},
+		"NotYetTried": {
+			reason:     "A restart of the provider does not mean that the source is back.",
+			run:        object(applied, conditioned(outdated)),
+			resolution: content.Resolution{Set: first, Found: true, Stale: true},
+			want:       want{o: upToDate, ready: xpv2.ReasonAvailable, condition: outdated, refreshed: []string{"uid"}},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &fakeContents{resolution: tc.resolution}
+
+			o, err := connect(t, &fakePool{}, tc.run, resolved, knowing(c)).Observe(t.Context(), tc.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := want{
+				o:         o,
+				ready:     tc.run.GetCondition(xpv2.TypeReady).Reason,
+				condition: tc.run.GetCondition(common.TypeContentUpToDate),
+				refreshed: c.refreshed,
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLookAgain(t *testing.T) {
+	cases := map[string]struct {
+		reason           string
+		until, due, want time.Time
+	}{
+		"NothingDue":       {reason: "Content that does not move changes nothing.", until: t0.Add(time.Minute), want: t0.Add(time.Minute)},
+		"DueBefore":        {reason: "Content that is due before is looked at then.", until: t0.Add(time.Hour), due: t0.Add(time.Minute), want: t0.Add(time.Minute)},
+		"DueAfter":         {reason: "Content that is due later waits.", until: t0.Add(time.Minute), due: t0.Add(time.Hour), want: t0.Add(time.Minute)},
+		"DueBeforeThePoll": {reason: "Also where nothing else is due but a poll.", due: t0.Add(time.Minute), want: t0.Add(time.Minute)},
+		"DueAfterThePoll":  {reason: "A poll comes before.", due: t0.Add(time.Hour)},
+		"Overdue":          {reason: "What is due already is at work.", until: t0.Add(time.Minute), due: t0, want: t0.Add(time.Minute)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, lookAgain(tc.until, tc.due, t0, 10*time.Minute)); diff != "" {
+				t.Errorf("\n%s\nlookAgain(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObserveContentDue lets an object be looked at when its content is due.
+func TestObserveContentDue(t *testing.T) {
+	due := time.Now().Add(5 * time.Minute)
+	c := &fakeContents{resolution: content.Resolution{Found: true, Due: due}}
+	run := object(annotated(common.AnnotationRunPolicy, string(common.RunOnChange)), observed(common.AnsibleRunObservation{
+		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digestOf(t, in("a")), CompletionTime: at(0)},
+		AppliedDigest: digestOf(t, in("a")),
+	}))
+	p := newSchedule(10*time.Minute, time.Second)
+
+	x := connect(t, &fakePool{}, run, func() (inputs.Inputs, error) { return in("a"), nil }, knowing(c), func(c *connector) {
+		c.schedule, c.now = p, time.Now
+	})
+	if _, err := x.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := p.after(resource.Managed(run), 0); got > 5*time.Minute {
+		t.Errorf("The object should be looked at when its content is due: want at most 5m, got %s", got)
+	}
+}

@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// secrets have the connection details of AnsibleRuns.
+type secrets struct {
+	// kube reads and writes them.
+	kube client.Client
+	// cached has their names and UIDs, maybe not yet those of the newest.
+	cached client.Reader
+}
+
+// write connection details as the runtime's reconciler does, which does not tell
+// the UID of the Secret that has them.
+func (s secrets) write(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, details map[string][]byte) (types.UID, error) {
+	var secret *corev1.Secret
+
+	switch o := run.(type) {
+	case resource.LocalConnectionSecretOwner:
+		secret = resource.LocalConnectionSecretFor(o, kind)
+	case resource.ConnectionSecretOwner:
+		secret = resource.ConnectionSecretFor(o, kind)
+	default:
+		return "", errors.New("it has no connection secret")
+	}
+
+	secret.Data = details
+
+	a := resource.NewApplicatorWithRetry(resource.NewAPIPatchingApplicator(s.kube), resource.IsAPIErrorWrapped, nil)
+	err := a.Apply(ctx, secret, resource.ConnectionSecretMustBeControllableBy(run.GetUID()))
+
+	return secret.UID, err
+}
+
+// gone is true when a Secret is not there any more.
+func (s secrets) gone(ctx context.Context, key types.NamespacedName, uid string) (bool, error) {
+	for _, r := range []client.Reader{s.cached, s.kube} {
+		m := &metav1.PartialObjectMetadata{}
+		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(config.KindSecret))
+
+		err := r.Get(ctx, key, m)
+		if err == nil && string(m.UID) == uid {
+			return false, nil
+		}
+
+		if err != nil && !kerrors.IsNotFound(err) {
+			return false, errors.Wrapf(err, "cannot get the connection secret %q", key)
+		}
+	}
+
+	return true, nil
+}
+
+// publish the connection details of the last successful apply, unless that was
+// done. It returns true when they are not where they are wanted, and nobody
+// knows them any more.
+func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, error) {
+	key, wanted := config.ConnectionSecret(run)
+	d := run.Observation().ConnectionDetails
+
+	switch {
+	case d == nil || !wanted:
+		return false, nil
+	case isIn(d, key):
+		return e.secrets.gone(ctx, key, d.UID)
+	case len(e.details) == 0:
+		return true, nil
+	}
+
+	uid, err := e.secrets.write(ctx, run, e.kind, e.details)
+	if err != nil {
+		return false, errors.Wrap(err, "cannot publish connection details")
+	}
+
+	d.Namespace, d.Name, d.UID = key.Namespace, key.Name, string(uid)
+
+	return false, nil
+}
+
+// published is true when the connection details of a run are where they are
+// wanted, as far as anybody waits for them.
+func published(run common.AnsibleRun, r executor.Report) bool {
+	key, wanted := config.ConnectionSecret(run)
+	d := run.Observation().ConnectionDetails
+
+	return len(r.ConnectionDetails) == 0 || !wanted || meta.WasDeleted(run) || d == nil || d.RunID == r.Run.ID && isIn(d, key)
+}
+
+// isIn is true when connection details were written to a Secret.
+func isIn(d *common.PublishedDetails, key types.NamespacedName) bool {
+	return d.Name == key.Name && d.Namespace == key.Namespace
+}

@@ -1,0 +1,171 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+)
+
+func TestPublish(t *testing.T) {
+	digest := digestOf(t, in("a"))
+	run := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
+	told := &executor.Report{Run: run, Attempt: 1, ConnectionDetails: map[string][]byte{"password": []byte("s3cret")}}
+
+	nowhere := &common.PublishedDetails{RunID: "1"}
+	there := &common.PublishedDetails{RunID: "1", Namespace: "ns", Name: "connection", UID: "s"}
+	secret := func(uid string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "connection", UID: "s", OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "v1", Kind: "AnsibleRun", Name: "run", UID: "uid", Controller: new(true)},
+		}}, Data: map[string][]byte{"uid": []byte(uid)}}
+	}
+	another := secret("other")
+	another.UID = "other"
+	foreign := secret("foreign")
+	foreign.OwnerReferences[0].UID = "another"
+
+	cases := map[string]struct {
+		reason string
+		// noted is what the object says before, report what the pool knows.
+		noted  *common.PublishedDetails
+		report *executor.Report
+		ref    *xpv2.LocalSecretReference
+		policy common.RunPolicy
+		// cached is what is known of stored.
+		cached, stored *corev1.Secret
+		want           *common.PublishedDetails
+		// data is what the Secret has in the end.
+		data      string
+		runs      bool
+		forgotten bool
+		fails     bool
+	}{
+		"Arrive": {
+			reason: "What the last apply published should go to the Secret, and its result be kept until that is noted.",
+			report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
+			want: there, data: "s3cret",
+		},
+		"ReadBack": {
+			reason: "A result whose connection details are published should be forgotten.",
+			noted:  there, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""), cached: secret(""),
+			want: there, forgotten: true,
+		},
+		"Refused": {
+			reason: "What could not be published should be tried again, and noted as that.",
+			noted:  nowhere, report: told, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: foreign,
+			want: nowhere, fails: true,
+		},
+		"NotWanted": {
+			reason: "What nobody wants is not waited for.",
+			noted:  nowhere, report: told, want: nowhere, forgotten: true,
+		},
+		"Lost": {
+			reason: "What was not published before the provider ended should be had again, under every policy.",
+			noted:  nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.RunOnChange,
+			want: nowhere, runs: true,
+		},
+		"LostChecked": {
+			reason: "No check can say that it is not needed.",
+			noted:  nowhere, ref: &xpv2.LocalSecretReference{Name: "connection"}, policy: common.CheckWhenObserve,
+			want: nowhere, runs: true,
+		},
+		"Renamed": {
+			reason: "Nor can details be copied from one Secret to another: the provider does not read what it has published.",
+			noted:  there, ref: &xpv2.LocalSecretReference{Name: "else"}, cached: secret(""), stored: secret(""),
+			want: there, runs: true,
+		},
+		"Deleted": {
+			reason: "A Secret that was deleted should be made again.",
+			noted:  there, ref: &xpv2.LocalSecretReference{Name: "connection"},
+			want: there, runs: true,
+		},
+		"Replaced": {
+			reason: "Another Secret of the same name does not have them.",
+			noted:  there, ref: &xpv2.LocalSecretReference{Name: "connection"}, cached: another, stored: another,
+			want: there, runs: true,
+		},
+		"NotCachedYet": {
+			reason: "A Secret that the cache does not know yet is there.",
+			noted:  there, ref: &xpv2.LocalSecretReference{Name: "connection"}, stored: secret(""),
+			want: there,
+		},
+		"Unread": {
+			reason: "Where nobody wants them any more, nothing is missing.",
+			noted:  there, want: there,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{report: tc.report}
+			kube := holding(tc.stored)
+			status := common.AnsibleRunObservation{ConnectionDetails: tc.noted}
+
+			if tc.noted != nil {
+				status.LastRun, status.AppliedDigest = run.DeepCopy(), digest
+				status.LastApply = &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)}
+			}
+
+			o := object(annotated(common.AnnotationRunPolicy, string(tc.policy)), observed(*status.DeepCopy()), func(r *v1alpha1.AnsibleRun) {
+				r.Spec.WriteConnectionSecretToReference = tc.ref
+			})
+			if tc.policy == "" {
+				delete(o.Annotations, common.AnnotationRunPolicy)
+			}
+
+			got, err := connect(t, p, o, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
+				c.secrets = secrets{kube: kube, cached: holding(tc.cached)}
+			}).Observe(t.Context(), o)
+			if (err != nil) != tc.fails || !tc.fails && got.ResourceUpToDate == tc.runs {
+				t.Errorf("\n%s\nObserve(...): want run %t, failure %t, got %+v, %v", tc.reason, tc.runs, tc.fails, got, err)
+			}
+
+			if diff := cmp.Diff(tc.want, o.Status.AtProvider.ConnectionDetails); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want noted, +got noted:\n%s", tc.reason, diff)
+			}
+
+			s := &corev1.Secret{}
+			_ = kube.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "connection"}, s)
+
+			if got := string(s.Data["password"]); got != tc.data || len(p.forgotten) > 0 != tc.forgotten {
+				t.Errorf("\n%s\nObserve(...): want %q, forgotten %t, got %q, %v", tc.reason, tc.data, tc.forgotten, got, p.forgotten)
+			}
+		})
+	}
+}
+
+// Content that publishes nothing any more is not run again for it.
+func TestRecordDetails(t *testing.T) {
+	o := &common.AnsibleRunObservation{ConnectionDetails: &common.PublishedDetails{RunID: "1", Name: "connection"}}
+	r := executor.Report{Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseFailed}}
+
+	if lifecycle.Record(o, r); o.ConnectionDetails == nil {
+		t.Error("What was published should stay when the next apply fails")
+	}
+
+	r.Run.Phase = common.PhaseSucceeded
+	if lifecycle.Record(o, r); o.ConnectionDetails != nil {
+		t.Errorf("An apply that publishes nothing should be noted as one, got %+v", o.ConnectionDetails)
+	}
+}
+
+// holding returns a client of an API server that has a Secret, if it is one.
+func holding(s *corev1.Secret) client.Client {
+	b := fake.NewClientBuilder()
+	if s != nil {
+		b = b.WithObjects(s.DeepCopy())
+	}
+
+	return b.Build()
+}

@@ -1,0 +1,478 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// external is one reconcile of one AnsibleRun.
+type external struct {
+	*connector
+
+	// digestKey is the object's own.
+	digestKey  []byte
+	inputs     inputs.Inputs
+	request    content.Request
+	err        error
+	resolution content.Resolution
+	content    content.Set
+	decision   lifecycle.Decision
+	job        executor.Job
+	details    map[string][]byte
+}
+
+// Observe brings the status up to date with what the pool knows, decides what is to
+// be done, and acquires a place for it. It starts nothing but check runs, and writes
+// nothing but what has to be noted before the first apply.
+func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
+	e.keepOutput(ctx, run)
+
+	active := e.observe(run)
+
+	s, err := e.situation(run, active)
+	if err != nil {
+		e.pool.Withdraw(run.GetUID())
+		return managed.ExternalObservation{}, e.mistaken(run, err)
+	}
+
+	if !s.Deleted {
+		s.Recorded = lifecycle.Rebase(s, run.GetCondition(xpv2.TypeReady))
+		*run.Observation() = s.Recorded
+		s.Unpublished, err = e.publish(ctx, run)
+	}
+
+	e.decision = lifecycle.Decide(s)
+
+	// What it waited for is not wanted any more.
+	if s.Waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
+		e.pool.Withdraw(run.GetUID())
+
+		s.Active = nil
+	}
+
+	if !s.Deleted {
+		run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+		showCheckable(run, s)
+		showContent(run, e.resolution)
+
+		if err != nil {
+			e.pool.Withdraw(run.GetUID())
+			return managed.ExternalObservation{}, err
+		}
+
+		e.refresh(run, s)
+	}
+
+	if e.decision.Exhausted {
+		run.Observation().LastApply.NextRetryTime = nil
+	}
+
+	e.schedule.set(run.GetUID(), lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll))
+	e.wakeAt(run, s.Active, e.decision.Until)
+
+	if e.decision.Failure != nil && !s.Deleted {
+		return managed.ExternalObservation{}, e.decision.Failure
+	}
+
+	return e.observation(ctx, run, s)
+}
+
+// observation of an object about which something was decided. What is to be started
+// is shown to the runtime when there is a place for it: it has it created or updated
+// at once. To create takes the runtime three writes, of which an XR with many runs
+// can afford few: core's circuit breaker counts them. So the first apply is an update
+// wherever the management policies allow one.
+func (e *external) observation(ctx context.Context, run common.AnsibleRun, s lifecycle.Situation) (managed.ExternalObservation, error) {
+	d := e.decision
+	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
+
+	if s.Deleted || d.Start == nil {
+		return o, nil
+	}
+
+	e.job = e.newJob(run, *d.Start)
+
+	switch {
+	case !e.acquire(run):
+		o.ResourceExists, o.ResourceUpToDate = true, true
+	case d.Start.Mode == common.ModeCheck:
+		e.submit(run)
+
+		o.ResourceUpToDate = true
+	case !o.ResourceExists && s.Update:
+		if err := e.claim(ctx, run); err != nil {
+			e.pool.Withdraw(run.GetUID())
+			return managed.ExternalObservation{}, err
+		}
+
+		o.ResourceExists = true
+	}
+
+	// It may not be looked at again for long.
+	s.Active = &lifecycle.Active{Mode: d.Start.Mode, State: d.Start.State}
+	run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
+
+	return o, nil
+}
+
+// showCheckable says when check runs cannot tell anything, and when they can
+// again.
+func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
+	switch {
+	case s.Active != nil && !s.Active.Finished:
+		// It is not known yet what this run can tell.
+	case s.Policy == common.CheckWhenObserve && lifecycle.NotCheckable(s):
+		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
+	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
+		run.SetConditions(common.Checkable().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// observe folds what the pool knows into the observation. The pool forgets a
+// finished run once the object that was read back carries it.
+func (e *external) observe(run common.AnsibleRun) *lifecycle.Active {
+	o := run.Observation()
+
+	report, known := e.pool.Report(run.GetUID())
+	if known && recorded(run, report) {
+		e.pool.Forget(run.GetUID(), report.Run.ID)
+
+		known = false
+	}
+
+	if known && report.Waits() {
+		e.restore(run, report)
+	}
+
+	// Nobody heard of the end of a run when none is known any more, or another.
+	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
+		if lifecycle.Interrupt(o, e.now()) {
+			e.lost(run)
+		}
+	}
+
+	if !known {
+		return nil
+	}
+
+	if report.Waits() {
+		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State, Queued: true}
+	}
+
+	lifecycle.Record(o, report)
+	*run.Conditions() = lifecycle.Conditions(*run.Conditions(), report)
+
+	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
+		e.details = report.ConnectionDetails
+	}
+
+	return &lifecycle.Active{
+		Mode:     report.Run.Mode,
+		State:    report.Run.State,
+		Finished: report.Run.Phase.Finished(),
+	}
+}
+
+// restore the run that was shown before the object came to wait: decisions are about
+// that one.
+func (e *external) restore(run common.AnsibleRun, r executor.Report) {
+	o := run.Observation()
+	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
+		o.LastRun = r.Before.DeepCopy()
+		return
+	}
+
+	// It waits no more and does not say so.
+	e.pool.Forget(run.GetUID(), r.Run.ID)
+}
+
+// lost tells of a run that had begun and was interrupted.
+func (e *external) lost(run common.AnsibleRun) {
+	o := run.Observation()
+	r := executor.Report{Run: *o.LastRun, Attempt: 1}
+
+	// A status that could not be written is read again as it was.
+	if r.Run.StartTime == nil || !e.schedule.first(run.GetUID(), r.Run.ID) {
+		return
+	}
+
+	if o.LastApply != nil && o.LastApply.ID == r.Run.ID {
+		r.Attempt = o.LastApply.Attempts + 1 // It does not count any more.
+	}
+
+	policy, _ := lifecycle.PolicyOf(run)
+	j := executor.Job{
+		Run: runner.Run{
+			ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger,
+			Object: runner.ObjectOf(run), Inputs: inputs.Inputs{Parameters: *run.Parameters()},
+		},
+		Policy: policy, Kind: e.kind,
+	}
+
+	e.observer.Ended(j, r, lifecycle.Completion(&r.Run).Sub(r.Run.StartTime.Time))
+}
+
+// recorded is true when the object carries the result of a run, and its
+// connection details were published: the reconcile that did so succeeded.
+func recorded(run common.AnsibleRun, r executor.Report) bool {
+	last := run.Observation().LastRun
+	if last == nil || last.ID != r.Run.ID || !last.Phase.Finished() {
+		return false
+	}
+
+	return published(run, r)
+}
+
+func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecycle.Situation, error) {
+	p := run.Parameters()
+
+	s := lifecycle.Situation{
+		Deleted:    meta.WasDeleted(run),
+		Held:       len(run.GetFinalizers()) > 1,
+		Generation: run.GetGeneration(),
+		Begun:      begun(run),
+		Recorded:   *run.Observation(),
+		Active:     a,
+		Poll:       e.schedule.interval(run),
+		Now:        e.now(),
+	}
+
+	if p.RetryLimit != nil {
+		s.RetryLimit = int64(*p.RetryLimit)
+	}
+
+	s.Create = may(run, xpv2.ManagementActionCreate)
+	s.Update = may(run, xpv2.ManagementActionUpdate)
+	s.Request, _ = meta.GetReconcileRequest(run)
+
+	if s.Deleted {
+		e.content = content.Known(run.Observation().Content)
+		return s, nil
+	}
+
+	if e.err != nil {
+		return s, e.err
+	}
+
+	policy, err := lifecycle.PolicyOf(run)
+	if err != nil {
+		return s, err
+	}
+
+	s.Policy = policy
+	e.resolve(run)
+
+	if s.Digest, err = e.digest(e.content); err != nil {
+		return s, err
+	}
+
+	// Only the first reconcile after an upgrade needs it.
+	if lifecycle.Predates(s.Recorded, s.Digest) {
+		s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
+	}
+
+	return s, err
+}
+
+// mistaken reports inputs that cannot be run. An object whose spec was changed
+// since it became ready is not ready any more.
+func (e *external) mistaken(run common.AnsibleRun, err error) error {
+	if config.IsWatched(err) {
+		e.schedule.miss(run)
+	}
+
+	was := run.GetCondition(xpv2.TypeReady)
+	if was.ObservedGeneration == run.GetGeneration() {
+		return err
+	}
+
+	now := common.InputsChanged()
+	if o := run.Observation(); o.AppliedDigest == "" && o.LastApply == nil {
+		now = xpv2.Creating()
+	}
+
+	run.SetConditions(now.WithObservedGeneration(run.GetGeneration()))
+
+	return err
+}
+
+// Create applies the content for the first time. What this shows in the status is
+// lost when the runtime notes that it was called: only the next reconcile can note
+// that the run is about to begin.
+func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
+	e.submit(run)
+	e.wake(client.ObjectKeyFromObject(run))
+
+	return managed.ExternalCreation{}, nil
+}
+
+// Update applies the content again.
+func (e *external) Update(_ context.Context, run common.AnsibleRun) (managed.ExternalUpdate, error) {
+	e.submit(run)
+
+	return managed.ExternalUpdate{}, nil
+}
+
+// Delete runs the content with state absent.
+func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
+	d := e.decision
+
+	if d.Cancel {
+		e.pool.Cancel(run.GetUID())
+	}
+
+	if d.Failure != nil {
+		stuck := common.DeletionFailed(d.Failure)
+		if d.Exhausted {
+			stuck = common.GaveUpDeleting(d.Failure)
+		}
+
+		run.SetConditions(stuck.WithObservedGeneration(run.GetGeneration()))
+
+		return managed.ExternalDelete{}, d.Failure
+	}
+
+	if d.Start == nil {
+		return managed.ExternalDelete{}, nil
+	}
+
+	in, err := e.resolver.Resolve(ctx, run)
+	if err != nil {
+		e.pool.Withdraw(run.GetUID())
+		run.SetConditions(common.CannotDelete(err).WithObservedGeneration(run.GetGeneration()))
+
+		return managed.ExternalDelete{}, err
+	}
+
+	e.inputs = in
+
+	// One that has failed may fail again.
+	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse && c.Reason != common.ReasonRunFailed {
+		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
+	}
+
+	e.job = e.newJob(run, *d.Start)
+	if e.acquire(run) {
+		e.submit(run)
+	}
+
+	return managed.ExternalDelete{}, nil
+}
+
+// Disconnect does nothing: there is no connection.
+func (e *external) Disconnect(context.Context) error { return nil }
+
+// acquire a place for the run that was decided on. If there is none, that is shown in
+// the status.
+func (e *external) acquire(run common.AnsibleRun) bool {
+	name := client.ObjectKeyFromObject(run)
+
+	acquired := e.pool.Acquire(e.job, func() { e.wake(name) })
+	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
+		lifecycle.Record(run.Observation(), r)
+	}
+
+	return acquired
+}
+
+// submit the run that was decided on to its place, and show it in the status. If the
+// place is not kept any more it is decided anew.
+func (e *external) submit(run common.AnsibleRun) {
+	if !e.pool.Submit(e.job) {
+		e.wake(client.ObjectKeyFromObject(run))
+		return
+	}
+
+	e.observe(run)
+}
+
+func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Job {
+	request, _ := meta.GetReconcileRequest(run)
+	// A run is started under a policy, or for an object that is being deleted.
+	policy, _ := lifecycle.PolicyOf(run)
+
+	j := executor.Job{
+		Run: runner.Run{
+			ID:         e.newID(),
+			Mode:       st.Mode,
+			State:      st.State,
+			Trigger:    st.Trigger,
+			Attempt:    st.Attempt,
+			Object:     runner.ObjectOf(run),
+			Inputs:     e.inputs,
+			Timeout:    e.timeouts.Of(*run.Parameters()),
+			KeepOutput: keepsOutput(run),
+		},
+		Request: request,
+		Policy:  policy,
+		Kind:    e.kind,
+		Before:  before(run.Observation()),
+		Known:   e.content,
+	}
+
+	// The reconciler writes the object while the job is carried out.
+	generation := run.GetGeneration()
+
+	j.Digest = func(set content.Set) string {
+		if st.State == common.StateAbsent {
+			return lifecycle.AbsentDigest(generation)
+		}
+
+		// It was computed before, or there would be no job.
+		digest, _ := e.digest(set)
+
+		return digest
+	}
+
+	return j
+}
+
+func (e *external) digest(set content.Set) (string, error) {
+	return e.inputs.Digest(e.digestKey, set.Collections, set.Roles)
+}
+
+// wakeAt wakes the object at a time where the reconciler would not: errors and
+// deletions requeue it at other times, and what has ended is written before all that
+// is merely looked at.
+func (e *external) wakeAt(run common.AnsibleRun, a *lifecycle.Active, at time.Time) {
+	if at.IsZero() || a == nil && e.decision.Failure == nil && !meta.WasDeleted(run) {
+		return
+	}
+
+	name := client.ObjectKeyFromObject(run)
+	e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), func() { e.wake(name) })
+}
+
+// before is what was known before a run.
+func before(o *common.AnsibleRunObservation) executor.Before {
+	return executor.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: content.Known(o.Content)}
+}
+
+// begun is true when the object was about to be created once. That is noted
+// before a run is started; a run that was started is noted a little later.
+func begun(run common.AnsibleRun) bool {
+	return !meta.GetExternalCreatePending(run).IsZero()
+}
+
+// may is true when the management policies allow an action.
+func may(run common.AnsibleRun, a xpv2.ManagementAction) bool {
+	policies := run.GetManagementPolicies()
+
+	return len(policies) == 0 || slices.Contains(policies, a) || slices.Contains(policies, xpv2.ManagementActionAll)
+}

@@ -1,0 +1,761 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// Key of the tests.
+var key = []byte("0123456789abcdef0123456789abcdef")
+
+var errBoom = errors.New("boom")
+
+type resolverFn func() (inputs.Inputs, error)
+
+func (fn resolverFn) Resolve(context.Context, common.AnsibleRun) (inputs.Inputs, error) { return fn() }
+
+type nopTracker struct{}
+
+func (nopTracker) Track(context.Context, common.AnsibleRun) error { return nil }
+
+// fakePool remembers what it is told.
+type fakePool struct {
+	report    *executor.Report
+	full      bool
+	submitted []executor.Job
+	forgotten []string
+	canceled  int
+	withdrawn int
+	abandoned []types.UID
+	noted     []string
+	ended     []string
+}
+
+// Ended is called for runs that were interrupted.
+func (p *fakePool) Ended(_ executor.Job, r executor.Report, _ time.Duration) {
+	p.ended = append(p.ended, r.Run.ID)
+}
+
+// Acquire a place, unless the pool is full.
+func (p *fakePool) Acquire(j executor.Job, _ func()) bool {
+	if p.full {
+		r := executor.NewReport(j)
+		p.report = &r
+	}
+
+	return !p.full
+}
+
+func (p *fakePool) Submit(j executor.Job) bool {
+	p.submitted = append(p.submitted, j)
+	r := executor.NewReport(j)
+	r.Run.StartTime = at(0)
+	p.report = &r
+
+	return true
+}
+
+func (p *fakePool) Report(types.UID) (executor.Report, bool) {
+	if p.report == nil {
+		return executor.Report{}, false
+	}
+
+	return *p.report, true
+}
+
+func (p *fakePool) Forget(_ types.UID, id string) {
+	if p.report != nil && p.report.Run.ID == id {
+		p.report = nil
+		p.forgotten = append(p.forgotten, id)
+	}
+}
+
+// nopContents know nothing.
+type nopContents struct{}
+
+func (nopContents) Resolution(content.Request) content.Resolution {
+	return content.Resolution{}
+}
+func (nopContents) Refresh(content.Request, string, func()) {}
+
+func (p *fakePool) Stopping() bool { return false }
+
+func (p *fakePool) Cancel(types.UID) { p.canceled++ }
+
+func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
+
+func (p *fakePool) Noted(uid types.UID, runID string) {
+	p.noted = append(p.noted, string(uid)+" "+runID)
+}
+
+func (p *fakePool) Abandon(uid types.UID) { p.abandoned = append(p.abandoned, uid) }
+
+func in(playbook string) inputs.Inputs {
+	return inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: playbook}}
+}
+
+func digestOf(t *testing.T, i inputs.Inputs) string {
+	t.Helper()
+
+	d, err := i.Digest(inputs.ObjectKey(key, "uid"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return d
+}
+
+// Times of the tests: a run ended at t0.
+var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func at(after time.Duration) *metav1.Time {
+	return &metav1.Time{Time: t0.Add(after)}
+}
+
+func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverFn, os ...func(*connector)) managed.TypedExternalClient[common.AnsibleRun] {
+	t.Helper()
+
+	c := &connector{
+		kind:     Kinds()[1].GroupVersionKind,
+		kube:     test.NewMockClient(),
+		resolver: resolve,
+		tracker:  nopTracker{},
+		pool:     p,
+		observer: p,
+		contents: nopContents{},
+		outputs:  &fakeOutputs{},
+		recorder: event.NewNopRecorder(),
+		key:      key,
+		schedule: newSchedule(10*time.Minute, time.Second),
+		wake:     func(types.NamespacedName) {},
+		now:      func() time.Time { return t0 },
+		newID:    func() string { return "new" },
+	}
+
+	for _, o := range os {
+		o(c)
+	}
+
+	e, err := c.Connect(t.Context(), run)
+	if err != nil {
+		t.Fatalf("Connect should never fail: %s", err)
+	}
+
+	return e
+}
+
+func object(os ...func(*v1alpha1.AnsibleRun)) *v1alpha1.AnsibleRun {
+	run := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "run", UID: "uid", Generation: 2}}
+	for _, o := range os {
+		o(run)
+	}
+
+	return run
+}
+
+func annotated(k, v string) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) { meta.AddAnnotations(r, map[string]string{k: v}) }
+}
+
+func observed(o common.AnsibleRunObservation) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) { r.Status.AtProvider = o }
+}
+
+func readySince(generation int64) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) {
+		r.SetConditions(xpv2.Available().WithObservedGeneration(generation))
+	}
+}
+
+func beingDeleted(r *v1alpha1.AnsibleRun) {
+	now := metav1.NewTime(t0)
+	r.DeletionTimestamp = &now
+}
+
+func TestObserve(t *testing.T) {
+	digest := digestOf(t, in("a"))
+	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
+	succeeded := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, InputsDigest: digest, StartTime: at(0), CompletionTime: at(0)}
+	started := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, InputsDigest: digest, StartTime: at(0)}
+
+	noted := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest, StartTime: at(0)}
+	queued := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued, InputsDigest: digest}
+	discarded := common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, InputsDigest: digest, CompletionTime: at(0)}
+
+	type want struct {
+		o         managed.ExternalObservation
+		err       error
+		status    common.AnsibleRunObservation
+		ready     xpv2.Condition
+		forgotten []string
+		ended     []string
+	}
+
+	cases := map[string]struct {
+		reason  string
+		run     *v1alpha1.AnsibleRun
+		report  *executor.Report
+		resolve resolverFn
+		want    want
+	}{
+		"New": {
+			reason:  "A new object should be applied, without the writes that the runtime would make to create it.",
+			run:     object(),
+			resolve: resolved,
+			want:    want{o: managed.ExternalObservation{ResourceExists: true}, ready: common.Running().WithObservedGeneration(2)},
+		},
+		"NewCreateOnly": {
+			reason: "A new object that may only be created should be.",
+			run: object(func(r *v1alpha1.AnsibleRun) {
+				r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate})
+			}),
+			resolve: resolved,
+			want:    want{ready: common.Running().WithObservedGeneration(2)},
+		},
+		"ResultArrives": {
+			reason:  "A result should be put into the status, and kept by the pool until it was read back.",
+			run:     object(),
+			report:  &executor.Report{Run: succeeded, Attempt: 1, Request: "token"},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:        &succeeded,
+					LastApply:      &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					Executed:       true,
+					AppliedDigest:  digest,
+					HandledRequest: "token",
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"ResultReadBack": {
+			reason: "The pool should forget a result that was read back.",
+			run: object(readySince(2), observed(common.AnsibleRunObservation{
+				LastRun:       &succeeded,
+				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+				AppliedDigest: digest,
+			})),
+			report:  &executor.Report{Run: succeeded, Attempt: 1},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				ready:     xpv2.Available().WithObservedGeneration(2),
+				forgotten: []string{"1"},
+			},
+		},
+		"NothingRequiredAnyMore": {
+			reason:  "Content that is not required any more should go from the status: what it resolved to is part of the inputs.",
+			run:     object(observed(common.AnsibleRunObservation{Content: &common.Content{Digest: "abc"}})),
+			report:  &executor.Report{Run: succeeded, Attempt: 1, Content: &common.Content{}},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					Executed:      true,
+					AppliedDigest: digest,
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"Interrupted": {
+			reason: "A run that is in progress according to the status, and of which nobody knows, was interrupted.",
+			run: object(observed(common.AnsibleRunObservation{
+				LastRun:   started.DeepCopy(),
+				LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
+			})),
+			resolve: resolved,
+			want: want{
+				err: errors.New("present run was interrupted: the provider ended while the run was in progress; attempt 1 follows at 2026-01-02T03:04:10Z"),
+				status: common.AnsibleRunObservation{
+					LastRun: &common.Run{
+						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digest, StartTime: at(0),
+						Reason: executor.ReasonProviderEnded, Message: "the provider ended while the run was in progress", CompletionTime: at(0),
+					},
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, CompletionTime: at(0), NextRetryTime: at(5 * time.Second)},
+					Executed:  true, Interruptions: 1,
+				},
+				ready: common.RunFailed().WithMessage("the provider ended while the run was in progress").WithObservedGeneration(2),
+				ended: []string{"1"},
+			},
+		},
+		"InterruptedUnheard": {
+			reason: "So was one of which nobody knows when the next one is known already: the status could not be written in between.",
+			run: object(observed(common.AnsibleRunObservation{
+				LastRun:   started.DeepCopy(),
+				LastApply: &common.Apply{ID: "0", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digest, Attempts: 2},
+			})),
+			report:  &executor.Report{Run: noted, Attempt: 3, Untouched: true},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:   &noted,
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseInterrupted, InputsDigest: digest, Attempts: 2, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
+					Executed:  true, Interruptions: 1,
+				},
+				ready: common.RunFailed().WithObservedGeneration(2),
+				ended: []string{"1"},
+			},
+		},
+		"InterruptedInQueue": {
+			reason: "A run that had not begun is no attempt, and is made up for at once.",
+			run: object(observed(common.AnsibleRunObservation{
+				LastRun: &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued},
+			})),
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true},
+				status: common.AnsibleRunObservation{
+					LastRun: &common.Run{
+						ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseInterrupted,
+						Reason: executor.ReasonProviderEnded, Message: "the provider ended before the run began", CompletionTime: at(0),
+					},
+				},
+				ready: common.Running().WithObservedGeneration(2),
+			},
+		},
+		"Queued": {
+			reason: "A run that waits and is not due any more should not take the place of the last one.",
+			run: object(readySince(2), observed(common.AnsibleRunObservation{
+				LastRun:       &succeeded,
+				LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+				AppliedDigest: digest,
+			})),
+			report:  &executor.Report{Run: queued, Attempt: 1, Request: "token"},
+			resolve: resolved,
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{
+					LastRun:       &succeeded,
+					LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: digest, Attempts: 1, CompletionTime: at(0)},
+					AppliedDigest: digest,
+				},
+				forgotten: []string{"2"},
+				ready:     xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"CanceledInQueue": {
+			reason:  "A run that was canceled before it began is neither an attempt nor the answer to a request.",
+			run:     object(),
+			report:  &executor.Report{Run: discarded, Attempt: 1, Request: "token"},
+			resolve: resolved,
+			want: want{
+				o:      managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true},
+				status: common.AnsibleRunObservation{LastRun: &discarded},
+				ready:  xpv2.Creating().WithObservedGeneration(2),
+			},
+		},
+		"InputsUnavailable": {
+			reason:  "Inputs that cannot be resolved should be an error, and leave an object ready that was.",
+			run:     object(readySince(2)),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want:    want{err: errBoom, ready: xpv2.Available().WithObservedGeneration(2)},
+		},
+		"InputsUnavailableAfterChange": {
+			reason:  "An object that was changed since it was ready is not ready.",
+			run:     object(readySince(1), observed(common.AnsibleRunObservation{AppliedDigest: digest})),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want: want{
+				err:    errBoom,
+				status: common.AnsibleRunObservation{AppliedDigest: digest},
+				ready:  common.InputsChanged().WithObservedGeneration(2),
+			},
+		},
+		"InputsUnavailableFromTheStart": {
+			reason:  "An object that could never be applied has not changed.",
+			run:     object(),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want:    want{err: errBoom, ready: xpv2.Creating().WithObservedGeneration(2)},
+		},
+		"InputsUnavailableWhileRunning": {
+			reason:  "What is known of a run should be shown, whatever is wrong with the inputs now.",
+			run:     object(readySince(2)),
+			report:  &executor.Report{Run: started, Attempt: 1},
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want: want{
+				err: errBoom,
+				status: common.AnsibleRunObservation{
+					LastRun:   &started,
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 1},
+				},
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"UnknownPolicy": {
+			reason:  "A value that is no policy should be an error.",
+			run:     object(readySince(2), annotated(common.AnnotationRunPolicy, "Sometimes")),
+			resolve: resolved,
+			want: want{
+				err:   errors.New(`annotation ansible.crossplane.io/runPolicy: "Sometimes" is not a run policy: use ObserveAndDelete, CheckWhenObserve or RunOnChange`),
+				ready: xpv2.Available().WithObservedGeneration(2),
+			},
+		},
+		"DeletedWithoutInputs": {
+			reason: "A deleted object should be observed without its inputs.",
+			run: object(beingDeleted, observed(common.AnsibleRunObservation{
+				LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
+				Executed:  true,
+			})),
+			resolve: func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom },
+			want: want{
+				o: managed.ExternalObservation{ResourceExists: true},
+				status: common.AnsibleRunObservation{
+					LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed},
+					Executed:  true,
+				},
+				ready: xpv2.Condition{Type: xpv2.TypeReady, Status: "Unknown"},
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{report: tc.report}
+
+			o, err := connect(t, p, tc.run, tc.resolve).Observe(t.Context(), tc.run)
+			if diff := cmp.Diff(tc.want.err, err, test.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.o, o); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.status, tc.run.Status.AtProvider); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want status, +got status:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.ready, tc.run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want ready, +got ready:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.forgotten, p.forgotten); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want forgotten, +got forgotten:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.want.ended, p.ended); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want runs whose end is told, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestJob(t *testing.T) {
+	last := &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: at(0)}
+	drift := &common.Drift{Changed: 1}
+	p := &fakePool{}
+	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), annotated(common.AnnotationKeepOutput, "true"), observed(common.AnsibleRunObservation{
+		LastRun:       last,
+		LastApply:     &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, InputsDigest: "before", CompletionTime: at(0)},
+		AppliedDigest: "before",
+		Drift:         drift,
+	}))
+
+	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
+	if _, err := e.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := e.Update(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	want := []executor.Job{{
+		Run: runner.Run{
+			ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
+			Object: runner.ObjectOf(run), Inputs: in("a"), KeepOutput: true,
+		},
+		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind,
+		Before: executor.Before{Run: last, Applied: "before", Drift: drift},
+	}}
+	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "Digest")); diff != "" {
+		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
+	}
+}
+
+// A status that cannot be written, as that of an object that waits for the
+// finalizers of others, is read again as it was.
+func TestLostOnce(t *testing.T) {
+	p, seen := &fakePool{}, newSchedule(10*time.Minute, time.Second)
+
+	for range 3 {
+		run := object(observed(common.AnsibleRunObservation{
+			LastRun:   &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
+			LastApply: &common.Apply{ID: "1", State: common.StatePresent, Attempts: 1},
+		}))
+		e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) { c.schedule = seen })
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if diff := cmp.Diff([]string{"1"}, p.ended); diff != "" {
+		t.Errorf("That a run was interrupted should be told once: -want, +got:\n%s", diff)
+	}
+}
+
+// The reconciler goes on with the object while the job is carried out: it writes
+// annotations, and reads the object back into the same place.
+func TestJobIsApart(t *testing.T) {
+	p := &fakePool{}
+	run := object(beingDeleted, annotated("team", "web"), observed(common.AnsibleRunObservation{
+		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
+		Executed:  true,
+		Content:   &common.Content{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}},
+	}))
+	e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil })
+
+	if _, err := e.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := e.Delete(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	meta.AddAnnotations(run, map[string]string{"team": "ops"})
+
+	read := `{"status":{"atProvider":{"content":{"collections":[{"name":"a.b","version":"2"}],"roles":[{"name":"r","version":"2"}]}}}}`
+	if err := json.Unmarshal([]byte(read), run); err != nil {
+		t.Fatal(err)
+	}
+
+	*run = v1alpha1.AnsibleRun{}
+
+	if len(p.submitted) != 1 {
+		t.Fatalf("Delete should start a run, got %+v", p.submitted)
+	}
+
+	j := p.submitted[0]
+	if got := j.Object.Annotations["team"]; got != "web" {
+		t.Errorf("A job should keep the annotations that it started with, got %q", got)
+	}
+
+	want := content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1"}}, Roles: []common.ContentItem{{Name: "r", Version: "1"}}}
+	if diff := cmp.Diff([]content.Set{want, want}, []content.Set{j.Known, j.Before.Content}); diff != "" {
+		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(lifecycle.AbsentDigest(2), j.Digest(content.Set{})); diff != "" {
+		t.Errorf("A job should keep the generation that it started with: -want, +got:\n%s", diff)
+	}
+}
+
+// TestShownAtOnce looks at objects once: nothing may call for a second look for long.
+func TestShownAtOnce(t *testing.T) {
+	cases := map[string]struct {
+		full   bool
+		policy string
+	}{
+		"Waits":         {full: true, policy: "ObserveAndDelete"},
+		"IsChecked":     {policy: "CheckWhenObserve"},
+		"WaitsForCheck": {full: true, policy: "CheckWhenObserve"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{full: tc.full}
+			run := object(annotated(common.AnnotationRunPolicy, tc.policy))
+
+			if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+
+			if r := run.Status.AtProvider.LastRun; r == nil || r.Phase.Finished() {
+				t.Errorf("The status should show the run, got %+v", r)
+			}
+
+			if diff := cmp.Diff(common.Running().WithObservedGeneration(2), run.GetCondition(xpv2.TypeReady), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+				t.Errorf("The condition should say so: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	before := &common.Run{ID: "0", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded}
+	waits := common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseQueued}
+	p := &fakePool{report: &executor.Report{Run: waits, Before: before}}
+	run := object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{
+		LastRun: &waits, AppliedDigest: digestOf(t, in("a")),
+	}))
+
+	if _, err := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if p.withdrawn != 1 || p.canceled > 0 {
+		t.Errorf("A run that waits and is not wanted any more should be withdrawn, got %+v", p)
+	}
+
+	if diff := cmp.Diff(before, run.Status.AtProvider.LastRun); diff != "" {
+		t.Errorf("The object should show the run before: -want, +got:\n%s", diff)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	applied := observed(common.AnsibleRunObservation{
+		LastApply: &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, CompletionTime: at(0)},
+		Executed:  true,
+	})
+	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
+
+	t.Run("RunsAbsent", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, applied)
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := e.Delete(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if len(p.submitted) != 1 || p.submitted[0].State != common.StateAbsent || p.submitted[0].Trigger != common.TriggerDeleted {
+			t.Errorf("Delete should start an absent run, got %+v", p.submitted)
+		}
+
+		if r := run.Status.AtProvider.LastRun; r == nil || r.Phase != common.PhaseQueued {
+			t.Errorf("The absent run should be in the status, got %+v", r)
+		}
+	})
+
+	t.Run("MissingInputs", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, applied)
+		e := connect(t, p, run, func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		_, err := e.Delete(t.Context(), run)
+		if diff := cmp.Diff(errBoom, err, test.EquateErrors()); diff != "" {
+			t.Errorf("Delete should report inputs that are missing: -want, +got:\n%s", diff)
+		}
+
+		want := common.CannotDelete(errBoom).WithObservedGeneration(2)
+		if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
+			t.Errorf("A condition should name what is missing and the way out: -want, +got:\n%s", diff)
+		}
+
+		if len(p.submitted) != 0 {
+			t.Errorf("Nothing should be started without inputs, got %+v", p.submitted)
+		}
+	})
+
+	for name, tc := range map[string]struct {
+		limit *int32
+		want  func(error) xpv2.Condition
+	}{
+		"Exhausted": {limit: new(int32(1)), want: common.GaveUpDeleting},
+		"Retried":   {want: common.DeletionFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{}
+			run := object(beingDeleted, observed(common.AnsibleRunObservation{
+				LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
+				LastApply: &common.Apply{
+					ID: "2", State: common.StateAbsent, InputsDigest: lifecycle.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1,
+					CompletionTime: at(0), NextRetryTime: at(time.Minute),
+				},
+				Executed: true,
+			}))
+			run.Spec.ForProvider.RetryLimit = tc.limit
+			e := connect(t, p, run, resolved)
+
+			if _, err := e.Observe(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+
+			_, err := e.Delete(t.Context(), run)
+			if err == nil {
+				t.Fatal("Delete should report that the last run failed")
+			}
+
+			want := tc.want(err).WithObservedGeneration(2)
+			if diff := cmp.Diff(want, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" {
+				t.Errorf("A condition should say why the object does not go, and the way out: -want, +got:\n%s", diff)
+			}
+
+			if len(p.submitted) != 0 {
+				t.Errorf("Nothing should be started now, got %+v", p.submitted)
+			}
+		})
+	}
+
+	t.Run("Again", func(t *testing.T) {
+		p := &fakePool{}
+		run := object(beingDeleted, observed(common.AnsibleRunObservation{
+			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
+			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: lifecycle.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(-time.Hour)},
+			Executed:  true,
+		}))
+		stuck := common.DeletionFailed(errBoom)
+		run.SetConditions(stuck)
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := e.Delete(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if diff := cmp.Diff(stuck, run.GetCondition(common.TypeDeletable), test.EquateConditions()); diff != "" || len(p.submitted) != 1 {
+			t.Errorf("What failed may fail again: want the condition to stay while it is tried, got %d jobs; -want, +got:\n%s", len(p.submitted), diff)
+		}
+	})
+
+	t.Run("CancelsPresent", func(t *testing.T) {
+		p := &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)}, Attempt: 1}}
+		run := object(beingDeleted)
+		e := connect(t, p, run, resolved)
+
+		if _, err := e.Observe(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := e.Delete(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+
+		if p.canceled != 1 || len(p.submitted) != 0 {
+			t.Errorf("Delete should cancel the present run and start nothing yet: canceled %d, submitted %+v", p.canceled, p.submitted)
+		}
+	})
+}

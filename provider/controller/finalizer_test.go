@@ -1,0 +1,166 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	v1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// TestAddFinalizer answers as the API server does, with a status that was not written
+// yet.
+func TestAddFinalizer(t *testing.T) {
+	f := finalizer{pool: &fakePool{}, Finalizer: resource.FinalizerFns{AddFinalizerFn: func(_ context.Context, o resource.Object) error {
+		run, ok := o.(*v1alpha1.AnsibleRun)
+		if !ok {
+			t.Fatalf("Unexpected object %T", o)
+		}
+
+		run.Status = v1alpha1.AnsibleRunStatus{}
+		run.Finalizers = append(run.Finalizers, "finalizer")
+
+		return nil
+	}}}
+
+	run := object(observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))
+	run.SetConditions(common.Running())
+	want := run.DeepCopy()
+	want.Finalizers = []string{"finalizer"}
+	meta.SetExternalName(want, "run")
+
+	if err := f.AddFinalizer(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(want, run); diff != "" {
+		t.Errorf("The status should stay: -want, +got:\n%s", diff)
+	}
+}
+
+func TestRemoveFinalizer(t *testing.T) {
+	report := func(m common.RunMode, p common.RunPhase) *executor.Report {
+		return &executor.Report{Run: common.Run{ID: "1", Mode: m, State: common.StatePresent, Phase: p}}
+	}
+
+	cases := map[string]struct {
+		reason   string
+		report   *executor.Report
+		want     error
+		canceled int
+	}{
+		"NoRun": {
+			reason: "An object without a run should go.",
+		},
+		"Finished": {
+			reason: "An object whose run has ended should go.",
+			report: report(common.ModeApply, common.PhaseSucceeded),
+		},
+		"Applying": {
+			reason: "An object should stay until its content was applied.",
+			report: report(common.ModeApply, common.PhaseRunning),
+			want:   errInProgress,
+		},
+		"Queued": {
+			reason: "An object that waits for its turn should wait no more, and go.",
+			report: report(common.ModeApply, common.PhaseQueued),
+		},
+		"Checking": {
+			reason:   "Nobody wants to know the result of a check any more.",
+			report:   report(common.ModeCheck, common.PhaseRunning),
+			want:     errInProgress,
+			canceled: 1,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			removed := false
+			p := &fakePool{report: tc.report}
+			f := finalizer{pool: p, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
+				removed = true
+				return nil
+			}}}
+
+			err := f.RemoveFinalizer(t.Context(), object())
+			if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\nRemoveFinalizer(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if removed != (tc.want == nil) {
+				t.Errorf("\n%s\nRemoveFinalizer(...): removed is %t", tc.reason, removed)
+			}
+
+			if p.withdrawn != 1 {
+				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
+			}
+
+			if p.canceled != tc.canceled {
+				t.Errorf("\n%s\nRemoveFinalizer(...): want %d runs canceled, got %d", tc.reason, tc.canceled, p.canceled)
+			}
+		})
+	}
+}
+
+func TestWhenNoted(t *testing.T) {
+	tended := func(r *v1alpha1.AnsibleRun) {
+		r.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+	}
+	noted := observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1", StartTime: at(0)}})
+
+	for name, tc := range map[string]struct {
+		reason    string
+		object    *v1alpha1.AnsibleRun
+		noted     []string
+		withdrawn int
+	}{
+		"Noted":  {reason: "The pool waits for this.", object: object(tended, noted), noted: []string{"uid 1"}},
+		"Queued": {reason: "A run without a start was not noted yet.", object: object(tended, observed(common.AnsibleRunObservation{LastRun: &common.Run{ID: "1"}}))},
+		"Paused": {
+			reason: "Nobody would note the run of an object that is paused, which would keep its place for as long as it may wait.",
+			object: object(tended, annotated(meta.AnnotationKeyReconciliationPaused, "true")), withdrawn: 1,
+		},
+		"PausedByPolicy": {reason: "So it is with those whose management policies allow nothing.", object: object(), withdrawn: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{}
+			whenNoted(p).Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: tc.object}, nil)
+
+			if diff := cmp.Diff(tc.noted, p.noted); diff != "" {
+				t.Errorf("\n%s\n-want noted, +got noted:\n%s", tc.reason, diff)
+			}
+
+			if p.withdrawn != tc.withdrawn {
+				t.Errorf("\n%s\nwant %d withdrawn, got %d", tc.reason, tc.withdrawn, p.withdrawn)
+			}
+		})
+	}
+}
+
+func TestWhenGone(t *testing.T) {
+	pool, p := &fakePool{}, newSchedule(time.Minute, time.Second)
+	p.set("uid", t0)
+	p.wakeAt("uid", time.Hour, func() {})
+	p.first("uid", "1")
+
+	whenGone(pool, p).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
+
+	if diff := cmp.Diff([]types.UID{"uid"}, pool.abandoned); diff != "" {
+		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)
+	}
+
+	if len(p.until)+len(p.timers)+len(p.told) > 0 {
+		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.told)
+	}
+}

@@ -1,0 +1,424 @@
+package controller
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	cevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
+)
+
+// A fleet of objects with the runtime's reconciler and a pool with one place, in a
+// time of its own. A run takes until it is told to end.
+type fleet struct {
+	t          *testing.T
+	kube       client.Client
+	pool       *pool.Pool
+	reconciler reconcile.Reconciler
+	names      []types.NamespacedName
+
+	// playbook that all objects run, and what they need.
+	playbook string
+	needs    executor.Needs
+	end      chan struct{}
+
+	mu    sync.Mutex
+	woken map[types.NamespacedName]bool
+	ids   int
+	// ran are the playbooks of the runs that have begun.
+	ran []string
+	// writes of objects, and of what: "object" or "status".
+	writes []string
+}
+
+// counted writes.
+func (f *fleet) counted() interceptor.Funcs {
+	return interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.UpdateOption) error {
+			f.writes = append(f.writes, "object")
+
+			return c.Update(ctx, o, os...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, os ...client.SubResourceUpdateOption) error {
+			was := f.get(client.ObjectKeyFromObject(o))
+			err := c.SubResource(sub).Update(ctx, o, os...)
+
+			// The API server does not write what it has.
+			now := f.get(client.ObjectKeyFromObject(o))
+			if now.ResourceVersion = was.ResourceVersion; !cmp.Equal(was, now) {
+				f.writes = append(f.writes, sub)
+			}
+
+			return err
+		},
+	}
+}
+
+func newFleet(t *testing.T, size int) *fleet {
+	t.Helper()
+
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	f := &fleet{t: t, playbook: "one", end: make(chan struct{}), woken: map[types.NamespacedName]bool{}}
+	b := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(&v1alpha1.AnsibleRun{}).WithInterceptorFuncs(f.counted())
+
+	for i := range size {
+		run := object(withFinalizer)
+		run.Name, run.UID = "run-"+strconv.Itoa(i), types.UID(strconv.Itoa(i))
+		run.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+		f.names = append(f.names, client.ObjectKeyFromObject(run))
+		b.WithObjects(run)
+	}
+
+	f.kube = b.Build()
+	f.pool = pool.New(1, 1, f)
+
+	p := newSchedule(10*time.Minute, time.Second)
+	c := &connector{
+		kube:     f.kube,
+		resolver: resolverFn(func() (inputs.Inputs, error) { return in(f.playbook), nil }),
+		tracker:  nopTracker{},
+		contents: nopContents{},
+		pool:     f.pool,
+		observer: &fakePool{},
+		outputs:  &fakeOutputs{},
+		recorder: event.NewNopRecorder(),
+		key:      key,
+		schedule: p,
+		wake:     f.wake,
+		now:      time.Now,
+		newID:    f.newID,
+	}
+
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
+	kind := Kinds()[1]
+	r := managed.NewReconciler(&rfake.Manager{Client: f.kube, Scheme: s}, resource.ManagedKind(kind.GroupVersionKind), options(f.kube, "test", c, p, o)...)
+	f.reconciler = drain{Reconciler: r, pool: f.pool, reader: f.kube, object: kind.object}
+
+	return f
+}
+
+func (f *fleet) newID() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.ids++
+
+	return "id-" + strconv.Itoa(f.ids)
+}
+
+func (f *fleet) wake(name types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.woken[name] = true
+}
+
+// Needs of a job.
+func (f *fleet) Needs(executor.Job) executor.Needs { return f.needs }
+
+// Execute a job.
+func (f *fleet) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
+	f.mu.Lock()
+	f.ran = append(f.ran, j.Inputs.Parameters.PlaybookInline)
+	f.mu.Unlock()
+
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	r := executor.NewReport(j)
+	r.Run.Phase, r.Run.StartTime, r.Run.CompletionTime = common.PhaseRunning, &now, &now
+	r.Run.Hosts = &common.HostTotals{OK: 1}
+	w.Progress(r)
+
+	r.Run.Phase = common.PhaseSucceeded
+
+	select {
+	case <-f.end:
+	case <-ctx.Done():
+		r.Run.Phase = common.PhaseCanceled
+	}
+
+	return r
+}
+
+// reconcile objects, and tell the pool what was noted.
+func (f *fleet) reconcile(names ...types.NamespacedName) {
+	f.t.Helper()
+
+	for _, n := range names {
+		if _, err := f.reconciler.Reconcile(f.t.Context(), reconcile.Request{NamespacedName: n}); err != nil {
+			f.t.Fatalf("cannot reconcile %s: %s", n, err)
+		}
+
+		whenNoted(f.pool).Update(f.t.Context(), cevent.UpdateEvent{ObjectNew: f.get(n)}, nil)
+	}
+}
+
+// settle reconciles who was woken, until nobody is any more.
+func (f *fleet) settle() {
+	f.t.Helper()
+
+	for {
+		synctest.Wait()
+
+		f.mu.Lock()
+		names := make([]types.NamespacedName, 0, len(f.woken))
+		for n := range f.woken {
+			names = append(names, n)
+		}
+		clear(f.woken)
+		f.mu.Unlock()
+
+		if len(names) == 0 {
+			return
+		}
+
+		f.reconcile(names...)
+	}
+}
+
+func (f *fleet) get(n types.NamespacedName) *v1alpha1.AnsibleRun {
+	f.t.Helper()
+
+	run := &v1alpha1.AnsibleRun{}
+	if err := f.kube.Get(f.t.Context(), n, run); err != nil {
+		f.t.Fatalf("cannot get %s: %s", n, err)
+	}
+
+	return run
+}
+
+func (f *fleet) update(n types.NamespacedName, fn func(r *v1alpha1.AnsibleRun)) {
+	f.t.Helper()
+
+	run := f.get(n)
+	fn(run)
+
+	if err := f.kube.Update(f.t.Context(), run); err != nil {
+		f.t.Fatal(err)
+	}
+
+	whenNoted(f.pool).Update(f.t.Context(), cevent.UpdateEvent{ObjectNew: run}, nil)
+}
+
+// TestDrain stops a provider with one run in progress and others that wait: the
+// result of the one is recorded, and nothing about the others is touched.
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 5)
+
+		f.reconcile(f.names...)
+		f.settle()
+		f.reconcile(f.names...)
+
+		before := map[types.NamespacedName]*v1alpha1.AnsibleRun{}
+		for _, n := range f.names {
+			before[n] = f.get(n)
+		}
+
+		stopped := make(chan struct{})
+
+		go func() {
+			defer close(stopped)
+
+			f.pool.Stop(t.Context())
+		}()
+
+		f.settle()
+		f.reconcile(f.names...)
+		f.end <- struct{}{}
+		<-stopped
+
+		f.settle()
+
+		for f.pool.Unrecorded() > 0 {
+			f.reconcile(f.names...)
+		}
+
+		for i, n := range f.names {
+			got := f.get(n)
+			if i == 0 {
+				if p := got.Status.AtProvider.LastRun.Phase; p != common.PhaseSucceeded {
+					t.Errorf("The result of the run that ended should be recorded, got %s", p)
+				}
+
+				continue
+			}
+
+			if diff := cmp.Diff(before[n], got); diff != "" {
+				t.Errorf("Nothing has happened to %s: -before, +after:\n%s", n.Name, diff)
+			}
+		}
+
+		if len(f.ran) != 1 {
+			t.Errorf("Nothing should begin while the provider is stopping, got %d runs", len(f.ran))
+		}
+	})
+}
+
+// TestWrites counts what a run writes: each write is two events for the circuit breaker
+// that core has for the XR, which opens after 100 of them.
+func TestWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 1)
+		f.update(f.names[0], func(r *v1alpha1.AnsibleRun) { r.SetFinalizers(nil) })
+		f.writes = nil
+
+		f.reconcile(f.names...)
+		f.settle()
+		f.end <- struct{}{}
+		f.settle()
+		f.reconcile(f.names...)
+
+		if p := f.get(f.names[0]).Status.AtProvider.LastRun.Phase; p != common.PhaseSucceeded {
+			t.Fatalf("The object should be applied, and is %s", p)
+		}
+
+		// It is claimed, its run begins, and ends.
+		if diff := cmp.Diff([]string{"object", "status", "status"}, f.writes); diff != "" {
+			t.Errorf("A short first run should be written with no more than that: -want, +got:\n%s", diff)
+		}
+
+		f.pool.Stop(t.Context())
+	})
+}
+
+// TestInstalling has an object wait for its content, and others not for that.
+func TestInstalling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2)
+		installed := make(chan struct{})
+
+		f.needs = executor.Needs{Key: "content", Get: func(context.Context) error {
+			<-installed
+
+			return nil
+		}}
+		f.reconcile(f.names[0])
+		f.needs = executor.Needs{}
+		f.reconcile(f.names[1])
+		f.settle()
+		time.Sleep(time.Minute) // What lasts is told.
+		f.settle()
+
+		r := f.get(f.names[0]).Status.AtProvider
+		if r.LastRun == nil || r.LastRun.Phase != common.PhaseInstalling || r.LastRun.StartTime != nil || r.LastApply != nil {
+			t.Errorf("The status should say what the object waits for, and that nothing was tried: %+v", r)
+		}
+
+		if p := f.get(f.names[1]).Status.AtProvider.LastRun.Phase; p != common.PhaseRunning {
+			t.Errorf("The other one should run, and is %s", p)
+		}
+
+		f.end <- struct{}{}
+		f.playbook = "two"
+		close(installed)
+		f.settle()
+		f.end <- struct{}{}
+		f.settle()
+		f.reconcile(f.names[0])
+
+		if diff := cmp.Diff([]string{"one", "two"}, f.ran[:2]); diff != "" {
+			t.Errorf("What runs should be what is wanted once the content is there: -want, +got:\n%s", diff)
+		}
+
+		if p := f.get(f.names[0]).Status.AtProvider.LastRun.Phase; p != common.PhaseSucceeded {
+			t.Errorf("The object should be applied, and is %s", p)
+		}
+
+		f.pool.Stop(t.Context())
+	})
+}
+
+// TestDecidedAnew changes what a run depends on while it waits for its turn.
+func TestDecidedAnew(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(f *fleet, second types.NamespacedName)
+		ran    []string
+	}{
+		"Inputs": {
+			reason: "What runs should be what is wanted when the run begins.",
+			change: func(f *fleet, _ types.NamespacedName) { f.playbook = "two" },
+			ran:    []string{"one", "two", "two"},
+		},
+		"Invalid": {
+			reason: "Inputs that cannot be run any more should not be, and keep nobody waiting.",
+			change: func(f *fleet, n types.NamespacedName) {
+				f.update(n, annotated(common.AnnotationRunPolicy, "None"))
+			},
+			ran: []string{"one", "one"},
+		},
+		"Paused": {
+			reason: "An object that came to be paused should keep nobody waiting.",
+			change: func(f *fleet, n types.NamespacedName) {
+				f.update(n, func(r *v1alpha1.AnsibleRun) { r.SetManagementPolicies(xpv2.ManagementPolicies{}) })
+			},
+			ran: []string{"one", "one"},
+		},
+		"Held": {
+			reason: "So should one that is deleted, and that others do not let go.",
+			change: func(f *fleet, n types.NamespacedName) {
+				f.update(n, func(r *v1alpha1.AnsibleRun) { r.SetFinalizers(append(r.GetFinalizers(), "example.org/other")) })
+
+				if err := f.kube.Delete(f.t.Context(), f.get(n)); err != nil {
+					f.t.Fatal(err)
+				}
+			},
+			ran: []string{"one", "one"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 3)
+				f.reconcile(f.names...)
+				f.settle()
+
+				tc.change(f, f.names[1])
+
+				for i := range tc.ran {
+					if len(f.ran) <= i {
+						t.Fatalf("\n%s\nNobody runs after %v", tc.reason, f.ran)
+					}
+
+					f.end <- struct{}{}
+					f.settle()
+				}
+
+				if diff := cmp.Diff(tc.ran, f.ran); diff != "" {
+					t.Errorf("\n%s\n-want runs, +got:\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}

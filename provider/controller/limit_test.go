@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+)
+
+// TestLimited has thousands of objects fail all the time, more often than the limiter
+// allows, and looks how many of them go before one that has news.
+func TestLimited(t *testing.T) {
+	const (
+		workers = 10
+		failing = 8000
+	)
+
+	synctest.Test(t, func(t *testing.T) {
+		var count, woken atomic.Int64
+
+		news := reconcile.Request{NamespacedName: types.NamespacedName{Name: "news"}}
+		heard := make(chan int64, 1)
+
+		r := limited{
+			name: "test", limiter: ratelimiter.NewGlobal(100), direct: func() bool { return false },
+			Reconciler: reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
+				n := count.Add(1)
+				if req == news {
+					heard <- n - woken.Load()
+				}
+
+				return reconcile.Result{RequeueAfter: 5 * time.Second}, nil
+			}),
+		}
+
+		pq := priorityqueue.New[reconcile.Request]("test", func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = ratelimiter.NewController() })
+		q := &queue{}
+
+		if err := q.start(t.Context(), pq); err != nil {
+			t.Fatal(err)
+		}
+
+		for i := range failing {
+			pq.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: strconv.Itoa(i)}})
+		}
+
+		for range workers {
+			go func() {
+				for {
+					req, _, stopped := pq.GetWithPriority()
+					if stopped {
+						return
+					}
+
+					result, _ := r.Reconcile(t.Context(), req)
+					pq.AddWithOpts(priorityqueue.AddOpts{After: result.RequeueAfter, Priority: result.Priority}, req)
+					pq.Done(req)
+				}
+			}()
+		}
+
+		time.Sleep(3 * time.Minute)
+		woken.Store(count.Load())
+		q.wake(news.NamespacedName)
+
+		if others := <-heard; others > 2*workers {
+			t.Errorf("What has news should be reconciled at once, not after %d others", others)
+		}
+
+		pq.ShutDown()
+	})
+}

@@ -1,0 +1,456 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	rfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+// ownerOperation is what core calls itself when it applies what an Operation
+// desires, before its uid.
+const ownerOperation = "ops.crossplane.io/operation/"
+
+// TestOperations applies to real API servers what core does for Operations, one after
+// another, and reconciles.
+func TestOperations(t *testing.T) {
+	needs.APIServer(t)
+
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package-provider/crds"}}
+
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	kube, err := client.NewWithWatch(cfg, client.Options{Scheme: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, test := range map[string]func(*target){
+		"SaysWhatTheLastOneSays":  saysWhatTheLastOneSays,
+		"RunsOnceForEach":         runsOnceForEach,
+		"LeavesWhatIsOthers":      leavesWhatIsOthers,
+		"AppliedWhileReconciled":  appliedWhileReconciled,
+		"ChangedWhileSettled":     changedWhileSettled,
+		"RequestOfNoOperation":    requestOfNoOperation,
+		"StaysSmallWhilePaused":   staysSmallWhilePaused,
+		"StaysSmallAfterAllThese": staysSmallAfterAllThese,
+	} {
+		t.Run(name, func(t *testing.T) { test(newTarget(t, kube, strings.ToLower(name))) })
+	}
+}
+
+// A target of Operations.
+type target struct {
+	*testing.T
+
+	live client.WithWatch
+	// onRead is called when the object was read to be settled.
+	onRead  func()
+	key     types.NamespacedName
+	pool    *steps
+	runtime reconcile.Reconciler
+	settled reconcile.Reconciler
+	runs    int
+	applied int
+}
+
+// newTarget that reconciles with a client from which, as from the cache, nobody gets
+// managed fields.
+func newTarget(t *testing.T, live client.WithWatch, name string) *target {
+	t.Helper()
+
+	w := &target{T: t, live: live, key: types.NamespacedName{Namespace: "default", Name: name}, onRead: func() {}}
+	w.pool = &steps{now: time.Now}
+	cached := interceptor.NewClient(live, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, os ...client.GetOption) error {
+		err := c.Get(ctx, key, o, os...)
+		o.SetManagedFields(nil)
+
+		return err
+	}})
+	reader := interceptor.NewClient(live, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, os ...client.GetOption) error {
+		err := c.Get(ctx, key, o, os...)
+		w.onRead()
+
+		return err
+	}})
+
+	ids := 0
+	c := &connector{
+		resolver: ofObject{}, tracker: nopTracker{}, contents: nopContents{}, pool: w.pool, observer: &fakePool{}, outputs: &fakeOutputs{},
+		recorder: event.NewNopRecorder(), secrets: secrets{kube: cached, cached: cached}, kind: Kinds()[1].GroupVersionKind, key: key,
+		schedule: newSchedule(pollOfPlay, time.Second), wake: func(types.NamespacedName) {}, now: time.Now,
+		newID: func() string { ids++; return strconv.Itoa(ids) },
+	}
+	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
+
+	w.runtime = managed.NewReconciler(&rfake.Manager{Client: cached, Scheme: live.Scheme()}, resource.ManagedKind(c.kind), options(cached, "test", c, c.schedule, o)...)
+	w.settled = operations{Reconciler: w.runtime, kube: cached, live: reader, recorder: event.NewNopRecorder(), kind: Kinds()[1]}
+
+	return w
+}
+
+// ofObject resolves objects to what is in themselves.
+type ofObject struct{}
+
+func (ofObject) Resolve(_ context.Context, run common.AnsibleRun) (inputs.Inputs, error) {
+	roles, err := run.Parameters().ParseRoles()
+	return inputs.Inputs{Parameters: *run.Parameters(), Roles: roles}, err
+}
+
+// apply what an Operation desires: metadata and spec, as YAML.
+func (w *target) apply(operation, desired string) {
+	w.Helper()
+
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(desired), &u.Object); err != nil {
+		w.Fatal(err)
+	}
+
+	w.applied++
+	u.SetGroupVersionKind(Kinds()[1].GroupVersionKind)
+	u.SetNamespace(w.key.Namespace)
+	u.SetName(w.key.Name)
+	meta.AddAnnotations(u, map[string]string{meta.AnnotationKeyReconcileRequestedAt: common.OperationRequest + strconv.Itoa(w.applied)})
+
+	if err := w.live.Apply(w.Context(), client.ApplyConfigurationFromUnstructured(u), client.ForceOwnership, client.FieldOwner(ownerOperation+operation)); err != nil {
+		w.Fatalf("cannot apply what Operation %s desires: %v", operation, err)
+	}
+}
+
+// patch the object as others do.
+func (w *target) patch(owner, patch string) {
+	w.Helper()
+
+	if err := w.live.Patch(w.Context(), w.object(), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(owner)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *target) object() *unstructured.Unstructured {
+	w.Helper()
+
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(Kinds()[1].GroupVersionKind)
+
+	if err := w.live.Get(w.Context(), w.key, u); err != nil {
+		w.Fatal(err)
+	}
+
+	return u
+}
+
+// reconcile until nothing happens any more; all runs succeed.
+func (w *target) reconcile() {
+	w.Helper()
+
+	for range 30 {
+		before := w.object().GetResourceVersion()
+
+		if _, err := w.settled.Reconcile(w.Context(), reconcile.Request{NamespacedName: w.key}); err != nil {
+			w.Fatal(err)
+		}
+
+		if run := w.observed().Observation().LastRun; run != nil && run.StartTime != nil {
+			w.pool.Noted("", run.ID)
+		}
+
+		switch {
+		case w.pool.queued:
+			w.pool.announce()
+		case w.pool.report == nil && before == w.object().GetResourceVersion():
+			return
+		case w.pool.report == nil:
+		case w.pool.began():
+			w.runs++
+			w.pool.report.Untouched = false
+			w.pool.end(common.PhaseSucceeded)
+		default:
+			w.pool.begin()
+		}
+	}
+
+	w.Fatal("something happens for ever")
+}
+
+func (w *target) observed() *v1alpha1.AnsibleRun {
+	w.Helper()
+
+	run := &v1alpha1.AnsibleRun{}
+	if err := w.live.Get(w.Context(), w.key, run); err != nil {
+		w.Fatal(err)
+	}
+
+	return run
+}
+
+// ran fails unless there were so many runs.
+func (w *target) ran(want int) {
+	w.Helper()
+
+	if w.runs != want {
+		w.Fatalf("want %d runs, got %d", want, w.runs)
+	}
+}
+
+// says fails unless these are the labels, the annotations that are not Crossplane's
+// and the spec, as YAML.
+func (w *target) says(want string) {
+	w.Helper()
+
+	u := w.object()
+	annotations := u.GetAnnotations()
+	maps.DeleteFunc(annotations, func(k, _ string) bool { return strings.HasPrefix(k, "crossplane.io/") })
+
+	got := map[string]any{"labels": u.GetLabels(), "annotations": annotations, "spec": u.Object["spec"]}
+	w.compare(want, got)
+}
+
+// owners of the object, those who apply.
+func (w *target) owners() []string {
+	var names []string
+
+	for _, e := range w.object().GetManagedFields() {
+		if e.Operation == "Apply" {
+			names = append(names, e.Manager)
+		}
+	}
+
+	slices.Sort(names)
+
+	return names
+}
+
+func (w *target) compare(want string, got any) {
+	w.Helper()
+
+	var a, b any
+	if err := yaml.Unmarshal([]byte(want), &a); err != nil {
+		w.Fatal(err)
+	}
+
+	text, err := json.Marshal(got)
+	if err != nil {
+		w.Fatal(err)
+	}
+
+	if err := json.Unmarshal(text, &b); err != nil {
+		w.Fatal(err)
+	}
+
+	if diff := cmp.Diff(a, b); diff != "" {
+		w.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func saysWhatTheLastOneSays(w *target) {
+	w.apply("first", `
+metadata:
+  labels: {shop: a, old: a}
+  annotations: {ansible.crossplane.io/runPolicy: RunOnChange, note: a}
+spec:
+  managementPolicies: [Observe, Create, Update]
+  writeConnectionSecretToRef: {name: connection}
+  forProvider: {role: acme.shop.backup, timeout: 1h, executableInventory: false, vars: {a: 1, deep: {a: 1, b: 1}}}
+`)
+	w.reconcile()
+	w.apply("second", `
+metadata: {labels: {shop: a}}
+spec:
+  forProvider: {playbook: acme.shop.purge, vars: {deep: {b: 2}}}
+`)
+	w.reconcile()
+	w.says(`
+labels: {shop: a}
+annotations: {}
+spec:
+  managementPolicies: ["*"]
+  providerConfigRef: {kind: ClusterProviderConfig, name: default}
+  forProvider: {playbook: acme.shop.purge, vars: {deep: {b: 2}}}
+`)
+	w.ran(2)
+	w.compare(`["`+ownerOperation+`second"]`, w.owners())
+}
+
+// Core tries an Operation again as a whole, when another of its resources could not be
+// applied.
+func runsOnceForEach(w *target) {
+	const desired = `{metadata: {labels: {shop: a}}, spec: {forProvider: {role: acme.shop.backup, vars: {a: 1}}}}`
+
+	for i, operation := range []string{"first", "second", "third"} {
+		w.apply(operation, desired)
+		w.reconcile()
+		w.apply(operation, desired)
+		w.apply(operation, desired)
+		w.reconcile()
+		w.ran(i + 1)
+
+		if got := w.observed().Observation().HandledRequest; got != operation {
+			w.Errorf("want the request of Operation %q answered, got %q", operation, got)
+		}
+	}
+}
+
+func leavesWhatIsOthers(w *target) {
+	w.apply("first", `{metadata: {labels: {shop: a, old: a}}, spec: {forProvider: {role: acme.shop.backup}}}`)
+	w.reconcile()
+	w.patch("kubectl-edit", `{"metadata": {"labels": {"theirs": "1"}, "annotations": {"theirs": "1"}, "finalizers": ["example.org/theirs"]},
+		"spec": {"writeConnectionSecretToRef": {"name": "theirs"}}}`)
+	w.apply("second", `{metadata: {labels: {shop: a}}, spec: {forProvider: {role: acme.shop.purge}}}`)
+
+	before := w.object().GetManagedFields()
+	w.reconcile()
+	w.says(`
+labels: {shop: a, theirs: "1"}
+annotations: {theirs: "1"}
+spec:
+  managementPolicies: ["*"]
+  providerConfigRef: {kind: ClusterProviderConfig, name: default}
+  writeConnectionSecretToRef: {name: theirs}
+  forProvider: {role: acme.shop.purge}
+`)
+
+	for _, e := range before {
+		if e.Manager == "kubectl-edit" && !slices.ContainsFunc(w.object().GetManagedFields(), func(now metav1.ManagedFieldsEntry) bool { return cmp.Equal(e, now) }) {
+			w.Error("what others manage should stay as it is")
+		}
+	}
+}
+
+// The next Operation may come between two looks at the object.
+func appliedWhileReconciled(w *target) {
+	w.apply("first", `{spec: {forProvider: {role: acme.shop.backup}}}`)
+	w.reconcile()
+	w.apply("second", `{spec: {forProvider: {role: acme.shop.purge}}}`)
+
+	if _, err := w.runtime.Reconcile(w.Context(), reconcile.Request{NamespacedName: w.key}); err != nil {
+		w.Fatal(err)
+	}
+
+	if w.pool.report != nil {
+		w.Error("nothing should be started before the object was settled")
+	}
+
+	w.reconcile()
+	w.ran(2)
+}
+
+func changedWhileSettled(w *target) {
+	w.apply("first", `{spec: {forProvider: {role: acme.shop.backup}}}`)
+	w.reconcile()
+	w.apply("second", `{spec: {forProvider: {role: acme.shop.backup}}}`)
+
+	w.onRead = func() {
+		w.onRead = func() {}
+		w.apply("third", `{spec: {forProvider: {role: acme.shop.purge}}}`)
+	}
+
+	w.reconcile()
+	w.compare(`["`+ownerOperation+`third"]`, w.owners())
+	w.ran(2)
+}
+
+func requestOfNoOperation(w *target) {
+	w.apply("first", `{spec: {forProvider: {role: acme.shop.backup}}}`)
+	w.reconcile()
+	w.patch("kubectl-annotate", `{"metadata": {"annotations": {"`+meta.AnnotationKeyReconcileRequestedAt+`": "`+common.OperationRequest+`mine"}}}`)
+	w.reconcile()
+	w.ran(2)
+
+	if got := w.observed().Observation().HandledRequest; got != "mine" {
+		w.Errorf("want the request %q answered, got %q", "mine", got)
+	}
+}
+
+func staysSmallWhilePaused(w *target) {
+	for i := range 20 {
+		w.apply(strconv.Itoa(i), fmt.Sprintf(`{metadata: {annotations: {crossplane.io/paused: "true"}}, spec: {forProvider: {role: acme.shop.backup, vars: {k%d: 1}}}}`, i))
+		w.reconcile()
+	}
+
+	w.ran(0)
+	w.compare(`["`+ownerOperation+`19"]`, w.owners())
+}
+
+func staysSmallAfterAllThese(w *target) {
+	const operations, most = 2000, 12 << 10
+
+	what, size := []string{"role: acme.shop.a", "playbook: acme.shop.b", "roles: [acme.shop.c]", "playbooks: [acme.shop.d]"}, 0
+
+	for i := range operations {
+		w.apply(fmt.Sprintf("00000000-0000-4000-8000-%012d", i), fmt.Sprintf(`{metadata: {labels: {l%d: a}}, spec: {forProvider: {%s, vars: {k%d: %d}}}}`, i%7, what[i%4], i, i))
+
+		// Not every one is seen at once.
+		if i%10 == 0 || i == operations-1 {
+			w.reconcile()
+		}
+
+		text, err := json.Marshal(w.object())
+		if err != nil {
+			w.Fatal(err)
+		}
+
+		size = max(size, len(text))
+	}
+
+	w.says(`
+labels: {l4: a}
+annotations: {}
+spec:
+  managementPolicies: ["*"]
+  providerConfigRef: {kind: ClusterProviderConfig, name: default}
+  forProvider: {playbooks: [acme.shop.d], vars: {k1999: 1999}}
+`)
+
+	w.Logf("%d Operations, %d runs, at most %d bytes", operations, w.runs, size)
+
+	if size > most {
+		w.Errorf("the object should never be larger than %d bytes, it was %d", most, size)
+	}
+}

@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// ReasonCannotKeepOutput is the reason of events when the output of a run could
+// not be kept.
+const ReasonCannotKeepOutput event.Reason = "CannotKeepOutput"
+
+// keepTimeout is how long keeping the output of a run may hold up a reconcile.
+const keepTimeout = 5 * time.Second
+
+// keepOutput of a run that has ended, or drop what is kept when it is not wanted
+// any more. That it fails is told, and changes nothing else: the next reconcile
+// tries again, for as long as the pool knows the result.
+func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	defer cancel()
+
+	do := e.drop
+	if keepsOutput(run) {
+		do = e.keep
+	}
+
+	if err := do(ctx, run); err != nil {
+		e.recorder.Event(run, event.Warning(ReasonCannotKeepOutput, err))
+	}
+}
+
+func (e *external) keep(ctx context.Context, run common.AnsibleRun) error {
+	o := run.Observation()
+
+	r, known := e.pool.Report(run.GetUID())
+	if !known || !r.Run.Phase.Finished() || o.KeptOutput != nil && o.KeptOutput.RunID == r.Run.ID {
+		return nil
+	}
+
+	// The annotation came when the run was in progress, or there was none.
+	if r.Output == "" && (r.Run.Phase == common.PhaseSucceeded || r.Run.StartTime == nil) {
+		return nil
+	}
+
+	kept, err := e.outputs.Save(ctx, run, e.kind, r)
+	if err == nil {
+		o.KeptOutput = kept
+	}
+
+	return err
+}
+
+func (e *external) drop(ctx context.Context, run common.AnsibleRun) error {
+	o := run.Observation()
+	if o.KeptOutput == nil {
+		return nil
+	}
+
+	err := e.outputs.Delete(ctx, run, e.kind)
+	if err == nil {
+		o.KeptOutput = nil
+	}
+
+	return err
+}
+
+func keepsOutput(run common.AnsibleRun) bool {
+	return run.GetAnnotations()[common.AnnotationKeepOutput] == "true"
+}

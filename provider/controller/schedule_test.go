@@ -1,0 +1,122 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+func uid(id string) func(*v1alpha1.AnsibleRun) {
+	return func(r *v1alpha1.AnsibleRun) { r.SetUID(types.UID(id)) }
+}
+
+func TestInterval(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		asked  string
+		want   time.Duration
+	}{
+		"Default": {
+			reason: "An object that asks for nothing should be polled like the others.",
+			want:   10 * time.Minute,
+		},
+		"Annotated": {
+			reason: "An object may ask for an interval of its own.",
+			asked:  "1h",
+			want:   time.Hour,
+		},
+		"TooShort": {
+			reason: "An object may not ask for less than the minimum.",
+			asked:  "1s",
+			want:   10 * time.Second,
+		},
+		"Never": {
+			reason: "The longest interval should not become a negative one, after which a run is due always.",
+			asked:  "2562047h",
+			want:   longest,
+		},
+		"Malformed": {
+			reason: "What is no duration should be ignored, as the runtime does.",
+			asked:  "often",
+			want:   10 * time.Minute,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newSchedule(10*time.Minute, 10*time.Second)
+			different := map[time.Duration]bool{}
+
+			for i := range 100 {
+				run := object(uid(fmt.Sprintf("uid-%d", i)))
+				if tc.asked != "" {
+					annotated(meta.AnnotationKeyPollInterval, tc.asked)(run)
+				}
+
+				got := p.interval(run)
+				if off := got - tc.want; off.Abs() > tc.want/10 {
+					t.Errorf("\n%s\ninterval(...): want %s or up to a tenth more or less, got %s", tc.reason, tc.want, got)
+				}
+
+				if again := p.interval(run); again != got {
+					t.Errorf("The interval of an object should stay the same, got %s and %s", got, again)
+				}
+
+				different[got] = true
+			}
+
+			if len(different) < 90 {
+				t.Errorf("Objects should be polled at different times, got %d intervals of 100 objects", len(different))
+			}
+		})
+	}
+}
+
+func TestAfter(t *testing.T) {
+	run := object()
+	p := newSchedule(10*time.Minute, 10*time.Second)
+
+	p.set(run.GetUID(), time.Now().Add(time.Hour))
+
+	if got := p.after(run, 0); got < 59*time.Minute || got > time.Hour {
+		t.Errorf("An object should be looked at again when the next thing is due, got %s", got)
+	}
+
+	p.set(run.GetUID(), time.Now().Add(-time.Hour))
+
+	if got := p.after(run, 0); got != time.Second {
+		t.Errorf("An object should not be looked at again without a pause, got %s", got)
+	}
+
+	if got, want := p.after(run, 0), p.interval(run); got != want {
+		t.Errorf("An object of which nothing is due should be looked at again after its interval %s, got %s", want, got)
+	}
+}
+
+func TestWakeAt(t *testing.T) {
+	p := newSchedule(10*time.Minute, 10*time.Second)
+	never, woken := make(chan struct{}, 1), make(chan struct{}, 1)
+
+	p.set("uid", time.Now().Add(time.Hour))
+	p.wakeAt("uid", time.Hour, func() { never <- struct{}{} })
+
+	// Whoever looks at an object sets a new time.
+	p.set("uid", time.Now())
+	p.wakeAt("uid", 0, func() { woken <- struct{}{} })
+
+	select {
+	case <-woken:
+	case <-t.Context().Done():
+		t.Error("An object should be woken when it is time.")
+	}
+
+	if len(p.timers) != 1 || len(never) != 0 {
+		t.Errorf("An object should have one timer, got %d", len(p.timers))
+	}
+}

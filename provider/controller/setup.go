@@ -1,0 +1,193 @@
+// Package controller reconciles AnsibleRuns of both groups with the managed resource
+// reconciler of crossplane-runtime. A reconcile reads the object and its inputs, asks
+// package lifecycle what to do, submits a job to the pool, and writes what the pool
+// reports to the status. It never waits for a run.
+package controller
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
+)
+
+// Options of the reconcilers.
+type Options struct {
+	controller.Options
+
+	// Resolver of inputs.
+	Resolver Resolver
+	// Tracker of the use of configurations.
+	Tracker Tracker
+	// Pool that carries out runs.
+	Pool Pool
+	// Observer of runs that were interrupted.
+	Observer RunObserver
+	// Outputs of runs.
+	Outputs OutputStore
+	// Contents know what requirements resolve to.
+	Contents Contents
+	// Key of the digests.
+	Key []byte
+	// Timeouts of runs.
+	Timeouts executor.Timeouts
+	// MinPollInterval is the shortest poll interval that an object may ask for.
+	MinPollInterval time.Duration
+}
+
+// A Kind of AnsibleRun.
+type Kind struct {
+	schema.GroupVersionKind
+
+	object resource.Managed
+	// list makes an empty list. Callers keep it and write to it.
+	list func() resource.ManagedList
+}
+
+// Kinds of AnsibleRun: one for each group.
+func Kinds() []Kind {
+	return []Kind{
+		{clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} }},
+		{namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} }},
+	}
+}
+
+// Setup the reconciler of a kind. Its watches, which start with the manager, end
+// with the context.
+func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
+	name := managed.ControllerName(k.GroupKind().String())
+	q := &queue{}
+	p := newSchedule(o.PollInterval, o.MinPollInterval)
+
+	c := &connector{
+		kind:     k.GroupVersionKind,
+		kube:     mgr.GetClient(),
+		resolver: o.Resolver,
+		tracker:  o.Tracker,
+		pool:     o.Pool,
+		observer: o.Observer,
+		outputs:  o.Outputs,
+		contents: o.Contents,
+		recorder: telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		secrets:  secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
+		key:      o.Key,
+		timeouts: o.Timeouts,
+		schedule: p,
+		wake:     q.wake,
+		now:      time.Now,
+		newID:    func() string { return string(uuid.NewUUID()) },
+	}
+
+	r := managed.NewReconciler(statusManager{mgr, p}, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
+
+	if err := recordState(mgr, k, o); err != nil {
+		return err
+	}
+
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(o.ForControllerRuntime()).
+		For(k.object, builder.WithPredicates(news())).
+		Watches(k.object, whenGone(o.Pool, p)).
+		Watches(k.object, whenNoted(o.Pool)).
+		WatchesRawSource(source.Func(q.start))
+
+	if err := watchInputs(ctx, mgr, k, b); err != nil {
+		return err
+	}
+
+	st := operations{Reconciler: r, kube: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: c.recorder, kind: k}
+	l := limited{Reconciler: missingInputs{st, p}, name: name, limiter: o.GlobalRateLimiter, direct: o.Pool.Stopping}
+
+	return b.Complete(drain{Reconciler: l, pool: o.Pool, reader: mgr.GetClient(), object: k.object})
+}
+
+func options(kube client.Client, name string, c *connector, p *schedule, o Options) []managed.ReconcilerOption {
+	opts := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector[common.AnsibleRun](c),
+		managed.WithDeterministicExternalName(true),
+		managed.WithCreationGracePeriod(0),
+		managed.WithPollInterval(o.PollInterval),
+		managed.WithMinPollInterval(o.MinPollInterval),
+		managed.WithPollIntervalHook(p.after),
+		managed.WithManagementPolicies(),
+		// The finalizer brings the external name.
+		managed.WithInitializers(),
+		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool}),
+		managed.WithLogger(o.Logger.WithValues("controller", name)),
+		managed.WithRecorder(c.recorder),
+	}
+
+	if o.MetricOptions != nil {
+		opts = append(opts, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
+	}
+
+	return opts
+}
+
+// recordState every now and then. The recorder keeps what it has listed.
+func recordState(mgr ctrl.Manager, k Kind, o Options) error {
+	if o.MetricOptions == nil || o.MetricOptions.MRStateMetrics == nil {
+		return nil
+	}
+
+	r := statemetrics.NewMRStateRecorder(cached.Lists(mgr.GetClient()), o.Logger, o.MetricOptions.MRStateMetrics, k.list(), o.MetricOptions.PollStateMetricInterval)
+
+	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
+}
+
+// A queue has objects reconciled.
+type queue struct {
+	mu sync.Mutex
+	q  workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// start is called by the controller with its queue.
+func (q *queue) start(_ context.Context, wq workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	q.q = wq
+
+	return nil
+}
+
+// wake has an object reconciled before those without news. It does not block.
+func (q *queue) wake(name types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	req := reconcile.Request{NamespacedName: name}
+
+	switch wq := q.q.(type) {
+	case nil:
+	case priorityqueue.PriorityQueue[reconcile.Request]:
+		wq.AddWithOpts(priorityqueue.AddOpts{Priority: new(newsPriority)}, req)
+	default:
+		wq.Add(req)
+	}
+}

@@ -1,0 +1,147 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+)
+
+// maxRefusal is the length of what a status says of its own refusal, and of each
+// message that stays in it, in bytes.
+const maxRefusal = 1 << 10
+
+// A statusManager is a manager whose client writes another status where the API server
+// refuses one for good. Without that the object would stay as it was for ever: what
+// becomes of it depends on the status that it has.
+type statusManager struct {
+	ctrl.Manager
+
+	schedule *schedule
+}
+
+// GetClient returns the client.
+func (m statusManager) GetClient() client.Client {
+	return statusClient{m.Manager.GetClient(), m.schedule}
+}
+
+type statusClient struct {
+	client.Client
+
+	schedule *schedule
+}
+
+// Status returns a writer of statuses.
+func (c statusClient) Status() client.SubResourceWriter {
+	return statusWriter{c.Client.Status(), c.Client, c.schedule}
+}
+
+type statusWriter struct {
+	client.SubResourceWriter
+
+	reader   client.Reader
+	schedule *schedule
+}
+
+// Update the status of an object. The error says so if a run that has ended is
+// recorded as another: the object is to be looked at again then.
+func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	err := w.SubResourceWriter.Update(ctx, o, opts...)
+	if err != nil {
+		// The runtime does not report a conflict.
+		_, _ = w.schedule.missing(client.ObjectKeyFromObject(o))
+	}
+
+	run, ok := o.(common.AnsibleRun)
+	if !ok || run.Observation().LastRun == nil || !refused(err) {
+		return err
+	}
+
+	was, ok := o.DeepCopyObject().(common.AnsibleRun)
+	if !ok {
+		return err
+	}
+
+	// What it has now was accepted.
+	if gerr := w.reader.Get(ctx, client.ObjectKeyFromObject(o), was); gerr != nil {
+		return errors.Wrap(gerr, "cannot read the status that an object has, to replace one that was refused")
+	}
+
+	reduce(run, was, err)
+
+	if uerr := w.SubResourceWriter.Update(ctx, o, opts...); uerr != nil {
+		return errors.Wrap(uerr, "cannot record that a status was refused")
+	}
+
+	if run.Observation().LastRun.Phase.Finished() {
+		return errors.Wrap(err, "the status was recorded without what the content published")
+	}
+
+	return nil
+}
+
+// refused is true for a request that the API server would refuse again.
+func refused(err error) bool {
+	// What etcd refuses is an internal error to the API server.
+	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsRequestEntityTooLargeError(err) ||
+		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
+}
+
+// reduce a status that was refused to what the provider itself knows of the run.
+// All else is as it was. The run has failed if it was to publish anything.
+func reduce(run, was common.AnsibleRun, why error) {
+	o, before := run.Observation(), was.Observation()
+
+	last := &common.Run{
+		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
+		InputsDigest: o.LastRun.InputsDigest, StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Hosts: o.LastRun.Hosts,
+		Reason: executor.ReasonStatusRefused, Message: short("the API server refused the status: " + why.Error()),
+	}
+	now := common.AnsibleRunObservation{
+		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
+		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
+		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs, KeptOutput: before.KeptOutput,
+	}
+
+	fails := last.Phase == common.PhaseSucceeded && last.State == common.StatePresent
+	if fails {
+		last.Phase = common.PhaseFailed
+		now.AppliedDigest = before.AppliedDigest
+
+		if a := now.LastApply; a != nil && a.ID == last.ID {
+			lifecycle.Finish(&now, common.PhaseFailed, last.CompletionTime)
+		}
+	}
+
+	*o = now
+	*run.Conditions() = keepOwn(*run.Conditions(), *was.Conditions())
+
+	if fails && last.Mode == common.ModeApply {
+		run.SetConditions(common.RunFailed().WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// keepOwn conditions as they are now, and those of the content as they were.
+func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
+	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !lifecycle.IsOwn(c) })
+	for i := range now {
+		now[i].Message = short(now[i].Message)
+	}
+
+	return append(now, slices.DeleteFunc(slices.Clone(was), lifecycle.IsOwn)...)
+}
+
+// short text, which is valid.
+func short(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), maxRefusal)], "")
+}

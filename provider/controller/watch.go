@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	cmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+)
+
+// watchInputs watches what AnsibleRuns of a kind depend on: configurations, and
+// the names and versions of Secrets and ConfigMaps. Their changes are changes of
+// inputs.
+func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Builder) error {
+	index := mgr.GetFieldIndexer()
+
+	if err := index.IndexField(ctx, k.object, config.FieldConfig, config.IndexConfig); err != nil {
+		return errors.Wrapf(err, "cannot index %s by configuration", k.GroupKind())
+	}
+
+	if err := index.IndexField(ctx, k.object, config.FieldReferences, config.IndexReferences); err != nil {
+		return errors.Wrapf(err, "cannot index %s by references", k.GroupKind())
+	}
+
+	w := watcher{reader: mgr.GetClient(), runs: k.list}
+
+	for _, c := range config.Kinds() {
+		if c.Config.Group != k.Group {
+			continue
+		}
+
+		if err := index.IndexField(ctx, c.Object(), config.FieldReferences, config.IndexReferences); err != nil {
+			return errors.Wrapf(err, "cannot index %s by references", c.Config.GroupKind())
+		}
+
+		w.configs = append(w.configs, c.List)
+
+		b.Watches(c.Object(), handler.EnqueueRequestsFromMapFunc(w.users), builder.WithPredicates(resource.DesiredStateChanged()))
+	}
+
+	b.WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.referrers(config.KindSecret)))
+	b.WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.referrers(config.KindConfigMap)))
+
+	return nil
+}
+
+// news lets pass what is to be reconciled: all but that an object was given its
+// external name, which is done in the middle of its first reconcile. Those who come
+// after thousands that were just created would wait for them twice.
+func news() predicate.Predicate {
+	changed := resource.DesiredStateChanged()
+	unless := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if e.ObjectOld == nil || e.ObjectNew == nil || cmeta.GetExternalName(e.ObjectOld) != "" {
+			return true
+		}
+
+		was, ok := e.ObjectOld.DeepCopyObject().(client.Object)
+		if !ok {
+			return true
+		}
+
+		cmeta.SetExternalName(was, cmeta.GetExternalName(e.ObjectNew))
+		e.ObjectOld = was
+
+		return changed.Update(e)
+	}}
+
+	return predicate.And(changed, unless)
+}
+
+// A watcher finds the AnsibleRuns that a change concerns. It reads from the cache
+// and its indexes, which does not fail; if it did, the next poll would see the
+// change.
+type watcher struct {
+	reader client.Reader
+	// runs and configs make empty lists of the kinds to look for.
+	runs    func() resource.ManagedList
+	configs []func() client.ObjectList
+}
+
+// users of a configuration.
+func (w watcher) users(ctx context.Context, o client.Object) []reconcile.Request {
+	c, ok := o.(common.Config)
+	if !ok {
+		return nil
+	}
+
+	return w.runsBy(ctx, config.FieldConfig, config.NameOf(c))
+}
+
+// referrers finds those who refer to an object of a kind, and those whose
+// configuration does.
+func (w watcher) referrers(kind string) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		ref := config.Reference{Kind: kind, NamespacedName: client.ObjectKeyFromObject(o)}.String()
+		rs := w.runsBy(ctx, config.FieldReferences, ref)
+
+		for _, list := range w.configs {
+			l := list()
+			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref}, client.UnsafeDisableDeepCopy); err != nil {
+				continue
+			}
+
+			_ = meta.EachListItem(l, func(item runtime.Object) error {
+				if c, ok := item.(client.Object); ok {
+					rs = append(rs, w.users(ctx, c)...)
+				}
+
+				return nil
+			})
+		}
+
+		return rs
+	}
+}
+
+func (w watcher) runsBy(ctx context.Context, field, value string) []reconcile.Request {
+	l := w.runs()
+	if err := w.reader.List(ctx, l, client.MatchingFields{field: value}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+
+	var rs []reconcile.Request
+	for _, run := range l.GetItems() {
+		rs = append(rs, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+	}
+
+	return rs
+}

@@ -1,0 +1,134 @@
+package lifecycle
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// decideChecked decides for objects whose content is applied only when a check
+// run says that it would change something. No run is in progress.
+func decideChecked(s Situation) Decision {
+	switch {
+	case failedHere(s) && allowed(s):
+		return decideFailed(s)
+	case requested(s):
+		return check(common.TriggerRequested)
+	case s.Unpublished && allowed(s) && !changed(s):
+		return begin(s, common.TriggerRetry, 1)
+	case checked(s):
+		return afterCheck(s)
+	case changed(s):
+		return check(trigger(s))
+	case cutOff(s.Recorded.LastRun):
+		return checkAgain(s)
+	}
+
+	return checkWhenDue(s, nil)
+}
+
+// decideFailed does not: an apply that failed has left the target in a state that no
+// check was made for, and is tried again until it succeeds.
+func decideFailed(s Situation) Decision {
+	if requested(s) {
+		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
+	}
+
+	return retry(s, common.TriggerRetry)
+}
+
+// checked is true when the last run was a check of the inputs as they are now.
+func checked(s Situation) bool {
+	r := s.Recorded.LastRun
+
+	return r != nil && r.Mode == common.ModeCheck && r.State == common.StatePresent && r.InputsDigest == s.Digest
+}
+
+// afterCheck applies what the last check run would change, if it may.
+func afterCheck(s Situation) Decision {
+	r := s.Recorded.LastRun
+
+	switch {
+	case cutOff(r):
+		return checkAgain(s)
+	case differs(s) && allowed(s):
+		return begin(s, triggerOfApply(s), 1)
+	case r.Phase != common.PhaseSucceeded:
+		return checkWhenDue(s, checkFailure(r))
+	}
+
+	return checkWhenDue(s, nil)
+}
+
+// cutOff is true for a run that the provider did not let begin, or end. It leaves undone what
+// it was started for: a check that was asked for, or what one has found.
+func cutOff(r *common.Run) bool {
+	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal)
+}
+
+// checkAgain what a run was started for that was cut off, after a pause.
+func checkAgain(s Situation) Decision {
+	r := s.Recorded.LastRun
+	if next := Completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {
+		d := Decision{Until: next}
+		if r.Reason == executor.ReasonInternal {
+			d.Failure = checkFailure(r)
+		}
+
+		return d
+	}
+
+	return check(r.Trigger)
+}
+
+func checkFailure(r *common.Run) error {
+	return errors.Errorf("check run %s: %s", verb(r.Phase), r.Message)
+}
+
+// differs is true when the last check run would change something, or when it
+// failed and nothing was ever applied: later tasks often need what earlier ones
+// would have made. After an apply that failed no check is trusted before one
+// succeeded.
+func differs(s Situation) bool {
+	switch {
+	case failed(s.Recorded.LastApply):
+		return true
+	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
+		return s.Recorded.Drift != nil
+	}
+
+	return s.Recorded.AppliedDigest == ""
+}
+
+// triggerOfApply is why what the last check has found is applied.
+func triggerOfApply(s Situation) common.RunTrigger {
+	switch {
+	case changed(s):
+		return trigger(s)
+	case s.Recorded.LastRun.Trigger == common.TriggerRequested:
+		return common.TriggerRequested
+	}
+
+	return common.TriggerDrift
+}
+
+// checkWhenDue checks a poll interval after the end of the last run. Until then
+// the failure, if any, is reported.
+func checkWhenDue(s Situation, failure error) Decision {
+	r := s.Recorded.LastRun
+	if due := Completion(r).Add(s.Poll); ahead(due, s.Now, s.Poll) {
+		return Decision{Until: due, Failure: failure}
+	}
+
+	return check(common.TriggerDrift)
+}
+
+func check(t common.RunTrigger) Decision {
+	return Decision{Start: &Start{Mode: common.ModeCheck, State: common.StatePresent, Trigger: t, Attempt: 1}}
+}
+
+// NotCheckable is true when the last check run could not tell anything.
+func NotCheckable(s Situation) bool {
+	return checked(s) && s.Recorded.LastRun.Reason == executor.ReasonNotCheckable
+}

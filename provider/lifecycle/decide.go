@@ -1,0 +1,394 @@
+// Package lifecycle decides what happens to an AnsibleRun. Its functions have no
+// effects. Decide says from a Situation whether a run is due, and which; Record and
+// Interrupt take what is known of a run into the status, and Ready computes the Ready
+// condition. Package controller calls them in each reconcile.
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// A Situation is everything that a decision depends on.
+type Situation struct {
+	// Policy of the object.
+	Policy common.RunPolicy
+	// Create and Update say whether the management policies allow to apply for
+	// the first time, and again.
+	Create, Update bool
+	// Deleted is true for an object with a deletion timestamp.
+	Deleted bool
+	// Held is true when somebody else does not let an object go that is deleted: of
+	// what happens nothing is written until then.
+	Held bool
+	// Generation of the object.
+	Generation int64
+	// Begun is true when an object was about to be created once.
+	Begun bool
+	// Digest of the inputs; empty when the object is deleted.
+	Digest string
+	// Former is the digest of the same inputs as the version before computed it.
+	Former string
+	// RetryLimit is the number of attempts for the same inputs; 0 means no limit.
+	RetryLimit int64
+	// Request is the token of crossplane.io/reconcile-requested-at.
+	Request string
+	// Unpublished is true when connection details are to be had by a run only.
+	Unpublished bool
+	// Recorded is the observation, what the pool knows included.
+	Recorded common.AnsibleRunObservation
+	// Active is the run that the pool knows, nil if it knows none.
+	Active *Active
+	// Poll is the time between the end of a run and the next periodic one.
+	Poll time.Duration
+	// Now is the time.
+	Now time.Time
+}
+
+// Active is a run that the pool knows.
+type Active struct {
+	Mode  common.RunMode
+	State common.RunState
+	// Queued is true for one that waits for its turn: what is to be done is decided
+	// as if there were none.
+	Queued bool
+	// Finished is true for a run that ended and is not on the object yet.
+	Finished bool
+}
+
+// Waits is true when the object waits for its turn.
+func (s Situation) Waits() bool { return s.Active != nil && s.Active.Queued }
+
+// Runs is true when a run has begun, or is about to, and its result is not on the
+// object.
+func (s Situation) Runs() bool { return s.Active != nil && !s.Active.Queued }
+
+// A Decision says what is to be done about an object.
+type Decision struct {
+	// Start a run; nil when none is to be started.
+	Start *Start
+	// Cancel the run in progress.
+	Cancel bool
+	// Exists is false when there is nothing to delete, or everything to create.
+	Exists bool
+	// Failure to report; nil when there is none.
+	Failure error
+	// Exhausted is true when what failed is not tried again by itself.
+	Exhausted bool
+	// Until is when to look again if nothing happens before; zero means at the
+	// next poll.
+	Until time.Time
+}
+
+// A Start is a run to be started.
+type Start struct {
+	Mode    common.RunMode
+	State   common.RunState
+	Trigger common.RunTrigger
+	Attempt int64
+}
+
+// skew is by how much clocks of two nodes may differ, or one clock may be set back.
+const skew = time.Minute
+
+// ahead is true for a time that is still to come, but not further away than most. A
+// later time was written by a clock that was wrong, and counts as past.
+func ahead(t, now time.Time, most time.Duration) bool {
+	return now.Before(t) && t.Sub(now) <= most+skew
+}
+
+// soon is when to look again at a result that is about to be written.
+const soon = time.Second
+
+// Decide what to do about an object. It has no effects.
+func Decide(s Situation) Decision {
+	if s.Deleted {
+		return decideDeleted(s)
+	}
+
+	d := decidePresent(s)
+	d.Exists = !creates(s, d)
+
+	return d
+}
+
+// creates is true when the decision is to apply for the first time, and creating
+// is allowed.
+func creates(s Situation, d Decision) bool {
+	return d.Start != nil && d.Start.Mode == common.ModeApply && s.Recorded.AppliedDigest == "" && s.Create
+}
+
+func decidePresent(s Situation) Decision {
+	switch {
+	case s.Runs():
+		return report(s)
+	case s.Policy == common.CheckWhenObserve:
+		return decideChecked(s)
+	case !allowed(s):
+		return Decision{}
+	}
+
+	last := s.Recorded.LastApply
+
+	switch {
+	case changed(s):
+		return begin(s, trigger(s), 1)
+	case requested(s):
+		return begin(s, common.TriggerRequested, nextAttempt(last))
+	case failed(last):
+		return retry(s, common.TriggerRetry)
+	case s.Unpublished:
+		return begin(s, common.TriggerRetry, 1)
+	case s.Policy == common.RunOnChange:
+		return Decision{}
+	}
+
+	if due := completed(last).Add(s.Poll); ahead(due, s.Now, s.Poll) {
+		return Decision{Until: due}
+	}
+
+	return begin(s, common.TriggerDrift, 1)
+}
+
+// report decides while the pool knows a run. It is in progress, and the pool wakes the
+// object at its end, or it has ended and its result is about to be written.
+func report(s Situation) Decision {
+	if !s.Active.Finished {
+		return Decision{}
+	}
+
+	d := Decision{Until: s.Now.Add(soon)}
+	if failed(s.Recorded.LastApply) {
+		d.Failure, d.Exhausted = failure(s), exhausted(s)
+	}
+
+	return d
+}
+
+// allowed is true when the management policies allow the next apply.
+func allowed(s Situation) bool {
+	if s.Recorded.AppliedDigest == "" {
+		return s.Create || s.Update
+	}
+
+	return s.Update
+}
+
+// changed is true when the inputs are neither those applied last, nor those
+// that the last apply failed with.
+func changed(s Situation) bool {
+	if last := s.Recorded.LastApply; failed(last) {
+		return last.InputsDigest != s.Digest
+	}
+
+	return s.Recorded.AppliedDigest != s.Digest
+}
+
+// failedHere is true when the last apply failed, with the inputs as they are now.
+func failedHere(s Situation) bool {
+	return failed(s.Recorded.LastApply) && !changed(s)
+}
+
+func trigger(s Situation) common.RunTrigger {
+	switch {
+	case s.Recorded.AppliedDigest != "" || s.Recorded.LastApply != nil:
+		return common.TriggerChanged
+	case lost(s):
+		return common.TriggerRetry
+	}
+
+	return common.TriggerCreated
+}
+
+// lost is true when an apply may have begun of which nothing was recorded,
+// because the provider ended at the same moment.
+func lost(s Situation) bool {
+	r := s.Recorded.LastRun
+
+	switch {
+	case s.Recorded.LastApply != nil:
+		return false
+	case r == nil, r.Mode == common.ModeCheck:
+		return s.Begun
+	case r.Phase == common.PhaseCanceled, r.StartTime == nil:
+		// This one did not begin. It is a retry if one before was lost.
+		return r.Trigger == common.TriggerRetry
+	}
+
+	return true
+}
+
+func requested(s Situation) bool {
+	return s.Request != "" && s.Request != s.Recorded.HandledRequest
+}
+
+// failed is true for an apply that ended without success.
+func failed(a *common.Apply) bool {
+	return a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded
+}
+
+// completed is when an apply ended; the zero time if that is not known.
+func completed(a *common.Apply) time.Time {
+	if a == nil || a.CompletionTime == nil {
+		return time.Time{}
+	}
+
+	return a.CompletionTime.Time
+}
+
+// Completion is when a run ended; the zero time if that is not known.
+func Completion(r *common.Run) time.Time {
+	if r == nil || r.CompletionTime == nil {
+		return time.Time{}
+	}
+
+	return r.CompletionTime.Time
+}
+
+func nextAttempt(last *common.Apply) int64 {
+	if !failed(last) {
+		return 1
+	}
+
+	return last.Attempts + 1
+}
+
+func begin(s Situation, t common.RunTrigger, attempt int64) Decision {
+	state := common.StatePresent
+	if s.Deleted {
+		state = common.StateAbsent
+	}
+
+	return Decision{Start: &Start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}}
+}
+
+// retry a failed apply when its back-off is over, unless it was tried as often
+// as it may be.
+func retry(s Situation, t common.RunTrigger) Decision {
+	last := s.Recorded.LastApply
+
+	if exhausted(s) {
+		return Decision{Failure: failure(s), Exhausted: true}
+	}
+
+	if next := last.NextRetryTime; next != nil && ahead(next.Time, s.Now, lastBackoff) {
+		return Decision{Failure: failure(s), Until: next.Time}
+	}
+
+	return begin(s, t, nextAttempt(last))
+}
+
+// exhausted is true when the last apply failed, and was tried as often as it may
+// be.
+func exhausted(s Situation) bool {
+	last := s.Recorded.LastApply
+
+	return s.RetryLimit > 0 && failed(last) && last.Attempts >= s.RetryLimit
+}
+
+// decideDeleted runs the content with state absent until that succeeds.
+func decideDeleted(s Situation) Decision {
+	last := s.Recorded.LastApply
+
+	if a := s.Active; s.Runs() {
+		d := Decision{Exists: true}
+		d.Cancel = a.State == common.StatePresent && !a.Finished
+
+		if a.Finished && !s.Held {
+			d.Until = s.Now.Add(soon)
+		}
+
+		return d
+	}
+
+	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !lost(s) && !removes(s) {
+		return Decision{} // Nothing was ever done.
+	}
+
+	d := decideAbsent(s)
+	d.Exists = last == nil || last.State != common.StateAbsent || last.Result != common.PhaseSucceeded
+
+	return d
+}
+
+// removes is true when what others have made is to be removed: the management
+// policies allow to delete, but never to apply.
+func removes(s Situation) bool {
+	return !s.Create && !s.Update
+}
+
+func decideAbsent(s Situation) Decision {
+	last := s.Recorded.LastApply
+
+	switch {
+	case last == nil || last.State != common.StateAbsent || last.InputsDigest != AbsentDigest(s.Generation):
+		return begin(s, common.TriggerDeleted, 1)
+	case last.Result == common.PhaseSucceeded:
+		return Decision{}
+	case requested(s):
+		return begin(s, common.TriggerRequested, nextAttempt(last))
+	}
+
+	return retry(s, common.TriggerDeleted)
+}
+
+// AbsentDigest stands for the inputs of a deletion. They are not resolved
+// before it is known that a run is to be started, since what they refer to may
+// be gone. What a user can still change is the object.
+func AbsentDigest(generation int64) string {
+	return fmt.Sprintf("absent.%d", generation)
+}
+
+// failure says how the last apply failed and what happens next.
+func failure(s Situation) error {
+	last := s.Recorded.LastApply
+
+	msg := &strings.Builder{}
+	fmt.Fprintf(msg, "%s run %s", last.State, verb(last.Result))
+
+	if why := why(s.Recorded); why != "" {
+		fmt.Fprintf(msg, ": %s", why)
+	}
+
+	switch {
+	case exhausted(s):
+		fmt.Fprintf(msg, "; %s", gaveUp(s))
+	case last.NextRetryTime != nil:
+		fmt.Fprintf(msg, "; attempt %d follows at %s", last.Attempts+1, last.NextRetryTime.UTC().Format(time.RFC3339))
+	}
+
+	return errors.New(msg.String())
+}
+
+// gaveUp says how often an apply was tried, and what to do now.
+func gaveUp(s Situation) string {
+	last := s.Recorded.LastApply
+	way := "change the inputs"
+
+	if last.State == common.StateAbsent {
+		way = "give the deletion run up with spec.managementPolicies: " + common.WithoutDelete
+	}
+
+	return fmt.Sprintf("gave up after attempt %d of %d: raise spec.forProvider.retryLimit, request a run with a new value of the annotation %s, or %s",
+		last.Attempts, s.RetryLimit, meta.AnnotationKeyReconcileRequestedAt, way)
+}
+
+func verb(p common.RunPhase) string {
+	switch p {
+	case common.PhaseTimedOut:
+		return "timed out"
+	case common.PhaseCanceled:
+		return "was canceled"
+	case common.PhaseInterrupted:
+		return "was interrupted"
+	case common.PhaseFailed, common.PhaseQueued, common.PhaseInstalling, common.PhaseRunning, common.PhaseSucceeded:
+	}
+
+	return "failed"
+}

@@ -1,0 +1,99 @@
+package lifecycle
+
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Ready is the Ready condition that the situation calls for, given the one on
+// the object. It is True exactly when the inputs are those last applied and the
+// last apply did not fail, or has changed nothing.
+func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
+	o, last := s.Recorded, s.Recorded.LastApply
+
+	switch {
+	case failedHere(s) && !unaffected(s):
+		return unready(s, now)
+	case retried(s) && common.Failed(now):
+		return now
+	case o.AppliedDigest != "" && o.AppliedDigest == s.Digest && (!failed(last) || unaffected(s)):
+		if last != nil && last.Result == "" && now.Type == xpv2.TypeReady {
+			return now
+		}
+
+		return xpv2.Available()
+	case o.AppliedDigest != "" && !s.Update && now.Type == xpv2.TypeReady:
+		return now
+	case !allowed(s):
+		return common.NotApplied(forbidden(s))
+	case s.Active != nil && !s.Active.Finished:
+		return common.Running()
+	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):
+		return common.NotApplied("a check run cannot tell what there is to do, see the condition " + string(common.TypeCheckable))
+	case o.AppliedDigest == "" && last == nil:
+		return xpv2.Creating()
+	}
+
+	return common.InputsChanged()
+}
+
+// unaffected is true when the inputs are those that were applied, and the last apply,
+// which failed, has changed nothing.
+func unaffected(s Situation) bool {
+	last := s.Recorded.LastApply
+
+	return last != nil && last.Untouched && s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest
+}
+
+// forbidden says why nothing may be applied, and where a preview is.
+func forbidden(s Situation) string {
+	const why = "spec.managementPolicies allow neither Create nor Update"
+
+	if s.Policy == common.CheckWhenObserve {
+		return why + "; status.atProvider.drift shows what would change"
+	}
+
+	return why
+}
+
+// unready says that the last apply failed, and why. What is said already stays
+// while the next attempt waits for its turn.
+func unready(s Situation, now xpv2.Condition) xpv2.Condition {
+	c, why := common.RunFailed(), why(s.Recorded)
+
+	switch {
+	case why == "" && common.Failed(now):
+		return now
+	case !exhausted(s):
+		return c.WithMessage(why)
+	}
+
+	c = common.RetriesExhausted()
+
+	if why == "" {
+		return c.WithMessage(gaveUp(s))
+	}
+
+	return c.WithMessage(why + "; " + gaveUp(s))
+}
+
+// retried is true while an apply that failed, or was cut off, is tried again.
+func retried(s Situation) bool {
+	last, run := s.Recorded.LastApply, s.Recorded.LastRun
+	if last == nil || last.Result != "" || last.InputsDigest != s.Digest {
+		return false
+	}
+
+	return last.Attempts > 1 || run != nil && run.ID == last.ID && run.Trigger == common.TriggerRetry
+}
+
+// why the last apply failed, in Ansible's words where there are any; empty when
+// a later run has taken its place.
+func why(o common.AnsibleRunObservation) string {
+	if o.LastRun == nil || o.LastRun.ID != o.LastApply.ID {
+		return ""
+	}
+
+	return o.LastRun.Message
+}

@@ -1,0 +1,213 @@
+package lifecycle
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// Back-off between attempts for the same inputs.
+const (
+	FirstBackoff = 5 * time.Second
+	lastBackoff  = 10 * time.Minute
+)
+
+// backoff after the given number of attempts and interruptions.
+func backoff(times int64) time.Duration {
+	return min(FirstBackoff<<max(min(times-1, 10), 0), lastBackoff)
+}
+
+// Record a report of the pool in an observation. Recording the same report again, or a
+// later one, is safe. The observation shares nothing with the report: clients decode
+// the answer of the API server, which may hold an older status, into the observation.
+func Record(o *common.AnsibleRunObservation, r executor.Report) {
+	run := *r.Run.DeepCopy()
+	before := o.LastRun
+	o.LastRun = &run
+
+	switch {
+	case r.Content == nil:
+		// It is not known yet, or could not be installed.
+	case r.Content.Digest == "":
+		o.Content = nil
+	default:
+		o.Content = r.Content.DeepCopy()
+	}
+
+	// A run that has not begun, and may never, is neither an answer nor an
+	// attempt, also when it was noted that it is about to.
+	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == executor.ReasonNotStarted {
+		return
+	}
+
+	switch {
+	case run.Phase == common.PhaseCanceled, r.Blameless:
+		r.Attempt-- // Whoever did not let it end knows nothing against it.
+	case run.Phase.Finished():
+		o.Interruptions = 0
+	}
+
+	// A fault of the provider is not over at once. What has a time is held back.
+	if r.Blameless && r.NotBefore.IsZero() && (before == nil || before.ID != run.ID || !before.Phase.Finished()) {
+		o.Interruptions++
+	}
+
+	if run.Phase.Finished() && r.Request != "" {
+		o.HandledRequest = r.Request
+	}
+
+	if run.Mode == common.ModeCheck {
+		recordCheck(o, r)
+		return
+	}
+
+	recordApply(o, r)
+}
+
+// recordApply what the pool knows of an apply that has begun.
+func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
+	run := r.Run
+
+	o.Executed = o.Executed || executed(r)
+	o.LastApply = &common.Apply{
+		ID:           run.ID,
+		State:        run.State,
+		InputsDigest: run.InputsDigest,
+		Attempts:     r.Attempt,
+		Untouched:    untouched(o.LastApply, r),
+	}
+
+	if run.Phase.Finished() {
+		Finish(o, run.Phase, run.CompletionTime)
+		holdBack(o.LastApply, r.NotBefore)
+	}
+
+	if run.Phase == common.PhaseSucceeded && run.State == common.StatePresent {
+		o.AppliedDigest = run.InputsDigest
+		o.Drift = nil
+	}
+
+	recordOutputs(o, r)
+	recordDetails(o, r)
+}
+
+// executed is true for a run that may have changed something. Of a run in
+// progress that is known when it has told something; if nobody hears of its end,
+// see interrupt.
+func executed(r executor.Report) bool {
+	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
+
+	return begun && !r.Untouched
+}
+
+// untouched is true when nothing was changed by an apply that did not come as far
+// as its content, or has not yet, nor by those that failed before it.
+func untouched(before *common.Apply, r executor.Report) bool {
+	switch {
+	case before != nil && before.Result != common.PhaseSucceeded && !before.Untouched:
+		return false
+	case !r.Untouched, r.Run.Phase == common.PhaseSucceeded:
+		return false
+	case !r.Run.Phase.Finished():
+		return true
+	}
+
+	return r.Content == nil || r.Blameless || r.Run.Phase == common.PhaseCanceled
+}
+
+// recordCheck what a check run found out. Inputs for which there is nothing to
+// change count as applied.
+func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
+	run := r.Run
+	if run.Phase != common.PhaseSucceeded || run.Hosts == nil {
+		return
+	}
+
+	o.Drift = nil
+
+	switch {
+	case run.Hosts.Changed > 0:
+		d := common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
+		o.Drift = d.DeepCopy()
+	case run.Reason != executor.ReasonNotCheckable:
+		o.AppliedDigest = run.InputsDigest
+	}
+}
+
+// Finish the last apply.
+func Finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
+	a := o.LastApply
+	a.Result = result
+	a.CompletionTime = at.DeepCopy()
+
+	if result == common.PhaseSucceeded || at == nil {
+		return
+	}
+
+	next := metav1.NewTime(at.Add(backoff(a.Attempts + o.Interruptions)))
+	a.NextRetryTime = &next
+}
+
+// holdBack the next attempt until it has a chance.
+func holdBack(a *common.Apply, until time.Time) {
+	if next := a.NextRetryTime; next != nil && next.Time.Before(until) {
+		*next = metav1.NewTime(until)
+	}
+}
+
+// Interrupt the run that is in progress according to an observation, but unknown to the
+// pool: the provider has ended meanwhile. It returns false when there is none. The run
+// does not count as an attempt, since any other run may have ended the provider. The
+// next run of an object waits longer after each interruption.
+func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
+	r := o.LastRun
+	if r == nil || r.Phase.Finished() {
+		return false
+	}
+
+	at := metav1.NewTime(now.Truncate(time.Second))
+	r.Phase = common.PhaseInterrupted
+	r.Reason = executor.ReasonProviderEnded
+	r.Message = "the provider ended while the run was in progress"
+	if r.StartTime == nil {
+		r.Message = "the provider ended before the run began"
+	}
+
+	r.CurrentTask = ""
+	r.CompletionTime = &at
+
+	if r.StartTime == nil {
+		return true
+	}
+
+	o.Interruptions++
+
+	if r.Mode == common.ModeApply {
+		o.Executed = true // For all that is known.
+		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: attemptsBefore(o)}
+
+		Finish(o, common.PhaseInterrupted, &at)
+	}
+
+	return true
+}
+
+// attemptsBefore are those that were made before the last run, which is an
+// apply, with its inputs.
+func attemptsBefore(o *common.AnsibleRunObservation) int64 {
+	a, r := o.LastApply, o.LastRun
+
+	switch {
+	case a == nil:
+		return 0
+	case a.ID == r.ID:
+		return max(a.Attempts-1, 0)
+	case failed(a) && a.State == r.State && a.InputsDigest == r.InputsDigest:
+		return a.Attempts
+	}
+
+	return 0
+}

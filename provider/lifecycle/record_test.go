@@ -1,0 +1,254 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+func TestRecordExecuted(t *testing.T) {
+	report := func(phase common.RunPhase, os ...func(*executor.Report)) executor.Report {
+		r := executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Attempt: 1}
+		for _, o := range os {
+			o(&r)
+		}
+
+		return r
+	}
+	installed := func(r *executor.Report) { r.Content = &common.Content{} }
+	told := func(r *executor.Report) { r.Run.Hosts = &common.HostTotals{} }
+	untouched := func(r *executor.Report) { r.Untouched = true }
+
+	cases := map[string]struct {
+		reason  string
+		reports []executor.Report
+		want    bool
+	}{
+		"NotInstalled": {
+			reason:  "Content that could not be installed has changed nothing.",
+			reports: []executor.Report{report(common.PhaseInstalling, untouched), report(common.PhaseFailed, untouched)},
+		},
+		"Untouched": {
+			reason:  "Nor has content that could not be loaded, or found no host, though the run is said to be running.",
+			reports: []executor.Report{report(common.PhaseRunning, installed, told, untouched), report(common.PhaseFailed, installed, told, untouched)},
+		},
+		"Told": {
+			reason:  "A run that has told something may have changed something.",
+			reports: []executor.Report{report(common.PhaseRunning, installed, told)},
+			want:    true,
+		},
+		"Failed": {
+			reason:  "A run that failed may have changed something, whatever it has told.",
+			reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)},
+			want:    true,
+		},
+		"Stays": {
+			reason:  "What an earlier run may have changed is still there when a later one does nothing.",
+			reports: []executor.Report{report(common.PhaseFailed, installed), report(common.PhaseFailed, installed, untouched)},
+			want:    true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{}
+			for _, r := range tc.reports {
+				Record(o, r)
+			}
+
+			if o.Executed != tc.want {
+				t.Errorf("\n%s\nrecord(...): want executed %t, got %t", tc.reason, tc.want, o.Executed)
+			}
+		})
+	}
+}
+
+// A run that never began leaves what is known of the last apply as it was, also
+// when it was noted that it was about to.
+func TestRecordNotBegun(t *testing.T) {
+	notBegun := executor.Report{Attempt: 1, Untouched: true, Request: "token", Run: common.Run{
+		ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseCanceled, Reason: executor.ReasonNotStarted, StartTime: at(0), CompletionTime: at(time.Minute),
+	}}
+	noted := notBegun
+	noted.Run.Phase, noted.Run.Reason, noted.Run.CompletionTime = common.PhaseQueued, "", nil
+
+	for name, last := range map[string]*common.Apply{
+		"Applied": {ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded, Attempts: 1, CompletionTime: at(0)},
+		"Failed":  {ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Attempts: 3, CompletionTime: at(0), NextRetryTime: at(20 * time.Second)},
+		"New":     nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := common.AnsibleRunObservation{LastApply: last.DeepCopy()}
+
+			for _, r := range []executor.Report{noted, notBegun} {
+				Record(&o, r)
+
+				if diff := cmp.Diff(common.AnsibleRunObservation{LastRun: &r.Run, LastApply: last}, o); diff != "" {
+					t.Errorf("A run that has not begun, and is %s, should only be shown: -want, +got:\n%s", r.Run.Phase, diff)
+				}
+			}
+		})
+	}
+}
+
+// What did not come as far as its content has changed nothing, unless one before
+// it has.
+func TestRecordUntouched(t *testing.T) {
+	report := func(phase common.RunPhase, os ...func(*executor.Report)) executor.Report {
+		r := executor.Report{Untouched: true, Attempt: 1, Run: common.Run{ID: "2", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}}
+		for _, o := range os {
+			o(&r)
+		}
+
+		return r
+	}
+	installed := func(r *executor.Report) { r.Content = &common.Content{} }
+	own := func(r *executor.Report) { r.Blameless = true }
+	touched := func(r *executor.Report) { r.Untouched = false }
+	succeeded := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseSucceeded}
+	broken := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed}
+	spared := &common.Apply{ID: "1", State: common.StatePresent, Result: common.PhaseFailed, Untouched: true}
+
+	cases := map[string]struct {
+		reason  string
+		before  *common.Apply
+		reports []executor.Report
+		want    bool
+	}{
+		"NotInstalled": {reason: "Nothing was executed.", before: succeeded, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Own":          {reason: "Nothing could be executed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed, own)}, want: true},
+		"Canceled":     {reason: "It was not let begin.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseCanceled, installed)}, want: true},
+		"Content":      {reason: "Content that finds no host has failed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed), report(common.PhaseFailed, installed)}},
+		"Touched":      {reason: "Something was executed.", before: succeeded, reports: []executor.Report{report(common.PhaseRunning, installed, touched), report(common.PhaseCanceled, installed, touched)}},
+		"Succeeded":    {reason: "There is nothing to say.", before: succeeded, reports: []executor.Report{report(common.PhaseSucceeded, installed)}},
+		"Spared":       {reason: "Nor was anything before.", before: spared, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}, want: true},
+		"Broken":       {reason: "What failed before may have changed something.", before: broken, reports: []executor.Report{report(common.PhaseInstalling), report(common.PhaseFailed)}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{LastApply: tc.before}
+			for _, r := range tc.reports {
+				Record(o, r)
+				Record(o, r)
+			}
+
+			if o.LastApply.Untouched != tc.want {
+				t.Errorf("\n%s\nrecord(...): want untouched %t, got %+v", tc.reason, tc.want, o.LastApply)
+			}
+		})
+	}
+}
+
+func TestInterruptedIsExecuted(t *testing.T) {
+	o := &common.AnsibleRunObservation{}
+	Record(o, executor.Report{
+		Run:     common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0)},
+		Content: &common.Content{},
+	})
+
+	if !Interrupt(o, t0) || !o.Executed {
+		t.Errorf("A run whose end nobody heard of may have changed something, got %+v", o)
+	}
+}
+
+// An end that was not the run's fault is no attempt of that run.
+func TestCutOff(t *testing.T) {
+	run := func(id string, state common.RunState, phase common.RunPhase, attempt int64) executor.Report {
+		r := executor.Report{Attempt: attempt, Run: common.Run{ID: id, Mode: common.ModeApply, State: state, InputsDigest: digestA, Phase: phase, StartTime: at(0)}}
+		if phase.Finished() {
+			r.Run.CompletionTime = at(0)
+		}
+
+		return r
+	}
+	end := func(state common.RunState, result common.RunPhase, attempts int64, after time.Duration) *common.Apply {
+		return &common.Apply{ID: "1", State: state, InputsDigest: digestA, Result: result, Attempts: attempts, CompletionTime: at(0), NextRetryTime: at(after)}
+	}
+	blameless := func(notBefore time.Duration) executor.Report {
+		r := run("1", common.StatePresent, common.PhaseFailed, 3)
+		r.Blameless = true
+
+		if notBefore > 0 {
+			r.NotBefore = at(notBefore).Time
+		}
+
+		return r
+	}
+	present, absent := common.StatePresent, common.StateAbsent
+
+	cases := map[string]struct {
+		reason string
+		before int64
+		report executor.Report
+		// provider ended while the run was in progress.
+		provider bool
+		want     *common.Apply
+		times    int64
+	}{
+		"Failed": {
+			reason: "A run that failed is an attempt, and ended by itself.",
+			before: 3, report: run("1", present, common.PhaseFailed, 2), want: end(present, common.PhaseFailed, 2, 2*FirstBackoff),
+		},
+		"Interrupted": {
+			reason:   "The end of the provider is no attempt of the run.",
+			provider: true, report: run("1", present, common.PhaseRunning, 1), want: end(present, common.PhaseInterrupted, 0, FirstBackoff), times: 1,
+		},
+		"InterruptedAgain": {
+			reason: "A run that was there at several such ends waits longer, and has as many attempts left.",
+			before: 3, provider: true, report: run("1", present, common.PhaseRunning, 2), want: end(present, common.PhaseInterrupted, 1, 16*FirstBackoff), times: 4,
+		},
+		"InterruptedOften": {
+			reason: "It does not wait for ever.",
+			before: 1 << 40, provider: true, report: run("1", present, common.PhaseRunning, 1), want: end(present, common.PhaseInterrupted, 0, lastBackoff), times: 1<<40 + 1,
+		},
+		"InterruptedDeletion": {
+			reason: "So it is with deletions.",
+			before: 1, provider: true, report: run("1", absent, common.PhaseRunning, 3), want: end(absent, common.PhaseInterrupted, 2, 8*FirstBackoff), times: 2,
+		},
+		"Blameless": {
+			reason: "A fault of the provider's own is no attempt either, and the next one waits longer.",
+			before: 1, report: blameless(0), want: end(present, common.PhaseFailed, 2, 8*FirstBackoff), times: 2,
+		},
+		"HeldBack": {
+			reason: "What has no chance before some time waits for that.",
+			report: blameless(time.Hour), want: end(present, common.PhaseFailed, 2, time.Hour),
+		},
+		"HeldBackLess": {
+			reason: "And no less than it would otherwise.",
+			report: blameless(time.Second), want: end(present, common.PhaseFailed, 2, 2*FirstBackoff),
+		},
+		"Canceled": {
+			reason: "A provider that is told to stop cancels runs: it says nothing about them.",
+			before: 2, report: run("1", present, common.PhaseCanceled, 3), want: end(present, common.PhaseCanceled, 2, 8*FirstBackoff), times: 2,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{Interruptions: tc.before}
+
+			// It may be recorded any number of times.
+			Record(o, tc.report)
+			Record(o, tc.report)
+
+			if got := Interrupt(o, t0); got != tc.provider {
+				t.Errorf("\n%s\ninterrupt(...): want %t, got %t", tc.reason, tc.provider, got)
+			}
+
+			Interrupt(o, t0)
+
+			if diff := cmp.Diff(tc.want, o.LastApply); diff != "" {
+				t.Errorf("\n%s\n-want last apply, +got last apply:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.times, o.Interruptions); diff != "" {
+				t.Errorf("\n%s\n-want interruptions, +got interruptions:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

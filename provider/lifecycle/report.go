@@ -1,0 +1,97 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// recordOutputs of a run that applies content. While it goes on, and when it
+// fails, what it has reported is merged over what was there; what it has
+// published when it succeeds replaces all of it.
+func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
+	switch {
+	case r.Run.State != common.StatePresent:
+		// What is removed has nothing to put out.
+	case r.Run.Phase == common.PhaseSucceeded:
+		o.Outputs = r.Outputs.DeepCopy()
+	case len(r.Reported.Outputs) > 0:
+		o.Outputs = mergedOutputs(o.Outputs, r.Reported.Outputs)
+	}
+}
+
+// recordDetails says that a run has published connection details, which are
+// nowhere yet.
+func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
+	switch d := o.ConnectionDetails; {
+	case r.Run.State != common.StatePresent || r.Run.Phase != common.PhaseSucceeded:
+		// Those of the last successful apply are where they are.
+	case len(r.ConnectionDetails) == 0:
+		o.ConnectionDetails = nil
+	case d == nil || d.RunID != r.Run.ID:
+		o.ConnectionDetails = &common.PublishedDetails{RunID: r.Run.ID}
+	}
+}
+
+// mergedOutputs are those that were there with those that were reported over
+// them. If they do not fit together, those that were there are dropped.
+func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessage) *apiextensionsv1.JSON {
+	all := map[string]json.RawMessage{}
+	if was != nil {
+		_ = json.Unmarshal(was.Raw, &all)
+	}
+
+	maps.Copy(all, reported)
+
+	raw := events.Encode(all)
+	if len(raw) > events.MaxOutputs {
+		raw = events.Encode(reported)
+	}
+
+	return &apiextensionsv1.JSON{Raw: raw}
+}
+
+// Conditions of an object, with the ones that the content has reported in place of its
+// earlier ones. A reported condition has the generation that the run is for, and a new
+// transition time when its status changes. A successful apply removes conditions of the
+// content that it did not report.
+func Conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
+	if r.Run.Mode == common.ModeCheck {
+		return was
+	}
+
+	applied := r.Run.State == common.StatePresent && r.Run.Phase == common.PhaseSucceeded
+	now := slices.Clone(was)
+
+	for _, c := range r.Reported.Conditions {
+		c = c.WithObservedGeneration(r.Generation)
+
+		i := slices.IndexFunc(now, func(o xpv2.Condition) bool { return o.Type == c.Type })
+		if i < 0 {
+			now = append(now, c)
+			continue
+		}
+
+		if now[i].Status == c.Status {
+			c.LastTransitionTime = now[i].LastTransitionTime
+		}
+
+		now[i] = c
+	}
+
+	return slices.DeleteFunc(now, func(c xpv2.Condition) bool {
+		return applied && !IsOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+	})
+}
+
+// IsOwn is true for a condition of Crossplane or the provider, which content cannot
+// report.
+func IsOwn(c xpv2.Condition) bool { return slices.Contains(common.OwnConditions(), c.Type) }

@@ -1,0 +1,295 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+func applying(phase common.RunPhase, reported ...string) executor.Report {
+	start := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	r := executor.Report{
+		Run:        common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: &start},
+		Generation: 3,
+	}
+
+	for i := 0; i < len(reported); i += 2 {
+		if r.Reported.Outputs == nil {
+			r.Reported.Outputs = map[string]json.RawMessage{}
+		}
+
+		r.Reported.Outputs[reported[i]] = json.RawMessage(reported[i+1])
+	}
+
+	return r
+}
+
+func TestRecordOutputs(t *testing.T) {
+	outputs := func(text string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(text)} }
+	large := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
+
+	cases := map[string]struct {
+		reason string
+		was    *apiextensionsv1.JSON
+		report executor.Report
+		want   *apiextensionsv1.JSON
+	}{
+		"First": {
+			reason: "What is reported is there while the run goes on.",
+			report: applying(common.PhaseRunning, "a", `{"b":1}`),
+			want:   outputs(`{"a":{"b":1}}`),
+		},
+		"Merged": {
+			reason: "It is merged over what was there, by its keys.",
+			was:    outputs(`{"a":{"b":1},"n":12345678901234567890,"u":"<&>"}`),
+			report: applying(common.PhaseRunning, "a", `{"c":2}`),
+			want:   outputs(`{"a":{"c":2},"n":12345678901234567890,"u":"<&>"}`),
+		},
+		"Silent": {
+			reason: "A run that has reported nothing yet leaves what was there.",
+			was:    outputs(`{"a":1}`),
+			report: applying(common.PhaseRunning),
+			want:   outputs(`{"a":1}`),
+		},
+		"Failed": {
+			reason: "A failed run keeps what it has reported, and publishes nothing else.",
+			was:    outputs(`{"a":1}`),
+			report: func() executor.Report {
+				r := applying(common.PhaseFailed, "b", `2`)
+				r.Outputs = outputs(`{"b":2,"c":3}`)
+
+				return r
+			}(),
+			want: outputs(`{"a":1,"b":2}`),
+		},
+		"Succeeded": {
+			reason: "What a successful run has published replaces what was there.",
+			was:    outputs(`{"a":1,"b":1}`),
+			report: func() executor.Report {
+				r := applying(common.PhaseSucceeded, "b", `2`)
+				r.Outputs = outputs(`{"b":2,"c":3}`)
+
+				return r
+			}(),
+			want: outputs(`{"b":2,"c":3}`),
+		},
+		"SucceededSilently": {
+			reason: "Also when that is nothing.",
+			was:    outputs(`{"a":1}`),
+			report: applying(common.PhaseSucceeded),
+		},
+		"TooLarge": {
+			reason: "What does not fit beside what is reported is dropped.",
+			was:    outputs(`{"a":` + large(events.MaxOutputs/2) + `}`),
+			report: applying(common.PhaseRunning, "b", large(events.MaxOutputs/2)),
+			want:   outputs(`{"b":` + large(events.MaxOutputs/2) + `}`),
+		},
+		"Absent": {
+			reason: "A run that removes things puts nothing out.",
+			was:    outputs(`{"a":1}`),
+			report: func() executor.Report {
+				r := applying(common.PhaseRunning, "b", `2`)
+				r.Run.State = common.StateAbsent
+
+				return r
+			}(),
+			want: outputs(`{"a":1}`),
+		},
+		"Check": {
+			reason: "A check run reports nothing.",
+			was:    outputs(`{"a":1}`),
+			report: func() executor.Report {
+				r := applying(common.PhaseSucceeded, "b", `2`)
+				r.Run.Mode = common.ModeCheck
+
+				return r
+			}(),
+			want: outputs(`{"a":1}`),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{Outputs: tc.was}
+
+			// Every reconcile records what is known again.
+			for range 2 {
+				Record(o, tc.report)
+
+				if diff := cmp.Diff(tc.want, o.Outputs); diff != "" {
+					t.Errorf("%s\nrecord(...): -want outputs, +got outputs:\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestRecordCopies decodes another status over what was recorded, as clients do
+// with the answer to each write.
+func TestRecordCopies(t *testing.T) {
+	report := func(task string, at int64) executor.Report {
+		then := metav1.Unix(at, 0)
+
+		return executor.Report{
+			Run: common.Run{
+				ID: task, Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseSucceeded, StartTime: &then, CompletionTime: &then,
+				Hosts: &common.HostTotals{OK: at, Changed: at}, Failures: []common.Failure{{Task: task}},
+			},
+			Content: &common.Content{Digest: task, Roles: []common.ContentItem{{Name: task}}},
+			Changed: []common.DriftTask{{Task: task}},
+			Outputs: &apiextensionsv1.JSON{Raw: []byte(`"` + task + `"`)},
+		}
+	}
+	apply := func(r executor.Report) executor.Report {
+		r.Run.Mode = common.ModeApply
+
+		return r
+	}
+
+	cases := map[string]struct {
+		reason         string
+		report, answer executor.Report
+		want           executor.Report
+	}{
+		"Check": {
+			reason: "What an old status says of a check run should not become what the pool knows.",
+			report: report("new", 2), answer: report("old", 1), want: report("new", 2),
+		},
+		"Apply": {
+			reason: "Nor what it says of an apply, and of its outputs.",
+			report: apply(report("new", 2)), answer: apply(report("old", 1)), want: apply(report("new", 2)),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var was, o common.AnsibleRunObservation
+
+			Record(&was, tc.answer)
+			Record(&o, tc.report)
+
+			answer, err := json.Marshal(was)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := json.Unmarshal(answer, &o); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, tc.report); diff != "" {
+				t.Errorf("%s\n-want report, +got report:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	early := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	late := metav1.NewTime(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+
+	condition := func(typ string, status corev1.ConditionStatus, reason string, at metav1.Time, generation int64) xpv2.Condition {
+		return xpv2.Condition{
+			Type: xpv2.ConditionType(typ), Status: status, Reason: xpv2.ConditionReason(reason), LastTransitionTime: at, ObservedGeneration: generation,
+		}
+	}
+	with := func(r executor.Report, cs ...xpv2.Condition) executor.Report {
+		r.Reported.Conditions = cs
+		return r
+	}
+
+	ready := condition("Ready", corev1.ConditionTrue, "Available", early, 2)
+	synced := condition("Synced", corev1.ConditionFalse, "ReconcileError", early, 2)
+	notCheckable := condition("Checkable", corev1.ConditionFalse, "NotCheckable", early, 2)
+
+	cases := map[string]struct {
+		reason string
+		was    []xpv2.Condition
+		report executor.Report
+		want   []xpv2.Condition
+	}{
+		"New": {
+			reason: "A condition is of the generation that the run is for.",
+			was:    []xpv2.Condition{ready},
+			report: with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "B", late, 0)),
+			want:   []xpv2.Condition{ready, condition("A", corev1.ConditionFalse, "B", late, 3)},
+		},
+		"SameStatus": {
+			reason: "The time is that of a change of the status, not of the reason.",
+			was:    []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2), ready},
+			report: with(applying(common.PhaseRunning), condition("A", corev1.ConditionFalse, "C", late, 0)),
+			want:   []xpv2.Condition{condition("A", corev1.ConditionFalse, "C", early, 3), ready},
+		},
+		"OtherStatus": {
+			reason: "A change of the status has a time of its own.",
+			was:    []xpv2.Condition{condition("A", corev1.ConditionFalse, "B", early, 2)},
+			report: with(applying(common.PhaseRunning), condition("A", corev1.ConditionTrue, "C", late, 0)),
+			want:   []xpv2.Condition{condition("A", corev1.ConditionTrue, "C", late, 3)},
+		},
+		"Running": {
+			reason: "What former runs reported stays while a run goes on.",
+			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
+			report: applying(common.PhaseRunning),
+			want:   []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
+		},
+		"Failed": {
+			reason: "And when it fails.",
+			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
+			report: applying(common.PhaseFailed),
+			want:   []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
+		},
+		"Succeeded": {
+			reason: "What an apply that succeeded did not report goes. The provider's own stay.",
+			was:    []xpv2.Condition{ready, condition("A", corev1.ConditionTrue, "B", early, 2), synced, condition("C", corev1.ConditionTrue, "D", early, 2), notCheckable},
+			report: with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0)),
+			want:   []xpv2.Condition{ready, synced, condition("C", corev1.ConditionTrue, "D", early, 3), notCheckable},
+		},
+		"Absent": {
+			reason: "A run that removes things reports how it goes on.",
+			was:    []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2)},
+			report: func() executor.Report {
+				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
+				r.Run.State = common.StateAbsent
+
+				return r
+			}(),
+			want: []xpv2.Condition{condition("A", corev1.ConditionTrue, "B", early, 2), condition("C", corev1.ConditionTrue, "D", late, 3)},
+		},
+		"Check": {
+			reason: "A check run reports nothing.",
+			was:    []xpv2.Condition{ready},
+			report: func() executor.Report {
+				r := with(applying(common.PhaseSucceeded), condition("C", corev1.ConditionTrue, "D", late, 0))
+				r.Run.Mode = common.ModeCheck
+
+				return r
+			}(),
+			want: []xpv2.Condition{ready},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Conditions(tc.was, tc.report)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nconditions(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(got, Conditions(got, tc.report)); diff != "" {
+				t.Errorf("Every reconcile does it again.\nconditions(...): -first, +second:\n%s", diff)
+			}
+		})
+	}
+}
