@@ -25,7 +25,7 @@ type compositions struct {
 
 // compiled is an input, or what is wrong with it.
 type compiled struct {
-	composition *render.Composition
+	composition *render.Plan
 	errs        field.ErrorList
 }
 
@@ -51,7 +51,7 @@ func newCompositions() (*compositions, error) {
 }
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, u use) (*render.Composition, field.ErrorList) {
+func (c *compositions) Get(in *structpb.Struct, u use) (*render.Plan, field.ErrorList) {
 	k := key{digest: digest(in, u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
@@ -72,7 +72,7 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	}
 
 	var (
-		composition *render.Composition
+		composition *render.Plan
 		cerrs       field.ErrorList
 	)
 

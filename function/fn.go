@@ -71,7 +71,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return rsp, nil
 	}
 
-	result := composition.Render(ctx, observed)
+	result := render.Render(ctx, composition, observed)
 
 	// What could not be computed in time is not wrong.
 	if err := ctx.Err(); err != nil {

@@ -67,7 +67,7 @@ func Changes(before, after []map[string]any) []Change {
 	for _, resource := range manifest.SortedKeys(now) {
 		was, ok := old[resource]
 		if !ok {
-			if name := former(now[resource], old, now); name != "" {
+			if name := adoptedFrom(now[resource], old, now); name != "" {
 				adopted[name] = true
 				changes = append(changes, Change{Resource: resource, Action: Adopt, Fields: []string{"was " + name}})
 				was, ok = old[name], true
@@ -114,8 +114,8 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	return runs
 }
 
-// former name of a run: that of one which is gone.
-func former(run map[string]any, old, now map[string]map[string]any) string {
+// adoptedFrom name of a run: that of one which is gone.
+func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string {
 	names, _ := run["previousNames"].([]any)
 	for _, resource := range manifest.SortedKeys(old) {
 		if now[resource] == nil && slices.Contains(names, any(resource)) {

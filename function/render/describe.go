@@ -10,9 +10,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// waitingFor starts the messages of runs that wait.
-const waitingFor = "waiting for "
-
 // maxFailures of a run are shown.
 const maxFailures = 3
 

@@ -2,12 +2,8 @@ package render
 
 import (
 	"context"
-	"maps"
-	"regexp"
 	"strconv"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -18,23 +14,6 @@ import (
 
 // maxItems of forEach.
 const maxItems = 1000
-
-// itemKey is what the key of an item looks like. It becomes part of the name of
-// a composed resource, and of a line of a condition.
-var itemKey = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,127}$`)
-
-// each says what a set of runs is made of.
-type each struct {
-	items *expression.Template
-	// key is nil when keys follow from the items.
-	key *expression.Template
-}
-
-// An item of a set.
-type item struct {
-	key   string
-	value any
-}
 
 // compileEach of a run; nil for a single run.
 func compileEach(env *expression.Environment, t template) (*each, field.ErrorList) {
@@ -69,17 +48,6 @@ func compileEach(env *expression.Environment, t template) (*each, field.ErrorLis
 	return e, nil
 }
 
-func (e *each) templates() []*expression.Template {
-	switch {
-	case e == nil:
-		return nil
-	case e.key == nil:
-		return []*expression.Template{e.items}
-	}
-
-	return []*expression.Template{e.items, e.key}
-}
-
 // evaluate the items, in the order of their keys if they come from a map, and
 // in their own otherwise. There are none, and none is meant (false), when the value
 // is optional.none().
@@ -98,7 +66,7 @@ func (e *each) evaluate(ctx context.Context, data expression.Data) ([]item, bool
 		return nil, true, []expression.Problem{invalid("forEach", errors.Errorf("has %d items, but at most %d can be", len(items), maxItems))}
 	}
 
-	items, problems = e.keyed(ctx, data, items)
+	items, problems = e.withKeys(ctx, data, items)
 
 	return items, true, problems
 }
@@ -128,15 +96,15 @@ func (e *each) itemsOf(v any) ([]item, []expression.Problem) {
 	return items, nil
 }
 
-// keyed returns the items with the keys that they are to have.
-func (e *each) keyed(ctx context.Context, data expression.Data, items []item) ([]item, []expression.Problem) {
+// withKeys returns the items with the keys that they are to have.
+func (e *each) withKeys(ctx context.Context, data expression.Data, items []item) ([]item, []expression.Problem) {
 	var problems []expression.Problem
 
 	seen := make(map[string]bool, len(items))
 
 	for i := range items {
 		if e.key != nil {
-			key, ps := e.keyOf(ctx, items[i].in(data))
+			key, ps := e.keyOf(ctx, items[i].dataWith(data))
 			problems = append(problems, ps...)
 			items[i].key = key
 
@@ -174,143 +142,12 @@ func (e *each) keyOf(ctx context.Context, data expression.Data) (string, []expre
 	return "", []expression.Problem{invalid("forEachKey", errors.New("must be a string"))}
 }
 
-// in returns data in which expressions see the item.
-func (i item) in(data expression.Data) expression.Data {
+// dataWith returns data in which expressions see the item.
+func (i item) dataWith(data expression.Data) expression.Data {
 	data.Each = map[string]any{"value": i.value}
 	if i.key != "" {
 		data.Each["key"] = i.key
 	}
 
 	return data
-}
-
-// allMembers of a set, after its resource name in AnnotationDependsOn.
-const allMembers = "[]"
-
-// member returns the resource name of the set and the key of a composed
-// resource, if it is the member of a set.
-func member(resource string) (set, key string, ok bool) {
-	set, rest, ok := strings.Cut(resource, "[")
-	key, closed := strings.CutSuffix(rest, "]")
-
-	return set, key, ok && closed
-}
-
-// memberOf a set with a key, by composition resource name.
-func memberOf(set, key string) string { return set + "[" + key + "]" }
-
-// key of a composed resource that belongs to the set.
-func (run *run) key(resource string) (string, bool) {
-	set, key, ok := member(resource)
-	return key, ok && set == run.resource
-}
-
-// makes is true when a composed resource comes from the run.
-func (run *run) makes(resource string) bool {
-	if run.each == nil {
-		return run.resource == resource
-	}
-
-	_, ok := run.key(resource)
-
-	return ok
-}
-
-// asks is true when each item is asked whether it is wanted.
-func (run *run) asks() bool { return run.each != nil && run.when.Each() }
-
-// set renders the runs of a set. Those whose items are gone are not among them.
-func (r *rendering) set(ctx context.Context, run *run, out Run) []Run {
-	needs := map[string]bool{}
-	for _, t := range run.each.templates() {
-		maps.Copy(needs, t.Runs())
-	}
-
-	if out, ok := r.await(ctx, run, out, r.data, needs, run.each.templates()...); ok {
-		return r.whole(run, out)
-	}
-
-	items, meant, problems := run.each.evaluate(ctx, r.data)
-	if len(problems) == 0 && len(items) == 0 && r.exists(run, run.resource) {
-		problems = r.absent(run.each.items, meant)
-	}
-
-	if len(problems) > 0 {
-		return r.whole(run, r.hold(out, problems))
-	}
-
-	if problems := r.crowd(run, len(items)); len(problems) > 0 {
-		return r.whole(run, r.hold(out, problems))
-	}
-
-	runs, names := make([]Run, 0, len(items)), make(map[string]bool, len(items))
-	for _, i := range items {
-		names[memberOf(run.resource, i.key)] = true
-	}
-
-	for _, i := range items {
-		one := Run{Name: memberOf(run.name, i.key), Resource: memberOf(run.resource, i.key)}
-		data := i.in(r.data)
-
-		if problems := r.adopt(ctx, run, one.Resource, data, names); len(problems) > 0 {
-			runs = append(runs, r.hold(one, problems))
-			continue
-		}
-
-		if run.asks() {
-			if decided, ok := r.decide(ctx, run, one, data); ok {
-				runs = append(runs, decided)
-				continue
-			}
-		}
-
-		runs = append(runs, r.render(ctx, run, one, data))
-	}
-
-	return runs
-}
-
-// absent says what is not there of the items of a set that has none, and whether
-// none is meant. A list that is not there removes nothing, however that is written;
-// an empty one does.
-func (r *rendering) absent(items *expression.Template, meant bool) []expression.Problem {
-	what := "the list"
-
-	for _, path := range items.Defaulted() {
-		if _, ok, err := unstructured.NestedFieldNoCopy(r.observed.XR, path...); !ok || err != nil {
-			what, meant = "xr."+strings.Join(path, "."), false
-			break
-		}
-	}
-
-	if meant {
-		return nil
-	}
-
-	return []expression.Problem{{
-		Path: "forEach", Kind: expression.NotSet,
-		Message: what + " is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
-	}}
-}
-
-// whole returns what became of a run, and of all members that it has if it is a
-// set: they share its reason, and are left as they are.
-func (r *rendering) whole(run *run, out Run) []Run {
-	runs := []Run{out}
-	if run.each == nil || out.Reason == Skipped {
-		return runs
-	}
-
-	if run.previous != nil {
-		r.uncertain[run] = true
-	}
-
-	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
-		key, ok := run.key(resource)
-		if ok && isAnsibleRun(r.observed.Resources[resource]) {
-			runs = append(runs, r.keep(Run{Name: memberOf(run.name, key), Resource: resource, Reason: out.Reason}))
-		}
-	}
-
-	return runs
 }

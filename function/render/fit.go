@@ -21,12 +21,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// fits are the schemas of the fields of a status, by their templates.
-type fits map[*expression.Template]*fit
+// statusSchemas are the schemas of the fields of a status, by their templates.
+type statusSchemas map[*expression.Template]*fieldSchema
 
-// A fit is the schema of a field. The API server takes all of a status or
+// A fieldSchema is the schema of a field. The API server takes all of a status or
 // nothing, so that a field that does not fit is better left as it is.
-type fit struct {
+type fieldSchema struct {
 	schema    map[string]any
 	validator validation.SchemaValidator
 	// unknown is true for fields that the schema does not have, and the hint says
@@ -37,9 +37,9 @@ type fit struct {
 	required []string
 }
 
-// fitsOf a status, by the OpenAPI v3 schema of an XR; none without a schema.
-func fitsOf(status *expression.Template, schema map[string]any) fits {
-	all := fits{}
+// statusSchemasOf a status, by the OpenAPI v3 schema of an XR; none without a schema.
+func statusSchemasOf(status *expression.Template, schema map[string]any) statusSchemas {
+	all := statusSchemas{}
 	if status == nil || len(schema) == 0 {
 		return all
 	}
@@ -56,9 +56,9 @@ func fitsOf(status *expression.Template, schema map[string]any) fits {
 	return all
 }
 
-func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
+func (all statusSchemas) add(t *expression.Template, schema map[string]any, known bool) {
 	if t.Fields() == nil || !known {
-		all[t] = newFit(schema, known)
+		all[t] = newFieldSchema(schema, known)
 		return
 	}
 
@@ -79,16 +79,16 @@ func (all fits) add(t *expression.Template, schema map[string]any, known bool) {
 	}
 }
 
-func (all fits) require(t *expression.Template, name string) {
+func (all statusSchemas) require(t *expression.Template, name string) {
 	if all[t] == nil {
-		all[t] = &fit{}
+		all[t] = &fieldSchema{}
 	}
 
 	all[t].required = append(all[t].required, name)
 }
 
-// whole is true for an object with all fields that it has to have.
-func (f *fit) whole(object map[string]any) bool {
+// complete is true for an object with all fields that it has to have.
+func (f *fieldSchema) complete(object map[string]any) bool {
 	if f == nil {
 		return true
 	}
@@ -96,9 +96,9 @@ func (f *fit) whole(object map[string]any) bool {
 	return !slices.ContainsFunc(f.required, func(name string) bool { return object[name] == nil })
 }
 
-// misfits are the fields that the XR cannot have, or that can never have such a
+// mistakes are the fields that the XR cannot have, or that can never have such a
 // value.
-func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorList {
+func (all statusSchemas) mistakes(path *field.Path, t *expression.Template) field.ErrorList {
 	var errs field.ErrorList
 
 	f, ok := all[t]
@@ -106,16 +106,16 @@ func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorLis
 	switch {
 	case !ok || f.required != nil:
 		for _, name := range manifest.SortedKeys(t.Fields()) {
-			errs = append(errs, all.misfits(path.Child(name), t.Fields()[name])...)
+			errs = append(errs, all.mistakes(path.Child(name), t.Fields()[name])...)
 		}
 	case f.unknown:
 		errs = append(errs, field.Forbidden(path, "the XRD does not declare this field"+f.hint))
 	case t.Computed():
-		errs = misfit(path, f.schema, t)
+		errs = typeMistakes(path, f.schema, t)
 	default:
 		// It needs no data.
 		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
-		if _, err := f.of(v); err != nil {
+		if _, err := f.convert(v); err != nil {
 			errs = append(errs, field.Invalid(path, v, err.Error()))
 		}
 	}
@@ -123,9 +123,9 @@ func (all fits) misfits(path *field.Path, t *expression.Template) field.ErrorLis
 	return errs
 }
 
-// misfit of a computed value, and of what is in it, by what is known of their
+// typeMistakes of a computed value, and of what is in it, by what is known of their
 // types.
-func misfit(path *field.Path, schema map[string]any, t *expression.Template) field.ErrorList {
+func typeMistakes(path *field.Path, schema map[string]any, t *expression.Template) field.ErrorList {
 	want := expression.Type(manifest.Text(schema, "type"))
 	if !coercible(t.Type(), want) {
 		return field.ErrorList{field.Invalid(path, t.String(), "must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type()))}
@@ -139,7 +139,7 @@ func misfit(path *field.Path, schema map[string]any, t *expression.Template) fie
 	}
 
 	for i, item := range t.Items() {
-		errs = append(errs, misfit(path.Index(i), items, item)...)
+		errs = append(errs, typeMistakes(path.Index(i), items, item)...)
 	}
 
 	for _, name := range manifest.SortedKeys(t.Fields()) {
@@ -149,7 +149,7 @@ func misfit(path *field.Path, schema map[string]any, t *expression.Template) fie
 			continue
 		}
 
-		errs = append(errs, misfit(path.Child(name), below, t.Fields()[name])...)
+		errs = append(errs, typeMistakes(path.Child(name), below, t.Fields()[name])...)
 	}
 
 	return errs
@@ -173,10 +173,10 @@ func coercible(is, want expression.Type) bool {
 	return false
 }
 
-// newFit returns the fit of a schema. One that cannot be used does not check
+// newFieldSchema returns the fit of a schema. One that cannot be used does not check
 // anything.
-func newFit(schema map[string]any, known bool) *fit {
-	f := &fit{schema: schema, unknown: !known}
+func newFieldSchema(schema map[string]any, known bool) *fieldSchema {
+	f := &fieldSchema{schema: schema, unknown: !known}
 
 	v1, internal := &apiextensionsv1.JSONSchemaProps{}, &apiextensions.JSONSchemaProps{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(schema, v1); err != nil {
@@ -218,9 +218,9 @@ func property(schema map[string]any, name string) (map[string]any, bool) {
 	return nil, len(schema) == 0 || schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// of returns a value such that it fits, without losing anything of it. The error
+// convert returns a value such that it fits, without losing anything of it. The error
 // says why that cannot be.
-func (f *fit) of(v any) (any, error) {
+func (f *fieldSchema) convert(v any) (any, error) {
 	if f == nil {
 		return v, nil
 	}
@@ -341,4 +341,32 @@ func coerceList(schema map[string]any, v []any) (any, error) {
 	}
 
 	return out, nil
+}
+
+// reservedStatus are the fields that Crossplane has in the status of XRs.
+var reservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// compileStatus of the XR: nil without one.
+func compileStatus(env *expression.Environment, in map[string]any) (*expression.Template, field.ErrorList) {
+	v, ok := in["status"]
+	if !ok {
+		return nil, nil
+	}
+
+	path := field.NewPath("status")
+	t, errs := env.Compile(path, v)
+
+	if t.Fields() == nil && !t.Computed() {
+		errs = append(errs, field.Invalid(path, v, "must be fields, or an expression that is an object"))
+	}
+
+	errs = append(errs, mistyped(path, t, expression.Object)...)
+
+	for _, name := range reservedStatus {
+		if _, ok := t.Fields()[name]; ok {
+			errs = append(errs, field.Forbidden(path.Child(name), "this field is Crossplane's own"))
+		}
+	}
+
+	return t, errs
 }

@@ -13,11 +13,11 @@ import (
 // would find out about otherwise: status fields that XRs cannot have, or that can
 // never have such a value, required resources that nothing refers to, and names
 // that are none of variables.
-func (c *Composition) Lint() field.ErrorList {
+func (c *Plan) Lint() field.ErrorList {
 	var errs field.ErrorList
 
-	if c.status != nil && c.status.Is(expression.Object) && len(c.fits) > 0 {
-		errs = c.fits.misfits(field.NewPath("status"), c.status)
+	if c.status != nil && c.status.Is(expression.Object) && len(c.schemas) > 0 {
+		errs = c.schemas.mistakes(field.NewPath("status"), c.status)
 	}
 
 	used := c.used()
@@ -36,7 +36,7 @@ func (c *Composition) Lint() field.ErrorList {
 
 // Warnings are what is right, and may not be meant: runs that refer to a run which
 // is not always wanted, and that are held then.
-func (c *Composition) Warnings() field.ErrorList {
+func (c *Plan) Warnings() field.ErrorList {
 	var warnings field.ErrorList
 
 	byName := map[string]*run{}
@@ -49,7 +49,7 @@ func (c *Composition) Warnings() field.ErrorList {
 			on := byName[name]
 
 			// A set whose items are asked is there without any of them.
-			if !run.needs[name] || on.always || on.asks() || run.when.String() == on.when.String() {
+			if !run.needs[name] || on.always || on.whenPerItem() || run.when.String() == on.when.String() {
 				continue
 			}
 
@@ -62,7 +62,7 @@ func (c *Composition) Warnings() field.ErrorList {
 }
 
 // used required resources.
-func (c *Composition) used() map[string]bool {
+func (c *Plan) used() map[string]bool {
 	used := map[string]bool{}
 
 	for _, t := range c.templates() {
@@ -75,7 +75,7 @@ func (c *Composition) used() map[string]bool {
 }
 
 // templates of everything that holds expressions.
-func (c *Composition) templates() []*expression.Template {
+func (c *Plan) templates() []*expression.Template {
 	all := c.reported()
 
 	for _, run := range c.runs {
@@ -91,8 +91,8 @@ func (c *Composition) templates() []*expression.Template {
 }
 
 // reported are the templates outside of runs.
-func (c *Composition) reported() []*expression.Template {
-	all := slices.Clone(c.details.values)
+func (c *Plan) reported() []*expression.Template {
+	all := slices.Clone(c.connection.values)
 
 	for _, r := range c.required {
 		all = append(all, r.template())

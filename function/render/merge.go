@@ -8,9 +8,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// contents are the fields that say what to run. A run has exactly one.
-var contents = [...]string{"role", "roles", "playbook", "playbooks", "playbookInline"} //nolint:gochecknoglobals // Go has no constant arrays.
-
 // A template is a run of the input, with the defaults merged in.
 type template struct {
 	path   *field.Path

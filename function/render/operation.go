@@ -10,18 +10,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-const (
-	// watched is what expressions call the resource that an Operation was made
-	// for, as in required.watched.
-	watched = "watched"
-	// requirementWatched is what core calls it. Source: RequirementNameWatchedResource
-	// of the API of Operations.
-	requirementWatched = "ops.crossplane.io/watched-resource"
-)
-
 // CompileOperation compiles an input for Operations, as Compile does for XRs. There
 // is no XR in them, nothing is observed of runs, and so nothing can be waited for.
-func CompileOperation(in map[string]any) (*Composition, field.ErrorList) {
+func CompileOperation(in map[string]any) (*Plan, field.ErrorList) {
 	var errs field.ErrorList
 
 	in = maps.Clone(in)

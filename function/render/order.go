@@ -55,3 +55,15 @@ func order(runs []*run) ([]*run, field.ErrorList) {
 
 	return out, errs
 }
+
+// pair the members of sets that depend on each other by key.
+func pair(runs []*run) {
+	for _, r := range runs {
+		for _, on := range runs {
+			_, needed := r.needs[on.name]
+			if needed && r.each != nil && on.each != nil && !r.sets[on.name] {
+				r.sameKey[on.name] = true
+			}
+		}
+	}
+}

@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// standIn for what is computed: any name, and any inventory. No rule of the
+// placeholder for what is computed: any name, and any inventory. No rule of the
 // schemas may depend on either; a test sees to that.
-const standIn = "computed"
+const placeholder = "computed"
 
 // Schemas of AnsibleRuns, as they are shipped. They take longer to compile than
 // most Compositions.
@@ -31,11 +31,11 @@ var (
 // Refused returns what the API server would refuse of the AnsibleRuns, and the
 // provider could never run, whatever the XR is. What the mistakes that are known
 // have said is not said again.
-func (c *Composition) Refused(known field.ErrorList) field.ErrorList {
+func (c *Plan) Refused(known field.ErrorList) field.ErrorList {
 	var errs field.ErrorList
 
 	for _, err := range c.refused {
-		if !said(known, err.Field) {
+		if !isKnown(known, err.Field) {
 			errs = append(errs, err)
 		}
 	}
@@ -43,9 +43,9 @@ func (c *Composition) Refused(known field.ErrorList) field.ErrorList {
 	return errs
 }
 
-// said is true when a mistake is known of a field, of what is in it, or of what
+// isKnown is true when a mistake is known of a field, of what is in it, or of what
 // it is in.
-func said(known field.ErrorList, path string) bool {
+func isKnown(known field.ErrorList, path string) bool {
 	for _, err := range known {
 		if isBelow(path, err.Field) || isBelow(err.Field, path) {
 			return true
@@ -74,39 +74,39 @@ func (r *run) refused(t template, in map[string]any) field.ErrorList {
 		return field.ErrorList{field.InternalError(t.path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
-	errs := append(s.Validate(r.skeleton()), roleMistakes(r.object.parameters["roles"])...)
-	errs = append(errs, unnameable(field.NewPath("spec"), "", r.object.spec)...)
-	errs = append(errs, unnameable(field.NewPath("spec", "forProvider"), "", r.object.parameters)...)
+	errs := append(s.Validate(r.withPlaceholders()), roleMistakes(r.object.parameters["roles"])...)
+	errs = append(errs, nameMistakesIn(field.NewPath("spec"), "", r.object.spec)...)
+	errs = append(errs, nameMistakesIn(field.NewPath("spec", "forProvider"), "", r.object.parameters)...)
 
 	for _, err := range errs {
-		err.Field = written(err.Field, t, in)
+		err.Field = inputPath(err.Field, t, in)
 	}
 
 	return errs
 }
 
-// skeleton of the AnsibleRun, with something of the right type where it is
+// withPlaceholders of the AnsibleRun, with something of the right type where it is
 // computed. Variables may be anything.
-func (r *run) skeleton() map[string]any {
+func (r *run) withPlaceholders() map[string]any {
 	o, p := r.object, parts{}
 
 	names := make(map[string]string, len(o.names))
 	for name := range o.names {
-		names[name] = standIn
+		names[name] = placeholder
 	}
 
 	o.spec, _ = named(o.spec, names).(map[string]any)
 	o.parameters, _ = named(o.parameters, names).(map[string]any)
 
 	if r.inventory != nil {
-		p.inventory = standIn
+		p.inventory = placeholder
 	}
 
 	return o.with(p)
 }
 
-// written is the path in the input of what is at a path of an AnsibleRun.
-func written(path string, t template, in map[string]any) string {
+// inputPath is the path in the input of what is at a path of an AnsibleRun.
+func inputPath(path string, t template, in map[string]any) string {
 	for _, of := range []string{"spec.forProvider", "spec"} {
 		if rest, ok := strings.CutPrefix(path, of); ok {
 			path = strings.TrimPrefix(rest, ".")
@@ -159,18 +159,18 @@ func roleMistakes(roles any) field.ErrorList {
 	return field.ErrorList{field.Forbidden(field.NewPath(path), message)}
 }
 
-// unnameable are literal names that no other object can have.
-func unnameable(path *field.Path, name string, v any) field.ErrorList {
+// nameMistakesIn are literal names that no other object can have.
+func nameMistakesIn(path *field.Path, name string, v any) field.ErrorList {
 	var errs field.ErrorList
 
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			errs = append(errs, unnameable(path.Index(i), "", v[i])...)
+			errs = append(errs, nameMistakesIn(path.Index(i), "", v[i])...)
 		}
 	case map[string]any:
 		for _, k := range manifest.SortedKeys(v) {
-			errs = append(errs, unnameable(path.Child(k), k, v[k])...)
+			errs = append(errs, nameMistakesIn(path.Child(k), k, v[k])...)
 		}
 
 		n := manifest.Text(v, "name")

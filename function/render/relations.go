@@ -2,9 +2,6 @@ package render
 
 import (
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -19,31 +16,32 @@ type relations struct {
 	unknown map[string][]string
 }
 
-func (r *rendering) relate() relations {
+// relationsOf the AnsibleRuns that were observed.
+func relationsOf(plan *Plan, runs Runs) relations {
 	rel := relations{named: map[string][]string{}, unknown: map[string][]string{}}
 
-	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
-		if isUsage(r.observed.Resources[resource]) {
+	for _, resource := range manifest.SortedKeys(runs.Observed.Resources) {
+		if isUsage(runs.Observed.Resources[resource]) {
 			continue
 		}
 
 		rel.named[resource] = []string{resource}
 
 		if set, _, ok := member(resource); ok {
-			rel.named[set+allMembers] = append(rel.named[set+allMembers], resource)
+			rel.named[set+allKeys] = append(rel.named[set+allKeys], resource)
 
-			if run := r.composition.run(resource); run != nil && run.resource != set {
+			if run := plan.runOf(resource); run != nil && run.resource != set {
 				rel.unknown[run.resource] = append(rel.unknown[run.resource], resource)
 			}
 		}
 	}
 
 	// What others were rendered after may have been called otherwise then.
-	for resource, was := range r.called {
+	for resource, was := range runs.Renamed {
 		rel.named[was] = append(rel.named[was], resource)
 
 		if set, _, ok := member(was); ok {
-			rel.named[set+allMembers] = append(rel.named[set+allMembers], resource)
+			rel.named[set+allKeys] = append(rel.named[set+allKeys], resource)
 		}
 	}
 
@@ -61,47 +59,26 @@ func (rel relations) of(entry string) []string {
 	return named
 }
 
-// dependsOn returns the entries of AnnotationDependsOn.
-func dependsOn(o map[string]any) []string {
-	list, ok, _ := unstructured.NestedString(o, "metadata", "annotations", AnnotationDependsOn)
-	if !ok {
-		return nil
-	}
-
-	entries := strings.Split(list, ",")
-	slices.Sort(entries)
-
-	return slices.Compact(entries)
-}
-
-// settle what became of the runs of the Composition.
-func (r *rendering) settle(runs []Run) {
-	r.became = make(map[string]Reason, len(runs))
-	for i := range runs {
-		r.became[runs[i].Resource] = runs[i].Reason
-	}
-}
-
-// spared is true for an item of a set that is gone, when one that depends on the
+// detached is true for an item of a set that is gone, when one that depends on the
 // set is Ready as it is rendered now: that is without the item.
-func (r *rendering) spared(of, by string) bool {
-	if _, _, ok := member(of); !ok || r.became[by] != Ready {
+func (r *remover) detached(of, by string) bool {
+	if _, _, ok := member(of); !ok || r.reasons[by] != Ready {
 		return false
 	}
 
-	reason, wanted := r.became[of]
-	run := r.composition.run(of)
+	reason, wanted := r.reasons[of]
+	run := r.plan.runOf(of)
 
 	return run != nil && run.each != nil && (!wanted || reason == Skipped)
 }
 
 // after returns the observed resources that an AnsibleRun was rendered after.
-func (r *rendering) after(resource string, o map[string]any) []string {
+func (r *remover) after(resource string, o map[string]any) []string {
 	var on []string
 
 	for _, entry := range dependsOn(o) {
 		for _, other := range r.relations.of(entry) {
-			if other != resource && !r.spared(other, resource) {
+			if other != resource && !r.detached(other, resource) {
 				on = append(on, other)
 			}
 		}
@@ -112,20 +89,20 @@ func (r *rendering) after(resource string, o map[string]any) []string {
 
 // dependents returns those AnsibleRuns that depend on each observed one, as they were
 // rendered, or as they are wanted now: until they are gone.
-func (r *rendering) dependents() map[string][]string {
+func (r *remover) dependents() map[string][]string {
 	all := map[string][]string{}
 
-	for _, resource := range manifest.SortedKeys(r.observed.Resources) {
-		if !isAnsibleRun(r.observed.Resources[resource]) {
+	for _, resource := range manifest.SortedKeys(r.runs.Observed.Resources) {
+		if !isAnsibleRun(r.runs.Observed.Resources[resource]) {
 			continue
 		}
 
-		on := r.after(resource, r.observed.Resources[resource])
+		on := r.after(resource, r.runs.Observed.Resources[resource])
 
-		if run := r.composition.run(resource); run != nil {
+		if run := r.plan.runOf(resource); run != nil {
 			_, key, _ := member(resource)
 
-			for _, other := range r.composition.runs {
+			for _, other := range r.plan.runs {
 				if run.needs[other.name] {
 					on = append(on, r.relations.of(run.entry(other, key))...)
 				}
@@ -135,30 +112,17 @@ func (r *rendering) dependents() map[string][]string {
 		slices.Sort(on)
 
 		for _, other := range slices.Compact(on) {
-			if other != resource && !r.spared(other, resource) {
+			if other != resource && !r.detached(other, resource) {
 				all[other] = append(all[other], resource)
 			}
 		}
 	}
 
-	for _, d := range r.departing {
+	for _, d := range r.runs.Terminating {
 		for _, other := range r.after(d.resource, d.object) {
 			all[other] = append(all[other], d.String())
 		}
 	}
 
 	return all
-}
-
-// entry of another run in AnnotationDependsOn of this one, or of its member with a
-// key.
-func (run *run) entry(on *run, key string) string {
-	switch {
-	case on.each == nil:
-		return on.resource
-	case run.pairs[on.name]:
-		return memberOf(on.resource, key)
-	}
-
-	return on.resource + allMembers
 }

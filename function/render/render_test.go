@@ -187,8 +187,8 @@ func TestRunsAreNeverDropped(t *testing.T) {
 			t.Fatalf("seed %d: Compile(...): %v", seed, errs)
 		}
 
-		result := c.Render(context.Background(), w.observed)
-		runs := map[string]Run{}
+		result := Render(context.Background(), c, w.observed)
+		runs := map[string]Outcome{}
 
 		for _, r := range result.Runs {
 			runs[r.Name] = r
@@ -198,7 +198,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 		for name, r := range runs {
 			observed, exists := w.observed.Resources[name]
 
-			depended := slices.ContainsFunc(result.Runs, func(d Run) bool {
+			depended := slices.ContainsFunc(result.Runs, func(d Outcome) bool {
 				_, exists := w.observed.Resources[d.Name]
 				return exists && slices.Contains(w.needs[d.Name], name)
 			})

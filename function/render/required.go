@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +14,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
-
-// contextEnvironment is where the EnvironmentConfigs of earlier steps are in the
-// context.
-const contextEnvironment = "apiextensions.crossplane.io/environment"
 
 // requiredName is what the name of a required resource looks like.
 var requiredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
@@ -233,47 +228,6 @@ func (r required) template() *expression.Template {
 	return &expression.Template{}
 }
 
-// requirements evaluates what core is to fetch, and says of that which is not
-// there why.
-func (r *rendering) requirements(ctx context.Context) map[string]Requirement {
-	all := map[string]Requirement{}
-	r.missing = map[string][]expression.Problem{}
-
-	if _, ok := r.observed.Required[requirementWatched]; !ok && !declared(r.composition.required, watched) {
-		r.missing[watched] = []expression.Problem{{
-			Path: "required." + watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a WatchOperation",
-		}}
-	}
-
-	for _, req := range r.composition.required {
-		if problems := r.lacks(req.template()); len(problems) > 0 {
-			r.missing[req.name] = problems
-			continue
-		}
-
-		out, ok, problems := req.evaluate(ctx, r.data)
-		if len(problems) > 0 {
-			r.missing[req.name] = problems
-		}
-
-		if !ok || len(problems) > 0 {
-			continue
-		}
-
-		if req.pinned {
-			out.Namespace = manifest.Namespace(r.observed.XR)
-		}
-
-		all[req.name] = out
-
-		if found, answered := r.observed.Required[req.name]; answered && len(found) == 0 && out.MatchName != "" {
-			r.missing[req.name] = []expression.Problem{{Path: "required." + req.name, Kind: expression.Pending, Message: "there is no " + out.String()}}
-		}
-	}
-
-	return all
-}
-
 // evaluate a requirement. There is none (false) when its value is
 // optional.none().
 func (r required) evaluate(ctx context.Context, data expression.Data) (Requirement, bool, []expression.Problem) {
@@ -317,49 +271,11 @@ func (r required) evaluate(ctx context.Context, data expression.Data) (Requireme
 	return out, len(problems) == 0, problems
 }
 
-// viewRequired returns what expressions see of required resources: those that
-// core has found. Lists are in the order of their names.
-func (c *Composition) viewRequired(answers map[string][]map[string]any) map[string]any {
-	v := map[string]any{}
-
-	if found := answers[requirementWatched]; len(found) > 0 {
-		v[watched] = viewObject(found[0])
-	}
-
-	for _, r := range c.required {
-		found, ok := answers[r.name]
-
-		switch {
-		case !ok:
-		case r.matchLabels == nil && len(found) > 0:
-			v[r.name] = viewObject(found[0])
-		case r.matchLabels != nil:
-			found = slices.SortedFunc(slices.Values(found), func(a, b map[string]any) int {
-				return strings.Compare(manifest.NamespacedName(a), manifest.NamespacedName(b))
-			})
-
-			list := make([]any, len(found))
-			for i := range found {
-				list[i] = viewObject(found[i])
-			}
-
-			v[r.name] = list
-		}
-	}
-
-	return v
-}
-
-// viewObject returns what expressions see of an object.
-func viewObject(o map[string]any) map[string]any {
-	o = maps.Clone(o)
-	o["metadata"] = viewMetadata(o)
-
-	return o
-}
-
-// environment returns the merged EnvironmentConfigs of earlier steps.
-func (o Observed) environment() map[string]any {
-	e, _ := o.Context[contextEnvironment].(map[string]any)
-	return e
-}
+const (
+	// watched is what expressions call the resource that an Operation was made
+	// for, as in required.watched.
+	watched = "watched"
+	// requirementWatched is what core calls it. Source: RequirementNameWatchedResource
+	// of the API of Operations.
+	requirementWatched = "ops.crossplane.io/watched-resource"
+)

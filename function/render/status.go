@@ -5,30 +5,24 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
-
-// managerXR is the name under which core applies the status of XRs.
-const managerXR = "apiextensions.crossplane.io/composite"
 
 // status evaluates the status of the XR, and what it keeps of the one that it has.
 // The problems are those that will not go away when the runs have done their work.
-func (r *rendering) status(ctx context.Context) (status, kept map[string]any, problems []expression.Problem) {
-	t := r.composition.status
+func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, problems []expression.Problem) {
+	t := e.plan.status
 	if t == nil {
 		return nil, nil, nil
 	}
 
 	if t.Fields() == nil {
-		return r.wholeStatus(ctx, t)
+		return e.wholeStatus(ctx, t)
 	}
 
-	v, problems := r.field(ctx, t, r.observed.XR["status"])
+	v, problems := e.field(ctx, t, e.runs.Observed.XR["status"])
 	status, _ = v.(map[string]any)
 
 	return status, nil, problems
@@ -36,8 +30,8 @@ func (r *rendering) status(ctx context.Context) (status, kept map[string]any, pr
 
 // wholeStatus evaluates a status that is one value. While that is not to be had, the XR
 // keeps what it has.
-func (r *rendering) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, problems []expression.Problem) {
-	v, ok, problems := r.leaf(ctx, t)
+func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, problems []expression.Problem) {
+	v, ok, problems := e.value(ctx, t)
 	status, object := v.(map[string]any)
 
 	if v != nil && !object {
@@ -51,7 +45,7 @@ func (r *rendering) wholeStatus(ctx context.Context, t *expression.Template) (st
 	}
 
 	if !ok || len(problems) > 0 {
-		v, _ = r.composition.fits[t].of(r.observed.status())
+		v, _ = e.plan.schemas[t].convert(e.runs.Observed.status())
 		kept, _ = v.(map[string]any)
 
 		return nil, kept, problems
@@ -60,43 +54,15 @@ func (r *rendering) wholeStatus(ctx context.Context, t *expression.Template) (st
 	return status, nil, nil
 }
 
-// status of the XR that core has applied, which goes unless it is applied again:
-// nothing of Crossplane's own, and, where managed fields tell, nothing that others
-// have written.
-func (o Observed) status() map[string]any {
-	status, _ := o.XR["status"].(map[string]any)
-	kept := maps.Clone(status)
-	maps.DeleteFunc(kept, func(name string, _ any) bool { return slices.Contains(reservedStatus[:], name) })
-
-	v, known, _ := unstructured.NestedFieldNoCopy(o.XR, "metadata", FieldManaged)
-	if !known {
-		return kept
-	}
-
-	entries, _ := v.([]any)
-	applied := map[string]any{}
-
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if manifest.Text(entry, "operation") == "Apply" && manifest.Text(entry, "subresource") == "status" && manifest.Text(entry, "manager") == managerXR {
-			applied, _ = manifest.Nested(entry, "fieldsV1", "f:status").(map[string]any)
-		}
-	}
-
-	maps.DeleteFunc(kept, func(name string, _ any) bool { return applied["f:"+name] == nil })
-
-	return kept
-}
-
 // field evaluates a field of the status. One whose value is not to be had keeps
 // the value that was observed; a nil value is left out, and so is an object that
 // would be nothing without it, or nothing that the XRD allows.
-func (r *rendering) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
+func (e *evaluator) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
 	if t.Fields() == nil {
-		v, ok, problems := r.leaf(ctx, t)
+		v, ok, problems := e.value(ctx, t)
 		// What does not fit cannot be kept either.
 		if !ok {
-			v, _ = r.composition.fits[t].of(observed)
+			v, _ = e.plan.schemas[t].convert(observed)
 		}
 
 		return v, problems
@@ -108,7 +74,7 @@ func (r *rendering) field(ctx context.Context, t *expression.Template, observed 
 	was, _ := observed.(map[string]any)
 
 	for _, name := range slices.Sorted(maps.Keys(t.Fields())) {
-		v, ps := r.field(ctx, t.Fields()[name], was[name])
+		v, ps := e.field(ctx, t.Fields()[name], was[name])
 		problems = append(problems, ps...)
 
 		if v != nil {
@@ -116,40 +82,40 @@ func (r *rendering) field(ctx context.Context, t *expression.Template, observed 
 		}
 	}
 
-	if len(object) == 0 && len(t.Fields()) > 0 || !r.composition.fits[t].whole(object) {
+	if len(object) == 0 && len(t.Fields()) > 0 || !e.plan.schemas[t].complete(object) {
 		return nil, problems
 	}
 
 	return object, problems
 }
 
-// prospect of a template outside of runs: gone when a run that it needs is not wanted,
+// availability of a template outside of runs: gone when a run that it needs is not wanted,
 // and waiting while runs, or what earlier steps compose, are not ready.
-func (r *rendering) prospect(ctx context.Context, t *expression.Template) (gone, waiting bool) {
+func (e *evaluator) availability(ctx context.Context, t *expression.Template) (gone, waiting bool) {
 	for name, needed := range t.Runs() {
-		gone = gone || needed && r.outcomes[name].skipped
-		waiting = waiting || !r.outcomes[name].done()
+		gone = gone || needed && e.runs.Instances[name].unwanted
+		waiting = waiting || !e.runs.Instances[name].done()
 	}
 
-	names, _ := r.refersTo(ctx, r.data, t)
+	names, _ := e.plan.resourcesOf(ctx, e.runs.Data, t)
 	for name := range names {
 		// What nobody composes is not waited for.
 		names[name] = false
 	}
 
-	return gone, waiting || len(r.unavailable(names)) > 0
+	return gone, waiting || len(e.runs.unavailable(names)) > 0
 }
 
-// leaf evaluates a value. There is none (false) to be had while it has problems, or
+// value evaluates a value. There is none (false) to be had while it has problems, or
 // waits for runs or resources; it is nil when it is left out.
-func (r *rendering) leaf(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
-	gone, waiting := r.prospect(ctx, t)
+func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
+	gone, waiting := e.availability(ctx, t)
 	// What a run said of itself goes with it.
 	if gone {
 		return nil, true, nil
 	}
 
-	v, ok, problems = t.Evaluate(ctx, r.data)
+	v, ok, problems = t.Evaluate(ctx, e.runs.Data)
 
 	switch {
 	case len(problems) > 0:
@@ -160,7 +126,7 @@ func (r *rendering) leaf(ctx context.Context, t *expression.Template) (v any, ok
 		return nil, true, nil
 	}
 
-	v, err := r.composition.fits[t].of(v)
+	v, err := e.plan.schemas[t].convert(v)
 	if err != nil {
 		return nil, false, []expression.Problem{invalid(t.Path(), err)}
 	}

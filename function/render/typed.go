@@ -2,26 +2,11 @@ package render
 
 import (
 	"strings"
-	"sync"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
-
-// runSchema returns the OpenAPI v3 schema of an AnsibleRun, as it is shipped.
-var runSchema = sync.OnceValues(func() (map[string]any, error) { //nolint:gochecknoglobals // It is a constant that has to be read.
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(crds.AnsibleRuns, crd); err != nil {
-		return nil, err
-	}
-
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
-})
 
 // mistyped reports a computed value that can never be of one of these types. What
 // is literal the schema of the input tells of.
@@ -41,4 +26,9 @@ func mistyped(path *field.Path, t *expression.Template, types ...expression.Type
 	}
 
 	return field.ErrorList{field.Invalid(path, t.String(), message)}
+}
+
+// invalid returns the problem that an error is.
+func invalid(path string, err error) expression.Problem {
+	return expression.Problem{Path: path, Kind: expression.Invalid, Message: err.Error()}
 }

@@ -267,8 +267,3 @@ func (s varsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 
 	return chosen, problems
 }
-
-// invalid returns the problem that an error is.
-func invalid(path string, err error) expression.Problem {
-	return expression.Problem{Path: path, Kind: expression.Invalid, Message: err.Error()}
-}

@@ -154,7 +154,7 @@ func summarize(result render.Result) condition {
 const tallied = " runs are ready; "
 
 // tally counts what became of many runs, in one line; "" for few.
-func tally(runs []render.Run) string {
+func tally(runs []render.Outcome) string {
 	became := map[string]int{}
 	all, ready := 0, 0
 
@@ -235,7 +235,7 @@ func removed(rsp *fnv1.RunFunctionResponse, names []string) {
 }
 
 // describe a run, a line for each of its messages.
-func describe(r render.Run) []string {
+func describe(r render.Outcome) []string {
 	lines := make([]string, 0, len(r.Messages))
 
 	for _, m := range r.Messages {

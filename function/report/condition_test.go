@@ -15,11 +15,11 @@ func TestReportLimits(t *testing.T) {
 	result := render.Result{}
 
 	for range 100 {
-		result.Runs = append(result.Runs, render.Run{Name: "waits", Reason: render.DependencyNotReady, Messages: []string{"waiting for fails"}})
+		result.Runs = append(result.Runs, render.Outcome{Name: "waits", Reason: render.DependencyNotReady, Messages: []string{"waiting for fails"}})
 	}
 
 	for range 100 {
-		result.Runs = append(result.Runs, render.Run{Name: "fails", Reason: render.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
+		result.Runs = append(result.Runs, render.Outcome{Name: "fails", Reason: render.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
 	}
 
 	rsp := &fnv1.RunFunctionResponse{}
@@ -44,14 +44,14 @@ func TestReportLimits(t *testing.T) {
 
 // How many runs of many are ready is said first, and is no event by itself.
 func TestTally(t *testing.T) {
-	runs := func(n int, reasons ...render.Reason) []render.Run {
-		all := []render.Run{{Name: "off", Reason: render.Skipped, Messages: []string{"not wanted"}}}
+	runs := func(n int, reasons ...render.Reason) []render.Outcome {
+		all := []render.Outcome{{Name: "off", Reason: render.Skipped, Messages: []string{"not wanted"}}}
 		for range n {
-			all = append(all, render.Run{Name: "done", Reason: render.Ready})
+			all = append(all, render.Outcome{Name: "done", Reason: render.Ready})
 		}
 
 		for _, r := range reasons {
-			all = append(all, render.Run{Name: "other", Reason: r, Messages: []string{"says why"}})
+			all = append(all, render.Outcome{Name: "other", Reason: r, Messages: []string{"says why"}})
 		}
 
 		return all
@@ -59,7 +59,7 @@ func TestTally(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		runs   []render.Run
+		runs   []render.Outcome
 		want   string
 	}{
 		"Few":      {reason: "Few are not counted.", runs: runs(9, render.RunFailed), want: ""},

@@ -48,7 +48,7 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 }
 
 // resources puts the AnsibleRuns into the desired state.
-func resources(desired *fnv1.State, runs []render.Run) error {
+func resources(desired *fnv1.State, runs []render.Outcome) error {
 	if desired.Resources == nil {
 		desired.Resources = map[string]*fnv1.Resource{}
 	}

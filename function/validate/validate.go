@@ -117,11 +117,11 @@ type checker struct {
 }
 
 // A compiler of inputs, as package input reads them, for one use of them.
-type compiler func(in map[string]any) (*render.Composition, field.ErrorList)
+type compiler func(in map[string]any) (*render.Plan, field.ErrorList)
 
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
 func forXR(v version, resources map[string]map[string]any) compiler {
-	return func(in map[string]any) (*render.Composition, field.ErrorList) {
+	return func(in map[string]any) (*render.Plan, field.ErrorList) {
 		return render.Compile(in, v.namespaced, render.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
 	}
 }

@@ -44,8 +44,8 @@ const (
 	Ready Reason = "Ready"
 )
 
-// A Run is what became of a run of the input.
-type Run struct {
+// A Outcome is what became of a run of the input.
+type Outcome struct {
 	// Name of the run; of one that is gone from the Composition, its
 	// composition resource name.
 	Name string
@@ -61,7 +61,7 @@ type Run struct {
 
 // Held is true for runs whose new state is not known yet. They are left as they
 // are.
-func (r Run) Held() bool {
+func (r Outcome) Held() bool {
 	switch r.Reason {
 	case InvalidValue, ValueNotSet, ValuePending, DependencyNotReady:
 		return true
@@ -71,7 +71,7 @@ func (r Run) Held() bool {
 }
 
 // Unwanted is true for runs that stay although this Composition does not want them.
-func (r Run) Unwanted() bool {
+func (r Outcome) Unwanted() bool {
 	switch r.Reason {
 	case Leaving, RemovalHeld, Retained:
 		return true
@@ -81,6 +81,6 @@ func (r Run) Unwanted() bool {
 }
 
 // Done is true for runs that need nothing any more.
-func (r Run) Done() bool {
+func (r Outcome) Done() bool {
 	return r.Reason == Ready || r.Reason == Skipped || r.Reason == Retained
 }

@@ -1,0 +1,42 @@
+package render
+
+import (
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// maxUsages of an XR. Each is an object of its own, and two sets that depend on
+// each other as a whole have as many as there are pairs.
+const maxUsages = 2000
+
+// limitUsages says whether a number of runs, of one run of the input, takes more Usages
+// than there can be.
+func (r *renderer) limitUsages(run *run, runs int) []expression.Problem {
+	if !run.usages {
+		return nil
+	}
+
+	on := 0
+
+	for name := range run.needs {
+		switch {
+		case r.Instances[name].unwanted:
+		case run.sameKey[name]:
+			on++
+		default:
+			on += len(r.Instances[name].outcomes)
+		}
+	}
+
+	on += len(run.resources())
+
+	if r.usageCount+runs*on > maxUsages {
+		return []expression.Problem{invalid("usages", errors.Errorf(
+			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then", runs, on, runs*on, maxUsages))}
+	}
+
+	r.usageCount += runs * on
+
+	return nil
+}
