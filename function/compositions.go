@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/lru"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // maxCompositions are kept compiled. There is an input for each revision of a
@@ -25,8 +25,8 @@ type compositions struct {
 
 // compiled is an input, or what is wrong with it.
 type compiled struct {
-	composition *render.Plan
-	errs        field.ErrorList
+	plan *compile.Plan
+	errs field.ErrorList
 }
 
 // A use of an input is what it is compiled for.
@@ -51,18 +51,18 @@ func newCompositions() (*compositions, error) {
 }
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, u use) (*render.Plan, field.ErrorList) {
+func (c *compositions) Get(in *structpb.Struct, u use) (*compile.Plan, field.ErrorList) {
 	k := key{digest: digest(in, u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
 		got, _ := v.(compiled)
-		return got.composition, got.errs
+		return got.plan, got.errs
 	}
 
 	got := c.compile(in, u)
 	c.compiled.Add(k, got)
 
-	return got.composition, got.errs
+	return got.plan, got.errs
 }
 
 func (c *compositions) compile(in *structpb.Struct, u use) compiled {
@@ -72,20 +72,20 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	}
 
 	var (
-		composition *render.Plan
-		cerrs       field.ErrorList
+		plan  *compile.Plan
+		cerrs field.ErrorList
 	)
 
 	if u.operation {
-		composition, cerrs = render.CompileOperation(object)
+		plan, cerrs = compile.Operation(object)
 	} else {
-		composition, cerrs = render.Compile(object, u.namespaced, render.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
+		plan, cerrs = compile.Composition(object, u.namespaced, compile.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
 	}
 
 	errs = append(errs, cerrs...)
-	if composition != nil {
-		errs = append(errs, composition.Refused(errs)...)
+	if plan != nil {
+		errs = append(errs, plan.Refused(errs)...)
 	}
 
-	return compiled{composition: composition, errs: input.Causes(errs)}
+	return compiled{plan: plan, errs: input.Causes(errs)}
 }

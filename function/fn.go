@@ -18,6 +18,9 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 	"github.com/crossplane-ansible/crossplane-ansible/function/report"
 )
@@ -62,16 +65,16 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		}
 	}()
 
-	observed := observe(req)
-	namespace, _, _ := unstructured.NestedString(observed.XR, "metadata", "namespace")
+	state := observe(req)
+	namespace, _, _ := unstructured.NestedString(state.XR, "metadata", "namespace")
 
-	composition, mistakes := f.compositions.Get(req.GetInput(), use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
+	plan, mistakes := f.compositions.Get(req.GetInput(), use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)
 		return rsp, nil
 	}
 
-	result := render.Render(ctx, composition, observed)
+	result := render.Render(ctx, plan, state)
 
 	// What could not be computed in time is not wrong.
 	if err := ctx.Err(); err != nil {
@@ -86,7 +89,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if isOperation(req) {
 		err = report.Operation(rsp, result, req.GetRequiredResources(), f.now())
 	} else {
-		err = report.Report(rsp, observed.XR, result)
+		err = report.Report(rsp, state.XR, result)
 	}
 
 	if err != nil {
@@ -105,7 +108,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // what becomes of AnsibleRuns while its circuit breaker is open for their XR, as a
 // burst of some dozens of changes makes it.
 func ttl(req *fnv1.RunFunctionRequest, result render.Result) time.Duration {
-	done := !slices.ContainsFunc(result.Runs, func(r render.Run) bool { return !r.Done() })
+	done := !slices.ContainsFunc(result.Runs, func(r desired.Outcome) bool { return !r.Done() })
 	if done || !circuitOpen(req.GetObserved().GetComposite().GetResource()) {
 		return response.DefaultTTL
 	}
@@ -131,8 +134,8 @@ func isOperation(req *fnv1.RunFunctionRequest) bool {
 }
 
 // observe returns the observed state of a request.
-func observe(req *fnv1.RunFunctionRequest) render.Observed {
-	o := render.Observed{
+func observe(req *fnv1.RunFunctionRequest) observed.State {
+	o := observed.State{
 		XR:        req.GetObserved().GetComposite().GetResource().AsMap(),
 		Resources: map[string]map[string]any{},
 		Owned:     map[string]*structpb.Struct{},
@@ -146,7 +149,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 
 	for name, r := range req.GetObserved().GetResources() {
 		o.Resources[name] = composed(r.GetResource())
-		o.Owned[name] = render.Owned(r.GetResource())
+		o.Owned[name] = ansiblerun.Owned(r.GetResource())
 		o.Details[name] = r.GetConnectionDetails()
 	}
 
@@ -173,7 +176,7 @@ func observe(req *fnv1.RunFunctionRequest) render.Observed {
 func composed(s *structpb.Struct) map[string]any {
 	o := without(s, "metadata")
 	if m, ok := s.GetFields()["metadata"]; ok {
-		o["metadata"] = without(m.GetStructValue(), render.FieldManaged)
+		o["metadata"] = without(m.GetStructValue(), ansiblerun.FieldManaged)
 	}
 
 	return o

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 )
 
 // machine is what another step composes, as core has observed it.
@@ -292,7 +292,7 @@ func TestResourceMistakes(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, errs := render.Compile(tc.in, true, render.Schemas{})
+			_, errs := compile.Composition(tc.in, true, compile.Schemas{})
 			if got := errs.ToAggregate().Error(); got != tc.want {
 				t.Errorf("\n%s\nCompile(...):\nwant %s\ngot  %s", tc.reason, tc.want, got)
 			}

@@ -244,3 +244,6 @@ func Show(v any) string {
 
 	return fmt.Sprintf("%.*s", most, b)
 }
+
+// ReservedStatus are the fields that Crossplane has in the status of XRs.
+var ReservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"} //nolint:gochecknoglobals // Go has no constant arrays.

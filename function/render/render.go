@@ -1,22 +1,31 @@
+// Package render turns a Plan and the observed state of an XR into what the function
+// answers: the runs that are wanted, what becomes of the others, and what the XR itself
+// is to have. Each stage is a package, and gets what the one before returns.
 package render
 
 import (
 	"context"
 	"maps"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
 // A Result is what an input becomes for an XR.
 type Result struct {
-	Composite
+	composite.Desired
 
 	// Runs of the input, each after those that it depends on, and then those
 	// that left the Composition but have to stay for a while.
-	Runs []Outcome
+	Runs []desired.Outcome
 	// Removed are the composition resource names of runs that are not wanted any
 	// more, and that core removes now.
 	Removed []string
-	// Requirements are the resources that core is to fetch.
-	Requirements map[string]Requirement
+	// Requirements are the resources that core is to fetch, by name.
+	Requirements map[string]compile.Requirement
 	// Usages of runs by those that depend on them, by composition resource
 	// name; nil for one of an earlier step that is not to be.
 	Usages map[string]map[string]any
@@ -24,15 +33,18 @@ type Result struct {
 
 // Render a plan for an XR. An AnsibleRun that was observed is always in the result
 // with something to apply, unless it is not wanted any more.
-func Render(ctx context.Context, plan *Plan, observed Observed) Result {
-	runs := RunsOf(ctx, plan, observed)
-	removal := RemovalOf(plan, runs)
-	composite := CompositeOf(ctx, plan, runs)
+func Render(ctx context.Context, plan *compile.Plan, state observed.State) Result {
+	runs := desired.Render(ctx, plan, state)
+	removed := removal.Decide(plan, runs)
 
 	requirements := runs.Requirements
-	maps.Copy(requirements, removal.Requirements)
+	maps.Copy(requirements, removed.Requirements)
 
 	return Result{
-		Composite: composite, Runs: removal.Outcomes, Removed: removal.Removed, Usages: removal.Usages, Requirements: requirements,
+		Desired:      composite.Evaluate(ctx, plan, runs),
+		Runs:         removed.Outcomes,
+		Removed:      removed.Removed,
+		Requirements: requirements,
+		Usages:       removed.Usages,
 	}
 }

@@ -9,61 +9,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
-
-func TestOrder(t *testing.T) {
-	r := func(name string, needs ...string) *run {
-		out := &run{name: name, resource: "r-" + name, needs: map[string]bool{}}
-		for _, n := range needs {
-			out.needs[n] = true
-		}
-
-		return out
-	}
-
-	type want struct {
-		names []string
-		errs  field.ErrorList
-	}
-
-	cases := map[string]struct {
-		reason string
-		runs   []*run
-		want   want
-	}{
-		"Independent": {
-			reason: "Runs that do not need each other stay as they were written.",
-			runs:   []*run{r("b"), r("a")},
-			want:   want{names: []string{"b", "a"}},
-		},
-		"Diamond": {
-			reason: "A run comes after all that it needs, and only once.",
-			runs:   []*run{r("d", "b", "c"), r("c", "a"), r("b", "a"), r("a")},
-			want:   want{names: []string{"a", "b", "c", "d"}},
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			runs, errs := order(tc.runs)
-			got := want{errs: errs}
-
-			for _, r := range runs {
-				got.names = append(got.names, r.name)
-			}
-
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
-				t.Errorf("\n%s\norder(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
 
 // A world is a Composition and a state of an XR, made by chance.
 type world struct {
 	in       map[string]any
-	observed Observed
+	observed observed.State
 	// needs are the runs that a run refers to.
 	needs map[string][]string
 	// flags of the XR by run; a run without one is held.
@@ -75,7 +31,7 @@ func chance(t *testing.T, rnd *rand.Rand) world {
 
 	w := world{
 		in:       map[string]any{},
-		observed: Observed{Resources: map[string]map[string]any{}, Owned: map[string]*structpb.Struct{}},
+		observed: observed.State{Resources: map[string]map[string]any{}, Owned: map[string]*structpb.Struct{}},
 		needs:    map[string][]string{},
 		flags:    map[string]bool{},
 	}
@@ -108,7 +64,13 @@ func chance(t *testing.T, rnd *rand.Rand) world {
 
 		if rnd.IntN(3) > 0 {
 			w.observed.Resources[name] = chanceObserved(rnd)
-			w.observed.Owned[name] = ownedOf(t, w.observed.Resources[name])
+
+			s, err := structpb.NewStruct(w.observed.Resources[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			w.observed.Owned[name] = ansiblerun.Owned(s)
 		}
 	}
 
@@ -128,7 +90,7 @@ func chanceObserved(rnd *rand.Rand) map[string]any {
 	metadata := map[string]any{"generation": 2.0, "namespace": "default"}
 	if rnd.IntN(2) == 0 {
 		metadata["managedFields"] = []any{map[string]any{
-			"manager": managerComposed + "abc", "operation": "Apply",
+			"manager": "apiextensions.crossplane.io/composed/abc", "operation": "Apply",
 			"fieldsV1": map[string]any{"f:spec": map[string]any{
 				"f:providerConfigRef": map[string]any{"f:kind": map[string]any{}, "f:name": map[string]any{}},
 				"f:forProvider":       map[string]any{"f:role": map[string]any{}, "f:vars": map[string]any{"f:literal": map[string]any{}}, "f:unsafeVars": map[string]any{"f:value": map[string]any{}}},
@@ -146,7 +108,7 @@ func chanceObserved(rnd *rand.Rand) map[string]any {
 	}
 
 	return map[string]any{
-		"apiVersion": apiVersionNamespaced,
+		"apiVersion": ansiblerun.APIVersionNamespaced,
 		"kind":       "AnsibleRun",
 		"metadata":   metadata,
 		"spec": map[string]any{
@@ -177,18 +139,18 @@ func (w world) unwanted(name string) bool {
 // it is not wanted and nothing that exists depends on it; a run that does not
 // exist is not there before all that it depends on is ready.
 func TestRunsAreNeverDropped(t *testing.T) {
-	states := map[Reason]int{}
+	states := map[desired.Reason]int{}
 
 	for seed := range uint64(500) {
 		w := chance(t, rand.New(rand.NewPCG(seed, 0)))
 
-		c, errs := Compile(w.in, true, Schemas{})
+		c, errs := compile.Composition(w.in, true, compile.Schemas{})
 		if len(errs) > 0 {
-			t.Fatalf("seed %d: Compile(...): %v", seed, errs)
+			t.Fatalf("seed %d: Composition(...): %v", seed, errs)
 		}
 
 		result := Render(context.Background(), c, w.observed)
-		runs := map[string]Outcome{}
+		runs := map[string]desired.Outcome{}
 
 		for _, r := range result.Runs {
 			runs[r.Name] = r
@@ -198,7 +160,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 		for name, r := range runs {
 			observed, exists := w.observed.Resources[name]
 
-			depended := slices.ContainsFunc(result.Runs, func(d Outcome) bool {
+			depended := slices.ContainsFunc(result.Runs, func(d desired.Outcome) bool {
 				_, exists := w.observed.Resources[d.Name]
 				return exists && slices.Contains(w.needs[d.Name], name)
 			})
@@ -207,8 +169,8 @@ func TestRunsAreNeverDropped(t *testing.T) {
 				t.Errorf("seed %d: %s exists and was dropped: %s %v", seed, name, r.Reason, r.Messages)
 			}
 
-			if exists && r.Desired != nil && (r.Held() || r.Reason == Leaving) {
-				want := applied(observed, w.observed.Owned[name])
+			if exists && r.Desired != nil && (r.Held() || r.Reason == desired.Leaving) {
+				want := ansiblerun.Applied(observed, w.observed.Owned[name])
 				if diff := cmp.Diff(want, r.Desired); diff != "" {
 					t.Errorf("seed %d: %s is held and was changed: -want, +got:\n%s", seed, name, diff)
 				}
@@ -219,7 +181,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 			}
 
 			for _, dependency := range w.needs[name] {
-				if runs[dependency].Reason != Ready {
+				if runs[dependency].Reason != desired.Ready {
 					t.Errorf("seed %d: %s was created before %s is ready", seed, name, dependency)
 				}
 			}
@@ -227,7 +189,7 @@ func TestRunsAreNeverDropped(t *testing.T) {
 	}
 
 	// The worlds are worth nothing when they do not lead everywhere.
-	for _, r := range []Reason{Ready, Skipped, Leaving, Creating, Updating, Running, Deleting, ValueNotSet, InvalidValue, ValuePending, DependencyNotReady, ReconcileError} {
+	for _, r := range []desired.Reason{desired.Ready, desired.Skipped, desired.Leaving, desired.Creating, desired.Updating, desired.Running, desired.Deleting, desired.ValueNotSet, desired.InvalidValue, desired.ValuePending, desired.DependencyNotReady, desired.ReconcileError} {
 		if states[r] == 0 {
 			t.Errorf("no run became %s: %v", r, states)
 		}

@@ -13,12 +13,15 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
 // AnsibleRuns are not there yet, and why.
-const TypeAnsibleRunsReady = render.TypeAnsibleRunsReady
+const TypeAnsibleRunsReady = compile.TypeAnsibleRunsReady
 
 // Reasons of the condition, beside those of runs.
 const (
@@ -94,11 +97,11 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 }
 
 // severity of the reasons of runs that are not done, the most severe first.
-func severity() []render.Reason {
-	return []render.Reason{
-		render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, render.RemovalHeld,
-		render.ValuePending, render.Deleting, render.Updating, render.Creating, render.Running, render.NotReady,
-		render.DependencyNotReady, render.Leaving,
+func severity() []desired.Reason {
+	return []desired.Reason{
+		desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
+		desired.ValuePending, desired.Deleting, desired.Updating, desired.Creating, desired.Running, desired.NotReady,
+		desired.DependencyNotReady, desired.Leaving,
 	}
 }
 
@@ -123,7 +126,7 @@ func summarize(result render.Result) condition {
 	}
 
 	for _, r := range result.Runs {
-		if r.Reason == render.Skipped || r.Reason == render.Retained {
+		if r.Reason == desired.Skipped || r.Reason == desired.Retained {
 			lines = append(lines, describe(r)...)
 		}
 	}
@@ -136,8 +139,8 @@ func summarize(result render.Result) condition {
 		lines = append(lines, line(p.String()))
 	}
 
-	switch render.Reason(c.reason) {
-	case render.InvalidValue, render.ValueNotSet, render.RunFailed, render.ReconcileError, render.RemovalHeld, ReasonInvalidStatus:
+	switch desired.Reason(c.reason) {
+	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld, ReasonInvalidStatus:
 		c.warn = true
 	}
 
@@ -154,15 +157,15 @@ func summarize(result render.Result) condition {
 const tallied = " runs are ready; "
 
 // tally counts what became of many runs, in one line; "" for few.
-func tally(runs []render.Outcome) string {
+func tally(runs []desired.Outcome) string {
 	became := map[string]int{}
 	all, ready := 0, 0
 
 	for _, r := range runs {
 		switch r.Reason {
-		case render.Skipped, render.Retained:
+		case desired.Skipped, desired.Retained:
 			continue
-		case render.Ready:
+		case desired.Ready:
 			ready++
 		default:
 			became[outcome(r.Reason)]++
@@ -190,17 +193,17 @@ func tally(runs []render.Outcome) string {
 }
 
 // outcome of a run in a word, after a number.
-func outcome(reason render.Reason) string {
+func outcome(reason desired.Reason) string {
 	switch reason {
-	case render.InvalidValue, render.ValueNotSet:
+	case desired.InvalidValue, desired.ValueNotSet:
 		return "without a usable value"
-	case render.RunFailed:
+	case desired.RunFailed:
 		return "failed"
-	case render.ReconcileError:
+	case desired.ReconcileError:
 		return "in error"
-	case render.ValuePending, render.DependencyNotReady:
+	case desired.ValuePending, desired.DependencyNotReady:
 		return "waiting"
-	case render.Deleting, render.Leaving, render.RemovalHeld:
+	case desired.Deleting, desired.Leaving, desired.RemovalHeld:
 		return "leaving"
 	}
 
@@ -235,7 +238,7 @@ func removed(rsp *fnv1.RunFunctionResponse, names []string) {
 }
 
 // describe a run, a line for each of its messages.
-func describe(r render.Outcome) []string {
+func describe(r desired.Outcome) []string {
 	lines := make([]string, 0, len(r.Messages))
 
 	for _, m := range r.Messages {
@@ -312,7 +315,7 @@ func reported(xr map[string]any) condition {
 }
 
 // conditions reports those that were computed.
-func conditions(rsp *fnv1.RunFunctionResponse, all []render.Condition) {
+func conditions(rsp *fnv1.RunFunctionResponse, all []composite.Condition) {
 	status := map[string]fnv1.Status{"True": fnv1.Status_STATUS_CONDITION_TRUE, "False": fnv1.Status_STATUS_CONDITION_FALSE}
 
 	for _, c := range all {

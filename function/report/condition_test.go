@@ -7,6 +7,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -15,11 +16,11 @@ func TestReportLimits(t *testing.T) {
 	result := render.Result{}
 
 	for range 100 {
-		result.Runs = append(result.Runs, render.Outcome{Name: "waits", Reason: render.DependencyNotReady, Messages: []string{"waiting for fails"}})
+		result.Runs = append(result.Runs, desired.Outcome{Name: "waits", Reason: desired.DependencyNotReady, Messages: []string{"waiting for fails"}})
 	}
 
 	for range 100 {
-		result.Runs = append(result.Runs, render.Outcome{Name: "fails", Reason: render.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
+		result.Runs = append(result.Runs, desired.Outcome{Name: "fails", Reason: desired.RunFailed, Messages: []string{strings.Repeat("ä", 512)}})
 	}
 
 	rsp := &fnv1.RunFunctionResponse{}
@@ -44,14 +45,14 @@ func TestReportLimits(t *testing.T) {
 
 // How many runs of many are ready is said first, and is no event by itself.
 func TestTally(t *testing.T) {
-	runs := func(n int, reasons ...render.Reason) []render.Outcome {
-		all := []render.Outcome{{Name: "off", Reason: render.Skipped, Messages: []string{"not wanted"}}}
+	runs := func(n int, reasons ...desired.Reason) []desired.Outcome {
+		all := []desired.Outcome{{Name: "off", Reason: desired.Skipped, Messages: []string{"not wanted"}}}
 		for range n {
-			all = append(all, render.Outcome{Name: "done", Reason: render.Ready})
+			all = append(all, desired.Outcome{Name: "done", Reason: desired.Ready})
 		}
 
 		for _, r := range reasons {
-			all = append(all, render.Outcome{Name: "other", Reason: r, Messages: []string{"says why"}})
+			all = append(all, desired.Outcome{Name: "other", Reason: r, Messages: []string{"says why"}})
 		}
 
 		return all
@@ -59,12 +60,12 @@ func TestTally(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		runs   []render.Outcome
+		runs   []desired.Outcome
 		want   string
 	}{
-		"Few":      {reason: "Few are not counted.", runs: runs(9, render.RunFailed), want: ""},
-		"Many":     {reason: "Many are, without those that are not wanted.", runs: runs(49, render.RunFailed), want: "49 of 50 runs are ready; 1 failed"},
-		"Mixed":    {reason: "The most severe come first.", runs: runs(8, render.Creating, render.RunFailed, render.DependencyNotReady, render.Running, render.ValuePending, render.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
+		"Few":      {reason: "Few are not counted.", runs: runs(9, desired.RunFailed), want: ""},
+		"Many":     {reason: "Many are, without those that are not wanted.", runs: runs(49, desired.RunFailed), want: "49 of 50 runs are ready; 1 failed"},
+		"Mixed":    {reason: "The most severe come first.", runs: runs(8, desired.Creating, desired.RunFailed, desired.DependencyNotReady, desired.Running, desired.ValuePending, desired.InvalidValue), want: "8 of 14 runs are ready; 1 without a usable value, 1 failed, 2 waiting, 2 in progress"},
 		"AllReady": {reason: "When all are ready there is nothing to say.", runs: runs(50), want: ""},
 	}
 
@@ -88,7 +89,7 @@ func TestTally(t *testing.T) {
 	}}}}
 
 	rsp := &fnv1.RunFunctionResponse{}
-	if err := Report(rsp, xr, render.Result{Runs: runs(49, render.RunFailed)}); err != nil {
+	if err := Report(rsp, xr, render.Result{Runs: runs(49, desired.RunFailed)}); err != nil {
 		t.Fatal(err)
 	}
 

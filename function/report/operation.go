@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -60,7 +61,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 			continue
 		}
 
-		name := render.ObjectName(r.Resource)
+		name := compile.ObjectName(r.Resource)
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
 			wrong[r.Name] = "an AnsibleRun cannot be called " + name + "; set resourceName"
 			continue

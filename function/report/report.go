@@ -9,6 +9,8 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
@@ -24,7 +26,7 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 		return err
 	}
 
-	if err := composite(rsp.GetDesired(), result); err != nil {
+	if err := xrResource(rsp.GetDesired(), result); err != nil {
 		return err
 	}
 
@@ -48,14 +50,14 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 }
 
 // resources puts the AnsibleRuns into the desired state.
-func resources(desired *fnv1.State, runs []render.Outcome) error {
-	if desired.Resources == nil {
-		desired.Resources = map[string]*fnv1.Resource{}
+func resources(state *fnv1.State, runs []desired.Outcome) error {
+	if state.Resources == nil {
+		state.Resources = map[string]*fnv1.Resource{}
 	}
 
 	for _, r := range runs {
 		// What left this step may be another step's now.
-		if _, ok := desired.GetResources()[r.Resource]; r.Desired == nil || ok && r.Unwanted() {
+		if _, ok := state.GetResources()[r.Resource]; r.Desired == nil || ok && r.Unwanted() {
 			continue
 		}
 
@@ -69,7 +71,7 @@ func resources(desired *fnv1.State, runs []render.Outcome) error {
 			ready = fnv1.Ready_READY_TRUE
 		}
 
-		if err := put(desired, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {
+		if err := put(state, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {
 			return errors.Wrapf(err, "give run %q another resourceName", r.Name)
 		}
 	}
@@ -79,25 +81,25 @@ func resources(desired *fnv1.State, runs []render.Outcome) error {
 
 // put a composed resource into the desired state, in place of one of its kind. The
 // error is another one of that name: one of them would never be there.
-func put(desired *fnv1.State, name string, r *fnv1.Resource) error {
-	was, is := desired.GetResources()[name].GetResource().GetFields(), r.GetResource().GetFields()
+func put(state *fnv1.State, name string, r *fnv1.Resource) error {
+	was, is := state.GetResources()[name].GetResource().GetFields(), r.GetResource().GetFields()
 
 	kind := was["kind"].GetStringValue()
 	if kind != "" && (kind != is["kind"].GetStringValue() || was["apiVersion"].GetStringValue() != is["apiVersion"].GetStringValue()) {
 		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name, kind)
 	}
 
-	desired.Resources[name] = r
+	state.Resources[name] = r
 
 	return nil
 }
 
 // usages puts Usages into the desired state. Nothing waits for them: until they
 // are there nothing else is there to be deleted in the wrong order.
-func usages(desired *fnv1.State, usages map[string]map[string]any) error {
+func usages(state *fnv1.State, usages map[string]map[string]any) error {
 	for name, u := range usages {
 		if u == nil {
-			delete(desired.GetResources(), name)
+			delete(state.GetResources(), name)
 			continue
 		}
 
@@ -106,14 +108,14 @@ func usages(desired *fnv1.State, usages map[string]map[string]any) error {
 			return errors.Wrapf(err, "cannot put usage %q into the response", name)
 		}
 
-		desired.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+		state.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
 
 	return nil
 }
 
 // details puts connection details into the desired state.
-func details(desired *fnv1.State, result render.Result) error {
+func details(state *fnv1.State, result render.Result) error {
 	if result.Secret != nil {
 		s, err := message(result.Secret)
 		if err != nil {
@@ -121,32 +123,32 @@ func details(desired *fnv1.State, result render.Result) error {
 		}
 
 		// It has the connection details of this step only.
-		if _, ok := desired.GetResources()[render.ResourceConnection]; ok {
-			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", render.ResourceConnection)
+		if _, ok := state.GetResources()[compile.ResourceConnection]; ok {
+			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", compile.ResourceConnection)
 		}
 
-		desired.Resources[render.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+		state.Resources[compile.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
 
 	if len(result.Details) == 0 {
 		return nil
 	}
 
-	if desired.GetComposite() == nil {
-		desired.Composite = &fnv1.Resource{}
+	if state.GetComposite() == nil {
+		state.Composite = &fnv1.Resource{}
 	}
 
-	if desired.GetComposite().ConnectionDetails == nil {
-		desired.Composite.ConnectionDetails = map[string][]byte{}
+	if state.GetComposite().ConnectionDetails == nil {
+		state.Composite.ConnectionDetails = map[string][]byte{}
 	}
 
-	maps.Copy(desired.GetComposite().GetConnectionDetails(), result.Details)
+	maps.Copy(state.GetComposite().GetConnectionDetails(), result.Details)
 
 	return nil
 }
 
 // requirements asks core for resources, beside what was asked for before.
-func requirements(rsp *fnv1.RunFunctionResponse, all map[string]render.Requirement) {
+func requirements(rsp *fnv1.RunFunctionResponse, all map[string]compile.Requirement) {
 	if len(all) == 0 {
 		return
 	}
@@ -174,10 +176,10 @@ func requirements(rsp *fnv1.RunFunctionResponse, all map[string]render.Requireme
 	}
 }
 
-// composite puts status and readiness of the XR into the desired state. Core
+// xrResource puts status and readiness of the XR into the desired state. Core
 // takes an XR for ready when all that was composed is, so it has to be told
 // while there is more to come.
-func composite(desired *fnv1.State, result render.Result) error {
+func xrResource(state *fnv1.State, result render.Result) error {
 	held := false
 	for _, r := range result.Runs {
 		held = held || r.Held()
@@ -187,24 +189,24 @@ func composite(desired *fnv1.State, result render.Result) error {
 		return nil
 	}
 
-	if desired.GetComposite() == nil {
-		desired.Composite = &fnv1.Resource{}
+	if state.GetComposite() == nil {
+		state.Composite = &fnv1.Resource{}
 	}
 
 	if held {
-		desired.Composite.Ready = fnv1.Ready_READY_FALSE
+		state.Composite.Ready = fnv1.Ready_READY_FALSE
 	}
 
 	if len(result.Status)+len(result.Kept) == 0 {
 		return nil
 	}
 
-	xr := desired.GetComposite().GetResource().AsMap()
+	xr := state.GetComposite().GetResource().AsMap()
 	status, _ := xr["status"].(map[string]any)
 	xr["status"] = manifest.Overlay(manifest.Overlay(result.Kept, status), result.Status)
 
 	s, err := message(xr)
-	desired.Composite.Resource = s
+	state.Composite.Resource = s
 
 	return errors.Wrap(err, "cannot put the status of the XR into the response")
 }

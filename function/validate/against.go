@@ -8,14 +8,14 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 )
 
 // A Change of a Composition.
 type Change struct {
 	// Composition is its name; "" for an input that stands alone.
 	Composition string
-	render.Change
+	compile.Change
 }
 
 // String returns the change in one line.
@@ -44,7 +44,7 @@ func Against(before, after []File) ([]Change, error) {
 			continue
 		}
 
-		for _, c := range render.Changes(old[name], now[name]) {
+		for _, c := range compile.Changes(old[name], now[name]) {
 			changes = append(changes, Change{Composition: name, Change: c})
 		}
 	}

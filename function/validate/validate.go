@@ -15,9 +15,9 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // A Mistake in a file.
@@ -117,12 +117,12 @@ type checker struct {
 }
 
 // A compiler of inputs, as package input reads them, for one use of them.
-type compiler func(in map[string]any) (*render.Plan, field.ErrorList)
+type compiler func(in map[string]any) (*compile.Plan, field.ErrorList)
 
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
 func forXR(v version, resources map[string]map[string]any) compiler {
-	return func(in map[string]any) (*render.Plan, field.ErrorList) {
-		return render.Compile(in, v.namespaced, render.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
+	return func(in map[string]any) (*compile.Plan, field.ErrorList) {
+		return compile.Composition(in, v.namespaced, compile.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
 	}
 }
 
@@ -133,7 +133,7 @@ func anyXR(resources map[string]map[string]any) []compiler {
 
 // operation compiles inputs for Operations, which have no XR.
 func operation(document) []compiler {
-	return []compiler{render.CompileOperation}
+	return []compiler{compile.Operation}
 }
 
 // composition compiles inputs for the XRs that a Composition is for.
@@ -231,8 +231,8 @@ func (c *checker) input(d document, at string, in map[string]any, compilers []co
 func (c *checker) check(in map[string]any, compilers []compiler) verdict {
 	var least verdict
 
-	for i, compile := range compilers {
-		v := c.compile(in, compile)
+	for i, compileInput := range compilers {
+		v := c.compile(in, compileInput)
 		if i == 0 || len(v.mistakes) < len(least.mistakes) {
 			least = v
 		}
@@ -246,7 +246,7 @@ type verdict struct {
 	mistakes, warnings field.ErrorList
 }
 
-func (c *checker) compile(in map[string]any, compile compiler) verdict {
+func (c *checker) compile(in map[string]any, compileInput compiler) verdict {
 	s, err := structpb.NewStruct(in)
 	if err != nil {
 		return verdict{mistakes: field.ErrorList{field.InternalError(nil, errors.Wrap(err, "cannot convert the input"))}}
@@ -257,19 +257,19 @@ func (c *checker) compile(in map[string]any, compile compiler) verdict {
 		return verdict{mistakes: errs}
 	}
 
-	composition, cerrs := compile(object)
+	plan, cerrs := compileInput(object)
 	errs = append(errs, cerrs...)
 
-	if composition != nil {
-		errs = append(errs, composition.Refused(errs)...)
-		errs = append(errs, composition.Lint()...)
+	if plan != nil {
+		errs = append(errs, plan.Refused(errs)...)
+		errs = append(errs, plan.Lint()...)
 	}
 
 	if len(errs) > 0 {
 		return verdict{mistakes: input.Causes(errs)}
 	}
 
-	return verdict{warnings: composition.Warnings()}
+	return verdict{warnings: plan.Warnings()}
 }
 
 // sorted mistakes, by file and line, without those that are said twice.

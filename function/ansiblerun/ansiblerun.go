@@ -1,0 +1,147 @@
+// Package ansiblerun knows the AnsibleRuns that the function composes: their
+// annotations and labels, what their status says, and, by their managed fields, what of
+// them core has applied. They are JSON, as core sends them.
+package ansiblerun
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// AnnotationDependsOn of an AnsibleRun lists the composition resource names of
+// the runs that it was rendered after, separated by commas. It tells what must
+// outlive it when its run is gone from the Composition.
+const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
+
+// LabelComposite of an AnsibleRun holds the uid of the XR that composes it. Core
+// takes its own labels away from what it deletes.
+const LabelComposite = v1alpha1.Group + "/composite-uid"
+
+// AnnotationPrune of an AnsibleRun is never when it stays although its run is gone
+// from the Composition.
+const (
+	AnnotationPrune = v1alpha1.Group + "/prune"
+	PruneNever      = "never"
+)
+
+// AnnotationAllowRemoval of an XR says how many members of which sets may go at
+// once, as in user=12,disk=3.
+const AnnotationAllowRemoval = v1alpha1.Group + "/allow-removal"
+
+// API versions of AnsibleRuns.
+const (
+	APIVersionCluster    = common.GroupCluster + "/" + common.Version
+	APIVersionNamespaced = common.GroupNamespaced + "/" + common.Version
+)
+
+// Conditions of an AnsibleRun, and their status.
+const (
+	ConditionReady  = "Ready"
+	ConditionSynced = "Synced"
+
+	ConditionTrue    = "True"
+	ConditionFalse   = "False"
+	ConditionUnknown = "Unknown"
+)
+
+// ContentFields are the fields that say what to run. A run has exactly one.
+var ContentFields = [...]string{"role", "roles", "playbook", "playbooks", "playbookInline"} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// CoreMetadata are the labels and annotations that core adds to composed
+// resources.
+var CoreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"crossplane.io/composite",
+	"crossplane.io/claim-name",
+	"crossplane.io/claim-namespace",
+	"crossplane.io/composition-resource-name",
+}
+
+// OwnedAnnotations of AnsibleRuns are nobody else's.
+var OwnedAnnotations = [...]string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// Is is true for AnsibleRuns of either group.
+func Is(o map[string]any) bool {
+	group, _, _ := strings.Cut(manifest.Text(o, "apiVersion"), "/")
+	return manifest.Text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
+}
+
+func ownAnnotations(o map[string]any) map[string]any {
+	own := map[string]any{}
+
+	all, _ := manifest.Nested(o, "metadata", "annotations").(map[string]any)
+
+	for _, name := range OwnedAnnotations {
+		if v, ok := all[name]; ok {
+			own[name] = v
+		}
+	}
+
+	return own
+}
+
+// CompositionResource is the composition resource name of a composed resource.
+func CompositionResource(o map[string]any) string {
+	return manifest.Annotation(o, "crossplane.io/composition-resource-name")
+}
+
+// Condition returns the status and the message of a condition of an AnsibleRun. The
+// status is Unknown when the condition does not tell of the current generation.
+func Condition(o map[string]any, typ string) (status, message string) {
+	c := manifest.Condition(o, typ)
+	if c == nil || !manifest.IsCurrent(o, c) {
+		return ConditionUnknown, ""
+	}
+
+	return manifest.Text(c, "status"), manifest.Text(c, "message")
+}
+
+// IsReady is true when an observed AnsibleRun is Ready and Synced in its current
+// generation, and not being deleted.
+func IsReady(o map[string]any) bool {
+	ready, _ := Condition(o, ConditionReady)
+	synced, _ := Condition(o, ConditionSynced)
+
+	return ready == ConditionTrue && synced == ConditionTrue && !manifest.IsDeleted(o)
+}
+
+// DependsOn returns the entries of AnnotationDependsOn.
+func DependsOn(o map[string]any) []string {
+	list, ok, _ := unstructured.NestedString(o, "metadata", "annotations", AnnotationDependsOn)
+	if !ok {
+		return nil
+	}
+
+	entries := strings.Split(list, ",")
+	slices.Sort(entries)
+
+	return slices.Compact(entries)
+}
+
+// DeletesContent is true for an AnsibleRun whose content runs with state absent when it is
+// deleted.
+func DeletesContent(o map[string]any) bool {
+	spec, _ := o["spec"].(map[string]any)
+	policies, set := spec["managementPolicies"].([]any)
+
+	return manifest.Text(spec, "deletionPolicy") != "Orphan" && (!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
+}
+
+// Workload tells AnsibleRuns apart by what they do, where, and with which variables.
+func Workload(o map[string]any) string {
+	spec, _ := o["spec"].(map[string]any)
+	parameters, _ := spec["forProvider"].(map[string]any)
+
+	of := manifest.Pick(parameters, append(ContentFields[:], "hosts", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
+	ref, _ := spec["providerConfigRef"].(map[string]any)
+	of["providerConfigRef"] = manifest.Pick(ref, "name")
+
+	// Maps are printed in the order of their keys.
+	return fmt.Sprintf("%#v", manifest.Canonical(of))
+}

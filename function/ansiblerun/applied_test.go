@@ -1,0 +1,420 @@
+package ansiblerun
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// To make testdata/observed.yaml again, with the real API server:
+//
+//	KUBEBUILDER_ASSETS=$PWD/.cache/bin go test ./function/render -run TestApplied -update
+var update = flag.Bool("update", false, "make the golden files again")
+
+func TestApplied(t *testing.T) {
+	if *update {
+		observe(t)
+	}
+
+	rendered := read(t, "testdata/rendered.yaml")
+	observed := read(t, "testdata/observed.yaml")
+	composed := withCoreMetadata(rendered)
+
+	noManagedFields := read(t, "testdata/observed.yaml")
+	unstructured.RemoveNestedField(noManagedFields, "metadata", "managedFields")
+
+	// An apply replaces all of it, so that what the server has added belongs to it.
+	composed["spec"] = defaulted(composed["spec"])
+	want := map[string]any{"apiVersion": composed["apiVersion"], "kind": composed["kind"], "metadata": composed["metadata"], "spec": composed["spec"]}
+
+	written := read(t, "testdata/observed.yaml")
+	entries, _, _ := unstructured.NestedSlice(written, "metadata", "managedFields")
+	unstructured.RemoveNestedField(entries[0].(map[string]any), "fieldsV1", "f:spec", "f:forProvider")
+
+	if err := unstructured.SetNestedSlice(written, entries, "metadata", "managedFields"); err != nil {
+		t.Fatal(err)
+	}
+
+	twice := read(t, "testdata/observed.yaml")
+	entries, _, _ = unstructured.NestedSlice(twice, "metadata", "managedFields")
+	entries = append(entries, entries[0])
+	entries[0] = runtime.DeepCopyJSONValue(entries[0])
+	unstructured.RemoveNestedField(entries[0].(map[string]any), "fieldsV1", "f:metadata", "f:labels")
+	unstructured.RemoveNestedField(entries[len(entries)-1].(map[string]any), "fieldsV1", "f:metadata", "f:annotations")
+	unstructured.RemoveNestedField(entries[len(entries)-1].(map[string]any), "fieldsV1", "f:spec")
+
+	if err := unstructured.SetNestedSlice(twice, entries, "metadata", "managedFields"); err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason   string
+		observed map[string]any
+		want     map[string]any
+		known    bool
+	}{
+		"Applied": {
+			reason:   "What core applied comes back as it was: nulls and empty values too, nothing that others set, no status.",
+			observed: observed,
+			want:     want,
+			known:    true,
+		},
+		"WrittenByOthers": {
+			reason:   "The provider writes a timeout in its own way, and owns all of spec.forProvider then.",
+			observed: written,
+			want:     want,
+			known:    true,
+		},
+		"Twice": {
+			reason:   "What core has applied under two names is core's together.",
+			observed: twice,
+			want:     want,
+			known:    true,
+		},
+		"NoManagedFields": {
+			reason:   "Without managed fields there are the spec and our own annotations.",
+			observed: noManagedFields,
+			want: map[string]any{
+				"apiVersion": observed["apiVersion"],
+				"kind":       observed["kind"],
+				"metadata":   map[string]any{"annotations": map[string]any{"ansible.crossplane.io/runPolicy": "RunOnChange"}},
+				"spec":       observed["spec"],
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			owned := ownedOf(t, tc.observed)
+			got := Applied(tc.observed, owned)
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\napplied(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if known := owned != nil; known != tc.known {
+				t.Errorf("\n%s\nOwned(...): want any %t, got %t", tc.reason, tc.known, known)
+			}
+		})
+	}
+}
+
+func TestIsApplied(t *testing.T) {
+	change := func(value any, path ...string) map[string]any {
+		o := read(t, "testdata/rendered.yaml")
+		if err := unstructured.SetNestedField(o, value, path...); err != nil {
+			t.Fatal(err)
+		}
+
+		return o
+	}
+
+	noManagedFields := read(t, "testdata/observed.yaml")
+	unstructured.RemoveNestedField(noManagedFields, "metadata", "managedFields")
+
+	removed := read(t, "testdata/rendered.yaml")
+	unstructured.RemoveNestedField(removed, "spec", "forProvider", "vars", "text")
+
+	unlabelled := read(t, "testdata/rendered.yaml")
+	unstructured.RemoveNestedField(unlabelled, "metadata", "labels")
+
+	withoutPolicy := read(t, "testdata/rendered.yaml")
+	unstructured.RemoveNestedField(withoutPolicy, "metadata", "annotations", common.AnnotationRunPolicy)
+
+	cases := map[string]struct {
+		reason   string
+		observed map[string]any
+		rendered map[string]any
+		want     bool
+	}{
+		"LabelOfLaterStep": {
+			reason:   "Core owns what later steps of the pipeline add, too.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: unlabelled,
+			want:     true,
+		},
+		"NewLabel": {
+			reason:   "A label that is not there yet is a difference.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change("new", "metadata", "labels", "new"),
+		},
+		"NoPolicy": {
+			reason:   "A policy that is not rendered any more is still to be removed.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: withoutPolicy,
+		},
+		"Same": {
+			reason:   "What was applied is what is rendered, whatever others and core added.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: read(t, "testdata/rendered.yaml"),
+			want:     true,
+		},
+		"SameWithoutManagedFields": {
+			reason:   "Defaults of the server are no difference.",
+			observed: noManagedFields,
+			rendered: read(t, "testdata/rendered.yaml"),
+			want:     true,
+		},
+		"OtherValue": {
+			reason:   "Another value is a difference.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change(6.0, "spec", "forProvider", "unsafeVars", "size"),
+		},
+		"OtherValueWithoutManagedFields": {
+			reason:   "Another value is a difference.",
+			observed: noManagedFields,
+			rendered: change(6.0, "spec", "forProvider", "unsafeVars", "size"),
+		},
+		"OtherPolicy": {
+			reason:   "The policy is an annotation.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change("CheckWhenObserve", "metadata", "annotations", "ansible.crossplane.io/runPolicy"),
+		},
+		"Removed": {
+			reason:   "A value that is not rendered any more is still to be removed.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: removed,
+		},
+		"Changed": {
+			reason: "What somebody else has added to what is applied as a whole is still to be removed.",
+			observed: func() map[string]any {
+				o := read(t, "testdata/observed.yaml")
+				if err := unstructured.SetNestedField(o, 1.0, "spec", "forProvider", "vars", "theirs"); err != nil {
+					t.Fatal(err)
+				}
+
+				return o
+			}(),
+			rendered: read(t, "testdata/rendered.yaml"),
+		},
+		"Added": {
+			reason:   "A value of somebody else is not ours.",
+			observed: read(t, "testdata/observed.yaml"),
+			rendered: change(1.0, "spec", "forProvider", "vars", "theirs"),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsApplied(tc.observed, ownedOf(t, tc.observed), tc.rendered); got != tc.want {
+				t.Errorf("\n%s\nisApplied(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestIsReady(t *testing.T) {
+	conditions := func(ready, synced string, generation float64) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"generation": 2.0},
+			"status": map[string]any{"conditions": []any{
+				map[string]any{"type": "Ready", "status": ready, "observedGeneration": generation},
+				map[string]any{"type": "Synced", "status": synced, "observedGeneration": generation},
+			}},
+		}
+	}
+
+	deleted := conditions("True", "True", 2)
+	_ = unstructured.SetNestedField(deleted, "2026-01-01T00:00:00Z", "metadata", "deletionTimestamp")
+
+	cases := map[string]struct {
+		reason string
+		o      map[string]any
+		want   bool
+	}{
+		"Ready":          {reason: "Ready and Synced in this generation.", o: conditions("True", "True", 2), want: true},
+		"NotReady":       {reason: "Not Ready.", o: conditions("False", "True", 2)},
+		"NotSynced":      {reason: "Not Synced.", o: conditions("True", "False", 2)},
+		"OldGeneration":  {reason: "The conditions tell of what was there before the last change.", o: conditions("True", "True", 1)},
+		"NoConditions":   {reason: "Nothing is known.", o: map[string]any{}},
+		"BeingDeleted":   {reason: "What is being deleted will not be there.", o: deleted},
+		"NoObservedGen":  {reason: "A condition without a generation may be of any.", o: map[string]any{"metadata": map[string]any{"generation": 1.0}, "status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Synced", "status": "True"}}}}},
+		"WrongStructure": {reason: "Strange objects are not ready.", o: map[string]any{"status": "x", "metadata": 1.0}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsReady(tc.o); got != tc.want {
+				t.Errorf("\n%s\nisReady(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// observe an AnsibleRun that core applied, and that others changed since.
+func observe(t *testing.T) {
+	t.Helper()
+
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../package-provider/crds"}}
+
+	cfg, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	defer func() { _ = env.Stop() }()
+
+	c, err := client.New(cfg, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	u := &unstructured.Unstructured{Object: withCoreMetadata(read(t, "testdata/rendered.yaml"))}
+	u.SetNamespace("default")
+	u.SetName("example")
+
+	core := client.FieldOwner(managerComposed + "0123456789abcdef")
+
+	for _, change := range []func() error{
+		func() error {
+			return c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u), client.ForceOwnership, core)
+		},
+		func() error {
+			return c.Patch(context.Background(), u, client.RawPatch(types.MergePatchType, []byte(`{
+				"metadata": {"labels": {"theirs": "1"}, "annotations": {"theirs": "1"}, "finalizers": ["example.org/theirs"]},
+				"spec": {"writeConnectionSecretToRef": {"name": "theirs"}}
+			}`)))
+		},
+		func() error {
+			return c.Status().Patch(context.Background(), u, client.RawPatch(types.MergePatchType, []byte(`{
+				"status": {"atProvider": {"outputs": {"size": 5}}}
+			}`)))
+		},
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Applying what was applied must change nothing.
+	again := &unstructured.Unstructured{}
+	again.Object = Applied(u.Object, ownedOf(t, u.Object))
+	again.SetNamespace("default")
+	again.SetName("example")
+
+	if err := c.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(again), client.ForceOwnership, core); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(u.Object, again.Object); diff != "" {
+		t.Fatalf("Applying what was applied changed something: -before, +after:\n%s", diff)
+	}
+
+	b, err := yaml.Marshal(u.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile("testdata/observed.yaml", b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withCoreMetadata adds what core adds to what it composes.
+func withCoreMetadata(o map[string]any) map[string]any {
+	o = maps.Clone(o)
+
+	metadata, _ := o["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+
+	o["metadata"] = map[string]any{
+		"labels":      manifest.Overlay(labels, map[string]any{"crossplane.io/composite": "example"}),
+		"annotations": manifest.Overlay(annotations, map[string]any{"crossplane.io/composition-resource-name": "page"}),
+	}
+
+	return o
+}
+
+// read an object from YAML, with all numbers float64.
+// ownedOf an object with its managed fields.
+func ownedOf(t *testing.T, o map[string]any) *structpb.Struct {
+	t.Helper()
+
+	s, err := structpb.NewStruct(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return Owned(s)
+}
+
+func read(t *testing.T, path string) map[string]any {
+	t.Helper()
+
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	j, err := yaml.YAMLToJSON(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var o map[string]any
+	if err := json.Unmarshal(j, &o); err != nil {
+		t.Fatal(err)
+	}
+
+	return o
+}
+
+// membersOf a value as a FieldsV1 set.
+func membersOf(v any) map[string]any {
+	set := map[string]any{}
+
+	m, _ := v.(map[string]any)
+	for k := range m {
+		set["f:"+k] = membersOf(m[k])
+	}
+
+	return set
+}
+
+// What is equal is equal to what it is canonically.
+func FuzzEqual(f *testing.F) {
+	for _, s := range []string{`[null, {}]`, `[{"a": {}}, null]`, `[{"a": [{}, 1]}, {"a": [null, 1.0], "b": null}]`, `[{"a": ""}, {}]`, `["a", {}]`, `[[], {}]`, `[[], null]`, `[{"a": {"b": 1}}, {"a": {"b": 1, "c": {"d": {}}}}]`} {
+		f.Add(s)
+	}
+
+	f.Fuzz(func(t *testing.T, s string) {
+		var pair []any
+		if json.Unmarshal([]byte(s), &pair) != nil || len(pair) != 2 {
+			return
+		}
+
+		a, b := pair[0], pair[1]
+
+		want := reflect.DeepEqual(manifest.Canonical(a), manifest.Canonical(b))
+		if manifest.Equal(a, b) != want || manifest.Equal(b, a) != want {
+			t.Errorf("equal(%v, %v) is not %t", a, b, want)
+		}
+
+		// What is owned of one is the other one, if both are the same.
+		if set, err := structpb.NewStruct(membersOf(b)); err == nil && !strings.Contains(s, "forProvider") && isSame(a, set, b) != manifest.Equal(extract(a, set), b) {
+			t.Errorf("isSame(%v, %v, %v) is not what is equal", a, set, b)
+		}
+
+		if !manifest.Equal(a, a) || !manifest.Within(a, a) || want && (!manifest.Within(a, b) || !manifest.Within(b, a)) {
+			t.Errorf("%v is not within %v", a, b)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package compile
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestChanges(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		before, after string
+		want          []string
+	}{
+		"None":      {reason: "What is written otherwise may be the same.", before: "{runs: [{name: a, role: x}]}", after: "{defaults: {role: x}, runs: [{name: a}]}"},
+		"Create":    {reason: "A new run is created.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a}, {name: b}]}", want: []string{"create b"}},
+		"Remove":    {reason: "One that is gone is removed.", before: "{runs: [{name: a}, {name: b}]}", after: "{runs: [{name: a}]}", want: []string{"remove b"}},
+		"Rename":    {reason: "Another name is another run.", before: "{runs: [{name: a}]}", after: "{runs: [{name: b}]}", want: []string{"create b", "remove a"}},
+		"Keep":      {reason: "Unless it is the same resource.", before: "{runs: [{name: a}]}", after: "{runs: [{name: b, resourceName: a}]}"},
+		"Adopt":     {reason: "Or says that it was the other one.", before: "{runs: [{name: a}]}", after: "{runs: [{name: b, previousNames: [a]}]}", want: []string{"adopt b (was a)"}},
+		"AdoptAnew": {reason: "It may have other inputs.", before: "{runs: [{name: a, role: x}]}", after: "{runs: [{name: b, role: y, previousNames: [a]}]}", want: []string{"adopt b (was a)", "run again b (role)"}},
+		"NotTwice":  {reason: "What is still there is not adopted.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a}, {name: b, previousNames: [a]}]}", want: []string{"create b"}},
+		"RunAgain":  {reason: "Other inputs run it again.", before: "{runs: [{name: a, vars: {x: 1}}]}", after: "{defaults: {limit: web}, runs: [{name: a, vars: {x: 2}}]}", want: []string{"run again a (limit, vars)"}},
+		"Update":    {reason: "What is none does not.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, forks: 3, labels: {a: b}, readyWhen: true}]}", want: []string{"update a (forks, labels, readyWhen)"}},
+		"Locals":    {reason: "Locals matter to those that refer to them.", before: "{locals: {x: 1}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", after: "{locals: {x: 2}, runs: [{name: a, vars: {x: '${locals.x}'}}, {name: b}]}", want: []string{"run again a (locals)"}},
+		"When":      {reason: "What is wanted the XR decides.", before: "{runs: [{name: a}]}", after: "{runs: [{name: a, when: '${xr.spec.a}'}]}", want: []string{"may remove a (when)"}},
+		"Move":      {reason: "No run can move.", before: "{runs: [{name: a, scope: Cluster}]}", after: "{runs: [{name: a, scope: Namespaced, namespace: x}]}", want: []string{"hold a (namespace, scope)"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			read := func(text string) []map[string]any {
+				in := map[string]any{}
+				if err := yaml.Unmarshal([]byte(text), &in); err != nil {
+					t.Fatal(err)
+				}
+
+				return []map[string]any{in}
+			}
+
+			var got []string
+			for _, c := range Changes(read(tc.before), read(tc.after)) {
+				got = append(got, c.String())
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nChanges(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package compile
+
+import (
+	"maps"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
+)
+
+// scopes are what expressions see, by where they stand.
+type scopes struct {
+	// xr is all but each, which item has too.
+	xr, item *expression.Environment
+	// details is where runs have their connection details.
+	details *expression.Environment
+	// typed are those with an item of which something is known, by its type.
+	typed map[string]*expression.Environment
+	// declarations that they were made of.
+	declarations expression.Declarations
+	// locals that all of them see, and the mistakes in them.
+	locals   *expression.Locals
+	mistakes field.ErrorList
+}
+
+func environments(in map[string]any, templates []template, d expression.Declarations) (scopes, error) {
+	run, err := runSchema()
+	if err != nil {
+		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
+	}
+
+	required := requiredNames(in)
+	maps.Copy(required, d.Required)
+	d.Runs, d.Required, d.Run = names(templates), required, run
+
+	locals, _ := in["locals"].(map[string]any)
+	d.Locals = expression.NewLocals(locals)
+
+	xr, err := expression.NewEnvironment(d)
+	if err != nil {
+		return scopes{}, err
+	}
+
+	mistakes := compileLocals(xr, locals)
+
+	d.Each = true
+
+	item, err := expression.NewEnvironment(d)
+	if err != nil {
+		return scopes{}, err
+	}
+
+	d.Each, d.Details = false, true
+	details, err := expression.NewEnvironment(d)
+
+	return scopes{
+		xr: xr, item: item, details: details, typed: map[string]*expression.Environment{}, declarations: d, locals: d.Locals, mistakes: mistakes,
+	}, err
+}
+
+// compileLocals, which depend on no item.
+func compileLocals(env *expression.Environment, locals map[string]any) field.ErrorList {
+	at := field.NewPath("locals")
+	errs := env.CompileLocals(at)
+
+	for _, name := range manifest.SortedKeys(locals) {
+		if err := expression.LocalName(name); err != nil {
+			errs = append(errs, field.Invalid(at.Child(name), name, err.Error()))
+		}
+	}
+
+	return errs
+}
+
+// of a run, or the defaults.
+func (s scopes) of(object map[string]any) *expression.Environment {
+	items, ok := object["forEach"]
+	if !ok {
+		return s.xr
+	}
+
+	t, _ := s.xr.Compile(field.NewPath("forEach"), items)
+
+	item := s.xr.Item(t)
+	if item == nil {
+		return s.item
+	}
+
+	if s.typed[item.Type] == nil {
+		d := s.declarations
+		d.Each, d.Details, d.Item = true, false, item
+
+		env, err := expression.NewEnvironment(d)
+		if err != nil {
+			return s.item
+		}
+
+		s.typed[item.Type] = env
+	}
+
+	return s.typed[item.Type]
+}
+
+// runs that expressions refer to, by name.
+func (s scopes) runs() map[string]bool {
+	runs := map[string]bool{}
+
+	for _, env := range s.typed {
+		maps.Copy(runs, env.Runs())
+	}
+
+	for _, env := range []*expression.Environment{s.xr, s.item, s.details} {
+		maps.Copy(runs, env.Runs())
+	}
+
+	return runs
+}
+
+// runSchema returns the OpenAPI v3 schema of an AnsibleRun, as it is shipped.
+var runSchema = sync.OnceValues(func() (map[string]any, error) { //nolint:gochecknoglobals // It is a constant that has to be read.
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(crds.AnsibleRuns, crd); err != nil {
+		return nil, err
+	}
+
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
+})

@@ -1,0 +1,316 @@
+package compile
+
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// An Inventory has groups with hosts, vars and children. What is literal in it
+// Ansible reads as in any inventory. What is computed comes from people without
+// trust: they may name hosts, groups, and variables that are not Ansible's own, but
+// for those that say where to connect to, and none of their strings is templated.
+// https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
+type Inventory struct {
+	groups map[string]*expression.Template
+}
+
+// Parts of a group.
+const (
+	groupHosts    = "hosts"
+	groupVars     = "vars"
+	groupChildren = "children"
+)
+
+// compileInventory of a run, if it has one. The errors are mistakes beyond those
+// in single expressions.
+func compileInventory(env *expression.Environment, t template) (*Inventory, []*expression.Template, field.ErrorList) {
+	v, ok := t.object["inventory"].(map[string]any)
+	if !ok {
+		return nil, nil, nil
+	}
+
+	var errs field.ErrorList
+
+	path := t.path.Child("inventory")
+
+	for _, other := range []string{"inventoryInline", "executableInventory"} {
+		if _, ok := t.object[other]; ok {
+			errs = append(errs, field.Forbidden(t.path.Child(other), "not together with inventory"))
+		}
+	}
+
+	all, _ := env.Compile(field.NewPath("inventory"), v)
+
+	for _, name := range manifest.SortedKeys(all.Fields()) {
+		errs = append(errs, groupMistakes(path.Child(name), all.Fields()[name])...)
+	}
+
+	return &Inventory{groups: all.Fields()}, []*expression.Template{all}, errs
+}
+
+func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
+	errs := mistyped(path, t, expression.Object)
+
+	for _, part := range manifest.SortedKeys(t.Fields()) {
+		below, at := t.Fields()[part], path.Child(part)
+
+		switch part {
+		case groupHosts:
+			errs = append(errs, mistyped(at, below, expression.Object, expression.Array)...)
+
+			for _, name := range manifest.SortedKeys(below.Fields()) {
+				errs = append(errs, varsMistakes(at.Child(name), below.Fields()[name])...)
+			}
+		case groupVars:
+			errs = append(errs, varsMistakes(at, below)...)
+		case groupChildren:
+			errs = append(errs, mistyped(at, below, expression.Object)...)
+
+			for _, name := range manifest.SortedKeys(below.Fields()) {
+				errs = append(errs, groupMistakes(at.Child(name), below.Fields()[name])...)
+			}
+		default:
+			errs = append(errs, field.Forbidden(at, "a group has hosts, vars and children only"))
+		}
+	}
+
+	return errs
+}
+
+func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
+	errs := mistyped(path, t, expression.Object)
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		errs = append(errs, mistakes(path.Child(name), name, t.Fields()[name], "")...)
+	}
+
+	return errs
+}
+
+// An evaluation of an inventory collects what is wrong with it.
+type evaluation struct {
+	ctx      context.Context //nolint:containedctx // It lives as long as one call.
+	data     expression.Data
+	problems []expression.Problem
+}
+
+// Evaluate the inventory as text.
+func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string, []expression.Problem) {
+	e := &evaluation{ctx: ctx, data: data}
+	groups := map[string]any{}
+
+	for _, name := range manifest.SortedKeys(i.groups) {
+		if g, ok := e.group("inventory."+name, i.groups[name]); ok {
+			groups[name] = g
+		}
+	}
+
+	if len(e.problems) > 0 {
+		return "", e.problems
+	}
+
+	return ansible.Inventory(groups), nil
+}
+
+func (e *evaluation) invalid(path string, err error) {
+	e.problems = append(e.problems, Invalid(path, err))
+}
+
+func (e *evaluation) value(t *expression.Template) (any, bool) {
+	v, ok, problems := t.Evaluate(e.ctx, e.data)
+	e.problems = append(e.problems, problems...)
+
+	return v, ok && len(problems) == 0
+}
+
+// group of a literal name.
+func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
+	if t.Fields() == nil {
+		v, ok := e.value(t)
+		if !ok {
+			return nil, false
+		}
+
+		return e.groupData(path, v), true
+	}
+
+	out := map[string]any{}
+
+	for _, part := range manifest.SortedKeys(t.Fields()) {
+		at, below := path+"."+part, t.Fields()[part]
+
+		switch part {
+		case groupVars:
+			out[part] = e.vars(at, below)
+		case groupHosts:
+			out[part] = e.members(at, below, e.hostsData, func(at string, t *expression.Template) (any, bool) { return e.vars(at, t), true })
+		case groupChildren:
+			out[part] = e.members(at, below, e.childrenData, e.group)
+		}
+	}
+
+	return out, true
+}
+
+// members of a group: one by one where their names are literal.
+func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any, member func(string, *expression.Template) (any, bool)) any {
+	if t.Fields() == nil {
+		v, ok := e.value(t)
+		if !ok {
+			return nil
+		}
+
+		return data(path, v)
+	}
+
+	out := map[string]any{}
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		if v, ok := member(path+"."+name, t.Fields()[name]); ok {
+			out[name] = v
+		}
+	}
+
+	return out
+}
+
+// vars of a host or a group.
+func (e *evaluation) vars(path string, t *expression.Template) any {
+	if t.Fields() == nil {
+		v, ok := e.value(t)
+		if !ok {
+			return nil
+		}
+
+		return e.varsData(path, v)
+	}
+
+	out := map[string]any{}
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		v, ok := e.value(t.Fields()[name])
+		if !ok {
+			continue
+		}
+
+		if !t.Fields()[name].Computed() {
+			out[name] = v
+			continue
+		}
+
+		if err := ansible.CheckConnection(name, v); err != nil {
+			e.invalid(path+"."+name, err)
+		}
+
+		out[name] = ansible.Unsafe{Value: v}
+	}
+
+	return out
+}
+
+// object returns what must be an object or nothing.
+func (e *evaluation) object(path string, v any) map[string]any {
+	m, ok := v.(map[string]any)
+	if !ok && v != nil {
+		e.invalid(path, errors.New("must be an object"))
+	}
+
+	return m
+}
+
+// groupData is a group that is computed as a whole.
+func (e *evaluation) groupData(path string, v any) any {
+	out := map[string]any{}
+	g := e.object(path, v)
+
+	for _, part := range manifest.SortedKeys(g) {
+		at := path + "." + part
+
+		switch part {
+		case groupVars:
+			out[part] = e.varsData(at, g[part])
+		case groupHosts:
+			out[part] = e.hostsData(at, g[part])
+		case groupChildren:
+			out[part] = e.childrenData(at, g[part])
+		default:
+			e.invalid(path, errors.Errorf("a group has hosts, vars and children only, not %.80q", part))
+		}
+	}
+
+	return out
+}
+
+// hostsData are hosts with their variables, or the names of hosts.
+func (e *evaluation) hostsData(path string, v any) any {
+	if list, ok := v.([]any); ok {
+		hosts := make(map[string]any, len(list))
+
+		for i, item := range list {
+			name, ok := item.(string)
+			if !ok {
+				e.invalid(path+"["+strconv.Itoa(i)+"]", errors.New("must be the name of a host"))
+				continue
+			}
+
+			hosts[name] = nil
+		}
+
+		v = hosts
+	}
+
+	out := map[string]any{}
+	hosts := e.object(path, v)
+
+	for _, name := range manifest.SortedKeys(hosts) {
+		if err := ansible.CheckHost(name); err != nil {
+			e.invalid(path, err)
+		}
+
+		out[name] = e.varsData(path+"."+name, hosts[name])
+	}
+
+	return out
+}
+
+func (e *evaluation) childrenData(path string, v any) any {
+	out := map[string]any{}
+	groups := e.object(path, v)
+
+	for _, name := range manifest.SortedKeys(groups) {
+		if err := ansible.CheckGroup(name); err != nil {
+			e.invalid(path, err)
+		}
+
+		out[name] = e.groupData(path+"."+name, groups[name])
+	}
+
+	return out
+}
+
+func (e *evaluation) varsData(path string, v any) any {
+	vars := maps.Clone(e.object(path, v))
+
+	for _, name := range manifest.SortedKeys(vars) {
+		if ansible.IsConnection(name) {
+			if err := ansible.CheckConnection(name, vars[name]); err != nil {
+				e.invalid(path+"."+name, err)
+			}
+		} else if err := ansible.CheckVariable(name); err != nil {
+			e.invalid(path, err)
+		}
+
+		vars[name] = ansible.Unsafe{Value: vars[name]}
+	}
+
+	return vars
+}

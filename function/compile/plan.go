@@ -1,0 +1,218 @@
+package compile
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// A Plan is an input, compiled for XRs of one scope. It is safe for
+// concurrent use.
+type Plan struct {
+	// Runs, each after those that it depends on.
+	Runs []*Run
+	// previousSets are the sets that members of others belong to by their previous names.
+	previousSets map[string]*Run
+	// Locals that expressions see.
+	Locals *expression.Locals
+	// Referenced are the runs that expressions refer to, by name.
+	Referenced map[string]bool
+	// Status of the XR, if there is any.
+	Status *expression.Template
+	// Conditions of the XR.
+	Conditions []ConditionTemplate
+	// Schemas are the schemas of the status, if they are known.
+	Schemas StatusSchemas
+	// Connection are the connection details of the XR.
+	Connection Connection
+	// Required resources, each after those that it refers to.
+	Required []RequiredResource
+	// refused is what the API server would refuse of the AnsibleRuns.
+	refused field.ErrorList
+	// ByResource are the runs by their resource names.
+	ByResource map[string]*Run
+	// ReadsResources is true when expressions refer to what other steps compose.
+	ReadsResources bool
+}
+
+// RunOf that a composed resource comes from, also by an earlier name of a set; nil for
+// none.
+func (c *Plan) RunOf(resource string) *Run {
+	set, _, ok := Member(resource)
+	if !ok {
+		set = resource
+	}
+
+	if run := c.ByResource[set]; run != nil && run.Owns(resource) {
+		return run
+	}
+
+	if !ok {
+		return nil
+	}
+
+	return c.previousSets[set]
+}
+
+// A Run of the input, compiled.
+type Run struct {
+	Name string
+	// path of the run in the input.
+	path *field.Path
+	// Resource is the composition resource name; of a set, what those of its
+	// members start with.
+	Resource string
+	// Object is the AnsibleRun without what is computed.
+	Object Object
+	// When says whether the run is wanted; nothing does for runs that always
+	// are.
+	When *expression.Template
+	// always is true for runs without a when.
+	always bool
+	// ReadyWhen says whether a run is ready whose AnsibleRun is; nil for those that
+	// always are.
+	ReadyWhen *expression.Template
+	// ForEach is nil for a single run.
+	ForEach *ForEach
+	Variables
+	// Inventory is nil when there is none, or only literal text.
+	Inventory *Inventory
+	// Templates are those of the AnsibleRun itself.
+	Templates []*expression.Template
+	// Uses are the templates that say what the run depends on.
+	Uses []*expression.Template
+	// Needs are the runs that this one depends on: true when it cannot be there
+	// without the other one.
+	Needs map[string]bool
+	// sets are the runs of which this one depends on more than one member.
+	sets map[string]bool
+	// SameKey are the sets each of whose members one of this set depends on: that of
+	// the same key.
+	SameKey map[string]bool
+	// Usages hold what this run depends on until this run is gone.
+	Usages bool
+	// Prune is false for a run that stays when it is not wanted any more.
+	Prune bool
+	// PreviousNames names of the composed resource; nil when nothing is said of them.
+	PreviousNames *expression.Template
+	// AtMost so many members of a set go at once; nil for any number.
+	AtMost *intstr.IntOrString
+}
+
+// Schemas are what is known of what expressions see.
+type Schemas struct {
+	// XR, unless it is nil.
+	XR *expression.Schema
+	// Resources that other steps compose, by composition resource name, with their
+	// OpenAPI v3 schemas as far as they are known; nil when there may be any.
+	Resources map[string]map[string]any
+}
+
+// itemKey is what the key of an item looks like. It becomes part of the name of
+// a composed resource, and of a line of a condition.
+var itemKey = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,127}$`)
+
+// ForEach says what a set of runs is made of.
+type ForEach struct {
+	Items *expression.Template
+	// key is nil when keys follow from the items.
+	key *expression.Template
+}
+
+// An Item of a set.
+type Item struct {
+	Key   string
+	value any
+}
+
+// Templates of the items and their keys; none for a single run.
+func (e *ForEach) Templates() []*expression.Template {
+	switch {
+	case e == nil:
+		return nil
+	case e.key == nil:
+		return []*expression.Template{e.Items}
+	}
+
+	return []*expression.Template{e.Items, e.key}
+}
+
+// AllKeys of a set, after its resource name in AnnotationDependsOn.
+const AllKeys = "[]"
+
+// Member returns the resource name of the set and the key of a composed
+// resource, if it is the member of a set.
+func Member(resource string) (set, key string, ok bool) {
+	set, rest, ok := strings.Cut(resource, "[")
+	key, closed := strings.CutSuffix(rest, "]")
+
+	return set, key, ok && closed
+}
+
+// MemberName a set with a key, by composition resource name.
+func MemberName(set, key string) string { return set + "[" + key + "]" }
+
+// Key of a composed resource that belongs to the set.
+func (run *Run) Key(resource string) (string, bool) {
+	set, key, ok := Member(resource)
+	return key, ok && set == run.Resource
+}
+
+// Owns is true when a composed resource comes from the run.
+func (run *Run) Owns(resource string) bool {
+	if run.ForEach == nil {
+		return run.Resource == resource
+	}
+
+	_, ok := run.Key(resource)
+
+	return ok
+}
+
+// WhenPerItem is true when each item is asked whether it is wanted.
+func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each() }
+
+// Entry of another run in AnnotationDependsOn of this one, or of its member with a
+// key.
+func (run *Run) Entry(on *Run, key string) string {
+	switch {
+	case on.ForEach == nil:
+		return on.Resource
+	case run.SameKey[on.Name]:
+		return MemberName(on.Resource, key)
+	}
+
+	return on.Resource + AllKeys
+}
+
+// Wanted evaluates when.
+func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expression.Problem) {
+	v, ok, problems := run.When.Evaluate(ctx, data)
+	if len(problems) > 0 {
+		return false, problems
+	}
+
+	wanted, isBool := v.(bool)
+	if ok && !isBool {
+		return false, []expression.Problem{{Path: "when", Kind: expression.Invalid, Message: "must be true or false"}}
+	}
+
+	return wanted || !ok, nil
+}
+
+// Resources of other steps that the run refers to: literal names (true), and
+// expressions that compute them.
+func (run *Run) Resources() map[string]bool {
+	all := map[string]bool{}
+	for _, t := range run.Uses {
+		maps.Copy(all, t.ResourceNames())
+	}
+
+	return all
+}

@@ -1,0 +1,130 @@
+package compile
+
+import (
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// CouldBe is true for an AnsibleRun that the run may have been, by what is literal of
+// its content, hosts and variables.
+func (run *Run) CouldBe(o map[string]any) bool {
+	spec, _ := o["spec"].(map[string]any)
+	was, _ := spec["forProvider"].(map[string]any)
+	literal := ansiblerun.ContentFields[:]
+
+	config, _ := run.Object.spec["providerConfigRef"].(map[string]any)
+	ref, _ := spec["providerConfigRef"].(map[string]any)
+
+	if run.Object.names[manifest.Text(config, "name")] == nil && manifest.Text(config, "name") != manifest.Text(ref, "name") {
+		return false
+	}
+
+	if run.Inventory == nil {
+		literal = append(literal, "hosts", "inventoryInline")
+	}
+
+	if run.Object.settings["limit"] == nil {
+		literal = append(literal, "limit")
+	}
+
+	if len(run.Object.names) == 0 {
+		literal = append(literal, "inventories", "varFiles")
+	}
+
+	if !manifest.Equal(manifest.Pick(run.Object.parameters, literal...), manifest.Pick(was, literal...)) {
+		return false
+	}
+
+	vars, _ := was["vars"].(map[string]any)
+	unsafe, _ := was["unsafeVars"].(map[string]any)
+	all := maps.Clone(vars)
+
+	if all == nil {
+		all = map[string]any{}
+	}
+
+	maps.Copy(all, unsafe)
+
+	for name, t := range run.vars {
+		v, ok := all[name]
+		if !ok && !t.Computed() || ok && !t.MayBe(v) {
+			return false
+		}
+
+		delete(all, name)
+	}
+
+	return len(all) == 0 || len(run.from) > 0
+}
+
+// previousMistakes are names that cannot be those of a composed resource, or that two
+// runs have had.
+func previousMistakes(templates []template) field.ErrorList {
+	var errs field.ErrorList
+
+	seen, resources := map[string]bool{}, map[string]bool{}
+	for _, t := range templates {
+		resources[t.resource()] = true
+	}
+
+	for _, t := range templates {
+		names, _ := t.object["previousNames"].([]any)
+
+		for i := range names {
+			path := t.path.Child("previousNames").Index(i)
+			name, _ := names[i].(string)
+
+			switch {
+			case strings.Contains(name, "${"):
+			case name == "" || strings.ContainsAny(name, ", "):
+				errs = append(errs, field.Invalid(path, names[i], "cannot be the name of a composed resource"))
+			case resources[name]:
+				errs = append(errs, field.Invalid(path, name, "is a run of this Composition"))
+			case seen[name]:
+				errs = append(errs, field.Duplicate(path, name))
+			}
+
+			seen[name] = true
+		}
+	}
+
+	return errs
+}
+
+// previousSets returns the sets that composed resources belong to which were members of
+// others, by the names of these: also those whose items are gone, and of which
+// nobody can say any more by what key they would be known now. What two have been is
+// nobody's.
+func previousSets(runs []*Run, templates []template) map[string]*Run {
+	sets := map[string]*Run{}
+
+	for i, run := range runs {
+		names, _ := templates[i].object["previousNames"].([]any)
+		for _, v := range names {
+			name, _ := v.(string)
+
+			set, _, ok := strings.Cut(name, "[")
+			if run.ForEach == nil || !ok || strings.Contains(set, "${") {
+				continue
+			}
+
+			if other, ok := sets[set]; ok && other != run {
+				sets[set] = nil
+				continue
+			}
+
+			sets[set] = run
+		}
+	}
+
+	for _, run := range runs {
+		delete(sets, run.Resource)
+	}
+
+	return sets
+}

@@ -1,0 +1,52 @@
+// Package composite evaluates what an XR itself is to have, once its runs are rendered:
+// status fields, conditions and connection details.
+package composite
+
+import (
+	"context"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// A Desired is what an XR itself is to have.
+type Desired struct {
+	// Status fields for the XR, over those of earlier steps of the pipeline.
+	Status map[string]any
+	// Kept are status fields that the XR has, under those of earlier steps.
+	Kept map[string]any
+	// Conditions for the XR.
+	Conditions []Condition
+	// Details are the connection details of a legacy XR.
+	Details map[string][]byte
+	// Secret with the connection details of any other XR; nil for none.
+	Secret map[string]any
+	// Problems of status fields, conditions and connection details, other than values
+	// that are still to come.
+	Problems []expression.Problem
+}
+
+// An evaluator evaluates what the XR itself is to have.
+type evaluator struct {
+	plan *compile.Plan
+	runs desired.Runs
+}
+
+// Evaluate returns what an XR itself is to have, once its runs are known.
+func Evaluate(ctx context.Context, plan *compile.Plan, runs desired.Runs) Desired {
+	e := evaluator{plan: plan, runs: runs}
+
+	var (
+		out      Desired
+		problems []expression.Problem
+	)
+
+	out.Status, out.Kept, out.Problems = e.status(ctx)
+	out.Conditions, problems = e.conditions(ctx)
+	out.Problems = append(out.Problems, problems...)
+	out.Details, out.Secret, problems = e.details(ctx)
+	out.Problems = append(out.Problems, problems...)
+
+	return out
+}

@@ -1,0 +1,216 @@
+package composite
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+)
+
+// The Secret with the connection details of an XR.
+const (
+	typeConnection   = "connection.crossplane.io/v1alpha1"
+	suffixConnection = "-connection"
+)
+
+// details evaluates the connection details of the XR: those of a legacy XR, or
+// the Secret for another. What is not to be had keeps its value. The problems
+// hold nothing of any value.
+func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secret map[string]any, problems []expression.Problem) {
+	d := e.plan.Connection
+	if len(d.Names) == 0 {
+		return nil, nil, nil
+	}
+
+	legacy := observed.IsLegacy(e.runs.Observed.XR)
+	was := e.runs.Observed.Details[""]
+
+	if !legacy {
+		was = secretData(e.runs.Observed.Resources[compile.ResourceConnection])
+	}
+
+	values := map[string][]byte{}
+	data := e.withDetails()
+
+	for i, name := range d.Names {
+		v, keep, ps := e.detail(ctx, d.Values[i], data)
+		problems = append(problems, ps...)
+
+		if old, ok := was[name]; ok && keep {
+			values[name] = old
+		}
+
+		if v != nil {
+			values[name] = v
+		}
+	}
+
+	if legacy {
+		return values, nil, problems
+	}
+
+	secret, ps := e.secret(ctx, values)
+
+	return nil, secret, append(problems, ps...)
+}
+
+// detail evaluates one connection detail. It keeps its value (true) while there
+// is no other.
+func (e *evaluator) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool, []expression.Problem) {
+	gone, waiting := e.availability(ctx, t)
+	if gone {
+		return nil, false, nil
+	}
+
+	v, ok, problems := t.Evaluate(ctx, data)
+
+	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool { return p.Kind == expression.Pending && waiting })
+	for i := range problems {
+		if problems[i].Kind == expression.Invalid && !problems[i].Plain {
+			problems[i].Message = "cannot be computed"
+		}
+	}
+
+	s, isText := v.(string)
+
+	switch {
+	case !ok:
+		return nil, true, problems
+	case v == nil:
+		return nil, false, problems
+	case !isText:
+		return nil, true, append(problems, compile.Invalid(t.Path(), errors.New("must be a string")))
+	}
+
+	return []byte(s), true, problems
+}
+
+// withDetails returns data in which runs have their connection details.
+func (e *evaluator) withDetails() expression.Data {
+	data := e.runs.Data
+	data.Runs = maps.Clone(data.Runs)
+
+	with := func(v any, resource string) any {
+		all := map[string]any{}
+
+		for k, b := range e.runs.Observed.Details[resource] {
+			all[k] = b
+			if utf8.Valid(b) {
+				all[k] = string(b)
+			}
+		}
+
+		view, _ := v.(value.Partial)
+		view.Fields = maps.Clone(view.Fields)
+		view.Fields["connectionDetails"] = all
+
+		return view
+	}
+
+	data.Resources = make(map[string]any, len(e.runs.Data.Resources))
+	for name, v := range e.runs.Data.Resources {
+		data.Resources[name] = with(v, name)
+	}
+
+	for _, run := range e.plan.Runs {
+		switch v := data.Runs[run.Name].(type) {
+		case value.Partial:
+			data.Runs[run.Name] = with(v, run.Resource)
+		case map[string]any:
+			set := map[string]any{}
+			for key := range v {
+				set[key] = with(v[key], compile.MemberName(run.Resource, key))
+			}
+
+			data.Runs[run.Name] = set
+		}
+	}
+
+	return data
+}
+
+// secret returns the Secret with connection details; nil when there is nothing
+// to be in it yet.
+func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[string]any, []expression.Problem) {
+	if _, ok := e.runs.Observed.Resources[compile.ResourceConnection]; !ok && len(values) == 0 {
+		return nil, nil
+	}
+
+	name, namespace, problems := e.secretName(ctx)
+	metadata := map[string]any{"name": name}
+
+	if xr := manifest.Namespace(e.runs.Observed.XR); xr == "" {
+		metadata["namespace"] = namespace
+	}
+
+	if len(problems) > 0 {
+		return nil, problems
+	}
+
+	data := map[string]any{}
+	for k, v := range values {
+		data[k] = base64.StdEncoding.EncodeToString(v)
+	}
+
+	return map[string]any{
+		"apiVersion": "v1",
+		"kind":       "Secret",
+		"metadata":   metadata,
+		"type":       typeConnection,
+		"data":       data,
+	}, nil
+}
+
+// secretName of the connection details of the XR, and its namespace, which a
+// namespaced XR does not need. One that is there keeps them.
+func (e *evaluator) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
+	if o, ok := e.runs.Observed.Resources[compile.ResourceConnection]; ok {
+		name = manifest.Name(o)
+		namespace = manifest.Namespace(o)
+
+		return name, namespace, nil
+	}
+
+	d := e.plan.Connection
+	if xr := manifest.Namespace(e.runs.Observed.XR); xr == "" && d.Namespace == "" {
+		problems = append(problems, compile.Invalid("connectionDetails", errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
+	}
+
+	if d.Name == nil {
+		name = manifest.Name(e.runs.Observed.XR)
+		return name + suffixConnection, d.Namespace, problems
+	}
+
+	v, _, ps := d.Name.Evaluate(ctx, e.runs.Data)
+
+	name, ok := v.(string)
+	if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
+		ps = append(ps, compile.Invalid(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
+	}
+
+	return name, d.Namespace, append(problems, ps...)
+}
+
+func secretData(o map[string]any) map[string][]byte {
+	data, _ := o["data"].(map[string]any)
+	out := map[string][]byte{}
+
+	for k := range data {
+		if b, err := base64.StdEncoding.DecodeString(manifest.Text(data, k)); err == nil {
+			out[k] = b
+		}
+	}
+
+	return out
+}

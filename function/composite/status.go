@@ -1,0 +1,137 @@
+package composite
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// status evaluates the status of the XR, and what it keeps of the one that it has.
+// The problems are those that will not go away when the runs have done their work.
+func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, problems []expression.Problem) {
+	t := e.plan.Status
+	if t == nil {
+		return nil, nil, nil
+	}
+
+	if t.Fields() == nil {
+		return e.wholeStatus(ctx, t)
+	}
+
+	v, problems := e.field(ctx, t, e.runs.Observed.XR["status"])
+	status, _ = v.(map[string]any)
+
+	return status, nil, problems
+}
+
+// wholeStatus evaluates a status that is one value. While that is not to be had, the XR
+// keeps what it has.
+func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, problems []expression.Problem) {
+	v, ok, problems := e.value(ctx, t)
+	status, object := v.(map[string]any)
+
+	if v != nil && !object {
+		problems = append(problems, compile.Invalid(t.Path(), errors.New("must be an object")))
+	}
+
+	for _, name := range manifest.ReservedStatus {
+		if _, ok := status[name]; ok {
+			problems = append(problems, compile.Invalid(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
+		}
+	}
+
+	if !ok || len(problems) > 0 {
+		v, _ = e.plan.Schemas[t].Convert(e.runs.Observed.Status())
+		kept, _ = v.(map[string]any)
+
+		return nil, kept, problems
+	}
+
+	return status, nil, nil
+}
+
+// field evaluates a field of the status. One whose value is not to be had keeps
+// the value that was observed; a nil value is left out, and so is an object that
+// would be nothing without it, or nothing that the XRD allows.
+func (e *evaluator) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
+	if t.Fields() == nil {
+		v, ok, problems := e.value(ctx, t)
+		// What does not fit cannot be kept either.
+		if !ok {
+			v, _ = e.plan.Schemas[t].Convert(observed)
+		}
+
+		return v, problems
+	}
+
+	var problems []expression.Problem
+
+	object := map[string]any{}
+	was, _ := observed.(map[string]any)
+
+	for _, name := range slices.Sorted(maps.Keys(t.Fields())) {
+		v, ps := e.field(ctx, t.Fields()[name], was[name])
+		problems = append(problems, ps...)
+
+		if v != nil {
+			object[name] = v
+		}
+	}
+
+	if len(object) == 0 && len(t.Fields()) > 0 || !e.plan.Schemas[t].Complete(object) {
+		return nil, problems
+	}
+
+	return object, problems
+}
+
+// availability of a template outside of runs: gone when a run that it needs is not wanted,
+// and waiting while runs, or what earlier steps compose, are not ready.
+func (e *evaluator) availability(ctx context.Context, t *expression.Template) (gone, waiting bool) {
+	for name, needed := range t.Runs() {
+		gone = gone || needed && e.runs.Instances[name].Unwanted
+		waiting = waiting || !e.runs.Instances[name].Done()
+	}
+
+	names, _ := e.plan.ResourcesOf(ctx, e.runs.Data, t)
+	for name := range names {
+		// What nobody composes is not waited for.
+		names[name] = false
+	}
+
+	return gone, waiting || len(e.runs.Unavailable(names)) > 0
+}
+
+// value evaluates a value. There is none (false) to be had while it has problems, or
+// waits for runs or resources; it is nil when it is left out.
+func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
+	gone, waiting := e.availability(ctx, t)
+	// What a run said of itself goes with it.
+	if gone {
+		return nil, true, nil
+	}
+
+	v, ok, problems = t.Evaluate(ctx, e.runs.Data)
+
+	switch {
+	case len(problems) > 0:
+		return nil, false, slices.DeleteFunc(problems, func(p expression.Problem) bool {
+			return p.Kind == expression.Pending && waiting
+		})
+	case !ok:
+		return nil, true, nil
+	}
+
+	v, err := e.plan.Schemas[t].Convert(v)
+	if err != nil {
+		return nil, false, []expression.Problem{compile.Invalid(t.Path(), err)}
+	}
+
+	return v, true, nil
+}

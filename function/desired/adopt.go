@@ -1,0 +1,106 @@
+package desired
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// adopt what a run was called before as the composed resource of this name, if there
+// is none yet: from here on it is observed by this name. The names that are taken
+// are those of the other members of a set.
+func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) []expression.Problem {
+	if run.PreviousNames == nil {
+		return nil
+	}
+
+	if _, ok := r.Observed.Resources[resource]; ok {
+		return nil
+	}
+
+	found, problems := r.previous(ctx, run, resource, data, taken)
+
+	switch {
+	case len(problems) > 0:
+		r.Unresolved[run] = true
+		return problems
+	case len(found) > 1:
+		r.Unresolved[run] = true
+		return []expression.Problem{compile.Invalid("previousNames", errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
+	case len(found) == 0:
+		return nil
+	}
+
+	was := found[0]
+	r.Renamed[resource] = was
+
+	r.Observed.Resources = renameKey(r.Observed.Resources, was, resource)
+	r.Observed.Owned = renameKey(r.Observed.Owned, was, resource)
+	r.Observed.Details = renameKey(r.Observed.Details, was, resource)
+
+	return nil
+}
+
+// renameKey returns a map with a value under another name.
+func renameKey[T any](m map[string]T, was, is string) map[string]T {
+	m = maps.Clone(m)
+	if v, ok := m[was]; ok {
+		m[is] = v
+		delete(m, was)
+	}
+
+	return m
+}
+
+// previous returns those other names of a composed resource under which there is an
+// AnsibleRun.
+func (r *renderer) previous(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
+	v, _, problems := run.PreviousNames.Evaluate(ctx, data)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+
+	var found []string
+
+	names, _ := v.([]any)
+	for i := range names {
+		name, ok := names[i].(string)
+		if !ok {
+			return nil, []expression.Problem{compile.Invalid("previousNames", errors.New("must be names"))}
+		}
+
+		if name == resource {
+			continue
+		}
+
+		if taken[name] || r.isTaken(name, run) {
+			return nil, []expression.Problem{compile.Invalid("previousNames", errors.Errorf("%s is a run of the Composition", name))}
+		}
+
+		if _, ok := r.Observed.Run(name); ok && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+
+	return found, nil
+}
+
+// isTaken is true for a composed resource that another run makes.
+func (r *renderer) isTaken(resource string, by *compile.Run) bool {
+	return slices.ContainsFunc(r.plan.Runs, func(run *compile.Run) bool { return run != by && run.Owns(resource) })
+}
+
+// PreviousName is what core calls a composed resource.
+func (r Runs) PreviousName(resource string) string {
+	if was, ok := r.Renamed[resource]; ok {
+		return was
+	}
+
+	return resource
+}

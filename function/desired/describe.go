@@ -1,0 +1,98 @@
+package desired
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// maxFailures of a run are shown.
+const maxFailures = 3
+
+// describe an AnsibleRun that is observed and rendered. There are no times and
+// no counters in the messages: they say the same until something happens. While
+// a failed run is tried again it is said to have failed, as it was reported.
+func describe(observed map[string]any, owned *structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
+	switch {
+	case observed == nil:
+		return Creating, []string{"is being created"}
+	case manifest.IsDeleted(observed):
+		return Deleting, []string{"is being deleted"}
+	case !ansiblerun.IsApplied(observed, owned, rendered):
+		return Updating, []string{"is being updated"}
+	case ansiblerun.IsReady(observed):
+		return Ready, nil
+	}
+
+	run, _ := manifest.Nested(observed, "status", "atProvider", "lastRun").(map[string]any)
+	phase := common.RunPhase(manifest.Text(run, "phase"))
+
+	synced, message := ansiblerun.Condition(observed, ansiblerun.ConditionSynced)
+	ready, _ := ansiblerun.Condition(observed, ansiblerun.ConditionReady)
+
+	switch {
+	case phase.Finished() && phase != common.PhaseSucceeded && (synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
+		return RunFailed, failures(phase, run)
+	case synced == ansiblerun.ConditionFalse:
+		return ReconcileError, []string{line(message)}
+	case phase != "" && !phase.Finished() && manifest.Text(run, "trigger") == string(common.TriggerRetry):
+		if len(reported) > 0 {
+			return RunFailed, reported
+		}
+
+		return RunFailed, []string{"failed, and is running again"}
+	}
+
+	return Running, []string{"is running"}
+}
+
+// failures of a run, in Ansible's words.
+func failures(phase common.RunPhase, run map[string]any) []string {
+	list, _ := run["failures"].([]any)
+
+	messages := make([]string, 0, len(list))
+
+	for i, f := range list {
+		if i == maxFailures {
+			messages = append(messages, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+
+		failure, _ := f.(map[string]any)
+
+		s := "failed"
+		if task := manifest.Text(failure, "task"); task != "" {
+			s = fmt.Sprintf("task %q failed", task)
+		}
+
+		if host := manifest.Text(failure, "host"); host != "" {
+			s += fmt.Sprintf(" on host %q", host)
+		}
+
+		if message := manifest.Text(failure, "message"); message != "" {
+			s += ": " + line(message)
+		}
+
+		messages = append(messages, s)
+	}
+
+	if len(messages) > 0 {
+		return messages
+	}
+
+	if message := line(manifest.Text(run, "message")); message != "" {
+		return []string{message}
+	}
+
+	return []string{"its run has ended as " + string(phase)}
+}
+
+// line makes a message one line.
+func line(message string) string {
+	return strings.Join(strings.Fields(message), " ")
+}

@@ -1,0 +1,81 @@
+package desired
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// object renders the AnsibleRun.
+func (r *renderer) object(ctx context.Context, run *compile.Run, resource string, data expression.Data) (map[string]any, []expression.Problem) {
+	var problems []expression.Problem
+
+	p := compile.Computed{DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID()}
+	p.Vars, p.UnsafeVars, problems = run.Evaluate(ctx, data)
+
+	if run.Inventory != nil {
+		text, ps := run.Inventory.Evaluate(ctx, data)
+		problems = append(problems, ps...)
+		p.Inventory = text
+	}
+
+	object, ps := run.Object.Evaluate(ctx, data)
+	problems = append(problems, ps...)
+
+	return object.With(p), problems
+}
+
+// dependsOn returns the composition resource names of what a run is rendered after:
+// runs, those that it can do without only while they are wanted, and what other
+// steps compose.
+func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.Data) []string {
+	var resources []string
+
+	key, _ := data.Each["key"].(string)
+
+	for _, on := range r.plan.Runs {
+		if _, ok := run.Needs[on.Name]; !ok || r.dependency(run, on.Name, data).Unwanted {
+			continue
+		}
+
+		resources = append(resources, r.entries(run, on, key)...)
+	}
+
+	for name := range r.References[resource] {
+		if _, ok := r.Data.Resources[name]; ok {
+			resources = append(resources, name)
+		}
+	}
+
+	slices.Sort(resources)
+
+	return slices.Compact(resources)
+}
+
+// entries of another run in AnnotationDependsOn of this one, or of its member with a
+// key: by what core calls it, which tells what it is when its run is gone.
+func (r *renderer) entries(run, on *compile.Run, key string) []string {
+	entry := run.Entry(on, key)
+	if !strings.HasSuffix(entry, compile.AllKeys) {
+		return []string{r.PreviousName(entry)}
+	}
+
+	entries := []string{entry}
+
+	for resource, was := range r.Renamed {
+		if !on.Owns(resource) {
+			continue
+		}
+
+		if set, _, ok := compile.Member(was); ok {
+			was = set + compile.AllKeys
+		}
+
+		entries = append(entries, was)
+	}
+
+	return entries
+}

@@ -1,0 +1,86 @@
+package desired
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+)
+
+// requirements evaluates what core is to fetch, and says of that which is not
+// there why.
+func (r *renderer) requirements(ctx context.Context) map[string]compile.Requirement {
+	all := map[string]compile.Requirement{}
+	r.missing = map[string][]expression.Problem{}
+
+	if _, ok := r.Observed.Required[compile.RequirementWatched]; !ok && !compile.Declared(r.plan.Required, compile.Watched) {
+		r.missing[compile.Watched] = []expression.Problem{{
+			Path: "required." + compile.Watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a WatchOperation",
+		}}
+	}
+
+	for _, req := range r.plan.Required {
+		if problems := r.missingFor(req.Template()); len(problems) > 0 {
+			r.missing[req.Name] = problems
+			continue
+		}
+
+		out, ok, problems := req.Evaluate(ctx, r.Data)
+		if len(problems) > 0 {
+			r.missing[req.Name] = problems
+		}
+
+		if !ok || len(problems) > 0 {
+			continue
+		}
+
+		if req.Pinned {
+			out.Namespace = manifest.Namespace(r.Observed.XR)
+		}
+
+		all[req.Name] = out
+
+		if found, answered := r.Observed.Required[req.Name]; answered && len(found) == 0 && out.MatchName != "" {
+			r.missing[req.Name] = []expression.Problem{{Path: "required." + req.Name, Kind: expression.Pending, Message: "there is no " + out.String()}}
+		}
+	}
+
+	return all
+}
+
+// viewRequired returns what expressions see of required resources: those that
+// core has found. Lists are in the order of their names.
+func viewRequired(c *compile.Plan, answers map[string][]map[string]any) map[string]any {
+	v := map[string]any{}
+
+	if found := answers[compile.RequirementWatched]; len(found) > 0 {
+		v[compile.Watched] = observed.ViewObject(found[0])
+	}
+
+	for _, r := range c.Required {
+		found, ok := answers[r.Name]
+
+		switch {
+		case !ok:
+		case r.MatchLabels == nil && len(found) > 0:
+			v[r.Name] = observed.ViewObject(found[0])
+		case r.MatchLabels != nil:
+			found = slices.SortedFunc(slices.Values(found), func(a, b map[string]any) int {
+				return strings.Compare(manifest.NamespacedName(a), manifest.NamespacedName(b))
+			})
+
+			list := make([]any, len(found))
+			for i := range found {
+				list[i] = observed.ViewObject(found[i])
+			}
+
+			v[r.Name] = list
+		}
+	}
+
+	return v
+}

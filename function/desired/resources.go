@@ -1,0 +1,87 @@
+package desired
+
+import (
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+)
+
+// viewResources returns what expressions see of the resources that other steps
+// compose.
+func viewResources(c *compile.Plan, o observed.State) map[string]any {
+	v := map[string]any{}
+	if !c.ReadsResources {
+		return v
+	}
+
+	for name, resource := range o.Resources {
+		// An AnsibleRun that no earlier step composes is, or was, one of this step.
+		if c.Unreferable(name) != nil || observed.IsUsage(resource) || ansiblerun.Is(resource) && !o.Earlier[name] {
+			continue
+		}
+
+		// What is reported there would change the inputs of runs.
+		v[name] = observed.Without(observed.ViewObject(resource), "status")
+	}
+
+	return v
+}
+
+// Unavailable returns what is waited for of these resources. Those that are not
+// needed are only when they are there, or to be.
+func (r Runs) Unavailable(names map[string]bool) []string {
+	var waiting []string
+
+	for _, name := range manifest.SortedKeys(names) {
+		_, ok := r.Data.Resources[name]
+		o := r.Observed.Resources[name]
+
+		switch {
+		case !ok && (names[name] || r.Observed.Earlier[name]):
+			waiting = append(waiting, "resource "+name+", which is not there yet")
+		case !ok:
+		case manifest.IsDeleted(o):
+			waiting = append(waiting, "resource "+name+", which is being deleted")
+		case !r.Observed.Available(name):
+			waiting = append(waiting, "resource "+name+" ("+manifest.Text(o, "kind")+"), which is not ready")
+		}
+	}
+
+	return waiting
+}
+
+// unprotected reports what a run refers to and cannot hold until it is gone itself.
+func (r *renderer) unprotected(run *compile.Run, names map[string]bool) []expression.Problem {
+	if !run.Usages || run.Object.APIVersion == ansiblerun.APIVersionNamespaced {
+		return nil
+	}
+
+	var problems []expression.Problem
+
+	for _, name := range manifest.SortedKeys(names) {
+		if namespace := manifest.Namespace(r.Observed.Resources[name]); namespace != "" {
+			problems = append(problems, compile.Invalid("usages", errors.Errorf(
+				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before this run; set usages: false if that does no harm", name)))
+		}
+	}
+
+	return problems
+}
+
+// terminatingAs of a run that is to be created: those of its name that are departing.
+// Nothing is applied while it is being removed.
+func (r *renderer) terminatingAs(resource string) []string {
+	var names []string
+
+	for _, d := range r.Terminating {
+		if d.Resource == resource {
+			names = append(names, d.String())
+		}
+	}
+
+	return names
+}

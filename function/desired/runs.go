@@ -1,0 +1,463 @@
+// Package desired renders the AnsibleRuns that a Plan wants for an XR, in the order of
+// their dependencies. What cannot be rendered is left as it is observed.
+package desired
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+)
+
+// Runs are the AnsibleRuns that an XR is to have, and what was found out while they
+// were rendered.
+type Runs struct {
+	// Outcomes of the runs, each after those that it depends on.
+	Outcomes []Outcome
+	// Instances of each run of the plan, by its name.
+	Instances map[string]Instances
+	// Requirements are the resources that core is to fetch, by name.
+	Requirements map[string]compile.Requirement
+	// Observed state, in which an AnsibleRun that a run has adopted has the name that
+	// the run gives it.
+	Observed observed.State
+	// Data that expressions see, other than those of the runs of a set.
+	Data expression.Data
+	// Terminating are the AnsibleRuns of the XR that are being deleted, as far as core
+	// was asked for them.
+	Terminating []observed.Terminating
+	// Creating is true when a run is to be created.
+	Creating bool
+	// References are the resources of other steps that runs refer to, by the composition
+	// resource names of the runs, as far as they were rendered: true for those that the
+	// run needs.
+	References map[string]map[string]bool
+	// Renamed are the composition resource names that core has for adopted AnsibleRuns,
+	// by those that their runs give them.
+	Renamed map[string]string
+	// Unresolved are the runs whose previous names are not known yet.
+	Unresolved map[*compile.Run]bool
+}
+
+// A renderer adds runs to Runs, one after the other.
+type renderer struct {
+	Runs
+
+	plan *compile.Plan
+	// missing says why required resources are not there, by their names.
+	missing map[string][]expression.Problem
+	// usageCount is how many Usages the runs so far have.
+	usageCount int
+}
+
+// Render returns the AnsibleRuns that a plan makes of an observed state. Whatever goes
+// wrong is the Reason of an Outcome, never an error.
+func Render(ctx context.Context, plan *compile.Plan, state observed.State) Runs {
+	r := &renderer{
+		plan: plan,
+		Runs: Runs{
+			Observed: state,
+			Data: expression.Data{
+				XR:          observed.ViewXR(state.XR),
+				Runs:        map[string]any{},
+				Required:    viewRequired(plan, state.Required),
+				Resources:   viewResources(plan, state),
+				Environment: state.Environment(),
+				Context:     state.Context,
+				Budget:      &cost.Budget{},
+			},
+			Instances:   map[string]Instances{},
+			Terminating: state.Terminating(),
+			References:  map[string]map[string]bool{},
+			Renamed:     map[string]string{},
+			Unresolved:  map[*compile.Run]bool{},
+		},
+	}
+	r.Data.Locals = plan.Locals.For(r.Data)
+	r.Requirements = r.requirements(ctx)
+
+	for _, run := range plan.Runs {
+		instances := r.instancesFor(ctx, run)
+		r.Instances[run.Name] = instances
+		r.Outcomes = append(r.Outcomes, instances.outcomes...)
+		r.observe(run, instances)
+	}
+
+	return r.Runs
+}
+
+// Instances are the outcomes of a run of the plan: one, or those of a set.
+type Instances struct {
+	outcomes []Outcome
+	// members of a set among them, by key.
+	members map[string]Outcome
+	// Unwanted is true when there are outcomes, and none of them is wanted.
+	Unwanted bool
+}
+
+// instancesOf a run of the plan with these outcomes.
+func instancesOf(runs []Outcome) Instances {
+	out := Instances{outcomes: runs, Unwanted: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Outcome) bool { return r.Reason != Skipped })}
+
+	for _, r := range runs {
+		if _, key, ok := compile.Member(r.Name); ok {
+			if out.members == nil {
+				out.members = map[string]Outcome{}
+			}
+
+			out.members[key] = r
+		}
+	}
+
+	return out
+}
+
+// dependency returns the instances of another run that a run needs: those of a set, or
+// the one that has the same key.
+func (r *renderer) dependency(run *compile.Run, name string, data expression.Data) Instances {
+	out := r.Instances[name]
+
+	key, ok := data.Each["key"].(string)
+	if !ok || !run.SameKey[name] {
+		return out
+	}
+
+	if m, ok := out.members[key]; ok {
+		return Instances{outcomes: []Outcome{m}, Unwanted: m.Reason == Skipped}
+	}
+
+	// The set has one outcome for all of its members.
+	if len(out.outcomes) > 0 && out.outcomes[0].Name == name {
+		return Instances{outcomes: out.outcomes[:1], Unwanted: out.Unwanted}
+	}
+
+	return Instances{}
+}
+
+// Done is true when no run has to wait for these.
+func (o Instances) Done() bool {
+	return !slices.ContainsFunc(o.outcomes, func(r Outcome) bool { return !r.Done() })
+}
+
+// observe lets expressions of later runs see what is observed of a run. A run that is
+// not wanted is not there for them.
+func (r *renderer) observe(run *compile.Run, out Instances) {
+	if out.Unwanted || !r.plan.Referenced[run.Name] {
+		return
+	}
+
+	if run.ForEach == nil {
+		if o, ok := r.Observed.Run(run.Resource); ok {
+			r.Data.Runs[run.Name] = observed.ViewRun(o)
+		}
+
+		return
+	}
+
+	set := map[string]any{}
+
+	for _, m := range out.outcomes {
+		key, member := run.Key(m.Resource)
+		if o, ok := r.Observed.Run(m.Resource); ok && member && m.Reason != Skipped {
+			set[key] = observed.ViewRun(o)
+		}
+	}
+
+	r.Data.Runs[run.Name] = set
+}
+
+// instancesFor of a run whose dependencies are rendered.
+func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances {
+	out := Outcome{Name: run.Name, Resource: run.Resource}
+
+	if run.ForEach == nil {
+		if problems := r.adopt(ctx, run, run.Resource, r.Data, nil); len(problems) > 0 {
+			return instancesOf([]Outcome{r.Hold(out, problems)})
+		}
+	}
+
+	// Whether an item is wanted is a question to each of them.
+	if !run.WhenPerItem() {
+		if decided, ok := r.decide(ctx, run, out, r.Data); ok {
+			return instancesOf(r.withMembers(run, decided))
+		}
+	}
+
+	if run.ForEach != nil {
+		return instancesOf(r.set(ctx, run, out))
+	}
+
+	if problems := r.limitUsages(run, 1); len(problems) > 0 {
+		return instancesOf([]Outcome{r.Hold(out, problems)})
+	}
+
+	return instancesOf([]Outcome{r.render(ctx, run, out, r.Data)})
+}
+
+// decide whether a run is wanted. It is decided (true) when it is not, or when
+// that cannot be known yet.
+func (r *renderer) decide(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) (Outcome, bool) {
+	if out, ok := r.await(ctx, run, out, data, run.When.Runs(), run.When); ok {
+		return out, true
+	}
+
+	wanted, problems := run.Wanted(ctx, data)
+	if len(problems) > 0 {
+		return r.Hold(out, problems), true
+	}
+
+	out.Reason = Skipped
+
+	return out, !wanted
+}
+
+// await what templates of a run refer to, other runs that it needs among them. It is
+// decided (true) when something is not there, or not ready.
+func (r *renderer) await(ctx context.Context, run *compile.Run, out Outcome, data expression.Data, needs map[string]bool, templates ...*expression.Template) (Outcome, bool) {
+	if out, ok := r.withoutDependency(run, out, data, templates...); ok {
+		return out, true
+	}
+
+	names, problems := r.plan.ResourcesOf(ctx, data, templates...)
+
+	if waiting := append(r.unready(run, needs, data), r.Unavailable(names)...); len(waiting) > 0 {
+		return r.Wait(out, waiting), true
+	}
+
+	if problems = append(problems, r.missingFor(templates...)...); len(problems) > 0 {
+		return r.Hold(out, problems), true
+	}
+
+	return out, false
+}
+
+// render a run that is wanted.
+func (r *renderer) render(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
+	names, problems := r.plan.ResourcesOf(ctx, data, run.Uses...)
+	if len(problems) == 0 {
+		r.References[out.Resource] = names
+	}
+
+	if out, ok := r.await(ctx, run, out, data, run.Needs, run.Templates...); ok {
+		return out
+	}
+
+	object, ps := r.object(ctx, run, out.Resource, data)
+	problems = slices.Concat(problems, ps, r.relocated(out.Resource, object), r.unprotected(run, names))
+
+	if len(problems) > 0 {
+		return r.Hold(out, problems)
+	}
+
+	if _, ok := r.Observed.Resources[out.Resource]; !ok {
+		r.Creating = true
+
+		if before := r.terminatingAs(out.Resource); len(before) > 0 {
+			return r.Wait(out, before)
+		}
+	}
+
+	out.Desired = object
+	out.Reason, out.Messages = describe(r.Observed.Resources[out.Resource], r.Observed.Owned[out.Resource], object, r.Observed.FailuresReported(out.Name))
+
+	if out.Reason == Ready && run.ReadyWhen != nil {
+		return r.ready(ctx, run, out, data)
+	}
+
+	return out
+}
+
+// ready asks what the Composition has a run be ready by, whose AnsibleRun is. A
+// value that is missing is not there yet.
+func (r *renderer) ready(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
+	var self any = observed.ViewRun(r.Observed.Resources[out.Resource])
+	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
+		self = map[string]any{key: self}
+	}
+
+	data.Runs = maps.Clone(data.Runs)
+	data.Runs[run.Name] = self
+	// What they say of this run is not what they say to others.
+	data.Locals = r.plan.Locals.For(data)
+
+	v, _, problems := run.ReadyWhen.Evaluate(ctx, data)
+	if len(problems) == 0 && v == true {
+		return out
+	}
+
+	out.Reason = NotReady
+
+	for _, p := range problems {
+		out.Messages = append(out.Messages, p.String())
+	}
+
+	if len(problems) == 0 {
+		out.Messages = []string{"is not ready yet: readyWhen is " + manifest.Show(v)}
+	}
+
+	return out
+}
+
+// missingFor says which required resources templates cannot be without, and are not
+// there.
+func (r *renderer) missingFor(templates ...*expression.Template) []expression.Problem {
+	var problems []expression.Problem
+
+	said := map[string]bool{}
+
+	for _, t := range templates {
+		needs := t.Required()
+		for _, name := range manifest.SortedKeys(needs) {
+			if needs[name] && !said[name] {
+				problems = append(problems, r.missing[name]...)
+				said[name] = true
+			}
+		}
+	}
+
+	return problems
+}
+
+// withoutDependency decides (true) about a run that templates do not let be without another
+// one, which is not wanted. One that exists is held: only its own when, its own key
+// and the Composition remove it.
+func (r *renderer) withoutDependency(run *compile.Run, out Outcome, data expression.Data, templates ...*expression.Template) (Outcome, bool) {
+	for _, t := range templates {
+		needs := t.Runs()
+
+		for _, name := range manifest.SortedKeys(needs) {
+			if !needs[name] || !r.dependency(run, name, data).Unwanted {
+				continue
+			}
+
+			if !r.exists(run, out.Resource) {
+				out.Reason = Skipped
+				out.Messages = []string{"not wanted, for it refers to " + name + ", which is not wanted"}
+
+				return out, true
+			}
+
+			what, optional := name, "runs.?"+name
+			if run.SameKey[name] {
+				what, optional = fmt.Sprintf("%s[%q]", name, data.Each["key"]), "runs."+name+"[?each.key]"
+			}
+
+			return r.Hold(out, []expression.Problem{{
+				Path: t.PathTo(name),
+				Kind: expression.NotSet,
+				Message: "runs." + what + " is not wanted any more; it stays as it is: to do without, write " + optional +
+					" and what else it may be, and to remove it, too, give it the same when",
+			}}), true
+		}
+	}
+
+	return out, false
+}
+
+// exists is true for a run that was observed, and for a set with any member that
+// was.
+func (r *renderer) exists(run *compile.Run, resource string) bool {
+	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Resource {
+		return ok
+	}
+
+	return slices.ContainsFunc(manifest.SortedKeys(r.Observed.Resources), func(name string) bool {
+		_, observed := r.Observed.Run(name)
+		return observed && r.plan.RunOf(name) == run
+	})
+}
+
+// unready returns the names of those runs that are wanted, but not ready.
+func (r *renderer) unready(run *compile.Run, needs map[string]bool, data expression.Data) []string {
+	var names []string
+
+	for _, name := range manifest.SortedKeys(needs) {
+		on := r.dependency(run, name, data)
+		if on.Done() {
+			continue
+		}
+
+		if run.SameKey[name] && len(on.outcomes) == 1 {
+			name = on.outcomes[0].Name
+		}
+
+		names = append(names, name)
+	}
+
+	return names
+}
+
+// relocated reports a run that is to be somewhere else than it is, or where something
+// else is: core would apply it there, and forget the one that is.
+func (r *renderer) relocated(resource string, object map[string]any) []expression.Problem {
+	observed, ok := r.Observed.Resources[resource]
+	if !ok {
+		return nil
+	}
+
+	if !ansiblerun.Is(observed) {
+		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + manifest.Text(observed, "kind") + " of this name; give the run another one"}}
+	}
+
+	group, _, _ := strings.Cut(manifest.Text(object, "apiVersion"), "/")
+	was, _, _ := strings.Cut(manifest.Text(observed, "apiVersion"), "/")
+
+	namespace := manifest.Namespace(object)
+	lives := manifest.Namespace(observed)
+
+	if group == was && (namespace == "" || namespace == lives) {
+		return nil
+	}
+
+	return []expression.Problem{{Path: "scope", Kind: expression.Invalid, Message: "a run cannot move to another scope or namespace: one of another resourceName would be created, and this one removed with what it has made; take Delete out of its managementPolicies first"}}
+}
+
+// Wait with a run for others.
+func (r Runs) Wait(out Outcome, names []string) Outcome {
+	out.Reason = DependencyNotReady
+	out.Messages = []string{observed.WaitingFor + strings.Join(names, ", ")}
+
+	return r.Keep(out)
+}
+
+// Hold a run because of problems.
+func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
+	for _, kind := range []expression.Kind{expression.Pending, expression.NotSet, expression.Invalid} {
+		for _, p := range problems {
+			if p.Kind == kind {
+				out.Reason = Reason(kind)
+			}
+		}
+	}
+
+	for _, p := range problems {
+		out.Messages = append(out.Messages, p.String())
+	}
+
+	return r.Keep(out)
+}
+
+// Keep a run as it is: apply again what was applied, or nothing when nothing
+// was.
+func (r Runs) Keep(out Outcome) Outcome {
+	o, ok := r.Observed.Run(out.Resource)
+	if !ok {
+		return out
+	}
+
+	out.Desired = ansiblerun.Applied(o, r.Observed.Owned[out.Resource])
+
+	if uid := r.Observed.UID(); uid != "" {
+		out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": map[string]any{"labels": map[string]any{ansiblerun.LabelComposite: uid}}})
+	}
+
+	return out
+}

@@ -1,0 +1,110 @@
+package desired
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// set renders the runs of a set. Those whose items are gone are not among them.
+func (r *renderer) set(ctx context.Context, run *compile.Run, out Outcome) []Outcome {
+	needs := map[string]bool{}
+	for _, t := range run.ForEach.Templates() {
+		maps.Copy(needs, t.Runs())
+	}
+
+	if out, ok := r.await(ctx, run, out, r.Data, needs, run.ForEach.Templates()...); ok {
+		return r.withMembers(run, out)
+	}
+
+	items, meant, problems := run.ForEach.Evaluate(ctx, r.Data)
+	if len(problems) == 0 && len(items) == 0 && r.exists(run, run.Resource) {
+		problems = r.missingItems(run.ForEach.Items, meant)
+	}
+
+	if len(problems) > 0 {
+		return r.withMembers(run, r.Hold(out, problems))
+	}
+
+	if problems := r.limitUsages(run, len(items)); len(problems) > 0 {
+		return r.withMembers(run, r.Hold(out, problems))
+	}
+
+	runs, names := make([]Outcome, 0, len(items)), make(map[string]bool, len(items))
+	for _, i := range items {
+		names[compile.MemberName(run.Resource, i.Key)] = true
+	}
+
+	for _, i := range items {
+		one := Outcome{Name: compile.MemberName(run.Name, i.Key), Resource: compile.MemberName(run.Resource, i.Key)}
+		data := i.DataWith(r.Data)
+
+		if problems := r.adopt(ctx, run, one.Resource, data, names); len(problems) > 0 {
+			runs = append(runs, r.Hold(one, problems))
+			continue
+		}
+
+		if run.WhenPerItem() {
+			if decided, ok := r.decide(ctx, run, one, data); ok {
+				runs = append(runs, decided)
+				continue
+			}
+		}
+
+		runs = append(runs, r.render(ctx, run, one, data))
+	}
+
+	return runs
+}
+
+// missingItems says what is not there of the items of a set that has none, and whether
+// none is meant. A list that is not there removes nothing, however that is written;
+// an empty one does.
+func (r *renderer) missingItems(items *expression.Template, meant bool) []expression.Problem {
+	what := "the list"
+
+	for _, path := range items.Defaulted() {
+		if _, ok, err := unstructured.NestedFieldNoCopy(r.Observed.XR, path...); !ok || err != nil {
+			what, meant = "xr."+strings.Join(path, "."), false
+			break
+		}
+	}
+
+	if meant {
+		return nil
+	}
+
+	return []expression.Problem{{
+		Path: "forEach", Kind: expression.NotSet,
+		Message: what + " is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+	}}
+}
+
+// withMembers returns what became of a run, and of all members that it has if it is a
+// set: they share its reason, and are left as they are.
+func (r *renderer) withMembers(run *compile.Run, out Outcome) []Outcome {
+	runs := []Outcome{out}
+	if run.ForEach == nil || out.Reason == Skipped {
+		return runs
+	}
+
+	if run.PreviousNames != nil {
+		r.Unresolved[run] = true
+	}
+
+	for _, resource := range manifest.SortedKeys(r.Observed.Resources) {
+		key, ok := run.Key(resource)
+		if ok && ansiblerun.Is(r.Observed.Resources[resource]) {
+			runs = append(runs, r.Keep(Outcome{Name: compile.MemberName(run.Name, key), Resource: resource, Reason: out.Reason}))
+		}
+	}
+
+	return runs
+}

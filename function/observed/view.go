@@ -1,0 +1,119 @@
+package observed
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// IsLegacy is true for XRs that publish connection details themselves: their
+// spec has the fields that modern ones have below spec.crossplane.
+func IsLegacy(xr map[string]any) bool {
+	spec, _ := xr["spec"].(map[string]any)
+	namespace := manifest.Namespace(xr)
+
+	if _, modern := spec["crossplane"]; modern || namespace != "" {
+		return false
+	}
+
+	for _, name := range legacy {
+		if _, ok := spec[name]; ok {
+			return true
+		}
+	}
+
+	return false
+}
+
+// legacy are the fields that Crossplane has in the spec of legacy XRs.
+var legacy = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
+	"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
+	"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
+	"writeConnectionSecretToRef",
+}
+
+// ViewRun returns what expressions see of an observed run. What it reports of itself
+// is there by name: content that is given a run as a whole is not to run again
+// because that one did.
+func ViewRun(o map[string]any) value.Partial {
+	v := map[string]any{"ready": ansiblerun.IsReady(o), "metadata": viewMetadata(o)}
+
+	for _, f := range []string{"spec", "status"} {
+		if x, ok := o[f]; ok {
+			v[f] = x
+		}
+	}
+
+	at, _ := manifest.Nested(o, "status", "atProvider").(map[string]any)
+
+	for _, f := range []string{"outputs", "lastRun", "lastApply", "drift", "content"} {
+		if x, ok := at[f]; ok {
+			v[f] = x
+		}
+	}
+
+	return partial(v, "metadata", "spec", "outputs")
+}
+
+// ViewXR returns what expressions see of the XR. The XR as a whole is what its
+// author has written: what Crossplane and this function report there, run by run,
+// would change the inputs of the runs otherwise.
+func ViewXR(o map[string]any) value.Partial {
+	v := map[string]any{"metadata": viewMetadata(o)}
+
+	for _, f := range []string{"apiVersion", "kind"} {
+		if x, ok := o[f]; ok {
+			v[f] = x
+		}
+	}
+
+	own := []string{"crossplane"}
+	if IsLegacy(o) {
+		own = legacy[:]
+	}
+
+	for f, own := range map[string][]string{"spec": own, "status": manifest.ReservedStatus[:]} {
+		if x, ok := o[f].(map[string]any); ok {
+			v[f] = Without(x, own...)
+		}
+	}
+
+	return partial(v, "apiVersion", "kind", "metadata", "spec")
+}
+
+// viewMetadata of an object. What the API server counts and notes there is not part
+// of the whole.
+func viewMetadata(o map[string]any) value.Partial {
+	m, _ := o["metadata"].(map[string]any)
+	m = maps.Clone(m)
+	delete(m, ansiblerun.FieldManaged)
+
+	if a, ok := m["annotations"].(map[string]any); ok {
+		m["annotations"] = Without(a, corev1.LastAppliedConfigAnnotation)
+	}
+
+	return partial(m, "name", "namespace", "uid", "labels", "annotations")
+}
+
+// partial is an object as a whole with these fields.
+func partial(fields map[string]any, names ...string) value.Partial {
+	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
+}
+
+// Without is an object as a whole without these fields.
+func Without(fields map[string]any, names ...string) value.Partial {
+	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
+}
+
+// ViewObject returns what expressions see of an object.
+func ViewObject(o map[string]any) map[string]any {
+	o = maps.Clone(o)
+	o["metadata"] = viewMetadata(o)
+
+	return o
+}

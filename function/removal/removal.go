@@ -1,0 +1,290 @@
+// Package removal decides on the AnsibleRuns that an XR has and that are not wanted any
+// more: which ones core removes now, and which ones have to stay, and why. Usages hold
+// what others depend on until these are gone.
+package removal
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// A Result is what becomes of the AnsibleRuns that an XR has and that are not wanted
+// any more.
+type Result struct {
+	// Outcomes of all runs by the composition resource names that core has: those that
+	// are wanted, and those that have to stay although their run is gone from the
+	// Composition.
+	Outcomes []desired.Outcome
+	// Removed are the composition resource names of the AnsibleRuns that core deletes
+	// now.
+	Removed []string
+	// Usages of AnsibleRuns by those that depend on them, by composition resource name;
+	// nil for one of an earlier step that is not to be.
+	Usages map[string]map[string]any
+	// Requirements are the AnsibleRuns that core is to fetch, since some may be being
+	// deleted, by name.
+	Requirements map[string]compile.Requirement
+}
+
+// A remover decides on what is not wanted any more.
+type remover struct {
+	plan *compile.Plan
+	runs desired.Runs
+	// relations of what was observed.
+	relations relations
+	// reasons of the outcomes by composition resource name, before any stays.
+	reasons map[string]desired.Reason
+	// unwanted are the observed AnsibleRuns that nothing wants, by their composition
+	// resource names, in order.
+	unwanted []string
+}
+
+// Decide returns what becomes of the AnsibleRuns that are not wanted any more, once
+// it is known what is.
+func Decide(plan *compile.Plan, runs desired.Runs) Result {
+	r := &remover{plan: plan, runs: runs, relations: relationsOf(plan, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes))}
+	for _, o := range runs.Outcomes {
+		r.reasons[o.Resource] = o.Reason
+	}
+
+	r.unwanted = r.findUnwanted()
+
+	outcomes := r.keepUnwanted(slices.Clone(runs.Outcomes))
+	out := Result{Outcomes: outcomes, Removed: r.removed(outcomes), Usages: r.usages(), Requirements: r.requirements()}
+
+	for i := range outcomes {
+		outcomes[i].Resource = runs.PreviousName(outcomes[i].Resource)
+	}
+
+	return out
+}
+
+// keepUnwanted returns the outcomes with those AnsibleRuns that are not wanted and have
+// to stay, each for the first reason that there is.
+func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
+	kept := map[string]desired.Outcome{}
+
+	unwanted := r.keepUnresolved(slices.Clone(r.unwanted), kept)
+	unwanted = r.keepUnpruned(unwanted, kept)
+	unwanted = r.limitRemoval(unwanted, kept)
+	unwanted = r.holdRenamed(runs, unwanted, kept)
+	r.keepNeeded(unwanted, kept)
+
+	for i := range runs {
+		s, ok := kept[runs[i].Resource]
+		if !ok {
+			continue
+		}
+
+		s.Name = runs[i].Name
+		runs[i] = s
+		delete(kept, s.Resource)
+	}
+
+	for _, resource := range manifest.SortedKeys(kept) {
+		runs = append(runs, kept[resource])
+	}
+
+	return runs
+}
+
+// findUnwanted returns the observed AnsibleRuns that nothing wants, by their composition
+// resource names, in order.
+func (r *remover) findUnwanted() []string {
+	var unwanted []string
+
+	for resource := range r.runs.Observed.Resources {
+		reason, wanted := r.reasons[resource]
+		if _, ok := r.runs.Observed.Run(resource); ok && (!wanted || reason == desired.Skipped) && !r.foreign(resource) {
+			unwanted = append(unwanted, resource)
+		}
+	}
+
+	slices.Sort(unwanted)
+
+	return unwanted
+}
+
+// foreign is true for what an earlier step of the pipeline composes, and no run of
+// this one.
+func (r *remover) foreign(resource string) bool {
+	return r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) == nil
+}
+
+// keepUnpruned those that are not to be pruned. It returns the others.
+func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
+	return slices.DeleteFunc(unwanted, func(resource string) bool {
+		prune := manifest.Annotation(r.runs.Observed.Resources[resource], ansiblerun.AnnotationPrune)
+		retained := prune == ansiblerun.PruneNever
+
+		if run := r.plan.RunOf(resource); run != nil {
+			retained = !run.Prune
+		}
+
+		if retained {
+			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Retained, Messages: []string{"not wanted any more, and stays, since prune is false"}})
+		}
+
+		return retained
+	})
+}
+
+// limitRemoval how many members of a set go at once: more of them stay all. It returns
+// the others.
+func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcome) []string {
+	members := map[*compile.Run][]string{}
+
+	for _, resource := range unwanted {
+		if run := r.plan.RunOf(resource); run != nil && run.ForEach != nil && run.AtMost != nil {
+			members[run] = append(members[run], resource)
+		}
+	}
+
+	for run, leave := range members {
+		there := 0
+
+		for resource := range r.runs.Observed.Resources {
+			if _, ok := r.runs.Observed.Run(resource); ok && r.plan.RunOf(resource) == run {
+				there++
+			}
+		}
+
+		if len(leave) <= max(atMost(*run.AtMost, there), r.allowed(run.Name)) {
+			continue
+		}
+
+		kept[run.Resource] = desired.Outcome{Name: run.Name, Resource: run.Resource, Reason: desired.RemovalHeld, Messages: []string{fmt.Sprintf(
+			"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(leave), there, run.AtMost, ansiblerun.AnnotationAllowRemoval, run.Name, len(leave))}}
+
+		for _, resource := range leave {
+			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.RemovalHeld})
+		}
+	}
+
+	return slices.DeleteFunc(unwanted, func(resource string) bool {
+		_, ok := kept[resource]
+		return ok
+	})
+}
+
+// atMost so many of those that there are.
+func atMost(limit intstr.IntOrString, there int) int {
+	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, there, false)
+	if err != nil {
+		return 0
+	}
+
+	return n
+}
+
+// allowed is how many members of a set the XR lets go at once.
+func (r *remover) allowed(name string) int {
+	list := manifest.Annotation(r.runs.Observed.XR, ansiblerun.AnnotationAllowRemoval)
+
+	for entry := range strings.SplitSeq(list, ",") {
+		set, number, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		if n, err := strconv.Atoi(number); err == nil && set == name {
+			return n
+		}
+	}
+
+	return 0
+}
+
+// keepNeeded only those on which nothing depends that there is.
+func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome) {
+	blocked := r.blocked(unwanted)
+
+	for _, resource := range manifest.SortedKeys(blocked) {
+		kept[resource] = r.runs.Keep(desired.Outcome{
+			Name:     resource,
+			Resource: resource,
+			Reason:   desired.Leaving,
+			Messages: []string{"not wanted any more, but has to stay for " + strings.Join(blocked[resource], ", ")},
+		})
+	}
+
+	r.retainNeeded(blocked, kept)
+}
+
+// retainNeeded with what stays for good, in which nobody waits for anything: what that
+// depends on.
+func (r *remover) retainNeeded(blocked map[string][]string, kept map[string]desired.Outcome) {
+	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
+
+	for again := true; again; {
+		again = false
+
+		for resource, by := range blocked {
+			if !goes(resource) || slices.ContainsFunc(by, goes) {
+				continue
+			}
+
+			run := kept[resource]
+			run.Reason = desired.Retained
+			run.Messages = []string{"not wanted any more, and stays with " + strings.Join(by, ", ")}
+			kept[resource], again = run, true
+		}
+	}
+}
+
+// blocked returns those that cannot go yet, each with what depends on it.
+func (r *remover) blocked(unwanted []string) map[string][]string {
+	if len(unwanted) == 0 {
+		return nil
+	}
+
+	blocked := map[string][]string{}
+	dependents, users := r.dependents(), r.users()
+
+	for _, resource := range unwanted {
+		by := dependents[resource]
+		if len(by) == 0 {
+			// A Usage that is left goes by itself.
+			by = users[resource]
+		}
+
+		if len(by) > 0 {
+			blocked[resource] = by
+		}
+	}
+
+	// What is to go as a whole and depends on each other only has no order to
+	// go in.
+	for _, resource := range unwanted {
+		if by, ok := blocked[resource]; !ok || slices.ContainsFunc(by, func(d string) bool { return !slices.Contains(unwanted, d) }) {
+			return blocked
+		}
+	}
+
+	return nil
+}
+
+// removed returns the composition resource names of those observed runs of the
+// Composition that nothing keeps. What is gone from it may be a later step's.
+func (r *remover) removed(runs []desired.Outcome) []string {
+	kept := map[string]bool{}
+	for i := range runs {
+		kept[runs[i].Resource] = runs[i].Desired != nil
+	}
+
+	var names []string
+
+	for _, resource := range manifest.SortedKeys(r.runs.Observed.Resources) {
+		o, ok := r.runs.Observed.Run(resource)
+		if ok && !kept[resource] && !manifest.IsDeleted(o) && !r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) != nil {
+			names = append(names, r.runs.PreviousName(resource))
+		}
+	}
+
+	return names
+}

@@ -1,0 +1,171 @@
+package removal
+
+import (
+	"slices"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+)
+
+// holdRenamed holds runs that are to be created while there is one that they may have been,
+// and that is not wanted, or is being removed: whichever ended last would win. It
+// returns those that may go.
+func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept map[string]desired.Outcome) []string {
+	t := r.twins(runs)
+	if len(t.removing)+len(t.terminatingByWorkload) == 0 {
+		return unwanted
+	}
+
+	for i := range runs {
+		out := &runs[i]
+		run := r.plan.ByResource[setOrRun(out.Resource)]
+		_, exists := r.runs.Observed.Run(out.Resource)
+
+		switch {
+		case exists || run == nil:
+		case out.Reason == desired.Creating:
+			t.match(run, out, kept)
+		case out.Held() && run.PreviousNames == nil:
+			t.keepAll(t.similar(run), out.Name+" was called, which is not known yet", kept)
+		}
+	}
+
+	return slices.DeleteFunc(unwanted, func(resource string) bool {
+		_, ok := kept[resource]
+		return ok
+	})
+}
+
+// setOrRun is the resource name of the run of the input that a composed resource may
+// come from.
+func setOrRun(resource string) string {
+	if set, _, ok := compile.Member(resource); ok {
+		return set
+	}
+
+	return resource
+}
+
+// candidates are AnsibleRuns that are not wanted, or are being removed, and that a run which
+// is to be created may have been.
+type candidates struct {
+	*remover
+
+	// unwanted are those that are not wanted, and same what works on the same among
+	// them.
+	removing   []string
+	byWorkload map[string][]string
+	// terminatingByWorkload are those that are being removed, by what they work on.
+	terminatingByWorkload map[string]string
+	// claimed are those of which somebody has said that no other run has been them.
+	claimed map[string]bool
+	// similarTo are those that a run may have been.
+	similarTo map[*compile.Run][]string
+}
+
+func (r *remover) twins(runs []desired.Outcome) candidates {
+	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*compile.Run][]string{}}
+
+	for _, resource := range r.unwanted {
+		if o := r.runs.Observed.Resources[resource]; ansiblerun.DeletesContent(o) {
+			t.removing = append(t.removing, resource)
+			t.byWorkload[ansiblerun.Workload(o)] = append(t.byWorkload[ansiblerun.Workload(o)], resource)
+		}
+	}
+
+	for _, d := range r.runs.Terminating {
+		t.terminatingByWorkload[ansiblerun.Workload(d.Object)] = d.String()
+	}
+
+	for i := range runs {
+		if run := r.plan.RunOf(runs[i].Resource); runs[i].Reason == desired.Creating && run != nil && run.PreviousNames != nil {
+			for _, was := range t.byWorkload[ansiblerun.Workload(runs[i].Desired)] {
+				t.claimed[was] = true
+			}
+		}
+	}
+
+	return t
+}
+
+// similar are those that a run may have been, by what is literal: of those that nothing
+// makes any more, and of its own set.
+func (t candidates) similar(run *compile.Run) []string {
+	if all, ok := t.similarTo[run]; ok {
+		return all
+	}
+
+	t.similarTo[run] = slices.DeleteFunc(slices.Clone(t.removing), func(was string) bool {
+		maker := t.plan.RunOf(was)
+		return maker != nil && maker != run || t.claimed[was] || !run.CouldBe(t.runs.Observed.Resources[was])
+	})
+
+	return t.similarTo[run]
+}
+
+// match what a rendered run may have been: what works on the same, or differs in
+// computed values alone, which may change while somebody thinks about it. Members of a
+// set do so anyway.
+func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
+	on := ansiblerun.Workload(out.Desired)
+
+	if d, ok := t.terminatingByWorkload[on]; ok {
+		*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{d})
+		return
+	}
+
+	what, all := "the same content, hosts and variables", t.byWorkload[on]
+
+	if run.PreviousNames != nil {
+		i := slices.IndexFunc(all, func(was string) bool { return kept[was].Reason != desired.Retained })
+		if i >= 0 {
+			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{all[i] + ", which is not wanted any more"})
+		}
+
+		return
+	}
+
+	if len(all) == 0 {
+		what = "the same content, hosts and variables but for computed values"
+		all = slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run })
+	}
+
+	if len(all) == 0 {
+		return
+	}
+
+	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{compile.Invalid("previousNames", errors.Errorf(
+		"%s, which is not wanted any more, has %s: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", all[0], what, all[0]))})
+	t.keepAll(all, out.Name+" was called", kept)
+}
+
+// keepAll that a run may have been.
+func (t candidates) keepAll(all []string, what string, kept map[string]desired.Outcome) {
+	for _, was := range all {
+		if _, ok := kept[was]; !ok {
+			kept[was] = t.runs.Keep(desired.Outcome{Name: was, Resource: was, Reason: desired.Leaving, Messages: []string{"not wanted any more, but may be what " + what}})
+		}
+	}
+}
+
+// keepUnresolved whether what no run makes is to go, while it is not known what runs were
+// called, and what such a run makes by other keys. It returns those that may.
+func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outcome) []string {
+	if len(r.runs.Unresolved) == 0 {
+		return unwanted
+	}
+
+	return slices.DeleteFunc(unwanted, func(resource string) bool {
+		if run := r.plan.RunOf(resource); run != nil && !r.runs.Unresolved[run] {
+			return false
+		}
+
+		kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Leaving, Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"}})
+
+		return true
+	})
+}

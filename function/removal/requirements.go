@@ -1,0 +1,75 @@
+package removal
+
+import (
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+)
+
+// requirements are the AnsibleRuns of the XR, which core is asked for where those
+// that are being deleted matter: when one is to be created or removed, and while there
+// is a Usage by one.
+func (r *remover) requirements() map[string]compile.Requirement {
+	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
+	if uid == "" || !r.runs.Creating && !r.removing() {
+		return nil
+	}
+
+	all := map[string]compile.Requirement{}
+
+	for _, apiVersion := range []string{ansiblerun.APIVersionCluster, ansiblerun.APIVersionNamespaced} {
+		if namespace != "" && apiVersion == ansiblerun.APIVersionCluster || !r.hasAPIVersion(apiVersion) {
+			continue
+		}
+
+		all[observed.RequirementTerminating+apiVersion] = compile.Requirement{
+			APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace, MatchLabels: map[string]string{ansiblerun.LabelComposite: uid},
+		}
+	}
+
+	return all
+}
+
+// removing is true when an AnsibleRun that was observed is to go, or the user of a
+// Usage is not observed.
+func (r *remover) removing() bool {
+	if len(r.unwanted) > 0 {
+		return true
+	}
+
+	users := map[string]bool{}
+
+	for _, o := range r.runs.Observed.Resources {
+		if by, ok := observed.UserOf(o); ok {
+			users[by] = true
+		}
+	}
+
+	for _, o := range r.runs.Observed.Resources {
+		if len(users) > 0 && ansiblerun.Is(o) {
+			delete(users, manifest.NamespacedName(o))
+		}
+	}
+
+	return len(users) > 0
+}
+
+// hasAPIVersion is true when there may be AnsibleRuns of an API version: the Composition has
+// some, or some were observed.
+func (r *remover) hasAPIVersion(apiVersion string) bool {
+	for _, run := range r.plan.Runs {
+		if run.Object.APIVersion == apiVersion {
+			return true
+		}
+	}
+
+	for _, o := range r.runs.Observed.Resources {
+		if ansiblerun.Is(o) && manifest.Text(o, "apiVersion") == apiVersion {
+			return true
+		}
+	}
+
+	return false
+}

@@ -1,0 +1,148 @@
+package removal
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+)
+
+// usages returns a Usage for each AnsibleRun and each composed resource that it was
+// rendered after: when both are deleted, the run goes first. They are named by
+// composition resource names.
+func (r *remover) usages() map[string]map[string]any {
+	usages := map[string]map[string]any{}
+
+	use := func(by string, user map[string]any) {
+		if !r.protects(by) || r.foreign(by) {
+			return
+		}
+
+		for _, of := range r.after(by, user) {
+			// Two that use each other could never be deleted.
+			if slices.Contains(r.after(of, r.runs.Observed.Resources[of]), by) || r.released(by, of) {
+				continue
+			}
+
+			if u := usage(r.runs.Observed.Resources[of], user); u != nil {
+				usages[r.runs.PreviousName(by)+usesSeparator+r.runs.PreviousName(of)] = u
+			}
+		}
+	}
+
+	// One that is being deleted has its Usage until it is gone.
+	for _, d := range r.runs.Terminating {
+		use(d.Resource, d.Object)
+	}
+
+	for by, user := range r.runs.Observed.Resources {
+		if ansiblerun.Is(user) {
+			use(by, user)
+		}
+	}
+
+	// An earlier step does not know what runs of this one ask for.
+	for name := range r.runs.Observed.Earlier {
+		if by, _, ok := strings.Cut(name, usesSeparator); ok && r.plan.RunOf(by) != nil && usages[name] == nil {
+			usages[name] = nil
+		}
+	}
+
+	return usages
+}
+
+// released is true for what another step composes no more, and a run was rendered
+// after, but does not need any more. Core, which does nothing else before it has
+// deleted what is not composed any more, may then do so.
+func (r *remover) released(by, of string) bool {
+	run, reason := r.plan.RunOf(by), r.reasons[by]
+	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] || ansiblerun.Is(r.runs.Observed.Resources[of]) {
+		return false
+	}
+
+	if needs, ok := r.runs.References[by]; ok {
+		return !needs[of]
+	}
+
+	for name, literal := range run.Resources() {
+		if name == of || !literal {
+			return false
+		}
+	}
+
+	return true
+}
+
+// protects is true for runs that hold what they depend on: all that do not say
+// otherwise.
+func (r *remover) protects(resource string) bool {
+	run := r.plan.RunOf(resource)
+	return run == nil || run.Usages
+}
+
+// users returns the composition resource names of those that observed Usages say
+// use each AnsibleRun. Core would refuse to delete it.
+func (r *remover) users() map[string][]string {
+	byName, users := map[string][]string{}, map[string][]string{}
+
+	for _, u := range manifest.SortedKeys(r.runs.Observed.Resources) {
+		o := r.runs.Observed.Resources[u]
+		if observed.IsUsage(o) && manifest.NestedText(o, "spec", "of", "kind") == common.KindAnsibleRun {
+			of := manifest.NestedText(o, "spec", "of", "resourceRef", "name")
+			byName[of] = append(byName[of], u)
+		}
+	}
+
+	for resource, o := range r.runs.Observed.Resources {
+		if name := manifest.Name(o); ansiblerun.Is(o) {
+			users[resource] = byName[name]
+		}
+	}
+
+	return users
+}
+
+// usesSeparator stands between two names in the composition resource name of a Usage.
+const usesSeparator = " uses "
+
+// usage of a composed resource by an AnsibleRun; nil when there can be none: a
+// ClusterUsage tells of cluster-scoped objects only.
+func usage(of, by map[string]any) map[string]any {
+	namespace := manifest.Namespace(by)
+	used := manifest.Namespace(of)
+
+	ofName := manifest.Name(of)
+	byName := manifest.Name(by)
+
+	if namespace == "" && used != "" || ofName == "" || byName == "" {
+		return nil
+	}
+
+	kind, metadata := observed.KindClusterUsage, map[string]any{}
+	ref := map[string]any{"name": ofName}
+
+	if namespace != "" {
+		kind = observed.KindUsage
+		metadata["namespace"] = namespace
+	}
+
+	// What is cluster scoped is in the namespace "", and not in that of the Usage.
+	if used != namespace {
+		ref["namespace"] = used
+	}
+
+	return map[string]any{
+		"apiVersion": observed.APIVersionProtection,
+		"kind":       kind,
+		"metadata":   metadata,
+		"spec": map[string]any{
+			"of":             map[string]any{"apiVersion": of["apiVersion"], "kind": of["kind"], "resourceRef": ref},
+			"by":             map[string]any{"apiVersion": by["apiVersion"], "kind": by["kind"], "resourceRef": map[string]any{"name": byName}},
+			"replayDeletion": true,
+		},
+	}
+}
