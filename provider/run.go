@@ -60,7 +60,7 @@ func (c *runCommand) Run() error {
 	}
 
 	j := executor.Job{
-		Run: runner.Run{
+		Spec: runner.Spec{
 			ID:      string(uuid.NewUUID()),
 			Mode:    common.ModeApply,
 			State:   c.State,

@@ -119,7 +119,7 @@ func newRuns(t *testing.T) *pool.Pool {
 		return executor.NewReport(j)
 	}))
 
-	j := executor.Job{Run: runner.Run{ID: "run", Mode: common.ModeCheck}, Digest: func(content.Set) string { return "" }}
+	j := executor.Job{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}, Digest: func(content.Set) string { return "" }}
 	if !runs.Acquire(j, func() {}) || !runs.Submit(j) {
 		t.Fatal("There should be a place for a run.")
 	}

@@ -218,7 +218,7 @@ func (e *external) lost(run common.AnsibleRun) {
 
 	policy, _ := lifecycle.PolicyOf(run)
 	j := executor.Job{
-		Run: runner.Run{
+		Spec: runner.Spec{
 			ID: r.Run.ID, Mode: r.Run.Mode, State: r.Run.State, Trigger: r.Run.Trigger,
 			Object: runner.ObjectOf(run), Inputs: inputs.Inputs{Parameters: *run.Parameters()},
 		},
@@ -408,7 +408,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 	policy, _ := lifecycle.PolicyOf(run)
 
 	j := executor.Job{
-		Run: runner.Run{
+		Spec: runner.Spec{
 			ID:         e.newID(),
 			Mode:       st.Mode,
 			State:      st.State,

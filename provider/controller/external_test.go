@@ -491,7 +491,7 @@ func TestJob(t *testing.T) {
 	}
 
 	want := []executor.Job{{
-		Run: runner.Run{
+		Spec: runner.Spec{
 			ID: "new", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 1,
 			Object: runner.ObjectOf(run), Inputs: in("a"), KeepOutput: true,
 		},

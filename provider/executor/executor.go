@@ -41,7 +41,7 @@ func (fn Func) Execute(ctx context.Context, j Job, w Watch) Report { return fn(c
 // A Job is a run to carry out.
 type Job struct {
 	// Run that the runner executes. Its content is set once that is installed.
-	runner.Run
+	runner.Spec
 
 	// Request is the token of crossplane.io/reconcile-requested-at that the run
 	// answers; empty when there is none.

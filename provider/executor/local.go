@@ -30,7 +30,7 @@ type Installer interface {
 // about the provider or its machine. With an error, too, the result says whether it is
 // certain that no task was carried out.
 type Runner interface {
-	Run(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error)
+	Run(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
 }
 
 // Local is an Executor that works on this machine.
@@ -84,7 +84,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	r.Run.Phase = common.PhaseRunning
 	progress(r)
 
-	result, err := l.runner.Run(ctx, j.Run, events.Watch{
+	result, err := l.runner.Run(ctx, j.Spec, events.Watch{
 		Progress: func(s events.Summary) {
 			r.summarize(s)
 			progress(r)

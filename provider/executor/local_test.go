@@ -34,9 +34,9 @@ func (fn installerFn) Ensure(ctx context.Context, r content.Request) (content.Se
 	return fn(ctx, r)
 }
 
-type runnerFn func(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error)
+type runnerFn func(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error)
 
-func (fn runnerFn) Run(ctx context.Context, r runner.Run, w events.Watch) (runner.Result, error) {
+func (fn runnerFn) Run(ctx context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
 	return fn(ctx, r, w)
 }
 
@@ -72,7 +72,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(_ context.Context, r runner.Run, w events.Watch) (runner.Result, error) {
+			runner: func(_ context.Context, r runner.Spec, w events.Watch) (runner.Result, error) {
 				if diff := cmp.Diff(set, r.Content); diff != "" {
 					t.Errorf("The run should use the content that was installed: -want, +got:\n%s", diff)
 				}
@@ -103,7 +103,7 @@ func TestExecute(t *testing.T) {
 			installer: func(context.Context, content.Request) (content.Set, func(), error) {
 				return content.Set{}, func() {}, nil
 			},
-			runner: func(context.Context, runner.Run, events.Watch) (runner.Result, error) {
+			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: "no"}, nil
 			},
 			want: want{
@@ -247,7 +247,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(_ context.Context, _ runner.Run, w events.Watch) (runner.Result, error) {
+			runner: func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
 				w.Progress(events.Summary{Started: true})
 
 				return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonPlaybookError, Message: "no such role", Untouched: true}, nil
@@ -273,7 +273,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(context.Context, runner.Run, events.Watch) (runner.Result, error) {
+			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
 				return runner.Result{}, errors.New("disk full")
 			},
 			want: want{
@@ -292,7 +292,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner: func(context.Context, runner.Run, events.Watch) (runner.Result, error) {
+			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
 				return runner.Result{Untouched: true}, errors.New("disk full")
 			},
 			want: want{
@@ -312,7 +312,7 @@ func TestExecute(t *testing.T) {
 			ctx:       t.Context(),
 			inputs:    required,
 			installer: installed,
-			runner:    func(context.Context, runner.Run, events.Watch) (runner.Result, error) { panic("hunter2") },
+			runner:    func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { panic("hunter2") },
 			want: want{
 				report: Report{
 					Run:       base(common.PhaseFailed, ReasonInternal, "the provider has made a mistake; its log has a stack trace", "digest of abc"),
@@ -334,7 +334,7 @@ func TestExecute(t *testing.T) {
 			var phases []common.RunPhase
 
 			j := Job{
-				Run: runner.Run{
+				Spec: runner.Spec{
 					ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
 					Attempt: 1, Inputs: tc.inputs, Timeout: time.Minute,
 				},
@@ -370,7 +370,7 @@ func TestNeeds(t *testing.T) {
 
 	required := inputs.Inputs{Requirements: "collections: [{name: acme.site, version: 1.0.0}]"}
 	j := Job{
-		Run:     runner.Run{Inputs: required, Trigger: common.TriggerChanged, Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute},
+		Spec:    runner.Spec{Inputs: required, Trigger: common.TriggerChanged, Object: runner.Object{Namespace: "team-a"}, Timeout: time.Minute},
 		Request: "token",
 	}
 
@@ -378,7 +378,7 @@ func TestNeeds(t *testing.T) {
 		t.Error("A job without requirements should need nothing.")
 	}
 
-	if n := x.Needs(Job{Run: runner.Run{Inputs: inputs.Inputs{Requirements: "{"}}}); n.Get != nil {
+	if n := x.Needs(Job{Spec: runner.Spec{Inputs: inputs.Inputs{Requirements: "{"}}}); n.Get != nil {
 		t.Error("A mistake should be reported by the run.")
 	}
 
@@ -417,7 +417,7 @@ func TestExecuteKnown(t *testing.T) {
 		installerFn(func(_ context.Context, r content.Request) (content.Set, func(), error) {
 			return r.Known, func() {}, nil
 		}),
-		runnerFn(func(context.Context, runner.Run, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
+		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	)
 
 	r := x.Execute(t.Context(), Job{Before: Before{Content: known}, Digest: func(content.Set) string { return "" }}, Watch{})
@@ -432,7 +432,7 @@ func TestExecuteStarted(t *testing.T) {
 		installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
 			return content.Set{}, func() {}, nil
 		}),
-		runnerFn(func(_ context.Context, _ runner.Run, w events.Watch) (runner.Result, error) {
+		runnerFn(func(_ context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
 			w.Progress(events.Summary{Play: "p"})
 			w.Progress(events.Summary{Play: "p", Task: "t", Started: true})
 
@@ -442,7 +442,7 @@ func TestExecuteStarted(t *testing.T) {
 
 	var got []bool
 
-	r := x.Execute(t.Context(), Job{Run: runner.Run{ID: "1"}, Digest: func(content.Set) string { return "" }}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
+	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}, Digest: func(content.Set) string { return "" }}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}

@@ -1,7 +1,6 @@
 package inputs
 
 import (
-	"bytes"
 	"maps"
 	"regexp"
 	"slices"
@@ -53,7 +52,7 @@ func (in Inputs) secrets(of func(File) []byte) [][]byte {
 // withoutServers is an ansible.cfg without the names and URLs of servers, and any
 // other file as it is.
 func (f File) withoutServers() []byte {
-	if f.Name != "ansible.cfg" {
+	if f.Name != AnsibleConfigFile {
 		return f.Data
 	}
 
@@ -125,20 +124,18 @@ func (in Inputs) Vaulted() [][]byte {
 	return plain
 }
 
-var vaultSettings = regexp.MustCompile(`(?m)^\s*vault_.*$`)
-
 // vaultPasswords are the credentials that the settings of Ansible Vault name.
 func (in Inputs) vaultPasswords() []string {
-	var settings strings.Builder
-	settings.WriteString(in.Env["ANSIBLE_VAULT_PASSWORD_FILE"] + "\n" + in.Env["ANSIBLE_VAULT_IDENTITY_LIST"] + "\n")
-
-	cfg, _ := Find(in.Credentials, "ansible.cfg")
-	settings.Write(bytes.Join(vaultSettings.FindAll(cfg.Data, -1), []byte("\n")))
+	cfg := in.AnsibleConfig()
+	settings := strings.Join([]string{
+		in.Env["ANSIBLE_VAULT_PASSWORD_FILE"], in.Env["ANSIBLE_VAULT_IDENTITY_LIST"],
+		cfg.Get("defaults", "vault_password_file"), cfg.Get("defaults", "vault_identity_list"),
+	}, "\n")
 
 	var passwords []string
 
 	for _, f := range in.Credentials {
-		if strings.Contains(settings.String(), f.Name) {
+		if strings.Contains(settings, f.Name) {
 			passwords = append(passwords, strings.TrimSpace(string(f.Data)))
 		}
 	}

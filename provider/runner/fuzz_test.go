@@ -29,7 +29,10 @@ func FuzzVariables(f *testing.F) {
 			return
 		}
 
-		written := untemplated(vars)
+		written, err := untemplated(vars)
+		if err != nil {
+			t.Fatalf("untemplated(%q): %v", text, err)
+		}
 
 		var doc yaml.Node
 		if err := yaml.Unmarshal(written, &doc); err != nil {

@@ -10,59 +10,49 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// hasInventory is true if there is an inventory: of the run, or one that the
-// configuration names.
+// hasInventory is true if the run has an inventory, or its configuration names one.
 func hasInventory(in inputs.Inputs) bool {
-	cfg, _ := inputs.Find(in.Credentials, fileConfig)
-
-	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || parseConfig(cfg.Data).get("defaults", "inventory") != ""
+	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || in.AnsibleConfig().Get("defaults", "inventory") != ""
 }
 
-// asyncDir is where a task that runs asynchronously leaves its result. Ansible
-// looks for it where the list of users says that home is, which on this machine
-// is not the home of a run.
+// asyncDir is where an asynchronous task leaves its result. Ansible's default is below the
+// home that the list of users has, which on this machine is not the home of a run.
 const asyncDir = `ansible_async_dir: "{{ lookup('ansible.builtin.env', 'HOME') ` +
 	`if ansible_connection | default('') in ['local', 'ansible.builtin.local'] else '~' }}/.ansible_async"` + "\n"
 
-// asyncVars are beside each inventory, for all hosts. Groups, hosts and plays may
-// say otherwise; only what an inventory says itself of the group all is weaker.
-func asyncVars(in inputs.Inputs, inventories []File) []File {
-	cfg, _ := inputs.Find(in.Credentials, fileConfig)
-	if in.Env["ANSIBLE_ASYNC_DIR"] != "" || parseConfig(cfg.Data).get("defaults", "async_dir") != "" {
+// asyncVars returns a group_vars/all.yml beside each inventory. Variables of other groups,
+// hosts and plays win; only those that an inventory sets itself for the group all lose.
+func asyncVars(in inputs.Inputs, inventories []file) []file {
+	if in.Env["ANSIBLE_ASYNC_DIR"] != "" || in.AnsibleConfig().Get("defaults", "async_dir") != "" {
 		return nil
 	}
 
-	files := make([]File, len(inventories))
+	files := make([]file, len(inventories))
 	for i, inv := range inventories {
-		files[i] = File{Path: path.Join(path.Dir(inv.Path), "group_vars", "all.yml"), Data: []byte(asyncDir), Mode: modeFile}
+		files[i] = file{Path: path.Join(path.Dir(inv.Path), "group_vars", "all.yml"), Data: []byte(asyncDir)}
 	}
 
 	return files
 }
 
-// inventories returns the files of the inventories in order, each in a
-// directory of its own. Without any inventory there is an empty one, so that
-// none is taken from this machine.
-func inventories(in inputs.Inputs) []File {
+// inventories returns the files of the inventories in order, each in a directory of its
+// own. Without any inventory it returns an empty one: otherwise Ansible would take this
+// machine's.
+func inventories(in inputs.Inputs) []file {
 	if !hasInventory(in) {
-		return []File{{Path: path.Join(inventoryDir, "none"), Mode: modeFile}}
+		return []file{{Path: path.Join(inventoryDir, "none")}}
 	}
 
-	files := make([]File, len(in.Inventories))
+	files := make([]file, len(in.Inventories))
 
 	for i, inv := range in.Inventories {
-		mode := modeFile
-		if in.Parameters.ExecutableInventory {
-			mode = modeExecutable
-		}
-
-		files[i] = File{Path: inventoryPath(in, i), Data: inv.Data, Mode: mode}
+		files[i] = file{Path: inventoryPath(in, i), Data: inv.Data, Executable: in.Parameters.ExecutableInventory}
 	}
 
 	return files
 }
 
-// inventoryPath is where the inventory with an index is.
+// inventoryPath of the inventory with an index, in the private data directory.
 func inventoryPath(in inputs.Inputs, i int) string {
 	name := "hosts"
 	if !in.Parameters.ExecutableInventory {
@@ -74,11 +64,11 @@ func inventoryPath(in inputs.Inputs, i int) string {
 
 var inventoryNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// inventoryName is what an inventory must be called: an inventory plugin takes
-// only files with its own name. What cannot be the name of a plugin is not to be
-// that of a file.
+// inventoryName is what the file of an inventory must be called: an inventory plugin takes
+// only files that end in its own name. Text that cannot be the name of a plugin is not
+// trusted to be that of a file.
 func inventoryName(data []byte) string {
-	// What is no mapping names none.
+	// An inventory that is no mapping names no plugin.
 	values, _ := document.Scalars(data)
 	name := values["plugin"]
 	name = name[strings.LastIndexByte(name, '.')+1:]

@@ -1,17 +1,15 @@
 package runner
 
 import (
-	"strings"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// playbook returns the text of the one playbook that a run consists of: a play
-// per role, an import per playbook of a collection, or the inline text as it
-// is.
+// playbook returns the text of the playbook of a run: a play for each role, an import for
+// each playbook of a collection, or the inline text as it is.
 func playbook(in inputs.Inputs) ([]byte, error) {
 	p := in.Parameters
 
@@ -19,13 +17,10 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 		return []byte(p.PlaybookInline), nil
 	}
 
-	var b strings.Builder
+	var plays []any
 
 	for _, r := range in.Roles {
-		b.WriteString("- name: " + yamltext.Quote(r.Name) + "\n")
-		b.WriteString("  hosts: " + yamltext.Quote(hosts(in)) + "\n")
-		b.WriteString("  roles:\n")
-		b.WriteString("  - role: " + yamltext.Quote(r.Name) + "\n")
+		plays = append(plays, map[string]any{"name": r.Name, "hosts": hosts(in), "roles": []any{map[string]any{"role": r.Name}}})
 	}
 
 	imports := p.Playbooks
@@ -34,17 +29,19 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 	}
 
 	for _, name := range imports {
-		b.WriteString("- import_playbook: " + yamltext.Quote(name) + "\n")
+		plays = append(plays, map[string]any{"import_playbook": name})
 	}
 
-	if b.Len() == 0 {
+	if len(plays) == 0 {
 		return nil, errors.New("one of role, roles, playbook, playbooks and playbookInline must be set in spec.forProvider")
 	}
 
-	return []byte(b.String()), nil
+	text, err := yaml.Marshal(node(plays, 0))
+
+	return text, errors.Wrap(err, "cannot write the playbook")
 }
 
-// hosts is the pattern of the plays that are made for roles.
+// hosts is the pattern of the hosts of plays for roles.
 func hosts(in inputs.Inputs) string {
 	switch {
 	case in.Parameters.Hosts != "":

@@ -2,7 +2,6 @@ package runner
 
 import (
 	_ "embed"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,55 +14,20 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// What is in a private data directory. The first three are ansible-runner's.
-const (
-	projectDir   = "project"
-	inventoryDir = "inventory"
-	envDir       = "env"
-	varsDir      = "vars"
-	homeDir      = "home"
-	tempDir      = "tmp"
-	// controlDir holds sockets, whose paths must be short.
-	controlDir   = "cp"
-	playbookFile = inputs.PlaybookFile
-
-	modeFile       fs.FileMode = 0o600
-	modeExecutable fs.FileMode = 0o700
-	modeDir        fs.FileMode = 0o700
-)
-
-// argsFile has the command to run, for ansible-runner.
-const argsFile = "args"
-
 // driver runs ansible-runner, and has its events to itself.
 //
 //go:embed driver.py
 var driver []byte
 
-const driverFile = "driver.py"
-
 // ident names the one directory of artifacts in a private data directory.
 const ident = "run"
 
-// A File of a private data directory.
-type File struct {
-	// Path in the private data directory.
-	Path string
-	// Data of the file.
-	Data []byte
-	// Mode of the file.
-	Mode fs.FileMode
-}
-
-// A Plan is everything that is needed to execute a run. To make one has no
-// effect.
-type Plan struct {
+// A plan is everything that ansible-runner needs to execute a run.
+type plan struct {
 	// Dir is the private data directory of the run.
 	Dir string
-	// Dirs to make in it, for other things than files.
-	Dirs []string
-	// Files to write into it.
-	Files []File
+	// Files to write into it, but for the command line of the play.
+	Files []file
 	// Argv of the driver of ansible-runner.
 	Argv []string
 	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
@@ -74,35 +38,35 @@ type Plan struct {
 	Domain sandbox.Domain
 }
 
-// Prepare a run, in a private data directory of a new name. The error says what is
-// wrong with the inputs.
-func (r *Runner) Prepare(run Run) (Plan, error) {
+// prepare a run, in a private data directory of a new name. That has no effect yet. The
+// error says what is wrong with the inputs.
+func (r *Runner) prepare(run Spec) (plan, error) {
 	dir := filepath.Join(r.dir, r.name())
 	in := run.Inputs
 
 	if err := in.ValidateConfig(); err != nil {
-		return Plan{}, err
+		return plan{}, err
 	}
 
 	text, err := playbook(in)
 	if err != nil {
-		return Plan{}, err
+		return plan{}, err
 	}
 
 	vars, err := varFiles(run)
 	if err != nil {
-		return Plan{}, err
+		return plan{}, err
 	}
 
 	inv := inventories(in)
 
-	files := []File{
-		{Path: filepath.Join(projectDir, playbookFile), Data: text, Mode: modeFile},
-		// Without an own ansible.cfg the machine's must not count.
-		{Path: fileConfig, Mode: modeFile},
-		{Path: driverFile, Data: driver, Mode: modeFile},
-		// Events are read from the stream; nothing else keeps the output.
-		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n"), Mode: modeFile},
+	files := []file{
+		{Path: filepath.Join(projectDir, playbookFile), Data: text},
+		// Where the credentials have no ansible.cfg, the machine's must not count.
+		{Path: inputs.AnsibleConfigFile},
+		{Path: driverFile, Data: driver},
+		// Events are read from the stream: a file of the output would be a second copy.
+		{Path: filepath.Join(envDir, "settings"), Data: []byte(`{"suppress_output_file": true}` + "\n")},
 	}
 	files = append(files, credentials(in)...)
 	files = append(files, inv...)
@@ -111,12 +75,11 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 
 	domain, err := r.domain(run, dir)
 	if err != nil {
-		return Plan{}, errors.Wrap(err, in.Config)
+		return plan{}, errors.Wrap(err, in.Config)
 	}
 
-	return Plan{
+	return plan{
 		Dir:    dir,
-		Dirs:   []string{homeDir, tempDir, controlDir},
 		Files:  files,
 		Argv:   append(slices.Clone(r.python), filepath.Join(dir, driverFile), dir, playbookFile, ident),
 		Play:   r.playArgv(run, dir, inv, vars),
@@ -126,7 +89,7 @@ func (r *Runner) Prepare(run Run) (Plan, error) {
 }
 
 // domain of a run: its own directory, its content, and what the provider ships.
-func (r *Runner) domain(run Run, dir string) (sandbox.Domain, error) {
+func (r *Runner) domain(run Spec, dir string) (sandbox.Domain, error) {
 	var read []string
 
 	if run.Content.Dir != "" {
@@ -140,9 +103,9 @@ func (r *Runner) domain(run Run, dir string) (sandbox.Domain, error) {
 	return r.policy.Domain(read, []string{dir}, run.Inputs.Grant)
 }
 
-// playArgv is the argv of ansible-playbook. Values that users give are joined
-// to their options, so that none is taken for an option.
-func (r *Runner) playArgv(run Run, dir string, inv, vars []File) []string {
+// playArgv is the argv of ansible-playbook. Values of users are joined to their options,
+// so that no value is taken for an option.
+func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 	p := run.Inputs.Parameters
 	argv := slices.Clone(r.play)
 
@@ -181,8 +144,8 @@ func (r *Runner) playArgv(run Run, dir string, inv, vars []File) []string {
 	return append(argv, playbookFile)
 }
 
-// commandLine quotes an argv for a POSIX shell, which is what ansible-runner
-// splits it like.
+// commandLine of an argv, quoted for a POSIX shell: ansible-runner splits it as a shell
+// does.
 func commandLine(argv []string) string {
 	quoted := make([]string, len(argv))
 	for i, a := range argv {

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -37,21 +36,18 @@ func (s shipped) Repair() error { return nil }
 
 func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(json)} }
 
+// roleOn hosts is a play.
+func roleOn(role, hosts string) string {
+	return `- "hosts": "` + hosts + "\"\n" + `  "name": "` + role + "\"\n" + `  "roles":` + "\n" + `    - "role": "` + role + "\"\n"
+}
+
 func TestPrepareFiles(t *testing.T) {
-	const (
-		owner = fs.FileMode(0o600)
-		meta  = `!unsafe {"ansible_provider_meta": {"example": {"state": "present"}, ` +
-			`"managed_resource": {"annotations": {"a": "{{ b }}"}, "generation": 3, "labels": {}, "name": "example", ` +
-			`"namespace": "default", "state": "present", "uid": "u-1"}, ` +
-			`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "trigger": "Changed"}}}` + "\n"
-	)
+	const meta = `!unsafe {"ansible_provider_meta": {"example": {"state": "present"}, ` +
+		`"managed_resource": {"annotations": {"a": "{{ b }}"}, "generation": 3, "labels": {}, "name": "example", ` +
+		`"namespace": "default", "state": "present", "uid": "u-1"}, ` +
+		`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "trigger": "Changed"}}}` + "\n"
 
-	type file struct {
-		Data string
-		Mode fs.FileMode
-	}
-
-	base := Run{
+	base := Spec{
 		ID: "r1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerChanged, Attempt: 2,
 		Object: Object{Name: "example", Namespace: "default", UID: "u-1", Generation: 3, Annotations: map[string]string{"a": "{{ b }}"}},
 	}
@@ -59,30 +55,27 @@ func TestPrepareFiles(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     inputs.Inputs
-		run    func(*Run)
-		want   map[string]file
+		run    func(*Spec)
+		want   map[string]string
 	}{
 		"Inline": {
 			reason: "An inline playbook is the playbook; an empty inventory stands for none.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: all\n"}},
-			want: map[string]file{
-				"project/playbook.yml":         {"- hosts: all\n", owner},
-				"inventory/none":               {"", owner},
-				"inventory/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                 {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":         "- hosts: all\n",
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                 meta,
 			},
 		},
 		"Roles": {
 			reason: "Each role has a play of its own.",
 			in:     inputs.Inputs{Roles: []common.Role{{Name: "acme.postgres.server"}, {Name: "acme.web", Src: "https://example.org"}}},
-			want: map[string]file{
-				"project/playbook.yml": {
-					"- name: \"acme.postgres.server\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"acme.postgres.server\"\n" +
-						"- name: \"acme.web\"\n  hosts: \"localhost\"\n  roles:\n  - role: \"acme.web\"\n", owner,
-				},
-				"inventory/none":               {"", owner},
-				"inventory/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                 {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":         roleOn("acme.postgres.server", "localhost") + roleOn("acme.web", "localhost"),
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                 meta,
 			},
 		},
 		"RolesOnHosts": {
@@ -92,11 +85,11 @@ func TestPrepareFiles(t *testing.T) {
 				Parameters:  common.AnsibleRunParameters{Hosts: `web:!"x"`},
 				Inventories: []inputs.File{{Data: []byte("h1\n")}},
 			},
-			want: map[string]file{
-				"project/playbook.yml":           {"- name: \"a.b\"\n  hosts: \"web:!\\\"x\\\"\"\n  roles:\n  - role: \"a.b\"\n", owner},
-				"inventory/0/hosts":              {"h1\n", owner},
-				"inventory/0/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                   {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":           roleOn("a.b", `web:!\"x\"`),
+				"inventory/0/hosts":              "h1\n",
+				"inventory/0/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                   meta,
 			},
 		},
 		"ConfiguredInventory": {
@@ -105,21 +98,21 @@ func TestPrepareFiles(t *testing.T) {
 				Roles:       []common.Role{{Name: "a.b"}},
 				Credentials: []inputs.File{{Name: "ansible.cfg", Data: []byte("[defaults]\ninventory = hosts.ini\n")}, {Name: "hosts.ini"}},
 			},
-			want: map[string]file{
-				"project/playbook.yml": {"- name: \"a.b\"\n  hosts: \"all\"\n  roles:\n  - role: \"a.b\"\n", owner},
-				"project/ansible.cfg":  {"[defaults]\ninventory = hosts.ini\n", owner},
-				"project/hosts.ini":    {"", owner},
-				"vars/000.yml":         {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml": roleOn("a.b", "all"),
+				"project/ansible.cfg":  "[defaults]\ninventory = hosts.ini\n",
+				"project/hosts.ini":    "",
+				"vars/000.yml":         meta,
 			},
 		},
 		"Playbooks": {
 			reason: "Each playbook is imported.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "a.b.d"}}},
-			want: map[string]file{
-				"project/playbook.yml":         {"- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n", owner},
-				"inventory/none":               {"", owner},
-				"inventory/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                 {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":         "- \"import_playbook\": \"a.b.c\"\n- \"import_playbook\": \"a.b.d\"\n",
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                 meta,
 			},
 		},
 		"Vars": {
@@ -133,33 +126,33 @@ func TestPrepareFiles(t *testing.T) {
 					StateVariable:  &common.StateVariable{Name: "ensure", Present: "running"},
 				},
 			},
-			want: map[string]file{
-				"project/playbook.yml":         {"[]", owner},
-				"inventory/none":               {"", owner},
-				"inventory/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                 {"a: 1\n", owner},
-				"vars/001.yml":                 {`{"a": 2}`, owner},
-				"vars/002.yml":                 {`{"n":123456789012345678901,"t":"{{ a }}"}` + "\n", owner},
-				"vars/003.yml":                 {`!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n", owner},
-				"vars/004.yml":                 {`!unsafe {"ensure": "running"}` + "\n", owner},
-				"vars/005.yml":                 {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":         "[]",
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                 "a: 1\n",
+				"vars/001.yml":                 `{"a": 2}`,
+				"vars/002.yml":                 `{"n":123456789012345678901,"t":"{{ a }}"}` + "\n",
+				"vars/003.yml":                 `!unsafe {"l": ["{{ a }}", {"{{ k }}": true}]}` + "\n",
+				"vars/004.yml":                 `!unsafe {"ensure": "running"}` + "\n",
+				"vars/005.yml":                 meta,
 			},
 		},
 		"Merged": {
 			reason: "An object that is called run or managed_resource does not hide what content is told.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}},
-			run: func(r *Run) {
+			run: func(r *Spec) {
 				r.Object = Object{Name: "run"}
 				r.State = common.StateAbsent
 			},
-			want: map[string]file{
-				"project/playbook.yml":         {"[]", owner},
-				"inventory/none":               {"", owner},
-				"inventory/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml": {`!unsafe {"ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
+			want: map[string]string{
+				"project/playbook.yml":         "[]",
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml": `!unsafe {"ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
 					`"name": "run", "namespace": "", "state": "absent", "uid": ""}, ` +
 					`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "state": "absent", ` +
-					`"trigger": "Changed"}}}` + "\n", owner},
+					`"trigger": "Changed"}}}` + "\n",
 			},
 		},
 		"Inventories": {
@@ -168,15 +161,15 @@ func TestPrepareFiles(t *testing.T) {
 				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]"},
 				Inventories: []inputs.File{{Data: []byte("h1\n")}, {Data: []byte("plugin: amazon.aws.aws_ec2\n")}, {Data: []byte("all: {}\n")}},
 			},
-			want: map[string]file{
-				"project/playbook.yml":           {"[]", owner},
-				"inventory/0/hosts":              {"h1\n", owner},
-				"inventory/0/group_vars/all.yml": {asyncDir, owner},
-				"inventory/1/aws_ec2.yml":        {"plugin: amazon.aws.aws_ec2\n", owner},
-				"inventory/1/group_vars/all.yml": {asyncDir, owner},
-				"inventory/2/hosts":              {"all: {}\n", owner},
-				"inventory/2/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                   {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":           "[]",
+				"inventory/0/hosts":              "h1\n",
+				"inventory/0/group_vars/all.yml": asyncDir,
+				"inventory/1/aws_ec2.yml":        "plugin: amazon.aws.aws_ec2\n",
+				"inventory/1/group_vars/all.yml": asyncDir,
+				"inventory/2/hosts":              "all: {}\n",
+				"inventory/2/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                   meta,
 			},
 		},
 		"ExecutableInventory": {
@@ -185,11 +178,11 @@ func TestPrepareFiles(t *testing.T) {
 				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]", ExecutableInventory: true},
 				Inventories: []inputs.File{{Data: []byte("#!/bin/sh\n")}},
 			},
-			want: map[string]file{
-				"project/playbook.yml":           {"[]", owner},
-				"inventory/0/hosts":              {"#!/bin/sh\n", 0o700},
-				"inventory/0/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                   {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":           "[]",
+				"inventory/0/hosts*":             "#!/bin/sh\n",
+				"inventory/0/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                   meta,
 			},
 		},
 		"Credentials": {
@@ -198,13 +191,13 @@ func TestPrepareFiles(t *testing.T) {
 				Parameters:  common.AnsibleRunParameters{PlaybookInline: "[]"},
 				Credentials: []inputs.File{{Name: ".git-credentials", Data: []byte("x")}, {Name: "id_rsa", Data: []byte("y")}},
 			},
-			want: map[string]file{
-				"project/playbook.yml":         {"[]", owner},
-				"project/.git-credentials":     {"x", owner},
-				"project/id_rsa":               {"y", owner},
-				"inventory/none":               {"", owner},
-				"inventory/group_vars/all.yml": {asyncDir, owner},
-				"vars/000.yml":                 {meta, owner},
+			want: map[string]string{
+				"project/playbook.yml":         "[]",
+				"project/.git-credentials":     "x",
+				"project/id_rsa":               "y",
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                 meta,
 			},
 		},
 	}
@@ -218,21 +211,26 @@ func TestPrepareFiles(t *testing.T) {
 				tc.run(&run)
 			}
 
-			plan, err := planner().Prepare(run)
+			plan, err := planner().prepare(run)
 			if err != nil {
-				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
+				t.Fatalf("%s\nprepare(...): %v", tc.reason, err)
 			}
 
-			got := map[string]file{}
+			got := map[string]string{}
 
 			for _, f := range plan.Files {
 				if strings.Contains(f.Path, "/") && f.Path != "env/settings" {
-					got[f.Path] = file{string(f.Data), f.Mode}
+					// Programs as ls -F lists them.
+					if f.Executable {
+						f.Path += "*"
+					}
+
+					got[f.Path] = string(f.Data)
 				}
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nPrepare(...): -want files, +got files:\n%s", tc.reason, diff)
+				t.Errorf("%s\nprepare(...): -want files, +got files:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -275,18 +273,18 @@ func TestPrepareCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.params.PlaybookInline = "[]"
 
-			plan, err := planner().Prepare(Run{ID: "r1", Mode: tc.mode, State: tc.state, Inputs: inputs.Inputs{Parameters: tc.params}})
+			plan, err := planner().prepare(Spec{ID: "r1", Mode: tc.mode, State: tc.state, Inputs: inputs.Inputs{Parameters: tc.params}})
 			if err != nil {
-				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
+				t.Fatalf("%s\nprepare(...): %v", tc.reason, err)
 			}
 
 			if diff := cmp.Diff(tc.want, commandLine(plan.Play)); diff != "" {
-				t.Errorf("%s\nPrepare(...): -want command, +got command:\n%s", tc.reason, diff)
+				t.Errorf("%s\nprepare(...): -want command, +got command:\n%s", tc.reason, diff)
 			}
 
 			argv := []string{"/bin/python3", "/runs/r1/driver.py", "/runs/r1", "playbook.yml", "run"}
 			if diff := cmp.Diff(argv, plan.Argv); diff != "" {
-				t.Errorf("%s\nPrepare(...): -want argv, +got argv:\n%s", tc.reason, diff)
+				t.Errorf("%s\nprepare(...): -want argv, +got argv:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -399,11 +397,11 @@ func TestPrepareEnv(t *testing.T) {
 			p := planner()
 			p.policy, p.landlock = sandbox.Policy{Mode: tc.mode}, tc.landlock
 
-			plan, err := p.Prepare(Run{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
+			plan, err := p.prepare(Spec{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,
 			}})
 			if err != nil {
-				t.Fatalf("%s\nPrepare(...): %v", tc.reason, err)
+				t.Fatalf("%s\nprepare(...): %v", tc.reason, err)
 			}
 
 			got := map[string]string{}
@@ -419,7 +417,7 @@ func TestPrepareEnv(t *testing.T) {
 			}
 
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s\nPrepare(...): -want env, +got env:\n%s", tc.reason, diff)
+				t.Errorf("%s\nprepare(...): -want env, +got env:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -474,9 +472,9 @@ func TestPrepareErrors(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := planner().Prepare(Run{ID: "r1", Inputs: tc.in})
+			_, err := planner().prepare(Spec{ID: "r1", Inputs: tc.in})
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
-				t.Errorf("%s\nPrepare(...): -want error, +got error:\n%s", tc.reason, diff)
+				t.Errorf("%s\nprepare(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -65,8 +65,8 @@ func newRunner(t *testing.T, o ...Option) *Runner {
 }
 
 // inline is a run of a playbook.
-func inline(playbook string) Run {
-	return Run{
+func inline(playbook string) Spec {
+	return Spec{
 		ID:      "run-1",
 		Mode:    common.ModeApply,
 		State:   common.StatePresent,
@@ -78,7 +78,7 @@ func inline(playbook string) Run {
 }
 
 // must run, and leave nothing.
-func must(t *testing.T, r *Runner, run Run) Result {
+func must(t *testing.T, r *Runner, run Spec) Result {
 	t.Helper()
 
 	res, err := r.Run(t.Context(), run, events.Watch{})

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,16 +22,16 @@ const lockSuffix = ".lock"
 // tidyInterval is how often it is tried to remove what could not be removed.
 const tidyInterval = time.Minute
 
-// lockFile of a private data directory. It is beside it, and outlives it.
+// lockFile of a private data directory is beside the directory, and outlives it.
 func lockFile(dir string) string { return dir + lockSuffix }
 
-// Sweep removes the private data directories that a former process left. It
-// must not be called while this one runs anything. It first waits until the
-// supervisor of each has ended all processes of its run, so that afterwards the
-// same content may run again; waiting is called with the name of each directory that
-// it waits for. Odd is called with what cannot be removed, which Tidy removes later.
-// Both may be nil. The error says that something may still be running.
-func (r *Runner) Sweep(ctx context.Context, waiting func(name string), odd func(name string, err error)) error {
+// Sweep ends the runs of a former provider and removes their private data directories. It
+// must not be called while this provider runs anything. First it waits until the supervisor
+// of each run has ended all processes, so that afterwards the same content may run again.
+// Waiting is called with the name of each directory that Sweep waits for, and failed with
+// each that cannot be removed, which Tidy removes later. Both may be nil. The error says that
+// something may still be running.
+func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed func(name string, err error)) error {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return errors.Wrap(err, "cannot look for former runs")
@@ -52,15 +51,15 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), odd func(
 			return errors.Wrapf(err, "cannot tell whether the run of the private data directory %q has ended", name)
 		}
 
-		if err := r.remove(name); err != nil && odd != nil {
-			odd(name, err)
+		if err := r.remove(name); err != nil && failed != nil {
+			failed(name, err)
 		}
 	}
 
 	return nil
 }
 
-// endFormer returns when nothing is left of a former run that does anything.
+// endFormer waits until no process of a former run does anything.
 func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name string)) error {
 	dir := filepath.Join(r.dir, name)
 
@@ -81,12 +80,14 @@ func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name s
 		defer lock.Close() //nolint:errcheck // Nothing was written to it.
 	}
 
-	// The supervisor may have been killed, too, and a lock that is odd says nothing.
+	// The supervisor may have been killed, too: then nobody holds the lock. Neither does the
+	// lock say anything if content has changed its file.
 	return endLeft(dir)
 }
 
-// unlocked waits until the supervisor of a former run has ended. One that does not end
-// in time, since content has stopped it for example, is killed with all that it has left.
+// unlocked waits until the supervisor of a former run has ended. A supervisor that does not
+// end in time, for example since content has stopped it, is killed with all that is left of
+// the run.
 func (r *Runner) unlocked(ctx context.Context, dir string) (*os.File, error) {
 	lock, err := r.waitLock(ctx, dir)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
@@ -108,20 +109,14 @@ func (r *Runner) waitLock(ctx context.Context, dir string) (*os.File, error) {
 	return workdir.WaitLock(ctx, lockFile(dir))
 }
 
-// endLeft ends all processes of a run. All that it starts has its home, and its
-// supervisor is told where it is.
+// endLeft kills all processes of a run. The environment of each names the home of the run, and
+// the arguments of the supervisor name its directory.
 func endLeft(dir string) error {
 	return supervisor.EndLeft("="+filepath.Join(dir, homeDir)+"\x00", "\x00"+dir+"\x00", `"`+dir+`"`)
 }
 
-// leftovers are the names of private data directories that could not be removed.
-type leftovers struct {
-	sync.Mutex
-	names map[string]bool
-}
-
-// remove a private data directory, and its lock file. What cannot be removed is
-// removed later, and has no secrets in it as far as files can be emptied.
+// remove a private data directory and its lock file. What cannot be removed is emptied as far
+// as possible, since it may hold secrets, and Tidy removes it later.
 func (r *Runner) remove(name string) error {
 	dir := filepath.Join(r.dir, name)
 	err := own.Dir(r.dir)
@@ -160,7 +155,7 @@ func (r *Runner) Left() int {
 	return len(r.left.names)
 }
 
-// Tidy removes what could not be removed before, again and again until the context is
+// Tidy tries to remove what could not be removed before, again and again until the context is
 // done.
 func (r *Runner) Tidy(ctx context.Context) {
 	t := time.NewTicker(tidyInterval)
@@ -181,7 +176,7 @@ func (r *Runner) tidy() {
 	names := slices.Collect(maps.Keys(r.left.names))
 	r.left.Unlock()
 
-	// None of them is ever used again.
+	// Names are random: none is used by another run.
 	for _, name := range names {
 		_ = r.remove(name)
 	}

@@ -9,15 +9,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// untouched is true when it is certain that a run that has ended like this has
-// carried out no task.
+// untouched is true when it is certain that a run that has ended like this has carried out
+// no task. By that an object keeps its Ready condition when a later apply fails before it has
+// changed anything: status.lastApply.untouched of the API.
 //
-// That no task was told of is not enough: where the disk is full, what Ansible
-// tells is lost. So Ansible is asked to do no more than to load the same playbook
-// with the same inputs. Where that ends in the same error before it says how many
-// plays there are, which it does before the first one begins, the run has not come
-// any further. An inventory that is executed may do anything while it is loaded.
-func (r *Runner) untouched(ctx context.Context, run Run, e ending) bool {
+// That no event tells of a task is not enough: where the disk is full, events are lost. So
+// Ansible is asked to load the same playbook with the same inputs, and to do no more. If that
+// ends in the same error before Ansible says how many plays there are, then the run has ended
+// there, too: Ansible says that before the first play begins. An inventory that is a program
+// may do anything while it is loaded.
+func (r *Runner) untouched(ctx context.Context, run Spec, e ending) bool {
 	switch {
 	case e.summary.Finished:
 		return e.summary.Processed == 0
@@ -30,42 +31,38 @@ func (r *Runner) untouched(ctx context.Context, run Run, e ending) bool {
 	return err == nil && ctx.Err() == nil && !again.loaded && again.code == e.code && again.text == e.text
 }
 
-// A loading of a playbook ends with an exit status and a text, before or after
-// all plays were loaded.
+// A loading is how Ansible ended that had to load a playbook only.
 type loading struct {
-	code   int
-	text   string
+	code int
+	text string
+	// loaded is true if all plays were loaded.
 	loaded bool
 }
 
-// load the playbook of a run, in a private data directory that no content has had
-// before.
-func (r *Runner) load(ctx context.Context, run Run) (loading, error) {
-	plan, err := r.Prepare(run)
+// load the playbook of a run in a new private data directory.
+func (r *Runner) load(ctx context.Context, run Spec) (loading, error) {
+	p, err := r.prepare(run)
 	if err != nil {
 		return loading{}, err
 	}
 
-	lock, err := workdir.Lock(lockFile(plan.Dir))
+	lock, err := workdir.Lock(lockFile(p.Dir))
 	if err != nil {
 		return loading{}, err
 	}
 
 	defer lock.Close() //nolint:errcheck // Nothing was written to it.
 
-	defer r.remove(filepath.Base(plan.Dir)) //nolint:errcheck // What is left is removed later.
+	defer r.remove(filepath.Base(p.Dir)) //nolint:errcheck // What is left is removed later.
 
-	plan.Play = append(plan.Play, "--syntax-check", "-vv")
+	p.Play = append(p.Play, "--syntax-check", "-vv")
 
-	if err := plan.write(); err != nil {
+	if err := p.write(); err != nil {
 		return loading{}, err
 	}
 
-	ctx, done := workdir.WithLimit(ctx, plan.Dir, r.policy.RunSize)
-	defer done()
-
-	rec := plan.recorder(run, events.Watch{}, true)
-	code, err := r.start(ctx, plan, lock, rec)
+	rec := p.recorder(run, events.Watch{}, true)
+	code, _, err := r.execute(ctx, p, lock, rec)
 
 	// Source of the text: PlaybookExecutor of ansible-core.
 	return loading{code: code, text: named(run.Inputs, rec.Text()), loaded: strings.Contains(rec.Tail(), " plays in ")}, err

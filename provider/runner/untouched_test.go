@@ -97,7 +97,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 			r := newRunner(t)
 			run := inline(tc.playbook)
 
-			plan, err := r.Prepare(run)
+			plan, err := r.prepare(run)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 
 			// What Ansible really says.
 			rec := plan.recorder(run, events.Watch{}, false)
-			code, err := r.start(t.Context(), plan, lock, rec)
+			code, _, err := r.execute(t.Context(), plan, lock, rec)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,25 +15,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// metaVariable is the provider's own variable.
-const metaVariable = inputs.ProviderVariable
-
 // varFiles returns the files of extra variables, weakest first.
-func varFiles(run Run) ([]File, error) {
-	var files []File
-
-	add := func(data []byte) {
-		files = append(files, File{
-			Path: varsPath(len(files)),
-			Data: data,
-			Mode: modeFile,
-		})
-	}
-
-	for _, f := range run.Inputs.VarFiles {
-		add(f.Data)
-	}
-
+func varFiles(run Spec) ([]file, error) {
 	p := run.Inputs.Parameters
 
 	vars, err := decode(p.Vars)
@@ -46,39 +29,58 @@ func varFiles(run Run) ([]File, error) {
 		return nil, errors.Wrap(err, "spec.forProvider.unsafeVars")
 	}
 
+	var texts [][]byte
+
+	for _, f := range run.Inputs.VarFiles {
+		texts = append(texts, f.Data)
+	}
+
 	if len(vars) > 0 {
+		// Ansible tries to read JSON first. In JSON a mapping can be an encrypted value.
 		text, err := json.Marshal(vars)
 		if err != nil {
 			return nil, errors.Wrap(err, "spec.forProvider.vars")
 		}
 
-		// Ansible tries JSON first, in which mappings can stand for encrypted
-		// values.
-		add(append(text, '\n'))
+		texts = append(texts, append(text, '\n'))
 	}
 
-	if len(unsafe) > 0 {
-		add(untemplated(unsafe))
-	}
+	state := map[string]any{}
 
 	if s := p.StateVariable; s != nil {
-		if s.Name == metaVariable {
-			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", metaVariable)
+		if s.Name == inputs.ProviderVariable {
+			return nil, errors.Errorf("spec.forProvider.stateVariable.name must not be %s", inputs.ProviderVariable)
 		}
 
-		add(untemplated(map[string]any{s.Name: stateValue(s, run.State)}))
+		state[s.Name] = stateValue(s, run.State)
 	}
 
-	add(untemplated(map[string]any{metaVariable: meta(run)}))
+	for _, vars := range []map[string]any{unsafe, state, {inputs.ProviderVariable: meta(run)}} {
+		if len(vars) == 0 {
+			continue
+		}
+
+		text, err := untemplated(vars)
+		if err != nil {
+			return nil, err
+		}
+
+		texts = append(texts, text)
+	}
+
+	files := make([]file, len(texts))
+	for i, text := range texts {
+		files[i] = file{Path: varsPath(i), Data: text}
+	}
 
 	return files, nil
 }
 
-// varsPath is where the file of variables with an index is.
+// varsPath of the file of variables with an index, in the private data directory.
 func varsPath(i int) string { return path.Join(varsDir, fmt.Sprintf("%03d.yml", i)) }
 
-// decode variables, with numbers as they are written. The provider's own is
-// dropped: it must not seem to be set by anybody else.
+// decode variables, with numbers as they are written. The provider's own variable is
+// left out: nobody else may set it.
 func decode(raw *runtime.RawExtension) (map[string]any, error) {
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
@@ -92,21 +94,9 @@ func decode(raw *runtime.RawExtension) (map[string]any, error) {
 		return nil, errors.New("must be an object")
 	}
 
-	delete(vars, metaVariable)
+	delete(vars, inputs.ProviderVariable)
 
 	return vars, nil
-}
-
-// untemplated is a file of variables whose strings Ansible must not template. It
-// is YAML, which has a tag for that, and in which mappings are what they are.
-func untemplated(vars map[string]any) []byte {
-	var b bytes.Buffer
-
-	b.WriteString(unsafeTag)
-	writeYAML(&b, vars)
-	b.WriteByte('\n')
-
-	return b.Bytes()
 }
 
 func stateValue(s *common.StateVariable, state common.RunState) string {
@@ -118,9 +108,9 @@ func stateValue(s *common.StateVariable, state common.RunState) string {
 	return cmp.Or(v, string(state))
 }
 
-// meta is what the content is told about its AnsibleRun and the run. The entry
-// under the object's name is for content written for provider-ansible.
-func meta(run Run) map[string]any {
+// meta is what the content is told about its AnsibleRun and the run. Content written for
+// provider-ansible looks for the state under the object's name.
+func meta(run Spec) map[string]any {
 	o := run.Object
 
 	m := map[string]any{

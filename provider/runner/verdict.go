@@ -24,19 +24,18 @@ type ending struct {
 	code int
 	// cause is why the processes were ended; nil if they ended by themselves.
 	cause error
-	// text and warnings were written besides the events.
+	// text and warnings that were written beside the events.
 	text, warnings string
 	// confined is true when the run could reach only what it was allowed to.
 	confined bool
 }
 
-// deadWorker is what Ansible says when a process of its own has ended that had a
-// task to carry out.
+// deadWorker is what Ansible says when the process of a task was killed.
 const deadWorker = "A worker was found in a dead state"
 
-// verdict says how a run ended. A run that did everything succeeded, even if it
-// was ended right after that.
-func verdict(run Run, e ending) Result {
+// verdict makes a result of an ending. A run that has carried out everything has succeeded,
+// even if its processes were ended right after that.
+func verdict(run Spec, e ending) Result {
 	s := e.summary
 
 	if e.code == 0 && s.Finished {
@@ -94,9 +93,9 @@ func verdict(run Run, e ending) Result {
 	return r
 }
 
-// accomplished judges a run that Ansible is content with. It is, too, when
-// there was nothing to do, which is not what anybody wanted.
-func accomplished(run Run, e ending) (common.RunPhase, string, string) {
+// accomplished judges a run that was a success to Ansible. To Ansible it is one, too, when
+// no host or no task matched.
+func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 	s := e.summary
 	tagged := len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0 && run.State != common.StateAbsent
 
@@ -127,7 +126,7 @@ func accomplished(run Run, e ending) (common.RunPhase, string, string) {
 }
 
 // publishes is true for runs whose outputs and connection details are kept.
-func publishes(run Run) bool {
+func publishes(run Spec) bool {
 	return run.Mode != common.ModeCheck && run.State != common.StateAbsent
 }
 
@@ -149,13 +148,13 @@ func failed(s events.Summary) (string, string) {
 	return reason, message
 }
 
-// ranFull is true for a run that ended since there was no space on the disk, not even
-// to tell how its tasks went.
+// ranFull is true for a run that ended since the disk was full, without an event that says
+// so.
 func ranFull(e ending) bool {
 	return e.code != 0 && e.cause == nil && len(e.summary.Failures) == 0 && galaxy.SaysFull(e.text)
 }
 
-// withLeft adds to a message that processes are left, if that is what is wrong.
+// withLeft adds to a message that processes are left, if the error says so.
 func withLeft(message string, err error) string {
 	var left *supervisor.LeftError
 	if !errors.As(err, &left) {
@@ -171,23 +170,4 @@ func isOutOfMemory(err error) bool {
 
 func isTooLarge(err error) bool {
 	return errors.As(err, new(*workdir.SizeError))
-}
-
-func during(s events.Summary) string {
-	switch {
-	case s.Task != "":
-		return fmt.Sprintf(" during task %q of play %q", s.Task, s.Play)
-	case s.Play != "":
-		return fmt.Sprintf(" during play %q", s.Play)
-	}
-
-	return " before the first task"
-}
-
-func suffix(s string) string {
-	if s == "" {
-		return ""
-	}
-
-	return ": " + s
 }

@@ -298,7 +298,7 @@ func TestVerdict(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			run := Run{
+			run := Spec{
 				Timeout: time.Minute, Mode: tc.mode, State: tc.state, Content: tc.set,
 				Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{Tags: tc.tags, Playbook: "acme.web.site", Timeout: tc.timeout}},
 			}

@@ -1,84 +1,67 @@
 package runner
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// longKey is the length of a key above which YAML wants it to be announced.
-// PyYAML gives up on a key that is not followed by a colon within 1024
-// characters.
-const longKey = 200
+// unsafeTag keeps Ansible from templating any string in a mapping. It must not tag a
+// single string: ansible-core 2.19 forgets the quotes of such a string, and makes a
+// boolean of "yes" and a number of "1".
+// https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
+const unsafeTag = "!unsafe"
 
-// unsafeTag keeps Ansible from templating any string in the value that follows.
-// It must not tag a single string: ansible-core 2.19 forgets the quotes of such
-// a string, and makes a boolean of "yes" and a number of "1".
-const unsafeTag = "!unsafe "
+// untemplated is a file of variables whose strings Ansible does not template. It is YAML
+// and no JSON, which has no tags, and in which a mapping can be an encrypted value.
+func untemplated(vars map[string]any) ([]byte, error) {
+	n := node(vars, yaml.FlowStyle)
+	n.Tag = unsafeTag
 
-// writeYAML writes a value decoded from JSON with numbers kept as json.Number,
-// in the flow style of YAML, which is JSON where nothing else is needed:
-// escapes are YAML's, since PyYAML takes no surrogate pairs. Only printable
-// ASCII is written as it is.
-func writeYAML(b *bytes.Buffer, v any) {
+	text, err := yaml.Marshal(n)
+
+	return text, errors.Wrap(err, "cannot write variables as YAML")
+}
+
+// node of YAML for a value decoded from JSON, in which numbers are json.Number. Strings are
+// quoted, so that no version of YAML takes them for anything else. Collections have a style.
+func node(v any, style yaml.Style) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+
 	switch v := v.(type) {
-	case string:
-		b.WriteString(yamltext.Quote(v))
-	case json.Number:
-		b.WriteString(number(v.String()))
-	case []any:
-		b.WriteByte('[')
-
-		for i, item := range v {
-			separate(b, i)
-			writeYAML(b, item)
-		}
-
-		b.WriteByte(']')
-	case map[string]any:
-		b.WriteByte('{')
-
-		for i, k := range slices.Sorted(maps.Keys(v)) {
-			separate(b, i)
-			writeKey(b, k)
-			writeYAML(b, v[k])
-		}
-
-		b.WriteByte('}')
 	case nil:
-		b.WriteString("null")
+		n.Value = "null"
+	case string:
+		n.Tag, n.Style, n.Value = "!!str", yaml.DoubleQuotedStyle, v
+	case json.Number:
+		n.Value = number(v.String())
+	case []any:
+		n.Kind, n.Style = yaml.SequenceNode, style
+
+		for _, item := range v {
+			n.Content = append(n.Content, node(item, style))
+		}
+	case map[string]any:
+		n.Kind, n.Style = yaml.MappingNode, style
+
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			n.Content = append(n.Content, node(k, style), node(v[k], style))
+		}
 	default:
-		fmt.Fprint(b, v)
-	}
-}
-
-func separate(b *bytes.Buffer, i int) {
-	if i > 0 {
-		b.WriteString(", ")
-	}
-}
-
-func writeKey(b *bytes.Buffer, k string) {
-	q := yamltext.Quote(k)
-	if len(q) > longKey {
-		b.WriteString("? ")
-		b.WriteString(q)
-		b.WriteString(" : ")
-
-		return
+		n.Value = fmt.Sprint(v)
 	}
 
-	b.WriteString(q)
-	b.WriteString(": ")
+	return n
 }
 
-// number returns a JSON number as PyYAML reads numbers: integers of any size as
-// they are; a float has a point, and its exponent a sign.
+// number is a JSON number as PyYAML reads numbers: integers of any size as they are; a
+// float has a point, and its exponent a sign.
 func number(n string) string {
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(n), "e")
 	if !scientific {

@@ -23,7 +23,7 @@ import (
 )
 
 var example = executor.Job{
-	Run: runner.Run{
+	Spec: runner.Spec{
 		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
 		Object: runner.Object{Namespace: "ns", Name: "site", UID: "uid"},
 	},

@@ -20,7 +20,7 @@ func TestPlayBomb(t *testing.T) {
 	r, _ := newRunner(t, sandbox.Required, func(p *sandbox.Policy) { p.Limits.Memory = 256 << 20 })
 
 	bomb.Defuse(t, func() {
-		got, err := r.Run(t.Context(), runner.Run{
+		got, err := r.Run(t.Context(), runner.Spec{
 			ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: 15 * time.Second,
 			Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +

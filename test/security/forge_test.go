@@ -71,8 +71,8 @@ touch %s/done`, strings.Join(writable(t, filepath.Join(state, "runs")), " "), sh
 }
 
 // playing a script.
-func playing(script string) runner.Run {
-	return runner.Run{
+func playing(script string) runner.Spec {
+	return runner.Spec{
 		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
 		Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{
 			PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.shell: |\n      " +

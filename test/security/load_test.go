@@ -38,7 +38,7 @@ func TestPlayLoads(t *testing.T) {
 					Inventories: []inputs.File{{Name: "inventory", Data: []byte(script)}},
 				},
 			} {
-				res, err := r.Run(t.Context(), runner.Run{
+				res, err := r.Run(t.Context(), runner.Spec{
 					ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: time.Minute, Inputs: in,
 				}, events.Watch{})
 				must(t, err)

@@ -84,7 +84,7 @@ func TestPlayOutage(t *testing.T) {
 
 	attack := func(r *runner.Runner) {
 		// It cannot reach its own directory any more, and so may fail.
-		_, err := r.Run(t.Context(), runner.Run{
+		_, err := r.Run(t.Context(), runner.Spec{
 			ID: "attack", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
 			Inputs: inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
 				"  - ansible.builtin.command: chmod 0 " + lock + " " + filepath.Join(store, "sets") + " " + store + " " + collections + " " + runs + "\n"}},

@@ -67,7 +67,7 @@ func system(tb testing.TB, never ...string) []string {
 func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
 	tb.Helper()
 
-	res, err := r.Run(tb.Context(), runner.Run{
+	res, err := r.Run(tb.Context(), runner.Spec{
 		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,
 		Inputs: inputs.Inputs{
 			Parameters:  common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" + tasks},

@@ -10,22 +10,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// Booleans as Ansible reads and writes them.
+// Booleans as Ansible writes them.
 const (
 	yes = "True"
 	no  = "False"
 )
 
-// defaultSSHArgs is Ansible's own default.
+// defaultSSHArgs are Ansible's own default.
 const defaultSSHArgs = "-C -o ControlMaster=auto -o ControlPersist=60s"
 
-// separateSSHArgs is the same without connections that outlive a task.
+// separateSSHArgs are the same without connections that outlive their task.
 const separateSSHArgs = "-C"
 
-// environment of the run, sorted.
-func (r *Runner) environment(run Run, dir string) []string {
-	file, configured := inputs.Find(run.Inputs.Credentials, fileConfig)
-	cfg := parseConfig(file.Data)
+// environment of a run in a private data directory, as name=value, sorted.
+func (r *Runner) environment(run Spec, dir string) []string {
+	cfg := run.Inputs.AnsibleConfig()
 
 	// Defaults, which the configuration may override.
 	env := map[string]string{
@@ -34,21 +33,21 @@ func (r *Runner) environment(run Run, dir string) []string {
 		"ANSIBLE_LOCALHOST_WARNING":          no,
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING": no,
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
-		// The name of a socket has 107 bytes at most, and Ansible would put an
-		// absolute path before it. ssh runs in the working directory of the play.
+		// The path of a socket has 107 bytes at most, and Ansible would make it absolute.
+		// ssh runs in the working directory of the play.
 		"ANSIBLE_SSH_CONTROL_PATH":  filepath.Join("..", controlDir, "%%C"),
 		"GIT_TERMINAL_PROMPT":       "0",
 		"ANSIBLE_HOST_KEY_CHECKING": hostKeyChecking(run, cfg),
 	}
 
-	// Without a variable Ansible asks the list of users where home is, also on
-	// this machine. The shell on the host puts it in.
-	if cfg.get("defaults", "remote_tmp") == "" {
+	// Without a variable in it Ansible takes home from the list of users, also on this
+	// machine. The shell on the host replaces the variable.
+	if cfg.Get("defaults", "remote_tmp") == "" {
 		env["ANSIBLE_REMOTE_TMP"] = "$HOME/.ansible/tmp"
 	}
 
-	// Of several inventories, the hosts of one must not go missing.
-	if len(run.Inputs.Inventories) > 0 && cfg.get("inventory", "any_unparsed_is_failed") == "" {
+	// Ansible would run a play without the hosts of an inventory that it cannot read.
+	if len(run.Inputs.Inventories) > 0 && cfg.Get("inventory", "any_unparsed_is_failed") == "" {
 		env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = yes
 	}
 
@@ -66,21 +65,21 @@ func (r *Runner) environment(run Run, dir string) []string {
 	env["HOME"] = filepath.Join(dir, homeDir)
 	env["TMPDIR"] = filepath.Join(dir, tempDir)
 	env["ANSIBLE_LOCAL_TEMP"] = filepath.Join(dir, tempDir)
-	env["ANSIBLE_CONFIG"] = filepath.Join(dir, fileConfig)
+	env["ANSIBLE_CONFIG"] = filepath.Join(dir, inputs.AnsibleConfigFile)
 	env["ANSIBLE_HASH_BEHAVIOUR"] = "replace"
-	// What it would leave in a content set would be damage there.
+	// Compiled files in a content set would count as damage to it.
 	env["PYTHONDONTWRITEBYTECODE"] = "1"
 
-	if configured {
-		env["ANSIBLE_CONFIG"] = filepath.Join(dir, projectDir, fileConfig)
+	if cfg != nil {
+		env["ANSIBLE_CONFIG"] = filepath.Join(dir, projectDir, inputs.AnsibleConfigFile)
 	}
 
 	return environ.List(env)
 }
 
-// contentPaths sets where roles and collections are found: among what the
-// provider brings, in the content set, then where the configuration says.
-func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig, dir string) {
+// contentPaths sets where Ansible looks for roles and collections: among the provider's
+// own, in the content set, then where the configuration says.
+func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
 	shipped := ""
 	if r.shipped != nil {
 		shipped = r.shipped.Path()
@@ -94,8 +93,8 @@ func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig,
 		},
 	} {
 		paths := []string{p.shipped, p.own, env[p.alias], env[p.name]}
-		paths = append(paths, cfg.paths(p.option, filepath.Join(dir, projectDir))...)
-		paths = append(paths, cfg.paths(p.older, filepath.Join(dir, projectDir))...)
+		paths = append(paths, cfgPaths(cfg, p.option, filepath.Join(dir, projectDir))...)
+		paths = append(paths, cfgPaths(cfg, p.older, filepath.Join(dir, projectDir))...)
 		paths = slices.DeleteFunc(paths, func(s string) bool { return s == "" })
 
 		delete(env, p.alias)
@@ -108,18 +107,18 @@ func (r *Runner) contentPaths(env map[string]string, run Run, cfg ansibleConfig,
 	}
 }
 
-// hostKeyChecking is on when there is something to check against, or when it
-// is asked for. ansible-runner would turn it off even then.
-func hostKeyChecking(run Run, cfg ansibleConfig) string {
-	if _, known := inputs.Find(run.Inputs.Credentials, fileKnownHosts); known || cfg.checksHostKeys() {
+// hostKeyChecking is on when the credentials have known hosts, or when the ansible.cfg
+// asks for it. ansible-runner would turn it off even then.
+func hostKeyChecking(run Spec, cfg inputs.AnsibleConfig) string {
+	if _, known := inputs.Find(run.Inputs.Credentials, fileKnownHosts); known || cfgChecksHostKeys(cfg) {
 		return yes
 	}
 
 	return no
 }
 
-// checksHostKeys is true if ssh is going to be told so. Of the two names that
-// Ansible knows, the second one counts.
+// checksHostKeys is true if Ansible is going to tell ssh so. The more specific of the two
+// variables counts.
 func checksHostKeys(env map[string]string) bool {
 	v, ok := env["ANSIBLE_SSH_HOST_KEY_CHECKING"]
 	if !ok {
@@ -129,20 +128,19 @@ func checksHostKeys(env map[string]string) bool {
 	return isTrue(v)
 }
 
-// sshArgs appends the file of known hosts to the arguments that the
-// configuration gives to ssh. Of an ssh option the first value counts, and an
-// inventory may replace the common arguments, so that ssh is told twice: of the
-// user's known hosts, and of the machine's. Without known hosts and without
-// checking, ssh must not learn keys from one run for another.
+// sshArgs appends the file of known hosts to the arguments that the configuration gives
+// to ssh. Of an ssh option the first value counts, and an inventory may replace the common
+// arguments. So ssh gets the file twice: as the user's known hosts, and as the machine's.
+// Without known hosts and without checking, ssh must not learn keys in one run for another.
 //
-// A connection that outlives a task waits at a socket for whoever connects to it.
-// Where the kernel cannot keep other runs from that, there is none, unless it is
-// asked for.
-func (r *Runner) sshArgs(env map[string]string, run Run, cfg ansibleConfig, dir string) {
+// A connection that outlives its task waits at a socket, where any process may connect
+// that the kernel lets. Where it lets other runs, connections end with their tasks, unless
+// the configuration says otherwise.
+func (r *Runner) sshArgs(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
 	add := func(name, option, def, arg string) {
 		args, ok := env[name]
 		if !ok {
-			args = cfg.get("ssh_connection", option)
+			args = cfg.Get("ssh_connection", option)
 		}
 
 		if !ok && args == "" {

@@ -1,0 +1,44 @@
+package inputs
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAnsibleConfig(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   AnsibleConfig
+	}{
+		"Empty":    {reason: "An empty file sets nothing.", want: AnsibleConfig{}},
+		"Sections": {reason: "An option belongs to its section.", text: "[a]\nx = 1\n[b]\nx: 2", want: AnsibleConfig{{"a", "x"}: "1", {"b", "x"}: "2"}},
+		"Case":     {reason: "Options have no case, sections and values do.", text: "[A]\nX=Y", want: AnsibleConfig{{"A", "x"}: "Y"}},
+		"Comments": {
+			reason: "A comment is a line, or follows a blank and a semicolon.",
+			text:   "[a]\n# x=1\n;x=1\nx = a;b#c # d\t; e\r\ny = ; z\n",
+			want:   AnsibleConfig{{"a", "x"}: "a;b#c # d", {"a", "y"}: ""},
+		},
+		"Lines": {
+			reason: "A value goes on in lines that are further to the right, with comments and empty lines between them.",
+			text:   "[a]\n  x = a@b,\n    c@d,\n# no\n\n    e=f\n  y = 1\n",
+			want:   AnsibleConfig{{"a", "x"}: "a@b,\nc@d,\ne=f", {"a", "y"}: "1"},
+		},
+		"Mistakes": {reason: "What is neither a section nor an option is skipped.", text: "[a]\nword\nx=1", want: AnsibleConfig{{"a", "x"}: "1"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := Inputs{Credentials: []File{{Name: "ansible.cfg", Data: []byte(tc.text)}}}
+
+			if diff := cmp.Diff(tc.want, in.AnsibleConfig()); diff != "" {
+				t.Errorf("%s\nAnsibleConfig(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	if got := (Inputs{}).AnsibleConfig(); got != nil {
+		t.Errorf("AnsibleConfig(): want nil without the file, got %v", got)
+	}
+}

@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// Names in a private data directory. The first four are ansible-runner's.
+// https://docs.ansible.com/projects/runner/en/stable/intro/#inputdir
+const (
+	projectDir   = "project"
+	inventoryDir = "inventory"
+	envDir       = "env"
+	argsFile     = "args"
+	varsDir      = "vars"
+	homeDir      = "home"
+	tempDir      = "tmp"
+	// controlDir holds ssh's sockets, whose paths must be short.
+	controlDir   = "cp"
+	driverFile   = "driver.py"
+	playbookFile = inputs.PlaybookFile
+
+	modeFile       fs.FileMode = 0o600
+	modeExecutable fs.FileMode = 0o700
+	modeDir        fs.FileMode = 0o700
+)
+
+// A file of a private data directory.
+type file struct {
+	// Path in the private data directory.
+	Path string
+	// Data of the file.
+	Data []byte
+	// Executable is true for a program.
+	Executable bool
+}
+
+// makeDirectory makes a private data directory with its files. It must not be there
+// yet: ansible-runner would use what it finds of another run.
+func makeDirectory(dir string, files []file) error {
+	for _, d := range []string{"", homeDir, tempDir, controlDir} {
+		if err := os.Mkdir(filepath.Join(dir, d), modeDir); err != nil {
+			return errors.Wrap(err, "cannot make a private data directory")
+		}
+	}
+
+	for _, f := range files {
+		name := filepath.Join(dir, f.Path)
+
+		if err := os.MkdirAll(filepath.Dir(name), modeDir); err != nil {
+			return errors.Wrap(err, "cannot make a private data directory")
+		}
+
+		mode := modeFile
+		if f.Executable {
+			mode = modeExecutable
+		}
+
+		if err := os.WriteFile(name, f.Data, mode); err != nil {
+			return errors.Wrap(err, "cannot write into the private data directory")
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+)
+
+// write the private data directory.
+func (p plan) write() error {
+	return makeDirectory(p.Dir, append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
+}
+
+// recorder of what the processes of a run write. It hides secrets of the inputs, and paths of
+// the private data directory.
+func (p plan) recorder(run Spec, w events.Watch, tail bool) *events.Recorder {
+	return events.NewRecorder(events.Options{
+		Redactor: redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...),
+		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
+		Watch:    w,
+		Tail:     tail,
+	})
+}
+
+// execute ansible-runner in a private data directory that was written, until everything that
+// it has started has ended, and return its exit status. The cause is why its processes were
+// ended; nil if they ended by themselves. The error is the supervisor's.
+func (r *Runner) execute(ctx context.Context, p plan, lock *os.File, rec *events.Recorder) (code int, cause, err error) {
+	defer rec.Close()
+
+	ctx, done := workdir.WithLimit(ctx, p.Dir, r.policy.RunSize)
+	defer done()
+
+	code, err = supervisor.Command{
+		Self: r.self, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.grace, Lock: lock,
+		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
+	}.Run(ctx)
+
+	return code, context.Cause(ctx), err
+}

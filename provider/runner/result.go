@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+)
+
+// Reasons of results.
+const (
+	// ReasonTaskFailed is the reason when a task failed on a host.
+	ReasonTaskFailed = "TaskFailed"
+	// ReasonHostUnreachable is the reason when a host could not be reached.
+	ReasonHostUnreachable = "HostUnreachable"
+	// ReasonNoHostsMatched is the reason when no host was processed.
+	ReasonNoHostsMatched = "NoHostsMatched"
+	// ReasonNoTasksMatched is the reason when tags leave no task to run.
+	ReasonNoTasksMatched = "NoTasksMatched"
+	// ReasonPlaybookError is the reason when Ansible could not run the playbook.
+	ReasonPlaybookError = "PlaybookError"
+	// ReasonInvalidInputs is the reason when no run can be made of the inputs.
+	ReasonInvalidInputs = "InvalidInputs"
+	// ReasonInvalidConnectionDetails is the reason when what the content
+	// published as connection details cannot be put into a Secret.
+	ReasonInvalidConnectionDetails = "InvalidConnectionDetails"
+	// ReasonInvalidOutputs is the reason when the content published an output that
+	// a status cannot hold.
+	ReasonInvalidOutputs = "InvalidOutputs"
+	// ReasonOutputsTooLarge is the reason when the content published more
+	// outputs than a status can hold.
+	ReasonOutputsTooLarge = "OutputsTooLarge"
+	// ReasonTooManyConditions is the reason when the content reported more types
+	// of conditions than a status can hold.
+	ReasonTooManyConditions = "TooManyConditions"
+	// ReasonRunTooLarge is the reason when the run took too much of the disk.
+	ReasonRunTooLarge = "RunTooLarge"
+	// ReasonOutOfMemory is the reason when the run took too much memory.
+	ReasonOutOfMemory = "OutOfMemory"
+	// ReasonTimedOut is the reason when the run took too long.
+	ReasonTimedOut = "TimedOut"
+	// ReasonCanceled is the reason when the run was not wanted any more.
+	ReasonCanceled = "Canceled"
+)
+
+// A Result is how an execution ended.
+type Result struct {
+	// Phase is Succeeded, Failed, TimedOut or Canceled.
+	Phase common.RunPhase
+	// Reason in CamelCase, empty for Succeeded.
+	Reason string
+	// Message explains the reason, redacted.
+	Message string
+	// Untouched is true when it is certain that no task was carried out.
+	Untouched bool
+	// Summary of the events.
+	Summary events.Summary
+	// ConnectionDetails that the content published, as the data of a Secret.
+	ConnectionDetails map[string][]byte
+	// Output is the end of what a terminal would have shown, redacted and at
+	// most events.MaxTail long; empty unless it is kept.
+	Output string
+}

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"maps"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// A Spec is everything that a Runner needs to carry out one run: plain values, none of
+// which refers to the API server.
+type Spec struct {
+	// ID of the run, unique. It is no secret: the object's status has it.
+	ID string
+	// Mode is whether the run may change anything.
+	Mode common.RunMode
+	// State that the run is to bring about.
+	State common.RunState
+	// Trigger is why the run was started.
+	Trigger common.RunTrigger
+	// Attempt for these inputs, from 1.
+	Attempt int64
+	// Object that the run belongs to.
+	Object Object
+	// Inputs of the run.
+	Inputs inputs.Inputs
+	// Content that the run uses.
+	Content content.Set
+	// Timeout of the execution; 0 means none.
+	Timeout time.Duration
+	// KeepOutput is true if the result is to have the end of what the run displays.
+	KeepOutput bool
+}
+
+// Limit is the timeout as a message has it, with the flag that has shortened it.
+func (s Spec) Limit() string {
+	asked := s.Inputs.Parameters.Timeout
+	if asked == nil || asked.Duration > 0 && asked.Duration <= s.Timeout {
+		return s.Timeout.String()
+	}
+
+	return s.Timeout.String() + " (the longest that the provider's --max-timeout allows)"
+}
+
+// An Object is what the content is told about its AnsibleRun.
+type Object struct {
+	Name        string
+	Namespace   string
+	UID         types.UID
+	Generation  int64
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// labelClaimNamespace is what Crossplane writes on what it composes for a claim.
+const labelClaimNamespace = "crossplane.io/claim-namespace"
+
+// Tenant that the object belongs to: its namespace, or that of the claim that it was
+// composed for; empty when it has neither.
+func (o Object) Tenant() string {
+	if o.Namespace != "" {
+		return o.Namespace
+	}
+
+	return o.Labels[labelClaimNamespace]
+}
+
+// ObjectOf returns what the content is told about o, as it is now.
+func ObjectOf(o metav1.Object) Object {
+	return Object{
+		Name:        o.GetName(),
+		Namespace:   o.GetNamespace(),
+		UID:         o.GetUID(),
+		Generation:  o.GetGeneration(),
+		Labels:      maps.Clone(o.GetLabels()),
+		Annotations: maps.Clone(o.GetAnnotations()),
+	}
+}
