@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -37,7 +37,7 @@ func checkVars(data []byte) (empty bool, err error) {
 		return false, errors.Errorf("has a character that YAML does not allow (line %d)", bytes.Count(data[:i], []byte("\n"))+1)
 	}
 
-	if err := document.Check(data); err != nil {
+	if err := yamltext.Check(data); err != nil {
 		return false, err
 	}
 

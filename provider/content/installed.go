@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
@@ -162,7 +162,7 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 // readScalars of a mapping in a file of YAML; none where there is no such file.
 func readScalars(root *os.Root, file string) (values map[string]string, found bool, err error) {
 	found, err = read(root, file, maxInfo, func(text []byte) (err error) {
-		values, err = document.Scalars(text)
+		values, err = yamltext.Scalars(text)
 
 		return err
 	})

@@ -5,7 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
 // maxNodes is how many nodes of requirements are read as data, those behind aliases each
@@ -16,7 +16,7 @@ const maxNodes = 100_000
 // canonicalRequirements are requirements as data, without comments and layout. Text that
 // is no YAML stands for itself; nothing is ever installed from it.
 func canonicalRequirements(text string) any {
-	if document.Check([]byte(text)) != nil {
+	if yamltext.Check([]byte(text)) != nil {
 		return text
 	}
 

@@ -14,7 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
 const (
@@ -270,7 +270,7 @@ func secrets(file []byte) []string {
 	}
 
 	// Values of a file that the parser cannot read are covered as lines of text.
-	if document.Check(file) != nil {
+	if yamltext.Check(file) != nil {
 		return found
 	}
 

@@ -3,7 +3,7 @@ package requirements
 import (
 	"testing"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
@@ -13,7 +13,7 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bomb.Defuse(t, func() {
 				_, _ = Parse(text)
-				_, _ = document.Scalars([]byte(text))
+				_, _ = yamltext.Scalars([]byte(text))
 			})
 		})
 	}

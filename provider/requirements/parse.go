@@ -14,7 +14,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
 )
 
 // maxItems is how many collections, and how many roles, may be required.
@@ -25,7 +24,7 @@ const maxItems = 1000
 // ansible-galaxy would silently ignore is an error; each error names the path
 // within the text. The same requirement twice is one.
 func Parse(text string) (File, error) {
-	if err := document.Check([]byte(text)); err != nil {
+	if err := yamltext.Check([]byte(text)); err != nil {
 		return File{}, err
 	}
 

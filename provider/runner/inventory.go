@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/document"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -69,7 +69,7 @@ var inventoryNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 // trusted to be that of a file.
 func inventoryName(data []byte) string {
 	// An inventory that is no mapping names no plugin.
-	values, _ := document.Scalars(data)
+	values, _ := yamltext.Scalars(data)
 	name := values["plugin"]
 	name = name[strings.LastIndexByte(name, '.')+1:]
 

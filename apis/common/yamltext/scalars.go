@@ -1,5 +1,4 @@
-// Package document reads of YAML documents what nobody should decode.
-package document
+package yamltext
 
 import (
 	"bytes"
@@ -10,11 +9,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// maxTags is how many directives for tags a document may have. The parser compares
-// each with all others; hardly any document has one.
+// maxTags is how many %TAG directives a text may have. The parser compares each with all
+// others, which takes minutes for a megabyte of them; hardly any text has one.
 const maxTags = 100
 
-// Check reports what makes the parser of YAML take minutes for a megabyte.
+// Check that a text does not take the parser of YAML minutes, before it is parsed.
 func Check(text []byte) error {
 	if n := bytes.Count(text, []byte("%TAG")); n > maxTags {
 		return errors.Errorf("has %d %%TAG directives; at most %d are read", n, maxTags)
@@ -23,8 +22,9 @@ func Check(text []byte) error {
 	return nil
 }
 
-// Scalars of a mapping in YAML by their names. They are not decoded: that compares
-// all keys with each other, which takes minutes where there are a hundred thousand.
+// Scalars of a mapping by their keys, as text. The mapping is not decoded into a Go map:
+// the decoder compares all keys with each other, which takes minutes for a hundred
+// thousand.
 func Scalars(text []byte) (map[string]string, error) {
 	if err := Check(text); err != nil {
 		return nil, err
