@@ -9,12 +9,7 @@ import (
 )
 
 // page is an AnsibleRun that is checked before it is applied.
-const page = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+const page = emptyConfig + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata:
@@ -81,12 +76,7 @@ func TestNotCheckable(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t)}
-	run := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+	run := cp.Apply(t, emptyConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: run, annotations: {ansible.crossplane.io/runPolicy: CheckWhenObserve}}

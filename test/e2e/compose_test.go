@@ -15,39 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
-// looseXR is the definition of a kind of XR with anything in its spec.
-const looseXR = `
-apiVersion: apiextensions.crossplane.io/[[if .Claim]]v1[[else]]v2[[end]]
-kind: CompositeResourceDefinition
-metadata:
-  name: [[.Plural]].e2e.example.org
-spec:
-  [[- if .Scope]]
-  scope: [[.Scope]]
-  [[- end]]
-  group: e2e.example.org
-  names: {kind: [[.Kind]], plural: [[.Plural]]}
-  [[- if .Claim]]
-  claimNames: {kind: [[.Claim]], plural: [[.ClaimPlural]]}
-  connectionSecretKeys: [password]
-  [[- end]]
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status:
-            type: object
-            properties:
-              name: {type: string}
-              names: {type: object, additionalProperties: {type: string}}
-              labelled: {type: array, items: {type: string}}
----` + compositionOf
-
 // noted is a playbook that notes when it begins and ends.
 const noted = `|
           - hosts: localhost
@@ -64,9 +31,22 @@ const noted = `|
 `
 
 type composeData struct {
-	Plural, Kind, Scope, Claim, ClaimPlural string
+	Plural, Kind, Scope, Claim string
 
 	Composition, Namespace, Directory string
+}
+
+// definition of the kind of XR, with anything in its spec.
+func (d composeData) definition() string {
+	return definition{
+		kind: d.Kind, plural: d.Plural, scope: d.Scope, claim: d.Claim,
+		status: "name: {type: string}, names: {type: object, additionalProperties: {type: string}}, labelled: {type: array, items: {type: string}}",
+	}.String()
+}
+
+// composition is the definition, and a Composition as far as its input.
+func (d composeData) composition() string {
+	return d.definition() + compositionOf
 }
 
 // lines of the ledger in a directory.
@@ -109,7 +89,7 @@ func TestOrder(t *testing.T) {
 				more = "---\napiVersion: " + apiNamespaced + "\nkind: ProviderConfig\nmetadata: {name: " + d.Composition + ", namespace: " + namespace + "}\nspec: {}\n"
 			}
 
-			objs := cp.Apply(t, looseXR+`
+			objs := cp.Apply(t, d.composition()+`
       defaults:
         providerConfigRef: {kind: `+config+`, name: `+d.Composition+`}
         vars: {directory: "${xr.spec.directory}"}
@@ -204,8 +184,7 @@ func TestResources(t *testing.T) {
 `
 	}
 
-	definition, _, _ := strings.Cut(looseXR, "\n---")
-	objs := cp.Apply(t, definition+"\n---\n"+composition("app", "settings")+`
+	objs := cp.Apply(t, d.definition()+composition("app", "settings")+`
 apiVersion: `+apiNamespaced+`
 kind: ProviderConfig
 metadata: {name: boxes, namespace: "[[.Namespace]]"}
@@ -298,7 +277,7 @@ spec:
   settings: settings
   zones: %s
 `
-	objs := cp.Apply(t, looseXR+`
+	objs := cp.Apply(t, d.composition()+`
       requiredResources:
         settings: {apiVersion: v1, kind: ConfigMap, matchName: "${xr.spec.settings}"}
         labelled: {apiVersion: v1, kind: ConfigMap, matchLabels: {fleet: "${required.settings.data.label}"}}
@@ -353,10 +332,10 @@ data: {color: red, label: blue}
 func TestClaim(t *testing.T) {
 	t.Parallel()
 
-	d := composeData{Plural: "xclaimeds", Kind: "XClaimed", Claim: "Claimed", ClaimPlural: "claimeds", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
+	d := composeData{Plural: "xclaimeds", Kind: "XClaimed", Claim: "Claimed", Composition: "claimeds", Namespace: cp.Namespace(t), Directory: directory(t)}
 
 	// A legacy XR has a Secret only if the Composition says where.
-	legacy := strings.Replace(looseXR, "  mode: Pipeline", "  writeConnectionSecretsToNamespace: [[.Namespace]]\n  mode: Pipeline", 1)
+	legacy := strings.Replace(d.composition(), "  mode: Pipeline", "  writeConnectionSecretsToNamespace: [[.Namespace]]\n  mode: Pipeline", 1)
 
 	objs := cp.Apply(t, legacy+`
       runs:
@@ -446,7 +425,7 @@ spec:
   text: one
 `
 
-	objs := cp.Apply(t, looseXR+`
+	objs := cp.Apply(t, d.composition()+`
       runs:
       - name: whole
         runPolicy: RunOnChange
@@ -496,7 +475,7 @@ func TestCircuitBreaker(t *testing.T) {
 
 	d := composeData{Plural: "bursts", Kind: "Burst", Scope: "Namespaced", Composition: "bursts", Namespace: cp.Namespace(t), Directory: directory(t)}
 
-	objs := cp.Apply(t, looseXR+`
+	objs := cp.Apply(t, d.composition()+`
       runs:
       - name: base
         vars: {name: base}

@@ -25,31 +25,6 @@ var (
 	editRounds = flag.Int("edits.rounds", 3, "Rounds of edits of each seed of TestEdits.")
 )
 
-// kindEdited is what TestEdits edits XRs of.
-const kindEdited = `
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata: {name: editeds.e2e.example.org}
-spec:
-  scope: Namespaced
-  group: e2e.example.org
-  names: {kind: Edited, plural: editeds}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status:
-            type: object
-            properties:
-              composition: {type: integer}
-              xr: {type: integer}
-`
-
 // A theatre is where a story plays.
 type theatre struct {
 	*edits.Story
@@ -68,7 +43,7 @@ type theatre struct {
 func TestEdits(t *testing.T) {
 	t.Parallel()
 
-	cp.Apply(t, kindEdited, nil)
+	cp.Apply(t, definition{kind: "Edited", scope: "Namespaced", status: "composition: {type: integer}, xr: {type: integer}"}.String(), nil)
 
 	for text := range strings.SplitSeq(*editSeeds, ",") {
 		seed, err := strconv.ParseUint(text, 10, 64)

@@ -10,12 +10,7 @@ import (
 )
 
 // waiting is a play that notes each of its runs, and ends when it is let go.
-const waiting = `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+const waiting = emptyConfig + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: run}
@@ -147,12 +142,7 @@ func TestDeletedBeforeAnythingWasDone(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
-	objects := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+	objects := cp.Apply(t, emptyConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: missing}

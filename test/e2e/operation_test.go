@@ -102,12 +102,7 @@ func TestWatchOperation(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t)}
-	settings := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+	settings := cp.Apply(t, emptyConfig+`
 apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: [[.Namespace]], name: inventory, labels: {restarts: [[.Namespace]]}}

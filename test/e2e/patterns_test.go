@@ -55,28 +55,6 @@ func sections(t *testing.T, file string) map[string]section {
 	return out
 }
 
-// openXRD is the definition of a kind of XR, with anything in its spec.
-const openXRD = `
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata: {name: %[2]s.example.org}
-spec:
-  scope: Namespaced
-  group: example.org
-  names: {kind: %[1]s, plural: %[2]s}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status: {type: object, properties: {%[3]s}}
----
-`
-
 // inputOf is a Composition for a kind of XR with an input of the function.
 const inputOf = `
 apiVersion: apiextensions.crossplane.io/v1
@@ -127,7 +105,8 @@ func (s section) manifests(t *testing.T) (all string, xrs []Object) {
 				input = nil
 			}
 
-			_, _ = fmt.Fprintf(b, openXRD+"%[4]s", u.GetKind(), plural, strings.Join(status, ", "), composition)
+			d := definition{group: "example.org", kind: u.GetKind(), scope: "Namespaced", status: strings.Join(status, ", ")}
+			b.WriteString(d.String() + composition)
 		}
 
 		b.WriteString(inYAML(t, u) + "\n---\n")
@@ -217,7 +196,7 @@ func preview(t *testing.T, s section, dir string) {
 		return n
 	}
 
-	cp.Apply(t, fmt.Sprintf(openXRD, "Draft", "drafts", "")+fmt.Sprintf(inputOf, "Draft", "drafts", inYAML(t, input)), nil)
+	cp.Apply(t, definition{group: "example.org", kind: "Draft", scope: "Namespaced"}.String()+fmt.Sprintf(inputOf, "Draft", "drafts", inYAML(t, input)), nil)
 	edit("{text: One}")
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
 

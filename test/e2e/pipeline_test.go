@@ -18,36 +18,12 @@ const (
 
 // pipeline has other functions before and after ours. The first adds to the
 // environment, and composes what is not ours; the second patches what is.
-const pipeline = `
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata: {name: pipelines.e2e.example.org}
-spec:
-  scope: Namespaced
-  group: e2e.example.org
-  names: {kind: Pipeline, plural: pipelines}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              title: {type: string}
-              team: {type: string}
-              directory: {type: string}
-              late: {type: string}
-          status:
-            type: object
-            properties:
-              path: {type: string}
-              settings: {type: string}
-              copied: {type: string}
----
+func pipeline() string {
+	return definition{
+		kind: "Pipeline", scope: "Namespaced",
+		spec:   "title: {type: string}, team: {type: string}, directory: {type: string}, late: {type: string}",
+		status: "path: {type: string}, settings: {type: string}, copied: {type: string}",
+	}.String() + `
 apiVersion: apiextensions.crossplane.io/v1beta1
 kind: EnvironmentConfig
 metadata: {name: [[.Composition]]}
@@ -152,6 +128,7 @@ spec:
   late: [[.Late]]
   [[- end]]
 `
+}
 
 type pipelineData struct {
 	Composition, Namespace, Directory, Late string
@@ -166,7 +143,7 @@ func TestPipeline(t *testing.T) {
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
 
 	d := pipelineData{Composition: "pipelines", Namespace: cp.Namespace(t), Directory: directory(t)}
-	objs := cp.Apply(t, pipeline, d)
+	objs := cp.Apply(t, pipeline(), d)
 	xr := objs[len(objs)-1]
 	ledger := filepath.Join(d.Directory, "ledger")
 
@@ -193,7 +170,7 @@ func TestPipeline(t *testing.T) {
 	cp.WaitFor(t, xr, Field("status.settings", settings.GetName()), Condition("Ready", "False"))
 
 	d.Late = "late"
-	cp.Apply(t, pipeline, d)
+	cp.Apply(t, pipeline(), d)
 	cp.WaitFor(t, xr, Condition("AnsibleRunsReady", "True"), Condition("Ready", "True"),
 		Field("status.path", ledger), Field("status.settings", settings.GetName()))
 }
@@ -205,7 +182,7 @@ func TestPatchedPipeline(t *testing.T) {
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
 
 	d := pipelineData{Composition: "patched-pipelines", Namespace: cp.Namespace(t), Directory: directory(t), Late: "late", Patched: true}
-	objs := cp.Apply(t, pipeline, d)
+	objs := cp.Apply(t, pipeline(), d)
 	xr := objs[len(objs)-1]
 	ledger := filepath.Join(d.Directory, "ledger")
 

@@ -190,12 +190,7 @@ spec:
 func TestOutputsOutOfRange(t *testing.T) {
 	t.Parallel()
 
-	run := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+	run := cp.Apply(t, emptyConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: run}

@@ -9,6 +9,28 @@ import (
 	"time"
 )
 
+// Configurations in the namespace of a test.
+const (
+	emptyConfig = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+---
+`
+
+	// siteConfig requires the collection site, from a repository.
+	siteConfig = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+  requirements: |
+    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
+---
+`
+)
+
 // runData is what the manifests of AnsibleRuns are templates for.
 type runData struct {
 	Namespace, Directory, Source, Marker string
@@ -21,14 +43,7 @@ func TestRolesAndPlaybooks(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec:
-  requirements: |
-    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
----
+	objs := cp.Apply(t, siteConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: roles}
@@ -339,12 +354,7 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: fmt.Sprintf("90%06d", time.Now().UnixNano()%1e6)}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+	objs := cp.Apply(t, emptyConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: run}
@@ -375,12 +385,7 @@ func TestConnectionDetails(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t)}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
----
+	objs := cp.Apply(t, emptyConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: run}

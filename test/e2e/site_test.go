@@ -88,39 +88,6 @@ func serve(t *testing.T, dir string) *web {
 	return w
 }
 
-// definition of a kind of XR of the tests.
-func definition(plural, kind, scope string) string {
-	return fmt.Sprintf(`
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata:
-  name: %[1]s.e2e.example.org
-spec:
-  scope: %[3]s
-  group: e2e.example.org
-  names: {kind: %[2]s, plural: %[1]s}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              title: {type: string}
-              directory: {type: string}
-              size: {type: integer}
-          status:
-            type: object
-            properties:
-              path: {type: string}
-              size: {type: integer}
-`, plural, kind, scope)
-}
-
 // directory for the pages of a test, which plays may write to.
 func directory(t *testing.T) string {
 	t.Helper()

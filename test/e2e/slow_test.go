@@ -55,14 +55,7 @@ spec:
 	<-asked
 
 	other := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
-	run := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec:
-  requirements: |
-    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
----
+	run := cp.Apply(t, siteConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata: {namespace: [[.Namespace]], name: run}

@@ -14,28 +14,7 @@ import (
 // TestControlPlane says whether everything is in place that the other tests use.
 func TestControlPlane(t *testing.T) {
 	ns := cp.Namespace(t)
-	objs := cp.Apply(t, `
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata:
-  name: smokes.e2e.example.org
-spec:
-  scope: Namespaced
-  group: e2e.example.org
-  names: {kind: Smoke, plural: smokes}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              text: {type: string}
----
+	objs := cp.Apply(t, definition{kind: "Smoke", scope: "Namespaced"}.String()+`
 apiVersion: e2e.example.org/v1
 kind: Smoke
 metadata: {namespace: [[.]], name: smoke}

@@ -89,14 +89,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
-	run := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec:
-  requirements: |
-    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
----
+	run := cp.Apply(t, siteConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata:
@@ -363,14 +356,7 @@ func TestMetrics(t *testing.T) {
 	}
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: site().Git(t)}
-	objs := cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec:
-  requirements: |
-    collections: [{name: "[[.Source]]", type: git, version: 1.0.0}]
----
+	objs := cp.Apply(t, siteConfig+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
 metadata:

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"cmp"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,6 +48,62 @@ spec:
 `
 )
 
+// A definition of a kind of XR. The properties of its spec and its status are YAML in
+// flow style; a spec without properties may have anything in it.
+type definition struct {
+	kind, plural string // The default plural is the kind in lower case with an s.
+	group        string // The default is e2e.example.org.
+	scope        string // Legacy XRs, which may have a claim, have none.
+	claim        string
+	spec, status string
+}
+
+// String is the manifest of the definition, and a separator.
+func (d definition) String() string {
+	plural := cmp.Or(d.plural, strings.ToLower(d.kind)+"s")
+	version, scope := "v2", "scope: "+d.scope
+
+	if d.claim != "" {
+		version = "v1"
+		scope = fmt.Sprintf("claimNames: {kind: %s, plural: %ss}\n  connectionSecretKeys: [password]", d.claim, strings.ToLower(d.claim))
+	}
+
+	spec := "x-kubernetes-preserve-unknown-fields: true"
+	if d.spec != "" {
+		spec = "properties: {" + d.spec + "}"
+	}
+
+	return fmt.Sprintf(`
+apiVersion: apiextensions.crossplane.io/%[1]s
+kind: CompositeResourceDefinition
+metadata: {name: %[3]s.%[4]s}
+spec:
+  %[5]s
+  group: %[4]s
+  names: {kind: %[2]s, plural: %[3]s}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, %[6]s}
+          status: {type: object, properties: {%[7]s}}
+---
+`, version, d.kind, plural, cmp.Or(d.group, "e2e.example.org"), scope, spec, d.status)
+}
+
+// siteOf is the definition of a kind of XR that stands for a page.
+func siteOf(kind, scope string) definition {
+	return definition{
+		kind: kind, scope: scope,
+		spec:   "title: {type: string}, directory: {type: string}, size: {type: integer}",
+		status: "path: {type: string}, size: {type: integer}",
+	}
+}
+
 type xrData struct {
 	Kind, Namespace, Composition, Title, Directory, Source, Status string
 }
@@ -57,7 +115,7 @@ func TestNamespacedXR(t *testing.T) {
 
 	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "namespaced-sites", Title: "Hello", Directory: directory(t), Source: site().Git(t)}
 
-	objs := cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+compositionOf+`
+	objs := cp.Apply(t, siteOf("Site", "Namespaced").String()+compositionOf+`
       defaults:
         providerConfigRef: {kind: ProviderConfig, name: sites}
       runs:
@@ -166,7 +224,7 @@ func TestClusterScopedXR(t *testing.T) {
       status: "${[[.Status]]}"
 `
 
-	objs := cp.Apply(t, definition("clustersites", "ClusterSite", "Cluster")+`---`+composition+`
+	objs := cp.Apply(t, siteOf("ClusterSite", "Cluster").String()+composition+`
 ---
 apiVersion: ansible.crossplane.io/v1alpha1
 kind: ProviderConfig
@@ -248,7 +306,7 @@ func TestFailure(t *testing.T) {
 `
 	broken := d
 	broken.Title = "titel"
-	cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+composition, broken)
+	cp.Apply(t, siteOf("Site", "Namespaced").String()+composition, broken)
 
 	objs := cp.Apply(t, `
 apiVersion: ansible.m.crossplane.io/v1alpha1
@@ -286,7 +344,7 @@ func TestMistakes(t *testing.T) {
 	t.Parallel()
 
 	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "mistaken-sites", Title: "Hello", Directory: directory(t)}
-	objs := cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+compositionOf+`
+	objs := cp.Apply(t, siteOf("Site", "Namespaced").String()+compositionOf+`
       runs:
       - name: page
         role: "${xr.spec.title}"
@@ -308,7 +366,7 @@ func TestMisspelt(t *testing.T) {
 	t.Parallel()
 
 	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "misspelt-sites", Title: "Hello", Directory: directory(t)}
-	objs := cp.Apply(t, definition("sites", "Site", "Namespaced")+`---`+compositionOf+`
+	objs := cp.Apply(t, siteOf("Site", "Namespaced").String()+compositionOf+`
       runs:
       - name: page
         role: acme.site.page
