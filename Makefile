@@ -16,7 +16,7 @@ PROGRAMS := function-ansible provider-ansible
 ARCHES   ?= $(shell go env GOARCH)# What to build binaries, images and packages for.
 PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # It needs a C compiler.
-RACING  := $(if $(strip $(RACE)),$(PROGRAMS:%=bin/race/%)) # What tests run that are built with it.
+RACING  := $(if $(strip $(RACE)),$(PROGRAMS:%=bin/race/%)) # The programs for the tests that use it.
 
 # A tool is built in the module that pins it: tool,module,package[,flags of the linker]
 tool = CGO_ENABLED=0 go build -C test/tools/$1 -trimpath -ldflags '-s -w $3' -o $(CURDIR)/$@ $2 && touch $@
@@ -28,8 +28,8 @@ CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 ANSIBLE       := $(VENV)/.installed
 
-# Below make no test is skipped for what is not there; those that this machine
-# cannot run are listed in this file (test/needs).
+# make skips no test because of a missing program; tests that this machine cannot run
+# are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
 .PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up down demo recording clean
@@ -43,7 +43,7 @@ build: ## Build bin/function-ansible and bin/provider-ansible
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/function-ansible ./function
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
 
-tools: $(ANSIBLE) $(CONTROL_PLANE) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs that tests and checks run
+tools: $(ANSIBLE) $(CONTROL_PLANE) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs of the tests and checks
 
 generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs/api and the pictures in docs
 	$(BIN)/controller-gen object paths=./apis/...
@@ -57,7 +57,7 @@ requirements: ## Pin what Ansible needs, with hashes, from package-provider/requ
 	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
 		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
 
-clean: down ## Remove all that was built
+clean: down ## Remove all built files
 	rm -rf bin dist .cache
 
 ##@ Test
@@ -66,8 +66,8 @@ test: SHORT = true # The other tests do the rest.
 test: FAULTS = --short --seed=1
 test: test-unit lint fuzz test-security test-faults test-install test-e2e ## Run all tests and checks
 
-# What needs a control plane, or attacks the provider, has a target of its own. So
-# has TestOperations.
+# Tests that need a control plane, or attack the provider, have a target of their own,
+# and so has TestOperations.
 ELSEWHERE := e2e|install|render|security
 
 test-unit: $(ANSIBLE) ## Run the unit tests
@@ -76,14 +76,14 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -skip '^TestOperations$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
 	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
 
-lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that what is generated is up to date
+lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that generated files are up to date
 	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \
 	before=$$(sums) && $(MAKE) --no-print-directory generate && test "$$before" = "$$(sums)" || \
 	{ echo 'make generate has changed what was there, or failed' >&2; exit 1; }
 	$(BIN)/golangci-lint run ./...
 	$(BIN)/actionlint
 
-fuzz: ## Run each fuzz test for FUZZTIME; what fails is kept in its testdata
+fuzz: ## Run each fuzz test for FUZZTIME; inputs that fail are kept in its testdata
 	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
@@ -92,25 +92,25 @@ test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) 
 	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
-# What is installed: what make packages builds, where images can be built; nothing
-# stands for packages that the test puts together itself.
+# The packages to install: those of make packages, where images can be built. If this
+# is empty the test puts packages together itself.
 PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
 
 test-install: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Install both packages, on a control plane of their own
 	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
 	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
 
-test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider, as content and tenants could, and look for secrets that leave it
+test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider as content and tenants could, and look for leaked secrets
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -timeout=40m -v
 	$(if $(SHORT),,PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./function/... ./provider/... -count=1 -v -run 'Attack|Foreign|Guess|Redact|Secret|Vault')
 	$(if $(SHORT),,go test ./test/e2e/... -count=1 -v -run 'Secret|References')
 
-test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break things while AnsibleRuns come and go, and see that nothing is lost
+test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break processes, disks and networks while AnsibleRuns come and go, and check that no run is lost
 	go run $(RACE) ./test/faults $(FAULTS)
 
 ##@ Look
 
-demo: up ## Show an XR becoming a finished Ansible run, and what to try next
+demo: up ## Show how an XR becomes a finished Ansible run
 	@examples/site/demo.sh
 
 recording: ## Record make demo in docs/demo.txt, and draw it
@@ -136,7 +136,7 @@ bench-function: build ## Measure the function side by side with ready-made respo
 
 ##@ Release
 
-binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) ## Build what goes into the images, for each of ARCHES
+binaries: $(foreach a,$(ARCHES),$(PROGRAMS:%=bin/linux_$a/%)) ## Build the binaries of the images, for each of ARCHES
 
 images: $(foreach a,$(ARCHES),$(PROGRAMS:%=.cache/images/%-$a.tar)) ## Build the images, with docker, podman or buildah
 
@@ -165,10 +165,10 @@ push: packages ## Push the packages to XPKG_REGISTRY, such as registry.example.o
 
 bin/linux_%: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@.new ./$(patsubst %-ansible,%,$(@F))
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi # What is made of it need not be made again.
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi # An unchanged binary makes no new image.
 	go run ./package/licenses $@ $(@D)/licenses/$(@F)
 
-# Paths are not trimmed, so that what was compiled for the unit tests is used again.
+# Paths are not trimmed, so that packages compiled for the unit tests are used again.
 bin/race/%-ansible: FORCE
 	go build -race -ldflags '$(STAMP)' -o $@ ./$*
 
