@@ -13,18 +13,18 @@ import (
 // +kubebuilder:storageversion
 // +kubebuilder:resource:categories=crossplane
 
-// AnsibleRuns says which AnsibleRuns an XR becomes, and what of them comes back
-// on the XR.
+// AnsibleRuns says which AnsibleRuns an XR becomes, and which of their results the XR
+// shows.
 //
 // Strings in when, readyWhen, forEach, forEachKey, vars, varsFrom, inventory, labels,
 // annotations, requiredResources, connectionDetails and status may hold CEL
-// expressions, written ${…}. A string that is one expression and nothing else
-// takes the type of the expression's value; elsewhere the value is put into the
-// string. $${ is a literal ${. The runs of a namespaced XR may also compute the
-// names of Secrets, ConfigMaps and ProviderConfigs, which are in the XR's own
-// namespace. So may runPolicy, managementPolicies, deletionPolicy, tags, skipTags,
-// limit, timeout, retryLimit and verbosity of a run be: what is computed must be
-// what the field may be. All other fields are literal.
+// expressions, written ${…}. A string that is one expression and nothing else takes
+// the type of the expression's value; elsewhere the value is put into the string. $${
+// is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
+// ConfigMaps and ProviderConfigs, which are in the XR's own namespace. Each run may
+// also compute its runPolicy, managementPolicies, deletionPolicy, tags, skipTags,
+// limit, timeout, retryLimit and verbosity. A computed value must be a valid value of
+// the field. All other fields are literal.
 //
 // Expressions see:
 //
@@ -43,9 +43,9 @@ import (
 //   - locals: what this input has names for.
 //   - each: in a run with forEach, its item, with key and value.
 //
-// A run whose expressions refer to another run depends on it: it is created
-// after the other one is ready, and changed only while the other one is. A
-// reference with .?, as in runs.?database, may be to a run that is not wanted.
+// A run whose expressions refer to another run depends on it: the run is created after
+// the other run is ready, and changed only while that is ready. A reference with .?,
+// as in runs.?database, may be to a run that is not wanted.
 type AnsibleRuns struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -55,9 +55,9 @@ type AnsibleRuns struct {
 	// +optional
 	Defaults *RunTemplate `json:"defaults,omitempty"`
 
-	// Locals are values by name: any YAML, which may hold expressions, those of
-	// other locals too. Expressions see one as locals.<name>. It is computed once
-	// for an XR, and not at all if nothing refers to it.
+	// Locals are values by name: any YAML, which may hold expressions that refer to
+	// other locals. Expressions see a local as locals.<name>. It is computed once for
+	// an XR, and not at all if nothing refers to it.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Locals *runtime.RawExtension `json:"locals,omitempty"`
@@ -72,31 +72,31 @@ type AnsibleRuns struct {
 	// +kubebuilder:validation:MaxItems=1000
 	Runs []Run `json:"runs"`
 
-	// Status fields of the XR: literals and expressions. A field whose value is
-	// not there yet keeps the value that it has, and so does one whose value does
-	// not fit the XRD. A field whose value is optional.none() is left out. The status
-	// may also be one expression that is an object: all of its fields.
+	// Status fields of the XR: literals and expressions. A field keeps its value while
+	// the new value is not there yet, or does not fit the XRD. A field whose value is
+	// optional.none() is left out. The status may also be one expression, whose value
+	// is an object with all fields.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status *apiextensionsv1.JSON `json:"status,omitempty"`
 
-	// Conditions of the XR and its claim, beside those of Crossplane. One whose value
-	// is not there is Unknown, and says why.
+	// Conditions of the XR and its claim, beside those of Crossplane. A condition whose
+	// value is not there is Unknown, with the cause as its message.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []Condition `json:"conditions,omitempty"`
 
-	// ConnectionDetails of the XR. Their expressions see the connection details
-	// of runs, as in ${runs.database.connectionDetails.password}, if the run has
-	// writeConnectionSecretToRef. One that is not UTF-8 text is an error. A legacy XR publishes them
-	// itself. For any other XR they are in a Secret that is composed beside its
-	// runs: the connectionSecret.
+	// ConnectionDetails of the XR. Their expressions see the connection details of
+	// runs, as in ${runs.database.connectionDetails.password}, if the run has
+	// writeConnectionSecretToRef. A value that is not UTF-8 text is an error. A legacy
+	// XR publishes the details itself. For any other XR they are in a Secret that is
+	// composed beside its runs: the connectionSecret.
 	// +optional
 	ConnectionDetails []ConnectionDetail `json:"connectionDetails,omitempty"`
 
-	// ConnectionSecret says where the Secret with connectionDetails is, and what it
-	// is called.
+	// ConnectionSecret has the namespace and the name of the Secret with the
+	// connectionDetails.
 	// +optional
 	ConnectionSecret *ConnectionSecret `json:"connectionSecret,omitempty"`
 }
@@ -123,7 +123,7 @@ type Condition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// A ConnectionSecret is where the connection details of XRs are.
+// A ConnectionSecret names the Secret with the connection details of an XR.
 type ConnectionSecret struct {
 	// Namespace of the Secret: required for a cluster-scoped XR that is not a
 	// legacy one. A namespaced XR has it in its own namespace.
@@ -131,9 +131,8 @@ type ConnectionSecret struct {
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Secret, with expressions of what the XR is called. It has
-	// ${xr.metadata.name} or ${xr.metadata.uid} in it. Default is the name of the
-	// XR, followed by -connection.
+	// Name of the Secret. It contains ${xr.metadata.name} or ${xr.metadata.uid}. The
+	// default is the name of the XR, followed by -connection.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -144,7 +143,7 @@ type ConnectionSecret struct {
 type Run struct {
 	RunTemplate `json:",inline"`
 
-	// Name of the run, by which expressions refer to it.
+	// Name of the run in expressions.
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
@@ -158,11 +157,11 @@ type Run struct {
 	// +kubebuilder:validation:MaxLength=253
 	ResourceName string `json:"resourceName,omitempty"`
 
-	// PreviousNames are what the composed resource may be called in XRs that were
-	// made with an earlier Composition, such as database or database[eu]: the run
-	// takes it over, as it is called. They may hold expressions. Without them a run
-	// is not created while one with the same content, hosts and variables would be
-	// removed; an empty list says that it is another one.
+	// PreviousNames are names that the composed resource may have in XRs that were made
+	// with an earlier Composition, such as database or database[eu]. The run takes the
+	// resource over under that name. The names may hold expressions. Without them a run
+	// is not created while another one with the same content, hosts and variables would
+	// be removed; an empty list means that the run is a new one.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	PreviousNames []string `json:"previousNames,omitempty"`
@@ -180,17 +179,17 @@ const (
 	ScopeCluster Scope = "Cluster"
 )
 
-// A Removal bounds what is removed by one change.
+// A Removal limits the items that one change removes.
 type Removal struct {
-	// AtMost so many items go at once: a number, or a share of those that there are,
-	// such as 10%. More of them stay until the XR has the annotation
-	// ansible.fn.crossplane.io/allow-removal with the name of the run and their
-	// number, as in user=12.
+	// AtMost is the number of items that may go at once, or their share of all items,
+	// such as 10%. A change that removes more is held until the XR has the annotation
+	// ansible.fn.crossplane.io/allow-removal with the name of the run and the number of
+	// items, as in user=12.
 	// +kubebuilder:validation:XIntOrString
 	AtMost intstr.IntOrString `json:"atMost"`
 }
 
-// A RunTemplate is what runs and their defaults have in common.
+// A RunTemplate has the fields that runs and their defaults share.
 type RunTemplate struct {
 	// Scope of the AnsibleRun. It defaults to the scope of the XR. A namespaced
 	// XR can only have namespaced runs.
@@ -220,19 +219,18 @@ type RunTemplate struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	When *apiextensionsv1.JSON `json:"when,omitempty"`
 
-	// ReadyWhen says when the run is ready, beside its AnsibleRun being ready: an
-	// expression that is true then, as in ${runs.database.outputs.leader != ""}. Until
-	// then the XR is not ready, and other runs wait. A value that is missing is not
-	// there yet. Of a run with forEach it sees the one of its own key.
+	// ReadyWhen is a further condition for the run to be ready, as in
+	// ${runs.database.outputs.leader != ""}. Until it is true the XR is not ready, and
+	// dependent runs wait. A missing value counts as not yet true. In a run with
+	// forEach the expression sees the run of its own key.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ReadyWhen *apiextensionsv1.JSON `json:"readyWhen,omitempty"`
 
-	// ForEach makes a run of every item: a map, a list of unique strings, or a
-	// list of anything together with forEachKey; 1000 items at most. Expressions
-	// of the run see its item as each.key and each.value. An item that is gone
-	// takes its run with it.
+	// ForEach makes a run for every item: a map, a list of unique strings, or a list of
+	// anything together with forEachKey; 1000 items at most. Expressions of the run see
+	// its item as each.key and each.value. When an item is gone its run is removed.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -243,26 +241,26 @@ type RunTemplate struct {
 	// +optional
 	ForEachKey string `json:"forEachKey,omitempty"`
 
-	// Removal bounds how many items of forEach may go at once.
+	// Removal limits how many items of forEach may go at once.
 	// +optional
 	Removal *Removal `json:"removal,omitempty"`
 
-	// Prune is false for a run that stays, with what it has made, when it is not
-	// wanted any more, or gone from the Composition. It goes with the XR. The
-	// default is true.
+	// Prune is false for a run that stays, with everything that it has made, when it is
+	// not wanted any more, or gone from the Composition. Such a run is removed only
+	// with the XR. The default is true.
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
 
-	// DependsOn names runs that have to be ready first, beside those that
-	// expressions refer to. One that is not wanted is not waited for.
+	// DependsOn names runs that have to be ready first, beside those that expressions
+	// refer to. A run does not wait for one that is not wanted.
 	// +optional
 	DependsOn []string `json:"dependsOn,omitempty"`
 
-	// Usages keep what this run depends on from being deleted before this run
-	// is gone, with Crossplane's own Usage or ClusterUsage. The default is true.
-	// A cluster-scoped run that depends on a namespaced one cannot have any. There
-	// are 2000 for an XR at most: sets that depend on each other have as many as
-	// there are pairs, unless each member depends on that of its own key.
+	// Usages protect the runs and resources that this run depends on from being deleted
+	// before this run is gone, with Crossplane's own Usage or ClusterUsage. The default
+	// is true. A cluster-scoped run that depends on a namespaced one cannot have
+	// Usages. An XR has at most 2000: sets that depend on each other have one for each
+	// pair of members, unless each member depends only on the member of its own key.
 	// +optional
 	Usages *bool `json:"usages,omitempty"`
 
@@ -357,10 +355,10 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []common.VarFile `json:"varFiles,omitempty"`
 
-	// Inventory in its YAML form, which may hold expressions: for values, for
-	// hosts, vars or children as a whole, and for hosts also as a list of names.
-	// Ansible never templates what is computed. Computed names must be names of
-	// hosts, or identifiers; those of variables are as those of varsFrom.
+	// Inventory in its YAML form, which may hold expressions: for values, for hosts,
+	// vars or children as a whole, and for hosts also as a list of names. Ansible never
+	// templates computed values. Computed names must be names of hosts, or identifiers;
+	// names of variables have the same rules as in varsFrom.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Inventory *runtime.RawExtension `json:"inventory,omitempty"`
@@ -443,9 +441,9 @@ type SecretReference struct {
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the Secret. An expression in it makes it another one for each XR;
-	// that of a run that is not in the XR's own namespace has ${xr.metadata.uid}
-	// in it.
+	// Name of the Secret. With an expression each XR has a Secret of its own. If the
+	// run is not in the XR's own namespace, the expression must contain
+	// ${xr.metadata.uid}.
 	Name string `json:"name"`
 }
 
