@@ -1,13 +1,11 @@
 package content
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -82,7 +80,7 @@ func installedCollections(ctx context.Context, root *os.Root) ([]common.ContentI
 		}
 	}
 
-	return sorted(items), nil
+	return items, nil
 }
 
 // source is the Galaxy server that a collection came from, which ansible-galaxy notes
@@ -93,7 +91,7 @@ func source(root *os.Root, dir string) string {
 	return requirements.WithoutUser(values["server"])
 }
 
-// directories in a directory, by their names; none where there is no such directory.
+// directories in a directory, sorted by their names; none where there is no such directory.
 // Links to others are left alone: a few would make many of them.
 func directories(root *os.Root, dir string) []string {
 	entries, _ := fs.ReadDir(root.FS(), dir)
@@ -156,7 +154,7 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 		}
 	}
 
-	return sorted(items), nil
+	return items, nil
 }
 
 // readScalars of a mapping in a file of YAML; none where there is no such file.
@@ -197,10 +195,4 @@ func read(root *os.Root, file string, most int64, decode func([]byte) error) (bo
 	}
 
 	return true, nil
-}
-
-func sorted(items []common.ContentItem) []common.ContentItem {
-	slices.SortFunc(items, func(a, b common.ContentItem) int { return cmp.Compare(a.Name, b.Name) })
-
-	return items
 }

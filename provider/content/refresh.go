@@ -72,12 +72,6 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 	return r
 }
 
-// A refresh resolves a request again.
-type refresh struct {
-	// wake those who wait for its end, by who they are.
-	wake map[string]func()
-}
-
 // Refresh resolves a request again in the background if it is stale. Wake is
 // called when that has ended, once however often the same one asks for it.
 func (s *Store) Refresh(req Request, who string, wake func()) {
@@ -89,8 +83,8 @@ func (s *Store) Refresh(req Request, who string, wake func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if f, ok := s.refreshes[digest]; ok {
-		f.wake[who] = wake
+	if waiting, ok := s.refreshes[digest]; ok {
+		waiting[who] = wake
 
 		return
 	}
@@ -99,30 +93,27 @@ func (s *Store) Refresh(req Request, who string, wake func()) {
 		return
 	}
 
-	f := &refresh{wake: map[string]func(){who: wake}}
-	s.refreshes[digest] = f
+	s.refreshes[digest] = map[string]func(){who: wake}
 
-	s.refreshing.Go(func() { s.refresh(digest, req, f) })
+	s.refreshing.Go(func() { s.refresh(digest, req) })
 }
 
 // refresh is what Refresh does in the background.
-func (s *Store) refresh(digest string, req Request, r *refresh) {
+func (s *Store) refresh(digest string, req Request) {
 	s.resolve(digest, req)
 
 	s.mu.Lock()
 
+	waiting := s.refreshes[digest]
 	delete(s.refreshes, digest)
-
-	stopped := s.background.Err() != nil
-	wake := r.wake
 	s.mu.Unlock()
 
-	if stopped {
+	if s.background.Err() != nil {
 		return
 	}
 
-	for _, fn := range wake {
-		fn()
+	for _, wake := range waiting {
+		wake()
 	}
 }
 

@@ -36,7 +36,9 @@ type Store struct {
 	flights   map[string]*flight
 	histories *lru.Cache
 	resolved  *lru.Cache
-	refreshes map[string]*refresh
+	// refreshes in progress have those who are to be woken when they end, by who they
+	// are.
+	refreshes map[string]map[string]func()
 }
 
 // A Config of a store.
@@ -86,7 +88,7 @@ func NewStore(c Config) (*Store, error) {
 	s := &Store{
 		config: c, slots: share.NewGate(maxRefreshes), installs: share.NewGate(c.MaxInstalls),
 		entries: map[string]*entry{}, flights: map[string]*flight{},
-		histories: lru.New(maxHistories), resolved: lru.New(maxResolved), refreshes: map[string]*refresh{},
+		histories: lru.New(maxHistories), resolved: lru.New(maxResolved), refreshes: map[string]map[string]func(){},
 	}
 	s.background, s.stop = context.WithCancel(context.Background())
 
@@ -192,48 +194,51 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	}
 
 	for {
-		e, err := s.found(ctx, digest, req.Timeout)
-		if err != nil {
+		e, err := s.find(ctx, digest, req.Timeout)
+		if err == nil && e == nil {
+			e, err = s.await(ctx, digest, req)
+		}
+
+		switch {
+		case err != nil:
 			return Set{}, nil, err
-		}
-
-		if e != nil {
-			s.config.Observer.Found()
-
-			return s.setOf(req, e), sync.OnceFunc(func() { s.release(e) }), nil
-		}
-
-		if ctx.Err() != nil {
-			return Set{}, nil, gaveUp(ctx)
-		}
-
-		f, joined, err := s.join(ctx, digest, req, false)
-		if err != nil {
-			return Set{}, nil, err
-		}
-
-		e, err = s.wait(ctx, f, joined, req.Timeout)
-		if err != nil {
-			return Set{}, nil, err
-		}
-
-		if e != nil {
+		case e != nil:
 			return s.setOf(req, e), sync.OnceFunc(func() { s.release(e) }), nil
 		}
 	}
 }
 
-// found is the set that is there, looked at for no longer than the timeout.
-func (s *Store) found(ctx context.Context, digest string, timeout time.Duration) (*entry, error) {
+// find the set that is there, and look at its files for no longer than the timeout. It
+// is nil when there is none, or none that is intact.
+func (s *Store) find(ctx context.Context, digest string, timeout time.Duration) (*entry, error) {
 	ctx, cancel := within(ctx, timeout)
 	defer cancel()
 
 	e, err := s.acquire(ctx, digest)
-	if err != nil {
+
+	switch {
+	case err != nil:
 		return nil, gaveUp(ctx)
+	case e != nil:
+		s.config.Observer.Found()
 	}
 
 	return e, nil
+}
+
+// await the set that an installation in progress results in, or a new one. It
+// is nil when that was being ended, so that there was nothing to wait for but its end.
+func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, error) {
+	if ctx.Err() != nil {
+		return nil, gaveUp(ctx)
+	}
+
+	f, joined, err := s.join(ctx, digest, req, false)
+	if err != nil {
+		return nil, err
+	}
+
+	return s.wait(ctx, f, joined, req.Timeout)
 }
 
 // setOf an entry that is in use, as who requested it gets to know it.

@@ -161,7 +161,7 @@ func sumFile(ctx context.Context, name string, info fs.FileInfo) (string, error)
 	defer f.Close() //nolint:errcheck // It was only read.
 
 	h := sha256.New()
-	if _, err := io.Copy(h, &reader{ctx: ctx, from: f, left: info.Size()}); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(reader{ctx: ctx, Reader: f}, info.Size())); err != nil {
 		return "", err
 	}
 
@@ -173,26 +173,20 @@ func sumFile(ctx context.Context, name string, info fs.FileInfo) (string, error)
 	return kind + " " + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// A reader of so many bytes, until a context is done.
+// A reader reads until a context is done.
 type reader struct {
-	ctx  context.Context //nolint:containedctx // It is that of one copy.
-	from io.Reader
-	left int64
+	io.Reader
+
+	ctx context.Context //nolint:containedctx // It is that of one copy.
 }
 
-// Read what is left.
-func (r *reader) Read(p []byte) (int, error) {
-	switch {
-	case r.ctx.Err() != nil:
+// Read some bytes.
+func (r reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)
-	case r.left <= 0:
-		return 0, io.EOF
 	}
 
-	n, err := r.from.Read(p[:min(int64(len(p)), r.left)])
-	r.left -= int64(n)
-
-	return n, err
+	return r.Reader.Read(p)
 }
 
 // itemOf is the collection or role that a file belongs to, and the path of the
