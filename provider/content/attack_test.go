@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -140,63 +139,6 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestManifestOfAttacks has in a set what ansible-galaxy should not have let in.
-func TestManifestOfAttacks(t *testing.T) {
-	const info = "roles/x/meta/.galaxy_install_info"
-
-	out := t.TempDir()
-	write(t, out, map[string]string{"canary": "version: " + canary + "\n", "meta/.galaxy_install_info": "version: " + canary + "\n"})
-
-	cases := map[string]struct {
-		reason string
-		make   func(t *testing.T, dir string)
-	}{
-		"Link": {reason: "It is a link to another file.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			must(t, os.Symlink(filepath.Join(out, "canary"), filepath.Join(dir, info)))
-		}},
-		"Directory": {reason: "A directory above it is a link.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			must(t, os.Remove(filepath.Join(dir, "roles/x/meta")))
-			must(t, os.Symlink(filepath.Join(out, "meta"), filepath.Join(dir, "roles/x/meta")))
-		}},
-		"Pipe": {reason: "Reading it never ends.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			mkfifo(t, filepath.Join(dir, info))
-		}},
-		"Huge": {reason: "It takes more memory than there is.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			must(t, os.Truncate(touch(t, dir, info, ""), 1<<40))
-		}},
-		"Quote": {reason: "The parser quotes it.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			touch(t, dir, info, canary)
-		}},
-		"Bomb": {reason: "It expands to more than there is memory for.", make: func(t *testing.T, dir string) {
-			t.Helper()
-			bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
-			for c := 'b'; c < 'm'; c++ {
-				bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 8), c-1)
-			}
-
-			touch(t, dir, info, bomb+"version: *l\n")
-		}},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			must(t, os.MkdirAll(filepath.Join(dir, "roles/x/meta"), 0o700))
-			tc.make(t, dir)
-
-			m, err := newManifest(t.Context(), Set{Digest: "x", Dir: dir}, requirements.File{}, bounds(0))
-			if got := fmt.Sprint(m.Roles, err); strings.Contains(got, canary[:8]) || err == nil && len(m.Roles) > 0 && m.Roles[0].Version != "" {
-				t.Errorf("\n%s\nnewManifest(...): %s", tc.reason, got)
-			}
-		})
-	}
-}
-
 func touch(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	write(t, dir, map[string]string{name: text})
@@ -295,7 +237,7 @@ func TestAttackBytecode(t *testing.T) {
 	}
 	archives := map[string][]entryOf{
 		"honest": honest,
-		"forged": append(slices.Clone(honest), entryOf{Name: "x/filter_plugins/" + pythonCache + "/who." + string(tag) + ".pyc", Typeflag: tar.TypeReg, text: string(code)}),
+		"forged": append(slices.Clone(honest), entryOf{Name: "x/filter_plugins/" + "__pycache__" + "/who." + string(tag) + ".pyc", Typeflag: tar.TypeReg, text: string(code)}),
 	}
 	revisions := map[string]string{}
 
@@ -354,7 +296,7 @@ func TestAttackUnlisted(t *testing.T) {
 		role := attackArchive(t, dir, []entryOf{
 			{Name: "x/meta/main.yml", Typeflag: tar.TypeReg, text: roleFiles()["meta/main.yml"]},
 			{Name: "x/meta/.galaxy_install_info", Typeflag: tar.TypeReg, text: "version: " + text},
-			{Name: "x/" + pythonCache, Typeflag: tar.TypeReg, text: text},
+			{Name: "x/" + "__pycache__", Typeflag: tar.TypeReg, text: text},
 		}, func(s string) string { return s })
 
 		req := request(t, inputs.Inputs{Requirements: "{collections: [" + filepath.Join(dir, "tools.tar.gz") + "], roles: [{name: x, src: 'file://" + role + "'}]}"})

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -77,117 +77,8 @@ func TestAttackSparse(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 
-	if _, err := readTree(ctx, set, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("\nWithout bounds it should take minutes to read.\nreadTree(...): %v", err)
-	}
-}
-
-func TestMeasure(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		limits workdir.Limits
-		make   func(t *testing.T, dir string)
-		want   string
-	}{
-		"Bounded": {
-			reason: "A small set is within all limits.",
-			limits: bounds(1 << 20),
-			make:   func(t *testing.T, dir string) { t.Helper(); touch(t, dir, "roles/x/a", "x") },
-		},
-		"Entries": {
-			reason: "Files and directories are counted.",
-			limits: workdir.Limits{Entries: 20},
-			make: func(t *testing.T, dir string) {
-				t.Helper()
-
-				for i := range 20 {
-					touch(t, dir, fmt.Sprintf("roles/x/%d", i), "")
-				}
-			},
-			want: "it has more than 20 files and directories: divide it among configurations that require less each",
-		},
-		"Sparse": {
-			reason: "What is not on disk may not be endless.",
-			limits: bounds(0),
-			make: func(t *testing.T, dir string) {
-				t.Helper()
-				must(t, os.Truncate(touch(t, dir, "roles/x/a", ""), 1<<40))
-			},
-			want: "its files are more than 1Gi longer than what they take on disk: it may not have large files that are sparse, or that have many names",
-		},
-		"Names": {
-			reason: "A file is read by each of its names.",
-			limits: workdir.Limits{Holes: 1 << 20},
-			make: func(t *testing.T, dir string) {
-				t.Helper()
-
-				file := touch(t, dir, "roles/x/a", strings.Repeat("x", 1<<20))
-				for i := range 3 {
-					must(t, os.Link(file, filepath.Join(dir, "roles/x", fmt.Sprint(i))))
-				}
-			},
-			want: "its files are more than 1Mi longer than what they take on disk: it may not have large files that are sparse, or that have many names",
-		},
-		"Size": {
-			reason: "What is on disk is limited as it is for runs.",
-			limits: bounds(1 << 20),
-			make:   func(t *testing.T, dir string) { t.Helper(); touch(t, dir, "roles/x/a", strings.Repeat("x", 2<<20)) },
-			want:   "it takes more than 1Mi on disk, the limit of --max-run-size",
-		},
-		"Loop": {
-			reason: "Links lead nowhere, and pipes are not read.",
-			limits: bounds(1 << 20),
-			make: func(t *testing.T, dir string) {
-				t.Helper()
-				touch(t, dir, "roles/x/a", "")
-				must(t, os.Symlink(".", filepath.Join(dir, "roles/x/loop")))
-				mkfifo(t, filepath.Join(dir, "roles/x/pipe"))
-			},
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
-			tc.make(t, dir)
-
-			_, err := readTree(t.Context(), dir, tc.limits)
-			if diff := cmp.Diff(tc.want, message(err)); diff != "" {
-				t.Errorf("\n%s\nreadTree(...): -want error, +got error:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestManyItems has more collections, or roles, than a status can list, by links where
-// they need next to nothing.
-func TestManyItems(t *testing.T) {
-	const meta = "version: 1.0.0\n"
-
-	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, galaxy.CollectionsDir), 0o700))
-
-	for i := range maxInstalled + 1 {
-		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
-	}
-
-	_, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, workdir.Limits{})
-	if diff := cmp.Diff("it has more than 1000 roles: divide them among configurations that require less each", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
-		t.Errorf("newManifest(...): -want error, +got error:\n%s", diff)
-	}
-
-	dir = t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, galaxy.RolesDir), 0o700))
-
-	for i := range 900 {
-		touch(t, dir, fmt.Sprintf("collections/ansible_collections/acme/c%d/galaxy.yml", i), fmt.Sprintf("namespace: acme\nname: c%d\nversion: 1.0.0\n", i))
-		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
-	}
-
-	m, err := newManifest(t.Context(), Set{Dir: dir}, requirements.File{}, workdir.Limits{})
-	if err != nil || len(m.Collections) != 900 {
-		t.Errorf("Links make no more collections of what is there.\nnewManifest(...): %d, %v", len(m.Collections), err)
+	if _, err := manifest.New(ctx, set, "", requirements.File{}, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("\nWithout bounds it should take minutes to read.\nNew(...): %v", err)
 	}
 }
 
@@ -245,7 +136,7 @@ func TestLoadOddities(t *testing.T) {
 	} {
 		odd := filepath.Join(s.sets(), fmt.Sprintf("%032x", i))
 		must(t, os.Mkdir(odd, 0o700))
-		oddity(t, filepath.Join(odd, manifestFile))
+		oddity(t, filepath.Join(odd, manifest.File))
 	}
 
 	s = newStore(t, dir, fake)

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -222,7 +223,7 @@ func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	s.makeRoom("")
 
 	lies, files = true, 1
-	s.entries = map[string]*entry{"x": newEntry(manifest{Digest: "x"}, 0, filepath.Join(s.sets(), "x"))}
+	s.entries = map[string]*entry{"x": newEntry(manifest.Manifest{Digest: "x"}, 0, filepath.Join(s.sets(), "x"))}
 
 	if _, _, err := s.Ensure(t.Context(), requires(t, "a")); !IsOwn(err) || len(s.entries) != 1 {
 		t.Errorf("\nWho only says so gets nothing: all that an installation may take is free.\nEnsure(...): %v", err)

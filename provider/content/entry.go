@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 )
 
 // Marks in the directory of a set are empty files whose times say something. A
@@ -27,7 +29,7 @@ var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
 // An entry is a set in the store. What was required may have resolved to
 // several sets in the course of time; they are numbered.
 type entry struct {
-	manifest manifest
+	manifest manifest.Manifest
 	number   int
 	dir      string
 
@@ -47,7 +49,7 @@ type entry struct {
 	stamp    string
 }
 
-func newEntry(m manifest, number int, dir string) *entry {
+func newEntry(m manifest.Manifest, number int, dir string) *entry {
 	return &entry{manifest: m, number: number, dir: dir, checking: make(chan struct{}, 1)}
 }
 
@@ -77,7 +79,7 @@ func (e *entry) intact(ctx context.Context) (bool, error) {
 // same is true when the files are what was installed, as far as the context lets it
 // be known.
 func (e *entry) same(ctx context.Context) bool {
-	stamp, err := stampTree(ctx, e.dir)
+	stamp, err := manifest.Stamp(ctx, e.dir)
 	if err != nil {
 		return false
 	}
@@ -86,13 +88,7 @@ func (e *entry) same(ctx context.Context) bool {
 		return true
 	}
 
-	m, err := readManifest(e.dir)
-	if err != nil || !m.same(e.manifest) {
-		return false
-	}
-
-	t, err := readTree(ctx, e.dir, bounds(0))
-	if err != nil || t.Sum != e.manifest.Tree.Sum {
+	if !e.manifest.Intact(ctx, e.dir) {
 		return false
 	}
 
@@ -128,13 +124,13 @@ func loadEntry(dir string) (*entry, error) {
 		return nil, errors.Errorf("%q is not a content set", filepath.Base(dir))
 	}
 
-	m, err := readManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil {
 		return nil, err
 	}
 
-	// What was installed under other rules nobody asks for any more.
-	if m.Schema != schema || m.Digest != digest || m.Tree.Sum == "" {
+	// No request asks for a set of another schema.
+	if m.Schema != manifest.Schema || m.Digest != digest || m.Tree.Sum == "" {
 		return nil, errors.New("the manifest is not that of this content set")
 	}
 
@@ -159,7 +155,7 @@ func mark(dir, name string, at time.Time) {
 
 // marked is the time of a mark; without one, when the set was installed.
 func marked(dir, name string) time.Time {
-	for _, file := range []string{name, manifestFile} {
+	for _, file := range []string{name, manifest.File} {
 		if info, err := os.Stat(filepath.Join(dir, file)); err == nil {
 			return info.ModTime()
 		}

@@ -26,10 +26,11 @@ type flight struct {
 	waiting int
 }
 
-// join the installation of a set, or start it; again in order to find out
-// whether there is something new. The installation has the values of the context
-// that started it, but outlives it as long as others wait. One that is being
-// ended cannot be joined any more, which is reported. The error is that of the same installation not long ago.
+// join the installation of a set, or start it. With again it is installed although it is
+// there, to find out whether there is something new. The installation
+// has the values of the context that started it, but outlives it as long as other calls
+// wait: golang.org/x/sync/singleflight would go on for nobody. An installation that is
+// being ended cannot be joined. The error is that of the same installation not long ago.
 func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, 
 	close(f.done)
 }
 
-// guarded is install, whose mistakes must not end the runs of others.
+// guarded is install. A panic in one installation must not end the runs of others.
 func (s *Store) guarded(ctx context.Context, digest string, req Request, again bool) (e *entry, result Result, err error) {
 	defer func() {
 		if recover() != nil {
@@ -123,9 +124,9 @@ func (s *Store) enter(ctx context.Context, tenant string, again bool) (leave fun
 }
 
 // wait until the installation has ended, or the context is done, or the timeout is
-// over, which does not count while there is no place for it. The last one to leave
-// ends the installation and sees it out, so that none of its processes outlives
-// those who wanted it. Who has not joined gets no set.
+// over, which begins when the installation does. The last caller to leave ends the
+// installation and waits for its end, so that no process outlives those who wanted it.
+// A caller that has not joined gets no set.
 func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.Duration) (*entry, error) {
 	select {
 	case <-f.began:

@@ -37,11 +37,12 @@ func (h history) due(ttl time.Duration) time.Time {
 	return h.resolved.Add(ttl)
 }
 
-// held is the error for who wants what has just failed, and has so much time for it;
-// nil when it is to be tried. A clock that was set back holds nobody up for longer
-// than a back-off, and who has little time nobody who has more.
+// held is the error for a request with a timeout while an installation that has failed
+// is not to be tried again; nil when it is. A clock that was set back delays a request
+// by one back-off at most. An installation that was too slow for a short timeout does not
+// delay a request with a longer one.
 func (h history) held(now time.Time, timeout time.Duration) error {
-	// What waits for it keeps the time in seconds.
+	// The status that shows the time has seconds only.
 	until := h.failed.Add(backoff(h.failures)).Truncate(time.Second)
 	if h.failures == 0 || !now.Before(until) || until.Sub(now) > lastBackoff {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 )
 
 // install what is requested. When there is no room for it, sets that nobody uses
@@ -51,20 +52,20 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", unfit(ctx, err)
 	}
 
-	m, err := newManifest(ctx, Set{Digest: digest, Dir: w.Set()}, req.Requirements, bounds(s.config.Installer.Policy.RunSize))
+	m, err := manifest.New(ctx, w.Set(), digest, req.Requirements, manifest.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
 		return nil, "", unfit(ctx, err)
 	}
 
-	if err := m.verify(req.Verification); err != nil {
+	if err := m.Verify(req.Verification); err != nil {
 		return nil, "", unfit(ctx, err)
 	}
 
-	if err := writeManifest(w.Set(), m); err != nil {
+	if err := m.Write(w.Set()); err != nil {
 		return nil, "", err
 	}
 
-	stamp, err := stampTree(ctx, w.Set())
+	stamp, err := manifest.Stamp(ctx, w.Set())
 	if err != nil {
 		return nil, "", err
 	}
@@ -85,14 +86,14 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 // publish a set that is complete, in use already. What serves goes on serving
 // when it has the same content. Resolved is when it was known that it is what is
 // required: not now, where it is only what was required before.
-func (s *Store) publish(dir string, m manifest, stamp string, resolved time.Time) (*entry, Result, error) {
+func (s *Store) publish(dir string, m manifest.Manifest, stamp string, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	now := s.config.now()
 	was := s.current(m.Digest)
 
-	if was != nil && was.manifest.same(m) {
+	if was != nil && was.manifest.Same(m) {
 		was.uses++
 		was.resolved = resolved
 		mark(was.dir, markResolved, resolved)

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -51,7 +52,7 @@ func TestRepair(t *testing.T) {
 		"Cache": {
 			reason: "Bytecode takes the place of the source beside it.",
 			damage: func(dir string) error {
-				cache := filepath.Join(dir, "collections/ansible_collections/acme/tools/plugins", pythonCache)
+				cache := filepath.Join(dir, "collections/ansible_collections/acme/tools/plugins", "__pycache__")
 				if err := os.MkdirAll(cache, 0o700); err != nil {
 					return err
 				}
@@ -66,12 +67,12 @@ func TestRepair(t *testing.T) {
 		},
 		"NoManifest": {
 			reason:  "A set without a manifest is replaced.",
-			damage:  func(dir string) error { return os.Remove(filepath.Join(dir, manifestFile)) },
+			damage:  func(dir string) error { return os.Remove(filepath.Join(dir, manifest.File)) },
 			damaged: true,
 		},
 		"ManifestUnreadable": {
 			reason:  "So is one whose manifest cannot be read.",
-			damage:  func(dir string) error { return os.WriteFile(filepath.Join(dir, manifestFile), []byte("{"), 0o600) },
+			damage:  func(dir string) error { return os.WriteFile(filepath.Join(dir, manifest.File), []byte("{"), 0o600) },
 			damaged: true,
 		},
 		"FileMissing": {
@@ -207,119 +208,14 @@ func TestOtherSchema(t *testing.T) {
 	set, release := ensure(t, newStore(t, dir, installs), req)
 	release()
 
-	m, err := readManifest(set.Dir)
+	m, err := manifest.Read(set.Dir)
 	must(t, err)
 
 	m.Schema--
-	must(t, writeManifest(set.Dir, m))
+	must(t, m.Write(set.Dir))
 
 	if found := newStore(t, dir, installs).Resolution(req).Found; found || exists(set.Dir) {
 		t.Errorf("\nWhat was installed under other rules serves nobody, and goes.\nResolution(...): found %t, there %t", found, exists(set.Dir))
-	}
-}
-
-// TestTreeSums tells what makes content another.
-func TestTreeSums(t *testing.T) {
-	base := map[string]string{
-		"collections/ansible_collections/a/b/MANIFEST.json": "{}",
-		"collections/ansible_collections/a/b/plugins/x.py":  "x",
-		"roles/r/tasks/main.yml":                            "[]",
-	}
-
-	cases := map[string]struct {
-		reason string
-		change func(dir string) error
-		// set and content say whether their sums are the same.
-		set, content bool
-	}{
-		"Description": {
-			reason: "What the provider says of a collection beside its name and version is not what it is.",
-			change: func(dir string) error {
-				return os.WriteFile(filepath.Join(dir, "collections/ansible_collections/a/b/MANIFEST.json"), []byte("y"), 0o600)
-			},
-			content: true,
-		},
-		"Git": {
-			reason: "What git keeps is content where it is installed.",
-			change: func(dir string) error {
-				if err := os.Mkdir(filepath.Join(dir, "roles/r/.git"), 0o700); err != nil {
-					return err
-				}
-
-				return os.WriteFile(filepath.Join(dir, "roles/r/.git/main.yml"), nil, 0o600)
-			},
-		},
-		"Content": {
-			reason: "What a file says is.",
-			change: func(dir string) error {
-				return os.WriteFile(filepath.Join(dir, "roles/r/tasks/main.yml"), []byte("[1]"), 0o600)
-			},
-		},
-		"Name": {
-			reason: "So is where it is.",
-			change: func(dir string) error {
-				return os.Rename(filepath.Join(dir, "roles/r/tasks/main.yml"), filepath.Join(dir, "roles/r/tasks/other.yml"))
-			},
-		},
-		"Executable": {
-			reason: "And whether it is a program.",
-			change: func(dir string) error {
-				return os.Chmod(filepath.Join(dir, "collections/ansible_collections/a/b/plugins/x.py"), 0o700)
-			},
-		},
-		"Link": {
-			reason: "And where a link leads.",
-			change: func(dir string) error { return os.Symlink("main.yml", filepath.Join(dir, "roles/r/tasks/link.yml")) },
-		},
-		"Pipe": {
-			reason: "A pipe is not read.",
-			change: func(dir string) error { return unix.Mkfifo(filepath.Join(dir, "roles/r/pipe"), 0o600) },
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir, base)
-
-			a, err := readTree(t.Context(), dir, bounds(0))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if err := tc.change(dir); err != nil {
-				t.Fatal(err)
-			}
-
-			b, err := readTree(t.Context(), dir, bounds(0))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			if diff := cmp.Diff([]bool{tc.set, tc.content}, []bool{a.Sum == b.Sum, cmp.Equal(a.Items, b.Items)}); diff != "" {
-				t.Errorf("\n%s\nreadTree(...): -want same set, content, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestTreeSumsLinks has a link whose target reads as if another file followed.
-func TestTreeSumsLinks(t *testing.T) {
-	sums := map[string]string{}
-
-	for target, file := range map[string]string{"x\nb": "c", "x": "b\nc"} {
-		dir := t.TempDir()
-		write(t, dir, map[string]string{"collections/none": "", "roles/r/" + file: ""})
-		must(t, os.Symlink(target, filepath.Join(dir, "roles/r/a")))
-
-		tree, err := readTree(t.Context(), dir, bounds(0))
-		must(t, err)
-
-		if other, ok := sums[tree.Items["roles/r"]]; ok {
-			t.Errorf("\nA link to %q and one to %q have the same revision.", target, other)
-		}
-
-		sums[tree.Items["roles/r"]] = target
 	}
 }
 
@@ -344,13 +240,12 @@ func BenchmarkIntact(b *testing.B) {
 		b.Fatal(err)
 	}
 
-	t, err := readTree(b.Context(), dir, bounds(0))
+	m, err := manifest.New(b.Context(), dir, "a", requirements.File{}, manifest.Bounds(0))
 	if err != nil {
 		b.Fatal(err)
 	}
 
-	m := manifest{Digest: "a", Tree: t}
-	if err := writeManifest(dir, m); err != nil {
+	if err := m.Write(dir); err != nil {
 		b.Fatal(err)
 	}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
@@ -36,7 +37,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 
 	// Nothing is installed then that could be verified.
 	if r.Requirements.Empty() {
-		if err := (manifest{}).verify(in.Verification); err != nil {
+		if err := (manifest.Manifest{}).Verify(in.Verification); err != nil {
 			return Request{}, r.Reported(errors.Wrap(err, in.Config))
 		}
 	}
@@ -68,7 +69,7 @@ func digestOf(key []byte, tools string, r galaxy.Recipe) string {
 		Tools  string        `json:"tools"`
 		Env    [][]byte      `json:"env"`
 		Recipe galaxy.Recipe `json:"recipe"`
-	}{Schema: schema, Tools: tools, Env: env, Recipe: r})
+	}{Schema: manifest.Schema, Tools: tools, Env: env, Recipe: r})
 }
 
 // wanted identifies what a user says of a request, whichever provider installs it: as

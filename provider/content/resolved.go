@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// maxResolved is how many things that were resolved a store remembers. Those who
-// need what it has forgotten remind it.
+// maxResolved is how many resolutions a store remembers. A request whose resolution was
+// forgotten brings it, from the status of its object.
 const maxResolved = 1000
 
 // remember what a request resolved to. The store is locked.
@@ -87,8 +87,7 @@ func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
 	return h.due(s.config.TTL), true
 }
 
-// proof that what is wanted has resolved to the set: nobody else may choose what others
-// get.
+// proof that what is wanted has resolved to the set.
 func (s Set) proof(key []byte, wanted string) string {
 	return sign(key, "resolved", struct {
 		Wanted             string

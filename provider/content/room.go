@@ -71,7 +71,7 @@ func (s *Store) evict(evictions []eviction) []string {
 	var dirs []string
 
 	for _, v := range evictions {
-		// Nobody must find what is half removed, also after a restart.
+		// A set that is half removed must not be found, not even after a restart.
 		trash, err := os.MkdirTemp(s.temp(), "*"+trashSuffix)
 		if err == nil {
 			err = os.Rename(v.entry.dir, filepath.Join(trash, "set"))

@@ -1,5 +1,9 @@
-// Package content installs what runs require: requirements become a content set,
-// which is named by its digest and installed once by ansible-galaxy.
+// Package content keeps the collections and roles that runs require. A Request, which
+// is made from the inputs of a run, becomes a content Set: a directory that is named by
+// the digest of all that ansible-galaxy is given for it, is installed once for all who
+// request the same, and never changes. The Store finds sets, has package galaxy install
+// them, resolves again what is not pinned, and removes what nobody uses. Executors of
+// runs call Ensure, reconcilers call Resolution and Refresh.
 package content
 
 import (
@@ -25,7 +29,9 @@ type Set struct {
 	// Resolved is when what was required was last known to resolve to the set; the
 	// zero time when that is not known.
 	Resolved time.Time
-	// Proof that a store has said all that, and of what. Without it nobody is believed.
+	// Proof that a store with the same key has said all that. Tenants who request the
+	// same share a set, so that whoever can write a status could choose the versions
+	// that others get.
 	Proof string
 }
 

@@ -109,8 +109,8 @@ func onPath(env map[string]string) func(role string) bool {
 
 // relevant credentials: those that ansible-galaxy and git know by their names,
 // those that a variable for them names, those whose name is anywhere in the
-// ansible.cfg, and those for ssh when git is to use it. Others are none of their
-// business: they are not given to them, so that their changing installs nothing.
+// ansible.cfg, and those for ssh when git is to use it. ansible-galaxy gets no others,
+// so that a change of those installs nothing.
 func relevant(in inputs.Inputs, required requirements.File) []inputs.File {
 	names := []string{gitCredentials, ansibleConfig, netrc}
 	if in.Verification != nil {

@@ -1,4 +1,4 @@
-package content
+package manifest
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// A tree is what the files of a set add up to.
-type tree struct {
+// A Tree is what the files of a set add up to.
+type Tree struct {
 	// Sum of all files: their paths, contents, and whether they are executable.
 	Sum string `json:"sum"`
 	// Items has such a sum of each collection and role, by its path in the set: its
@@ -35,14 +35,14 @@ type tree struct {
 
 // readTree reads all files of a set, once it is known that they are within limits.
 // Nobody may change them meanwhile.
-func readTree(ctx context.Context, dir string, l workdir.Limits) (tree, error) {
+func readTree(ctx context.Context, dir string, l workdir.Limits) (Tree, error) {
 	bytes, err := measure(ctx, dir, l)
 	if err != nil {
-		return tree{}, err
+		return Tree{}, err
 	}
 
 	all, items := sha256.New(), map[string]hash.Hash{}
-	t := tree{Items: map[string]string{}, Bytes: bytes}
+	t := Tree{Items: map[string]string{}, Bytes: bytes}
 
 	err = walk(ctx, dir, func(path string, info fs.FileInfo) error {
 		if info.IsDir() {
@@ -79,10 +79,10 @@ func readTree(ctx context.Context, dir string, l workdir.Limits) (tree, error) {
 	return t, errors.Wrap(err, "cannot read a content set")
 }
 
-// stampTree tells whether any file of a set was touched, without reading them.
+// Stamp tells whether any file of a set was touched, without reading them.
 // Another stamp may still be the same content, of a volume that was moved for
 // example; the same stamp is the same content.
-func stampTree(ctx context.Context, dir string) (string, error) {
+func Stamp(ctx context.Context, dir string) (string, error) {
 	h := sha256.New()
 	add := func(path string, info fs.FileInfo) error {
 		if info.IsDir() {
@@ -98,12 +98,12 @@ func stampTree(ctx context.Context, dir string) (string, error) {
 		return nil
 	}
 
-	info, err := os.Lstat(filepath.Join(dir, manifestFile))
+	info, err := os.Lstat(filepath.Join(dir, File))
 	if err != nil {
 		return "", errors.Wrap(err, "cannot look at a content set")
 	}
 
-	if err := add(manifestFile, info); err != nil {
+	if err := add(File, info); err != nil {
 		return "", err
 	}
 

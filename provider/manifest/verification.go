@@ -1,4 +1,4 @@
-package content
+package manifest
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// verify that what was installed has the revisions that it must have. The error says
+// Verify that what was installed has the revisions that it must have. The error says
 // which it has instead.
-func (m manifest) verify(v *common.Verification) error {
+func (m Manifest) Verify(v *common.Verification) error {
 	if v == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (m manifest) verify(v *common.Verification) error {
 }
 
 // differs says how an item, by its path in the set, is not what it must be.
-func (m manifest) differs(want common.VerifiedContent, items []common.ContentItem, field, path string) []string {
+func (m Manifest) differs(want common.VerifiedContent, items []common.ContentItem, field, path string) []string {
 	got := m.Tree.Items[path]
 
 	switch got {

@@ -1,4 +1,4 @@
-package content
+package manifest
 
 import (
 	"context"
@@ -23,8 +23,8 @@ const (
 	maxInstalled = 1000
 )
 
-// bounds of a set of which most bytes are allowed on disk; 0 means any number.
-func bounds(most int64) workdir.Limits {
+// Bounds of a set of which most bytes are allowed on disk; 0 means any number.
+func Bounds(most int64) workdir.Limits {
 	return workdir.Limits{Size: most, Holes: maxHoles, Entries: maxEntries}
 }
 

@@ -1,0 +1,43 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// message of an error; empty when there is none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+
+	return err.Error()
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+
+	for name, text := range files {
+		touch(t, dir, name, text)
+	}
+}
+
+// touch writes a file below a directory, and returns its path.
+func touch(t *testing.T, dir, name, text string) string {
+	t.Helper()
+
+	file := filepath.Join(dir, name)
+	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must(t, os.WriteFile(file, []byte(text), 0o600))
+
+	return file
+}

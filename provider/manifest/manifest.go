@@ -1,0 +1,125 @@
+// Package manifest says what a directory with collections and roles consists of, after
+// ansible-galaxy has installed them there. New takes a directory whose content may be
+// an attack: it refuses more than can be read, removes what differs from one
+// installation to the next, and returns the items with their versions, and sums of
+// their files. Later the same manifest tells whether the files are still what was
+// installed. Package content keeps directories with their manifests.
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+)
+
+// maxSize is the size of the largest manifest, in bytes.
+const maxSize = 64 << 20
+
+// Schema of sets. It changes when the digest of the same recipe does, or what is
+// done with what the installer leaves: sets of another schema are not found.
+const Schema = 4
+
+// File is the name of the manifest in the directory of every complete set.
+const File = "content.json"
+
+// A Manifest says what a set consists of. It is written last, and not changed.
+type Manifest struct {
+	Schema       int                  `json:"schema"`
+	Digest       string               `json:"digest"`
+	Requirements requirements.File    `json:"requirements"`
+	Collections  []common.ContentItem `json:"collections,omitempty"`
+	Roles        []common.ContentItem `json:"roles,omitempty"`
+	Tree         Tree                 `json:"tree"`
+}
+
+// Same is true when two sets have the same content.
+func (m Manifest) Same(o Manifest) bool {
+	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) && maps.Equal(m.Tree.Items, o.Tree.Items)
+}
+
+// New returns the manifest of what was installed in a directory because it was required,
+// and removes there what is no content. The error says what is wrong with it. What is pinned has a version that says
+// what it is. Anything else may change and keep its version, as a branch of a
+// git repository does, so that it gets a revision.
+func New(ctx context.Context, dir, digest string, required requirements.File, l workdir.Limits) (m Manifest, err error) {
+	m = Manifest{Schema: Schema, Digest: digest, Requirements: required.WithoutUsers()}
+
+	if _, err := measure(ctx, dir, l); err != nil {
+		return m, err
+	}
+
+	if m.Collections, m.Roles, err = installed(ctx, dir); err != nil {
+		return m, err
+	}
+
+	if err := strip(ctx, dir, m.Collections); err != nil {
+		return m, err
+	}
+
+	if m.Tree, err = readTree(ctx, dir, l); err != nil || required.Pinned() {
+		return m, err
+	}
+
+	for i, c := range m.Collections {
+		m.Collections[i].Revision = m.Tree.Items[collectionPath(c.Name)]
+	}
+
+	for i, r := range m.Roles {
+		m.Roles[i].Revision = m.Tree.Items[path.Join(galaxy.RolesDir, r.Name)]
+	}
+
+	return m, nil
+}
+
+// Read the manifest in a directory.
+func Read(dir string) (Manifest, error) {
+	m := Manifest{}
+
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return m, errors.Wrap(err, "cannot read a content set")
+	}
+	defer root.Close() //nolint:errcheck // It was only read.
+
+	found, err := read(root, File, maxSize, func(text []byte) error { return json.Unmarshal(text, &m) })
+	if err == nil && !found {
+		err = errors.New("there is no manifest")
+	}
+
+	return m, errors.Wrap(err, "cannot read the manifest of a content set")
+}
+
+// Write the manifest into a directory.
+func (m Manifest) Write(dir string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the manifest of a content set")
+	}
+
+	return errors.Wrap(own.File(filepath.Join(dir, File), text), "cannot write the manifest of a content set")
+}
+
+// Intact is true when a directory has this manifest, and the files that it sums up, as
+// far as the context lets it be known.
+func (m Manifest) Intact(ctx context.Context, dir string) bool {
+	is, err := Read(dir)
+	if err != nil || !is.Same(m) {
+		return false
+	}
+
+	t, err := readTree(ctx, dir, Bounds(0))
+
+	return err == nil && t.Sum == m.Tree.Sum
+}
