@@ -1,8 +1,6 @@
 package events
 
-import (
-	"time"
-)
+import "time"
 
 // A Watch follows a run while it goes on. Each function may be nil; the run
 // waits for it.
@@ -43,36 +41,4 @@ type TaskResult struct {
 	// Message of a task that failed or could not reach its host, at most
 	// MaxMessage long; empty for others.
 	Message string
-}
-
-// result of a task on a host, unless the event is another.
-func (r *Recorder) result(e event, d data) (TaskResult, bool) {
-	t := TaskResult{
-		Play: r.name(d.Play), Task: r.task(d), Host: r.hostname(d.Host),
-		Duration: time.Duration(d.Duration * float64(time.Second)),
-	}
-
-	switch e.Kind {
-	case hostOK:
-		t.Outcome = OutcomeOK
-		if changed(e, d) {
-			t.Outcome = OutcomeChanged
-		}
-	case hostSkipped:
-		t.Outcome = OutcomeSkipped
-	case hostDark:
-		t.Outcome = OutcomeUnreachable
-		t.Message = r.explain(e, d)
-	case hostFailed:
-		t.Outcome = OutcomeFailed
-		if d.IgnoreErrors {
-			t.Outcome = OutcomeIgnored
-		}
-
-		t.Message = r.explain(e, d)
-	default:
-		return TaskResult{}, false
-	}
-
-	return t, true
 }

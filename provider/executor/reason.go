@@ -1,19 +1,19 @@
 package executor
 
-// Reasons of runs that did not end by themselves, beside those of the runner.
+// Reasons of runs, beside those of the runner.
 const (
 	// ReasonNotStarted means that the run was about to begin and did not: it was
 	// canceled, or the API server took no note of it.
 	ReasonNotStarted = "NotStarted"
-	// ReasonProviderEnded means that the provider ended in the middle.
+	// ReasonProviderEnded means that the provider ended during the run.
 	ReasonProviderEnded = "ProviderEnded"
 	// ReasonInstallFailed means that the content could not be installed.
 	ReasonInstallFailed = "InstallFailed"
 	// ReasonNotCheckable means that a check run succeeded, but skipped every
 	// task.
 	ReasonNotCheckable = "NotCheckable"
-	// ReasonStatusRefused means that the API server refused the status with what
-	// the run has published or told of.
+	// ReasonStatusRefused means that the API server refused the status with the
+	// outputs, conditions or changes of the run.
 	ReasonStatusRefused = "StatusRefused"
 	// ReasonInternal means that the provider itself is at fault, or the machine
 	// that it runs on.

@@ -14,8 +14,9 @@ type Timeouts struct {
 	Longest time.Duration
 }
 
-// Of a run with the given parameters; 0 means none. A run that asks for more than it
-// may have, or for no timeout, gets the longest: a deletion could not be refused.
+// Of a run with the given parameters; 0 means none. A run that asks for more than the
+// longest, or for no timeout, gets the longest. To refuse it is no way: an object that is
+// deleted needs its run.
 func (t Timeouts) Of(p common.AnsibleRunParameters) time.Duration {
 	d := t.Default
 	if p.Timeout != nil {

@@ -1,6 +1,7 @@
-// Package operation has an AnsibleRun say what the last Operation that applied it
-// says. Crossplane applies with a field owner of its own for each Operation, so that
-// by itself what earlier ones have set would stay for ever, and a record of each.
+// Package operation makes an AnsibleRun what the last Operation that applied it says.
+// Crossplane applies with another field owner for each Operation. Without this package,
+// fields that earlier Operations have set would never go, and the object would have an
+// entry in its managed fields for each Operation. The reconciler calls it before all else.
 package operation
 
 import (
@@ -21,16 +22,16 @@ import (
 // Source: FieldOwnerPrefix of the reconciler of Operations of Crossplane v2.4.
 const ownerPrefix = "ops.crossplane.io/operation/"
 
-// Pending is true for an object that an Operation has applied, until it was settled.
+// Pending is true for an object that an Operation has applied since it was settled last.
 func Pending(o metav1.Object) bool {
 	request, _ := meta.GetReconcileRequest(o)
 	return strings.HasPrefix(request, common.OperationRequest)
 }
 
-// Settle a pending object, which has its managed fields. Labels, annotations and
-// fields of the spec that only earlier Operations have set are removed, as are the
-// records of these. What is requested becomes the uid of the last Operation: when it
-// is tried again, it requests nothing new.
+// Settle a pending object, read with its managed fields. It removes labels, annotations and
+// fields of the spec that only earlier Operations have set, and the managed fields of
+// these. The requested reconcile becomes the uid of the last Operation, so that an
+// Operation that Crossplane tries again requests the same.
 //
 // All of spec.forProvider is one field, which every apply replaces.
 func Settle(o *unstructured.Unstructured) error {
@@ -49,7 +50,7 @@ func Settle(o *unstructured.Unstructured) error {
 			return err
 		}
 
-		// No other request has the same value, so that only one can have set it.
+		// Each Operation requests with another value, so one alone owns the request.
 		if sets[i] = set; isOperation(e) && set.Has(requested) {
 			last = e.Manager
 		}
@@ -76,7 +77,7 @@ func Settle(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// isOperation is true for what an Operation has applied.
+// isOperation is true for an entry that an Operation has applied.
 func isOperation(e metav1.ManagedFieldsEntry) bool {
 	return e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" && strings.HasPrefix(e.Manager, ownerPrefix)
 }
@@ -116,8 +117,8 @@ func remove(o *unstructured.Unstructured, fields *fieldpath.Set) {
 	}
 }
 
-// removable is true for labels, annotations and the spec but for what is applied as
-// a whole.
+// removable is true for labels, annotations and fields of the spec, except for
+// spec.forProvider, which is applied as a whole.
 func removable(names []string) bool {
 	if len(names) < 2 {
 		return false

@@ -47,8 +47,8 @@ const (
 	maxMessage = 1 << 10
 )
 
-// announce what is news about a run that has ended. A periodic run that ended
-// like the one before is none, nor is a retry that failed as before.
+// announce returns the events of a run that has ended. A periodic run that ended like the
+// one before has none, nor has a retry that failed as before.
 func announce(j executor.Job, r executor.Report, took time.Duration) []event.Event {
 	var es []event.Event
 
@@ -89,8 +89,8 @@ func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Ev
 	return []event.Event{normal(ReasonRunSucceeded, "%s run succeeded in %s: %s", kind(r.Run), duration(took), recap(totals(r.Run)))}
 }
 
-// news is true for a run that succeeded and that somebody waits for, and for
-// one that ended in another way than the run before.
+// news is true for a successful run that is not periodic, and for a periodic one that
+// ended in another way than the run before.
 func news(j executor.Job, r executor.Report) bool {
 	before, changed := j.Before.Run, changes(r.Run)
 
@@ -121,8 +121,7 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 	})
 }
 
-// failedBefore is true for a run that nobody but the provider asked for and that
-// failed as the run before.
+// failedBefore is true for a poll or a retry that failed like the run before.
 func failedBefore(j executor.Job, r executor.Report) bool {
 	before := j.Before.Run
 	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
@@ -148,8 +147,8 @@ func failed(r executor.Report, took time.Duration) event.Event {
 	return warning(reason, "%s run, attempt %d: %s", kind(r.Run), r.Attempt, r.Run.Message)
 }
 
-// exhausted is true for the last attempt that the retry limit allows. A run that
-// was cut off is no attempt.
+// exhausted is true for the last attempt that the retry limit allows. A run that was
+// canceled or interrupted is no attempt.
 func exhausted(j executor.Job, r executor.Report) bool {
 	limit := j.Inputs.Parameters.RetryLimit
 	counts := r.Run.Phase == common.PhaseFailed || r.Run.Phase == common.PhaseTimedOut

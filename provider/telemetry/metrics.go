@@ -87,8 +87,8 @@ func (m *Metrics) Ended(j executor.Job, r executor.Report, took time.Duration) {
 
 	m.runs.WithLabelValues(string(j.Policy), string(r.Run.Trigger), mode, result).Inc()
 
-	// Nobody knows how long an interrupted run took: its end is noticed when
-	// the provider is back.
+	// How long an interrupted run took is not known: its end is noticed when the
+	// provider is back.
 	if r.Run.Phase == common.PhaseInterrupted {
 		return
 	}
@@ -96,7 +96,7 @@ func (m *Metrics) Ended(j executor.Job, r executor.Report, took time.Duration) {
 	m.duration.WithLabelValues(mode, result).Observe(took.Seconds())
 }
 
-// collectors are one.
+// collectors register and collect as one.
 type collectors []prometheus.Collector
 
 // Describe the metrics.
@@ -122,7 +122,7 @@ func NewLeftMetric(left func() int) prometheus.Collector {
 	}, func() float64 { return float64(left()) })
 }
 
-// poolMetrics are of a pool at the moment when they are asked for.
+// poolMetrics reads the state of a pool when the metrics are scraped.
 type poolMetrics struct {
 	stats                  func() pool.Stats
 	length, running, limit *prometheus.Desc

@@ -1,0 +1,194 @@
+package events
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+)
+
+// host records an event of a task on a host. It returns how the task ended, if it did.
+func (r *Recorder) host(e event, d data) *TaskResult {
+	t, ended := r.result(e, d)
+	if !ended {
+		r.partial(e, d)
+
+		return nil
+	}
+
+	r.summary.Started = true
+	totals := &r.summary.Totals
+
+	switch t.Outcome {
+	case OutcomeOK, OutcomeChanged:
+		totals.OK++
+	case OutcomeIgnored:
+		totals.OK++
+		totals.Ignored++
+	case OutcomeSkipped:
+		totals.Skipped++
+	case OutcomeUnreachable:
+		totals.Unreachable++
+	case OutcomeFailed:
+		totals.Failed++
+	}
+
+	// Gathering facts and reporting say nothing of what would change.
+	passive := d.TaskAction == gatherFacts || d.ResolvedAction == actionStatus
+
+	if t.Outcome != OutcomeSkipped && t.Outcome != OutcomeUnreachable && !passive {
+		r.summary.Ran++
+	}
+
+	switch t.Outcome {
+	case OutcomeFailed, OutcomeUnreachable:
+		r.fail(t)
+	case OutcomeOK, OutcomeChanged, OutcomeIgnored, OutcomeSkipped:
+		r.change(e, d, t)
+	}
+
+	return &t
+}
+
+// result of a task on a host, unless the event is another.
+func (r *Recorder) result(e event, d data) (TaskResult, bool) {
+	t := TaskResult{
+		Play: r.name(d.Play), Task: r.task(d), Host: r.hostname(d.Host),
+		Duration: time.Duration(d.Duration * float64(time.Second)),
+	}
+
+	switch e.Kind {
+	case hostOK:
+		t.Outcome = OutcomeOK
+		if changed(e, d) {
+			t.Outcome = OutcomeChanged
+		}
+	case hostSkipped:
+		t.Outcome = OutcomeSkipped
+	case hostDark:
+		t.Outcome = OutcomeUnreachable
+		t.Message = r.explain(e, d)
+	case hostFailed:
+		t.Outcome = OutcomeFailed
+		if d.IgnoreErrors {
+			t.Outcome = OutcomeIgnored
+		}
+
+		t.Message = r.explain(e, d)
+	default:
+		return TaskResult{}, false
+	}
+
+	return t, true
+}
+
+// pending is a text that belongs to the next result of a task on a host.
+type pending struct {
+	host, task, text string
+}
+
+func (p pending) of(d data) bool {
+	return p.text != "" && p.host == d.Host && p.task == d.TaskUUID
+}
+
+// partial records an event that belongs to a result that is still to come.
+func (r *Recorder) partial(e event, d data) {
+	switch {
+	case e.Kind == itemFailed && !r.item.of(d):
+		res := parseResult(d.Result)
+		res.item, res.clean = true, r.clean
+		r.item = pending{host: d.Host, task: d.TaskUUID, text: res.explain()}
+	case e.Kind == fileDiff:
+		r.keepDiff(e, d)
+	}
+}
+
+// keepDiff keeps what Ansible displays of a diff: nothing if it is censored.
+func (r *Recorder) keepDiff(e event, d data) {
+	diff := strings.TrimSpace(plain(e.Stdout))
+
+	if r.diff.of(d) {
+		diff = r.diff.text + "\n" + diff
+	}
+
+	// The diff is redacted before it is cut: half a secret would not be found.
+	r.diff = pending{host: d.Host, task: d.TaskUUID, text: clip.Text(r.field(diff, maxText), maxText)}
+}
+
+// changed is true when a task that succeeded, or whose failure is ignored,
+// changed something.
+func changed(e event, d data) bool {
+	res := parseResult(d.Result)
+
+	// A censored result does not say whether it changed anything. What Ansible
+	// displays for it does.
+	if res.Censored != "" {
+		return strings.HasPrefix(plain(e.Stdout), "changed: ")
+	}
+
+	return res.Changed
+}
+
+func (r *Recorder) change(e event, d data, t TaskResult) {
+	if t.Outcome == OutcomeSkipped || !changed(e, d) {
+		return
+	}
+
+	r.summary.Totals.Changed++
+
+	if len(r.summary.Changed) == MaxChanged {
+		return
+	}
+
+	c := common.DriftTask{Play: t.Play, Task: t.Task, Host: t.Host}
+	if r.diff.of(d) {
+		c.Diff = r.field(r.diff.text, MaxDiff)
+	}
+
+	r.summary.Changed = append(r.summary.Changed, c)
+}
+
+// explain a failure, redacted and at most MaxMessage long.
+func (r *Recorder) explain(e event, d data) string {
+	res := parseResult(d.Result)
+	res.clean = r.clean
+
+	if res.Censored != "" && d.ResolvedAction == actionStatus {
+		return silenced
+	}
+
+	m := res.explain()
+
+	if m == "" && r.item.of(d) {
+		m = r.item.text
+	}
+
+	if m == "" {
+		var shown output
+
+		shown.addAll(e.Stdout)
+		m = shown.failure()
+	}
+
+	return r.field(bare(m), MaxMessage)
+}
+
+// fail records a failure. When there are too many, the last one of a host
+// replaces the first one of the same host, which was rescued: a host whose
+// failure is not rescued is out of the play.
+func (r *Recorder) fail(t TaskResult) {
+	f := common.Failure{Play: t.Play, Task: t.Task, Host: t.Host, Message: t.Message}
+
+	if len(r.summary.Failures) == MaxFailures {
+		i := slices.IndexFunc(r.summary.Failures, func(o common.Failure) bool { return o.Host == f.Host })
+		if i < 0 {
+			return
+		}
+
+		r.summary.Failures = slices.Delete(r.summary.Failures, i, i+1)
+	}
+
+	r.summary.Failures = append(r.summary.Failures, f)
+}
