@@ -1,5 +1,5 @@
-// Package environ is the one policy for the environment of what the provider
-// runs: what passes from its own, and what no configuration may set.
+// Package environ decides on the environment, environ(7), of the programs that the provider
+// starts: which variables pass from its own, and which ones a configuration may set.
 package environ
 
 import (
@@ -11,10 +11,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Passed returns what passes from the provider's own environment, given as
-// name=value: where programs are, how to reach the network, and the time zone.
-// The rest is none of the business of content. Ansible refuses to work where
-// the encoding is not UTF-8.
+// Passed returns the variables that pass from the provider's own environment, given as
+// name=value: where programs are, how to reach the network, and the time zone. Others may hold
+// what content must not see. LANG is set, since Ansible wants an encoding of UTF-8.
 func Passed(environ []string) map[string]string {
 	names := []string{
 		"PATH", "TZ",

@@ -15,14 +15,14 @@ import (
 // the moment they exist.
 const Umask = 0o077
 
-// killMeFirst is how much rather the kernel ends a process of a run than the
-// provider, when it runs out of memory. The most is 1000.
+// killMeFirst makes the kernel end a process of a run rather than the provider when memory runs
+// out. The most is 1000.
 // https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html
 const killMeFirst = 500
 
-// Rights of a directory that all runs share for what they keep in memory: each
-// may use files whose names it knows, and none can list names. Semaphores of
-// Python's multiprocessing have names that cannot be guessed.
+// Rights of the directory for shared memory, which all runs have in common: a run may use files
+// whose names it knows, and cannot list names. Semaphores of Python's multiprocessing have names
+// that cannot be guessed.
 const sharedMemory landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
 	ll.AccessFSMakeReg | ll.AccessFSRemoveFile
 
@@ -42,8 +42,8 @@ func Kernel() int {
 	return abi
 }
 
-// Self keeps what this process has in its memory and its environment from
-// others of the same user, and the files that it makes from other users.
+// Self keeps the memory and the environment of this process from other processes of the same
+// user, and the files that it makes from other users.
 func Self() error {
 	unix.Umask(Umask)
 
@@ -65,7 +65,7 @@ func Self() error {
 func (d Domain) Enter() error {
 	runtime.LockOSThread()
 
-	// It is not there in every container, and nothing depends on it.
+	// Not every container has the file, and no promise depends on it.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(killMeFirst)), 0)
 
 	for _, p := range d.Write {
@@ -99,8 +99,8 @@ func (d Domain) restrict() error {
 		return fmt.Errorf("cannot give up new privileges: %w", err)
 	}
 
-	// What newer kernels can confine is confined there. The network is not:
-	// reaching hosts is what content is for.
+	// A newer kernel confines more. The network stays open: reaching hosts is what content is
+	// for.
 	c := landlock.V11.BestEffort()
 	c.HandledAccessNet = 0
 
@@ -111,9 +111,8 @@ func (d Domain) restrict() error {
 	return nil
 }
 
-// rules of the domain for a version of Landlock. The first version lets nobody
-// move files from one directory to another, and asking it to would make it
-// confine nothing at all.
+// rules of the domain for a version of Landlock. The first version cannot allow moving files from
+// one directory to another, and confines nothing at all if it is asked to.
 func (d Domain) rules(abi int) []landlock.Rule {
 	own := landlock.PathAccess(write, dirs(d.Write)...)
 	if abi > 1 {
@@ -162,7 +161,7 @@ func (l Limits) set() error {
 // dirs among paths.
 func dirs(paths []string) []string { return filter(paths, true) }
 
-// files among paths, and what is not there.
+// files among paths.
 func files(paths []string) []string { return filter(paths, false) }
 
 func filter(paths []string, dir bool) []string {

@@ -60,9 +60,9 @@ func ContainerMemory(root fs.FS) int64 {
 	return least
 }
 
-// MemoryShare is what each of some runs may have of the memory of a container, beside
-// the provider itself; 0 if there is no limit. It is never less than what a run needs:
-// enough is false if there is not that much.
+// MemoryShare is the memory that each of a number of runs may have in a container, in bytes,
+// beside the provider; 0 if the container has no limit. It is never less than a run needs: enough
+// is false if the container has less.
 func MemoryShare(container int64, runs int) (share int64, enough bool) {
 	if container <= 0 {
 		return 0, true

@@ -17,7 +17,7 @@ const Floor = 3
 // to a socket by a path that it may not use.
 const socketFloor = 9
 
-// A Mode says what confinement is worth.
+// A Mode says what the provider does on a machine that cannot confine runs.
 type Mode string
 
 const (
@@ -29,9 +29,9 @@ const (
 	Off Mode = "Off"
 )
 
-// Check that a kernel with a version of Landlock, 0 for none, which filters system
-// calls or does not, is good enough for a mode. The warning says what is missing
-// where it is started all the same.
+// Check that a kernel is good enough for a mode. Abi is its version of Landlock, 0 for none, and
+// filters is whether it filters system calls. Where the mode accepts the kernel all the same, the
+// warning says what is missing.
 func (m Mode) Check(abi int, filters bool) (warning string, err error) {
 	var missing []string
 
@@ -72,12 +72,12 @@ type Grant struct {
 // A Policy is what the provider allows to all that it starts.
 type Policy struct {
 	Mode Mode
-	// System is what everybody may read of this machine, see Survey.
+	// System are paths that every run may read, see Survey.
 	System []string
 	// Read and Write are paths that the provider's flags add.
 	Read, Write []string
-	// State is the provider's state directory, which no path may lead to that
-	// somebody names.
+	// State is the provider's state directory. No path of a flag or a configuration may lead to
+	// it.
 	State string
 	// ServiceAccount is the directory with the service account of the provider.
 	ServiceAccount string

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A Machine is what there is to survey.
+// A Machine is a file system and what is mounted in it.
 type Machine struct {
 	// Root of the file system.
 	Root fs.FS
@@ -30,13 +30,11 @@ func ThisMachine() (Machine, error) {
 	return Machine{Root: os.DirFS("/"), Mounts: mountPoints(raw)}, nil
 }
 
-// Survey returns what every run may read of a machine: programs and what they
-// need, and of /etc what the image has there for everybody. More are paths of
-// the same kind, such as the Python that Ansible runs in. Never are paths that
-// are not to be read wherever they are.
+// Survey returns the paths of a machine that every run may read: programs and what they need,
+// and the files of the image in /etc that every user may read. More are paths that every run may
+// read, too, such as the Python that Ansible runs in. Never are paths that no run may read.
 //
-// What a cluster mounts into the image, Secrets for example, is none of the
-// system's; neither is what an administrator keeps from other users.
+// What a cluster mounts into the image, such as a Secret, is left out.
 func (m Machine) Survey(more, never []string) []string {
 	var paths []string
 
@@ -54,9 +52,8 @@ func (m Machine) Survey(more, never []string) []string {
 	return append(paths, kernel()...)
 }
 
-// kernel files and databases of packages that programs ask about the machine.
-// There is nothing about other processes in them: those are in directories of
-// their own below /proc.
+// kernel files and databases of packages by which programs learn about the machine. They say
+// nothing about other processes.
 func kernel() []string {
 	return []string{
 		"/proc/cmdline", "/proc/cpuinfo", "/proc/devices", "/proc/diskstats", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo",
@@ -67,8 +64,8 @@ func kernel() []string {
 	}
 }
 
-// foreign are the mounts below a directory that are not known to be for all:
-// those of name resolution, and of the authorities that are trusted.
+// foreign are the mounts below a directory, except those that are for every run: name
+// resolution, and trusted authorities.
 func (m Machine) foreign(dir string) []string {
 	known := []string{
 		"/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/localtime",
@@ -121,8 +118,8 @@ func (m Machine) private(dir string) []string {
 	return found
 }
 
-// cover a file or directory by as few paths as possible that lead to none of
-// those that are left out.
+// cover a file or directory with as few paths as possible, none of which leads to a path that is
+// left out.
 func (m Machine) cover(root string, without []string) []string {
 	if slices.ContainsFunc(without, func(w string) bool { return within(root, w) }) {
 		return nil

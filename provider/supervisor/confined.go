@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// confined returns an argv that becomes the given one after it has entered a
-// domain. The supervisor that starts it stays outside: it must see what it has
-// to end, and must not be ended by that.
+// confined returns an argv of this binary that enters a domain and then becomes the given
+// argv. The supervisor stays outside: it must see the processes that it has to end, and they
+// must not be able to end it.
 func confined(self []string, d sandbox.Domain, argv ...string) ([]string, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -22,6 +22,7 @@ func confined(self []string, d sandbox.Domain, argv ...string) ([]string, error)
 	return append(append(append([]string{}, self...), "--enter="+string(text), "--"), argv...), nil
 }
 
+// enter the domain that a text describes, and become the command.
 func enter(text string, argv []string) int {
 	var d sandbox.Domain
 	if err := json.Unmarshal([]byte(text), &d); err != nil {

@@ -7,8 +7,9 @@
 // descendants. When the command ends, when the supervisor is told to stop, or
 // when the process that started it is gone, it ends every descendant.
 //
-// The command enters the domain that it is confined to (see package sandbox)
-// on its way, of which the supervisor is no part.
+// Between the two the binary is executed a third time: it enters the domain that the
+// command is confined to (see package sandbox) and becomes the command. The supervisor
+// stays outside of the domain.
 //
 // This package and sandbox import little, errors of the standard library among
 // it: a supervisor stays as long as its command, and starts with it.

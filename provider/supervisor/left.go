@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LeftAfter is the longest that a supervisor takes to end everything, when it is told
-// to or the process that started it is gone, and nothing is wrong with it.
+// LeftAfter is how long a supervisor takes at most to end everything, from SIGTERM or the end
+// of the process that started it. One that takes longer was stopped, or hangs.
 func LeftAfter(grace time.Duration) time.Duration { return grace + 2*killPatience }
 
-// EndLeft kills the processes that have one of some texts in their environment or in
-// their arguments, and what they start meanwhile. It is for what is left when a
-// supervisor was killed, and the process that would have adopted it, too. What cannot be
+// EndLeft kills the processes that have one of some texts in their environment or in their
+// arguments, and the processes that these start meanwhile. They are left when both the
+// supervisor and the process that would have adopted them were killed. A process that cannot be
 // killed does nothing any more, and is no error.
 func EndLeft(texts ...string) error {
 	t, err := openTable()
@@ -27,7 +27,7 @@ func EndLeft(texts ...string) error {
 
 	defer t.proc.Close() //nolint:errcheck // It was only read.
 
-	for h := newHunt(0); !h.stuck(); {
+	for h := newTermination(0); !h.stuck(); {
 		left, err := t.having(texts)
 		if err != nil || len(left) == 0 {
 			return err
@@ -41,7 +41,7 @@ func EndLeft(texts ...string) error {
 	return nil
 }
 
-// having one of the texts are these processes. Those that have ended have none any
+// having returns the processes with one of the texts. A process that has ended has none any
 // more.
 func (t table) having(texts []string) ([]process, error) {
 	pids, err := t.pids()
@@ -75,7 +75,7 @@ func (t table) having(texts []string) ([]process, error) {
 }
 
 // mentions is true for a process with one of the texts in its environment or in its
-// arguments. The environment of others, and of supervisors, may not be read.
+// arguments. The environment of another user's process, or of a supervisor, cannot be read.
 func mentions(pid int, texts []string) (bool, error) {
 	for _, file := range []string{"environ", "cmdline"} {
 		raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lifeline is between a supervisor and the process that started it, and nobody
-// else has it. A supervisor knows by it when that process is gone, and says over it
-// that it has done its work: an exit status it could have without that, too.
+// A lifeline is a pair of sockets between a supervisor and the process that started it, which
+// no other process has. By its end the supervisor knows that the process is gone. Over it the
+// supervisor says that it has done its work: the exit status alone does not tell, since the
+// supervisor may have been killed.
 type lifeline struct{ ours, theirs *os.File }
 
 func newLifeline() (*lifeline, error) {
@@ -22,7 +23,7 @@ func newLifeline() (*lifeline, error) {
 	return &lifeline{ours: os.NewFile(uintptr(fds[0]), "lifeline"), theirs: os.NewFile(uintptr(fds[1]), "lifeline")}, nil
 }
 
-// done is true if a supervisor that has ended had done its work.
+// done is true if a supervisor had done its work when it ended.
 func (l *lifeline) done() bool {
 	_ = l.theirs.Close()
 	n, _ := l.ours.Read(make([]byte, 1))
@@ -35,8 +36,8 @@ func (l *lifeline) close() {
 	_ = l.ours.Close()
 }
 
-// ownerGone returns a channel that is closed when the process that has started this one,
-// which has the other end of f, is gone.
+// ownerGone returns a channel that is closed when the process is gone that has the other end of
+// f: the one that has started this supervisor.
 func ownerGone(f *os.File) <-chan struct{} {
 	gone := make(chan struct{})
 

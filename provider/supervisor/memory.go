@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryPoll is how often the memory of a command is looked at. What is faster than
-// that, the limits of each process are for.
+// memoryPoll is how often the memory of a command is measured. Against a process that takes
+// memory faster than that, it has a limit of its own.
 const memoryPoll = 500 * time.Millisecond
 
 // A MemoryError says that a command was ended since it took too much memory.
@@ -28,9 +28,9 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("took more memory than %d MiB, the limit of --max-run-memory", e.Limit>>20) //nolint:mnd // Mebibytes.
 }
 
-// watchMemory of all descendants of a supervisor. When they take more than the limit
-// they are killed, without any grace, in which they could take more. Stop returns the
-// error then, and nil otherwise.
+// watchMemory of all descendants of a supervisor. When they take more than the limit, in bytes,
+// they are killed without a grace, in which they could take more. Stop returns a MemoryError
+// then, and nil otherwise.
 func watchMemory(supervisor int, limit int64) (stop func() error) {
 	if limit <= 0 {
 		return func() error { return nil }
@@ -79,8 +79,8 @@ func watchMemory(supervisor int, limit int64) (stop func() error) {
 	}
 }
 
-// memory that processes take, in bytes. What they share counts once, if that matters
-// for the limit: to find that out takes longer.
+// memory that processes take, in bytes. Shared memory counts once if that matters for the limit:
+// the kernel takes longer to say so.
 func memory(found []process, limit int64) int64 {
 	sum := int64(0)
 	for _, p := range found {
@@ -113,8 +113,8 @@ func resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// proportional set size of a process, in bytes, by proc_pid_smaps_rollup(5). A process
-// may keep it to itself: then all that it has is its own.
+// proportional set size of a process, in bytes, by proc_pid_smaps_rollup(5). A process may keep
+// others from reading it: then all of its resident memory counts.
 func proportional(pid int) int64 {
 	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 

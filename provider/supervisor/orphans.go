@@ -31,25 +31,27 @@ func (e *LeftError) Error() string {
 // Unwrap why nobody knows what is left.
 func (e *LeftError) Unwrap() error { return e.Err }
 
-// supervisors that this process has started. What they look like says nothing: a
-// process can have any arguments.
-var supervisors = known{pids: map[int]*exec.Cmd{}, stuck: map[process]bool{}} //nolint:gochecknoglobals // A process has one set of children.
+// supervisors that this process has started. They are remembered by their ids, since any
+// process can have the arguments of a supervisor.
+var supervisors = childProcesses{pids: map[int]*exec.Cmd{}, stuck: map[process]bool{}} //nolint:gochecknoglobals // A process has one set of children.
 
-type known struct {
+// childProcesses of this process are supervisors, and orphans of supervisors that were killed.
+type childProcesses struct {
 	sync.Mutex
 	table table
-	pids  map[int]*exec.Cmd
-	// stuck are processes that cannot be killed, which nobody waits for any more.
+	// pids of the supervisors.
+	pids map[int]*exec.Cmd
+	// stuck are processes that cannot be killed and that are not waited for any more.
 	stuck map[process]bool
 }
 
-// adopt makes this process the parent of what a supervisor leaves that is killed
-// itself, by the kernel for example, when there is no memory left.
-func (k *known) adopt() error {
-	k.Lock()
-	defer k.Unlock()
+// adopt makes this process the parent of the processes that a supervisor leaves when it is
+// killed itself, for example by the kernel when there is no memory left.
+func (c *childProcesses) adopt() error {
+	c.Lock()
+	defer c.Unlock()
 
-	if k.table.proc != nil {
+	if c.table.proc != nil {
 		return nil
 	}
 
@@ -58,42 +60,40 @@ func (k *known) adopt() error {
 	}
 
 	var err error
-	k.table, err = openTable()
+	c.table, err = openTable()
 
 	return err
 }
 
-func (k *known) start(cmd *exec.Cmd) error {
-	k.Lock()
-	defer k.Unlock()
+func (c *childProcesses) start(cmd *exec.Cmd) error {
+	c.Lock()
+	defer c.Unlock()
 
 	err := cmd.Start()
 	if err == nil {
-		k.pids[cmd.Process.Pid] = cmd
+		c.pids[cmd.Process.Pid] = cmd
 	}
 
 	return err
 }
 
-func (k *known) ended(cmd *exec.Cmd) {
-	k.Lock()
-	defer k.Unlock()
+func (c *childProcesses) ended(cmd *exec.Cmd) {
+	c.Lock()
+	defer c.Unlock()
 
 	// Its pid may be that of the next one already.
-	if pid := cmd.Process.Pid; k.pids[pid] == cmd {
-		delete(k.pids, pid)
+	if pid := cmd.Process.Pid; c.pids[pid] == cmd {
+		delete(c.pids, pid)
 	}
 }
 
-// end what killed supervisors have left to this process, as they would have done.
-// Everything else that this process has started is a supervisor. The error is a
-// LeftError.
-func (k *known) end(grace time.Duration) error {
-	h := newHunt(grace)
+// end the orphans of killed supervisors, as these would have done. The error is a LeftError.
+func (c *childProcesses) end(grace time.Duration) error {
+	h := newTermination(grace)
 	blind := time.Now().Add(grace + killPatience)
 
 	for {
-		left, err := k.orphans()
+		left, err := c.orphans()
 
 		switch {
 		case len(left) == 0 && err == nil:
@@ -106,36 +106,36 @@ func (k *known) end(grace time.Duration) error {
 			time.Sleep(endPoll)
 		}
 
-		// Those that have ended stay until somebody asks how.
+		// A process that has ended stays until its parent waits for it.
 		for _, p := range left {
 			_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
 		}
 
 		if h.stuck() {
-			return k.giveUp(left)
+			return c.giveUp(left)
 		}
 	}
 }
 
-// descendants of a supervisor, as far as anybody can tell now.
-func (k *known) descendants(supervisor int) []process {
-	k.Lock()
-	defer k.Unlock()
+// descendants of a supervisor that can be found now.
+func (c *childProcesses) descendants(supervisor int) []process {
+	c.Lock()
+	defer c.Unlock()
 
-	f, _ := k.table.family()
+	f, _ := c.table.family()
 
 	return f.descendants(supervisor)
 }
 
 // giveUp waiting for processes.
-func (k *known) giveUp(left []process) error {
-	k.Lock()
-	defer k.Unlock()
+func (c *childProcesses) giveUp(left []process) error {
+	c.Lock()
+	defer c.Unlock()
 
 	e := &LeftError{}
 
 	for _, p := range left {
-		k.stuck[p] = true
+		c.stuck[p] = true
 		e.Pids = append(e.Pids, p.pid)
 	}
 
@@ -144,27 +144,27 @@ func (k *known) giveUp(left []process) error {
 
 // orphans of killed supervisors, with their descendants. The error says that some may
 // be missing.
-func (k *known) orphans() ([]process, error) {
-	k.Lock()
-	defer k.Unlock()
+func (c *childProcesses) orphans() ([]process, error) {
+	c.Lock()
+	defer c.Unlock()
 
-	f, err := k.table.family()
+	f, err := c.table.family()
 
 	var found []process
 
-	for _, c := range f[unix.Getpid()] {
-		if k.pids[c.pid] != nil {
+	for _, child := range f[unix.Getpid()] {
+		if c.pids[child.pid] != nil {
 			continue
 		}
 
-		for _, p := range append(f.descendants(c.pid), c) {
-			if !k.stuck[p] {
+		for _, p := range append(f.descendants(child.pid), child) {
+			if !c.stuck[p] {
 				found = append(found, p)
 				continue
 			}
 
 			if pid, _ := syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil); pid == p.pid {
-				delete(k.stuck, p)
+				delete(c.stuck, p)
 			}
 		}
 	}

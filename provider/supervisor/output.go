@@ -12,19 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// drainPatience is how long reading may take what was written when all that wrote it
-// have ended.
+// drainPatience is how long copying may go on when all processes of the command have ended.
 const drainPatience = time.Minute
 
-// An output is what a command writes, on its way to who wants it. Unlike that of
-// exec.Cmd it does not keep anybody from seeing that the supervisor has ended:
-// what a supervisor leaves that is killed holds the other end.
+// An output copies what a command writes. exec.Cmd does so, too, but its Wait would not return
+// while processes that a killed supervisor has left hold the other end of a pipe.
 type output struct {
 	streams []stream
 	copying sync.WaitGroup
 }
 
-// A stream is a pipe, and where to what comes out of it goes.
+// A stream is a pipe, and the writer that gets what is read from it.
 type stream struct {
 	r, w *os.File
 	to   io.Writer
@@ -85,8 +83,8 @@ func (o *output) copy() {
 	}
 }
 
-// wait until all that was written has arrived. All who may write have ended by now:
-// who still has the other end was given it, or cannot be killed.
+// wait until everything that was written has been copied. The processes of the command have
+// ended by now: one that still has the other end was given it, or cannot be killed.
 func (o *output) wait() {
 	done := make(chan struct{})
 
@@ -105,14 +103,14 @@ func (o *output) wait() {
 
 		for _, s := range o.streams {
 			if empty(s.r) || time.Now().After(deadline) {
-				// What is being copied is copied; nothing more is read.
+				// What was read is still copied, and nothing more is read.
 				_ = s.r.SetReadDeadline(time.Now())
 			}
 		}
 	}
 }
 
-// empty is true for a pipe that nothing was written to that was not read.
+// empty is true for a pipe from which everything was read.
 func empty(f *os.File) bool {
 	c, err := f.SyscallConn()
 	if err != nil {

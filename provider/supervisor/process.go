@@ -17,9 +17,9 @@ type process struct {
 	start string
 }
 
-// A table of the processes of this machine. It is opened before anything is started:
-// whoever is the same user may lower the limit of open files of this process. Not for
-// concurrent use.
+// A table of the processes of this machine. It is opened before anything is started: processes
+// of the same user could later lower this process's limit of open files. Not for concurrent
+// use.
 type table struct{ proc *os.File }
 
 func openTable() (table, error) {
@@ -31,8 +31,8 @@ func openTable() (table, error) {
 	return table{proc: f}, nil
 }
 
-// A family is the processes that are known, by the ids of their parents. Those that
-// have ended but were not waited for by their parent yet are among them.
+// A family has the known processes by the ids of their parents, those included that have ended
+// and that their parents have not waited for.
 type family map[int][]process
 
 // family of all processes. The error says that some may be missing, but never
@@ -99,8 +99,8 @@ func (t table) pids() ([]int, error) {
 // gone is true for the error of a process that is not there any more.
 func gone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
-// isChild is true for a child of this process that it has not waited for. Nothing
-// needs to be opened for that.
+// isChild is true for a child of this process that it has not waited for. It opens no file, and
+// so works without free descriptors.
 func isChild(pid int) bool {
 	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }

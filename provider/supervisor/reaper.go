@@ -39,15 +39,13 @@ func (r *reaper) reap() bool {
 	}
 }
 
-// end every descendant: those that are still there when the grace is over are
-// killed, again and again until none is left, since they may fork meanwhile. It is
-// false if some cannot be killed.
+// end every descendant. Those that are left when the grace is over are killed, again and again
+// until none is left, since they may fork meanwhile. It is false if some cannot be killed.
 func (r *reaper) end(grace time.Duration) bool {
-	h := newHunt(grace)
+	h := newTermination(grace)
 
 	for r.reap() {
-		// Who cannot look at all of them sees the children at least, and when those are
-		// dead, theirs.
+		// With an error the family has the children at least, and when those are dead, theirs.
 		f, _ := r.table.family()
 
 		if !h.signal(f.descendants(unix.Getpid())) {

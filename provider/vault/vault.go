@@ -1,5 +1,6 @@
-// Package vault reads what ansible-vault has encrypted, so that it can be kept
-// out of reports.
+// Package vault decrypts what ansible-vault has encrypted. Ansible decrypts such values in a run
+// and may display them; the provider promises that no report shows them, and can redact only
+// values that it knows. To ask ansible-vault for each value would take a second per value.
 package vault
 
 import (
