@@ -40,8 +40,9 @@ var embedded embed.FS
 // Installed is the collection in a directory, read only. Use At, and Repair.
 type Installed struct {
 	dir, name string
-	// files by their paths in dir.
+	// files, and the directories above them, by their paths in dir.
 	files map[string][]byte
+	dirs  map[string]bool
 
 	mu sync.Mutex
 }
@@ -55,10 +56,15 @@ func At(dir string) *Installed {
 	}
 
 	files := shipped()
-	i := &Installed{dir: dir, name: digest(files), files: map[string][]byte{}}
+	i := &Installed{dir: dir, name: digest(files), files: map[string][]byte{}, dirs: map[string]bool{".": true}}
 
 	for name, data := range files {
-		i.files[path.Join(i.name, name)] = data
+		name = path.Join(i.name, name)
+		i.files[name] = data
+
+		for above := path.Dir(name); above != "."; above = path.Dir(above) {
+			i.dirs[above] = true
+		}
 	}
 
 	return i
@@ -120,41 +126,23 @@ func (i *Installed) whole() bool {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && i.has(p) && info.Mode().Perm() == modeDir:
+		case d.IsDir() && i.dirs[p] && info.Mode().Perm() == modeDir:
 			return nil
-		case info.Mode() != modeFile || !i.same(p):
+		case i.files[p] == nil || info.Mode() != modeFile:
 			return fs.ErrInvalid
 		}
 
 		found++
 
-		return nil
+		data, err := os.ReadFile(filepath.Join(i.dir, p))
+		if err == nil && !bytes.Equal(data, i.files[p]) {
+			err = fs.ErrInvalid
+		}
+
+		return err
 	})
 
 	return err == nil && found == len(i.files)
-}
-
-// same is true if a file has the data that it is to have.
-func (i *Installed) same(name string) bool {
-	want, known := i.files[name]
-	if !known {
-		return false
-	}
-
-	data, err := os.ReadFile(filepath.Join(i.dir, name))
-
-	return err == nil && bytes.Equal(want, data)
-}
-
-// has a directory.
-func (i *Installed) has(dir string) bool {
-	for name := range i.files {
-		if dir == "." || strings.HasPrefix(name, dir+"/") {
-			return true
-		}
-	}
-
-	return false
 }
 
 // clear the directory of whatever does not belong there, and open it for
@@ -164,7 +152,7 @@ func (i *Installed) clear(root *os.Root) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && i.has(p):
+		case d.IsDir() && i.dirs[p]:
 			return root.Chmod(p, modeOpen)
 		case d.Type().IsRegular() && i.files[p] != nil:
 			return nil
@@ -182,10 +170,6 @@ func (i *Installed) clear(root *os.Root) error {
 
 // write a file next to its place, and then put it there.
 func write(root *os.Root, name string, data []byte) error {
-	if now, err := root.ReadFile(name); err == nil && bytes.Equal(now, data) {
-		return nil
-	}
-
 	if err := root.MkdirAll(path.Dir(name), modeOpen); err != nil {
 		return err
 	}
