@@ -3,6 +3,7 @@ package compile
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,11 +17,20 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// parameters are the fields that go into spec.forProvider as they are.
-var parameters = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"role", "roles", "playbook", "playbooks", "playbookInline", "hosts",
-	"varFiles", "inventoryInline", "inventories", "executableInventory",
-	"limit", "tags", "skipTags", "forks", "verbosity", "timeout", "retryLimit", "stateVariable",
+// parameters are the fields that go into spec.forProvider as they are: all that there
+// are but variables, which are evaluated.
+var parameters = parameterNames() //nolint:gochecknoglobals // It is a constant that has to be read from a type.
+
+func parameterNames() []string {
+	var names []string
+
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[common.AnsibleRunParameters]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "vars" && name != "unsafeVars" {
+			names = append(names, name)
+		}
+	}
+
+	return names
 }
 
 // An Object is an AnsibleRun without what is computed.
@@ -137,7 +147,7 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (Object,
 		namespace:   manifest.Text(t.object, "namespace"),
 		annotations: annotations,
 		spec:        map[string]any{"providerConfigRef": config},
-		parameters:  manifest.Pick(t.object, parameters[:]...),
+		parameters:  manifest.Pick(t.object, parameters...),
 		metadata:    map[string]*expression.Template{},
 	}
 
