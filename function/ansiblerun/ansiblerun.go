@@ -63,7 +63,7 @@ var CoreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant 
 	"crossplane.io/composition-resource-name",
 }
 
-// OwnedAnnotations of AnsibleRuns are nobody else's.
+// OwnedAnnotations are the annotations of AnsibleRuns that only the function sets.
 var OwnedAnnotations = [...]string{common.AnnotationRunPolicy, AnnotationDependsOn, AnnotationPrune} //nolint:gochecknoglobals // Go has no constant arrays.
 
 // Is is true for AnsibleRuns of either group.
@@ -72,6 +72,7 @@ func Is(o map[string]any) bool {
 	return manifest.Text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
+// ownAnnotations returns those of OwnedAnnotations that an AnsibleRun has.
 func ownAnnotations(o map[string]any) map[string]any {
 	own := map[string]any{}
 
@@ -133,7 +134,8 @@ func DeletesContent(o map[string]any) bool {
 	return manifest.Text(spec, "deletionPolicy") != "Orphan" && (!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
 }
 
-// Workload tells AnsibleRuns apart by what they do, where, and with which variables.
+// Workload returns a text that is the same for AnsibleRuns with the same content, hosts
+// and variables.
 func Workload(o map[string]any) string {
 	spec, _ := o["spec"].(map[string]any)
 	parameters, _ := spec["forProvider"].(map[string]any)

@@ -114,7 +114,8 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	return runs
 }
 
-// adoptedFrom name of a run: that of one which is gone.
+// adoptedFrom returns the name of the run that another one adopts: a previous name of
+// which there is no run any more; "" for none.
 func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string {
 	names, _ := run["previousNames"].([]any)
 	for _, resource := range manifest.SortedKeys(old) {

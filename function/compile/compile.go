@@ -25,7 +25,8 @@ func Composition(in map[string]any, namespaced bool, known Schemas) (*Plan, fiel
 	return compileInput(in, namespaced, expression.Declarations{Schema: known.XR, Resources: known.Resources})
 }
 
-// compileInput compiles an input, for expressions that see these beside what the input declares.
+// compileInput compiles an input whose expressions see these declarations and what the
+// input declares.
 func compileInput(in map[string]any, namespaced bool, d expression.Declarations) (*Plan, field.ErrorList) {
 	templates, errs := merge(in)
 
@@ -139,6 +140,7 @@ var computed = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 	"when", "readyWhen", "forEach", "forEachKey", "previousNames", "vars", "varsFrom", "inventory", "labels", "annotations",
 }
 
+// compileRun compiles a run, which may depend on all that are named.
 func compileRun(env *expression.Environment, t template, namespaced bool, all map[string]bool) (*Run, field.ErrorList) {
 	object, errs := objectOf(env, t, namespaced)
 
@@ -236,6 +238,7 @@ func (r *Run) dependsOn(t template, all map[string]bool) field.ErrorList {
 	return errs
 }
 
+// need what templates refer to.
 func (r *Run) need(templates ...*expression.Template) {
 	r.Uses = append(r.Uses, templates...)
 

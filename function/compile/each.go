@@ -48,9 +48,8 @@ func compileEach(env *expression.Environment, t template) (*ForEach, field.Error
 	return e, nil
 }
 
-// Evaluate the items, in the order of their keys if they come from a map, and
-// in their own otherwise. There are none, and none is meant (false), when the value
-// is optional.none().
+// Evaluate the items: of a map in the order of their keys, of a list in its order. The
+// result is false when the value is optional.none(): no list is meant.
 func (e *ForEach) Evaluate(ctx context.Context, data expression.Data) ([]Item, bool, []expression.Problem) {
 	v, ok, problems := e.Items.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {

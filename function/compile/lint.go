@@ -9,10 +9,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Lint returns the mistakes of a Composition that stop no XR, and that nobody
-// would find out about otherwise: status fields that XRs cannot have, or that can
-// never have such a value, required resources that nothing refers to, and names
-// that are none of variables.
+// Lint returns the mistakes of a Composition that stop no XR, and that show nowhere else:
+// status fields that XRs cannot have, or that can never have such a value, required
+// resources that nothing refers to, and names that variables cannot have.
 func (c *Plan) Lint() field.ErrorList {
 	var errs field.ErrorList
 
@@ -34,8 +33,8 @@ func (c *Plan) Lint() field.ErrorList {
 	return errs
 }
 
-// Warnings are what is right, and may not be meant: runs that refer to a run which
-// is not always wanted, and that are held then.
+// Warnings are about what is valid and may not be meant: runs that refer to a run which
+// is not always wanted, and that are held while it is not.
 func (c *Plan) Warnings() field.ErrorList {
 	var warnings field.ErrorList
 

@@ -66,8 +66,8 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 // ofSets are the fields of runs that are made by forEach, and of no others.
 var ofSets = [...]string{"forEachKey", "removal"} //nolint:gochecknoglobals // Go has no constant arrays.
 
-// under returns the defaults that lie under a run: without their content when
-// the run has its own, and without what only sets have when it is none.
+// under returns the defaults that apply to a run: without their content when the run has
+// its own, and without the fields of sets when it is none.
 func under(defaults, run map[string]any) map[string]any {
 	d := maps.Clone(defaults)
 

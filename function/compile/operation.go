@@ -60,8 +60,8 @@ func inoperable(t template) field.ErrorList {
 	return errs
 }
 
-// ObjectName is what an AnsibleRun of an Operation is called, by its composition
-// resource name. One of a set is called by its key, too.
+// ObjectName returns the name of an AnsibleRun of an Operation, by its composition resource
+// name. The name of one of a set holds its key.
 func ObjectName(resource string) string {
 	return strings.NewReplacer("[", "-", "]", "").Replace(resource)
 }

@@ -41,8 +41,8 @@ type Plan struct {
 	ReadsResources bool
 }
 
-// RunOf that a composed resource comes from, also by an earlier name of a set; nil for
-// none.
+// RunOf returns the run that a composed resource comes from, also by a previous name of a
+// set; nil when there is none.
 func (c *Plan) RunOf(resource string) *Run {
 	set, _, ok := Member(resource)
 	if !ok {
@@ -155,7 +155,7 @@ func Member(resource string) (set, key string, ok bool) {
 	return set, key, ok && closed
 }
 
-// MemberName a set with a key, by composition resource name.
+// MemberName returns the composition resource name of the member of a set with a key.
 func MemberName(set, key string) string { return set + "[" + key + "]" }
 
 // Key of a composed resource that belongs to the set.
@@ -175,11 +175,12 @@ func (run *Run) Owns(resource string) bool {
 	return ok
 }
 
-// WhenPerItem is true when each item is asked whether it is wanted.
+// WhenPerItem is true for a set whose when refers to the item: each member is wanted or
+// not by itself.
 func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each() }
 
-// Entry of another run in AnnotationDependsOn of this one, or of its member with a
-// key.
+// Entry returns what AnnotationDependsOn of the run, or of its member with a key, has for
+// another run.
 func (run *Run) Entry(on *Run, key string) string {
 	switch {
 	case on.ForEach == nil:
@@ -191,7 +192,7 @@ func (run *Run) Entry(on *Run, key string) string {
 	return on.Resource + AllKeys
 }
 
-// Wanted evaluates when.
+// Wanted evaluates when: true when it is left out.
 func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expression.Problem) {
 	v, ok, problems := run.When.Evaluate(ctx, data)
 	if len(problems) > 0 {

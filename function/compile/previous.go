@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// CouldBe is true for an AnsibleRun that the run may have been, by what is literal of
-// its content, hosts and variables.
+// CouldBe is true for an AnsibleRun that the run may have rendered: with all literal values
+// of its content, hosts and variables.
 func (run *Run) CouldBe(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	was, _ := spec["forProvider"].(map[string]any)
@@ -96,10 +96,9 @@ func previousMistakes(templates []template) field.ErrorList {
 	return errs
 }
 
-// previousSets returns the sets that composed resources belong to which were members of
-// others, by the names of these: also those whose items are gone, and of which
-// nobody can say any more by what key they would be known now. What two have been is
-// nobody's.
+// previousSets returns the sets that have adopted the members of other sets, by the names
+// of these. It also tells where members belong whose items are gone, and which have no
+// key any more. A name that two sets claim belongs to neither.
 func previousSets(runs []*Run, templates []template) map[string]*Run {
 	sets := map[string]*Run{}
 

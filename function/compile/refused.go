@@ -29,9 +29,9 @@ var (
 	schemaCluster    = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
 )
 
-// Refused returns what the API server would refuse of the AnsibleRuns, and the
-// provider could never run, whatever the XR is. What the mistakes that are known
-// have said is not said again.
+// Refused returns what the API server would refuse of the AnsibleRuns, and what the
+// provider could never run, whatever the XR is. It leaves out fields for which a mistake
+// is known already.
 func (c *Plan) Refused(known field.ErrorList) field.ErrorList {
 	var errs field.ErrorList
 
@@ -44,8 +44,8 @@ func (c *Plan) Refused(known field.ErrorList) field.ErrorList {
 	return errs
 }
 
-// isKnown is true when a mistake is known of a field, of what is in it, or of what
-// it is in.
+// isKnown is true when a mistake is known of a field, of one within it, or of one that it
+// is within.
 func isKnown(known field.ErrorList, path string) bool {
 	for _, err := range known {
 		if isBelow(path, err.Field) || isBelow(err.Field, path) {
@@ -86,8 +86,8 @@ func (r *Run) refused(t template, in map[string]any) field.ErrorList {
 	return errs
 }
 
-// withPlaceholders of the AnsibleRun, with something of the right type where it is
-// computed. Variables may be anything.
+// withPlaceholders returns the AnsibleRun with a value of the right type in each computed
+// field. Variables may be anything.
 func (r *Run) withPlaceholders() map[string]any {
 	o, p := r.Object, Computed{}
 

@@ -16,7 +16,7 @@ import (
 // that waits for it.
 const maxResourceName = 253
 
-// Unreferable says why expressions cannot refer to a composed resource of this name;
+// Unreferable returns why expressions cannot refer to a composed resource of this name;
 // nil when they can.
 func (c *Plan) Unreferable(name string) error {
 	switch on := c.RunOf(name); {

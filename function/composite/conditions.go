@@ -30,6 +30,7 @@ func (e *evaluator) conditions(ctx context.Context) ([]Condition, []expression.P
 	return all, problems
 }
 
+// condition evaluates one condition. Its status is Unknown while its values are missing.
 func (e *evaluator) condition(ctx context.Context, c compile.ConditionTemplate) (Condition, []expression.Problem) {
 	out := Condition{Type: c.Type, Status: ansiblerun.ConditionUnknown, Reason: string(desired.ValuePending)}
 

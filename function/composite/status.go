@@ -91,7 +91,7 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, observed 
 	return object, problems
 }
 
-// availability of a template outside of runs: gone when a run that it needs is not wanted,
+// availability of the values of a template: gone when a run that it needs is not wanted,
 // and waiting while runs, or what earlier steps compose, are not ready.
 func (e *evaluator) availability(ctx context.Context, t *expression.Template) (gone, waiting bool) {
 	for name, needed := range t.Runs() {
@@ -108,8 +108,8 @@ func (e *evaluator) availability(ctx context.Context, t *expression.Template) (g
 	return gone, waiting || len(e.runs.Unavailable(names)) > 0
 }
 
-// value evaluates a value. There is none (false) to be had while it has problems, or
-// waits for runs or resources; it is nil when it is left out.
+// value evaluates a template. There is no value (false) while it has problems, or waits
+// for runs or resources. It is nil when it is left out.
 func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
 	gone, waiting := e.availability(ctx, t)
 	// What a run said of itself goes with it.

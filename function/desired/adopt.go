@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// adopt what a run was called before as the composed resource of this name, if there
-// is none yet: from here on it is observed by this name. The names that are taken
-// are those of the other members of a set.
+// adopt the AnsibleRun that has one of the previous names of a run, if there is none of
+// this name yet: from here on it is observed under this name. The names that are taken
+// are those of the other members of the set.
 func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) []expression.Problem {
 	if run.PreviousNames == nil {
 		return nil
@@ -47,7 +47,7 @@ func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string,
 	return nil
 }
 
-// renameKey returns a map with a value under another name.
+// renameKey returns a copy of a map with a value under another name.
 func renameKey[T any](m map[string]T, was, is string) map[string]T {
 	m = maps.Clone(m)
 	if v, ok := m[was]; ok {
@@ -58,8 +58,8 @@ func renameKey[T any](m map[string]T, was, is string) map[string]T {
 	return m
 }
 
-// previous returns those other names of a composed resource under which there is an
-// AnsibleRun.
+// previous returns those previous names of a composed resource under which an AnsibleRun
+// is observed.
 func (r *renderer) previous(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
 	v, _, problems := run.PreviousNames.Evaluate(ctx, data)
 	if len(problems) > 0 {
@@ -96,7 +96,8 @@ func (r *renderer) isTaken(resource string, by *compile.Run) bool {
 	return slices.ContainsFunc(r.plan.Runs, func(run *compile.Run) bool { return run != by && run.Owns(resource) })
 }
 
-// PreviousName is what core calls a composed resource.
+// PreviousName returns the name that core has for a composed resource: another one for
+// an adopted AnsibleRun.
 func (r Runs) PreviousName(resource string) string {
 	if was, ok := r.Renamed[resource]; ok {
 		return was

@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// object renders the AnsibleRun.
+// object renders the AnsibleRun of a run.
 func (r *renderer) object(ctx context.Context, run *compile.Run, resource string, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
@@ -55,8 +55,9 @@ func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.
 	return slices.Compact(resources)
 }
 
-// entries of another run in AnnotationDependsOn of this one, or of its member with a
-// key: by what core calls it, which tells what it is when its run is gone.
+// entries that AnnotationDependsOn of a run has for another run, or for its member with a
+// key. They are the names that core has, which still mean the same when the other run
+// is gone from the Composition.
 func (r *renderer) entries(run, on *compile.Run, key string) []string {
 	entry := run.Entry(on, key)
 	if !strings.HasSuffix(entry, compile.AllKeys) {

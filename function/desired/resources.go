@@ -31,8 +31,9 @@ func viewResources(c *compile.Plan, o observed.State) map[string]any {
 	return v
 }
 
-// Unavailable returns what is waited for of these resources. Those that are not
-// needed are only when they are there, or to be.
+// Unavailable returns those of these resources that have to be waited for, each with the
+// reason. A resource that is not needed is waited for only when it is observed, or when
+// an earlier step composes it.
 func (r Runs) Unavailable(names map[string]bool) []string {
 	var waiting []string
 
@@ -54,7 +55,8 @@ func (r Runs) Unavailable(names map[string]bool) []string {
 	return waiting
 }
 
-// unprotected reports what a run refers to and cannot hold until it is gone itself.
+// unprotected reports the resources that a run refers to and that no Usage can keep
+// until the run is gone.
 func (r *renderer) unprotected(run *compile.Run, names map[string]bool) []expression.Problem {
 	if !run.Usages || run.Object.APIVersion == ansiblerun.APIVersionNamespaced {
 		return nil
@@ -72,8 +74,8 @@ func (r *renderer) unprotected(run *compile.Run, names map[string]bool) []expres
 	return problems
 }
 
-// terminatingAs of a run that is to be created: those of its name that are departing.
-// Nothing is applied while it is being removed.
+// terminatingAs returns the AnsibleRuns of this name that are still being deleted.
+// Content is not applied while it is being removed.
 func (r *renderer) terminatingAs(resource string) []string {
 	var names []string
 

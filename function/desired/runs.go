@@ -174,7 +174,7 @@ func (r *renderer) observe(run *compile.Run, out Instances) {
 	r.Data.Runs[run.Name] = set
 }
 
-// instancesFor of a run whose dependencies are rendered.
+// instancesFor renders a run whose dependencies are rendered.
 func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances {
 	out := Outcome{Name: run.Name, Resource: run.Resource}
 
@@ -202,8 +202,8 @@ func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances
 	return instancesOf([]Outcome{r.render(ctx, run, out, r.Data)})
 }
 
-// decide whether a run is wanted. It is decided (true) when it is not, or when
-// that cannot be known yet.
+// decide whether a run is wanted. The outcome is final (true) when the run is not
+// wanted, or when it is not known yet whether it is.
 func (r *renderer) decide(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) (Outcome, bool) {
 	if out, ok := r.await(ctx, run, out, data, run.When.Runs(), run.When); ok {
 		return out, true
@@ -219,8 +219,8 @@ func (r *renderer) decide(ctx context.Context, run *compile.Run, out Outcome, da
 	return out, !wanted
 }
 
-// await what templates of a run refer to, other runs that it needs among them. It is
-// decided (true) when something is not there, or not ready.
+// await the runs and resources that templates of a run refer to. The outcome is final
+// (true) when one of them is missing or not ready.
 func (r *renderer) await(ctx context.Context, run *compile.Run, out Outcome, data expression.Data, needs map[string]bool, templates ...*expression.Template) (Outcome, bool) {
 	if out, ok := r.withoutDependency(run, out, data, templates...); ok {
 		return out, true
@@ -275,8 +275,8 @@ func (r *renderer) render(ctx context.Context, run *compile.Run, out Outcome, da
 	return out
 }
 
-// ready asks what the Composition has a run be ready by, whose AnsibleRun is. A
-// value that is missing is not there yet.
+// ready evaluates readyWhen of a run whose AnsibleRun is ready. While a value is missing
+// the run is not ready.
 func (r *renderer) ready(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
 	var self any = observed.ViewRun(r.Observed.Resources[out.Resource])
 	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
@@ -306,8 +306,8 @@ func (r *renderer) ready(ctx context.Context, run *compile.Run, out Outcome, dat
 	return out
 }
 
-// missingFor says which required resources templates cannot be without, and are not
-// there.
+// missingFor returns the problems of those required resources that templates need and
+// that are missing.
 func (r *renderer) missingFor(templates ...*expression.Template) []expression.Problem {
 	var problems []expression.Problem
 
@@ -326,9 +326,9 @@ func (r *renderer) missingFor(templates ...*expression.Template) []expression.Pr
 	return problems
 }
 
-// withoutDependency decides (true) about a run that templates do not let be without another
-// one, which is not wanted. One that exists is held: only its own when, its own key
-// and the Composition remove it.
+// withoutDependency returns the final outcome (true) of a run whose templates need
+// another run that is not wanted. An AnsibleRun that exists is held: only its own when,
+// its own key and the Composition remove it.
 func (r *renderer) withoutDependency(run *compile.Run, out Outcome, data expression.Data, templates ...*expression.Template) (Outcome, bool) {
 	for _, t := range templates {
 		needs := t.Runs()
@@ -395,8 +395,9 @@ func (r *renderer) unready(run *compile.Run, needs map[string]bool, data express
 	return names
 }
 
-// relocated reports a run that is to be somewhere else than it is, or where something
-// else is: core would apply it there, and forget the one that is.
+// relocated reports a run that is to have another scope or namespace than its AnsibleRun,
+// or the name of another kind of resource: core would apply it there, and forget the
+// object that is observed.
 func (r *renderer) relocated(resource string, object map[string]any) []expression.Problem {
 	observed, ok := r.Observed.Resources[resource]
 	if !ok {
@@ -420,7 +421,7 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 	return []expression.Problem{{Path: "scope", Kind: expression.Invalid, Message: "a run cannot move to another scope or namespace: one of another resourceName would be created, and this one removed with what it has made; take Delete out of its managementPolicies first"}}
 }
 
-// Wait with a run for others.
+// Wait returns the outcome of a run that waits for others.
 func (r Runs) Wait(out Outcome, names []string) Outcome {
 	out.Reason = DependencyNotReady
 	out.Messages = []string{observed.WaitingFor + strings.Join(names, ", ")}
@@ -428,7 +429,7 @@ func (r Runs) Wait(out Outcome, names []string) Outcome {
 	return r.Keep(out)
 }
 
-// Hold a run because of problems.
+// Hold returns the outcome of a run that has problems.
 func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
 	for _, kind := range []expression.Kind{expression.Pending, expression.NotSet, expression.Invalid} {
 		for _, p := range problems {
@@ -445,8 +446,8 @@ func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
 	return r.Keep(out)
 }
 
-// Keep a run as it is: apply again what was applied, or nothing when nothing
-// was.
+// Keep returns the outcome of a run that stays as it is: what core has applied is applied
+// again, and nothing when core has applied nothing.
 func (r Runs) Keep(out Outcome) Outcome {
 	o, ok := r.Observed.Run(out.Resource)
 	if !ok {

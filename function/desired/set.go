@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// set renders the runs of a set. Those whose items are gone are not among them.
+// set renders the runs of a set, one for each item that there is.
 func (r *renderer) set(ctx context.Context, run *compile.Run, out Outcome) []Outcome {
 	needs := map[string]bool{}
 	for _, t := range run.ForEach.Templates() {
@@ -64,9 +64,8 @@ func (r *renderer) set(ctx context.Context, run *compile.Run, out Outcome) []Out
 	return runs
 }
 
-// missingItems says what is not there of the items of a set that has none, and whether
-// none is meant. A list that is not there removes nothing, however that is written;
-// an empty one does.
+// missingItems returns the problem of a set without items whose list is missing. A missing
+// list removes nothing, however the expression is written; an empty list does.
 func (r *renderer) missingItems(items *expression.Template, meant bool) []expression.Problem {
 	what := "the list"
 
@@ -87,8 +86,8 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 	}}
 }
 
-// withMembers returns what became of a run, and of all members that it has if it is a
-// set: they share its reason, and are left as they are.
+// withMembers returns the outcome of a run, and those of all observed members if it is a
+// set: they have the same reason, and stay as they are.
 func (r *renderer) withMembers(run *compile.Run, out Outcome) []Outcome {
 	runs := []Outcome{out}
 	if run.ForEach == nil || out.Reason == Skipped {

@@ -11,8 +11,8 @@ import (
 // each other as a whole have as many as there are pairs.
 const maxUsages = 2000
 
-// limitUsages says whether a number of runs, of one run of the input, takes more Usages
-// than there can be.
+// limitUsages returns a problem when a number of instances of a run needs more Usages than
+// an XR can have.
 func (r *renderer) limitUsages(run *compile.Run, runs int) []expression.Problem {
 	if !run.Usages {
 		return nil

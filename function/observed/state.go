@@ -47,7 +47,7 @@ type State struct {
 	Reported string
 }
 
-// Controls is true for what the XR is the controller of.
+// Controls is true for an object whose controller is the XR.
 func (o State) Controls(composed map[string]any) bool {
 	list, _ := manifest.Nested(composed, "metadata", "ownerReferences").([]any)
 
@@ -66,7 +66,7 @@ func (o State) Run(resource string) (map[string]any, bool) {
 	return r, ansiblerun.Is(r)
 }
 
-// FailuresReported returns what was said of the failure of a run before.
+// FailuresReported returns the messages of a run's failure in the condition of the XR.
 func (o State) FailuresReported(name string) []string {
 	var messages []string
 

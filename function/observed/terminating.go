@@ -21,11 +21,11 @@ type Terminating struct {
 	Object   map[string]any
 }
 
-// String says which one it is.
+// String returns the name for a message.
 func (d Terminating) String() string { return manifest.Name(d.Object) + ", which is being deleted" }
 
-// Terminating returns those AnsibleRuns that core has found for the XR and does not
-// observe, in the order of their names.
+// Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe
+// any more, in the order of their names.
 func (o State) Terminating() []Terminating {
 	observed := map[any]bool{}
 	for _, composed := range o.Resources {

@@ -63,8 +63,8 @@ func (rel relations) of(entry string) []string {
 	return named
 }
 
-// detached is true for an item of a set that is gone, when one that depends on the
-// set is Ready as it is rendered now: that is without the item.
+// detached is true for a member of a set whose item is gone, once the run that depends on
+// the set is Ready as it is rendered now: without the item.
 func (r *remover) detached(of, by string) bool {
 	if _, _, ok := compile.Member(of); !ok || r.reasons[by] != desired.Ready {
 		return false
@@ -91,8 +91,8 @@ func (r *remover) after(resource string, o map[string]any) []string {
 	return on
 }
 
-// dependents returns those AnsibleRuns that depend on each observed one, as they were
-// rendered, or as they are wanted now: until they are gone.
+// dependents returns the AnsibleRuns that depend on each observed resource, as they were
+// applied or as they are wanted now. Those that are being deleted are among them.
 func (r *remover) dependents() map[string][]string {
 	all := map[string][]string{}
 

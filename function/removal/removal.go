@@ -120,7 +120,7 @@ func (r *remover) foreign(resource string) bool {
 	return r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) == nil
 }
 
-// keepUnpruned those that are not to be pruned. It returns the others.
+// keepUnpruned keeps the AnsibleRuns whose prune is false. It returns the others.
 func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
 		prune := manifest.Annotation(r.runs.Observed.Resources[resource], ansiblerun.AnnotationPrune)
@@ -138,8 +138,8 @@ func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcom
 	})
 }
 
-// limitRemoval how many members of a set go at once: more of them stay all. It returns
-// the others.
+// limitRemoval keeps all unwanted members of a set when they are more than removal.atMost
+// allows to remove at once. It returns the others.
 func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcome) []string {
 	members := map[*compile.Run][]string{}
 
@@ -176,7 +176,7 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 	})
 }
 
-// atMost so many of those that there are.
+// atMost returns the number that a limit means for a set of a size.
 func atMost(limit intstr.IntOrString, there int) int {
 	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, there, false)
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *remover) allowed(name string) int {
 	return 0
 }
 
-// keepNeeded only those on which nothing depends that there is.
+// keepNeeded keeps the AnsibleRuns that others depend on.
 func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome) {
 	blocked := r.blocked(unwanted)
 
@@ -216,8 +216,8 @@ func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome)
 	r.retainNeeded(blocked, kept)
 }
 
-// retainNeeded with what stays for good, in which nobody waits for anything: what that
-// depends on.
+// retainNeeded marks as retained what only retained AnsibleRuns depend on: nothing waits
+// for these to go.
 func (r *remover) retainNeeded(blocked map[string][]string, kept map[string]desired.Outcome) {
 	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
 
@@ -237,7 +237,7 @@ func (r *remover) retainNeeded(blocked map[string][]string, kept map[string]desi
 	}
 }
 
-// blocked returns those that cannot go yet, each with what depends on it.
+// blocked returns the AnsibleRuns that cannot go yet, each with what depends on it.
 func (r *remover) blocked(unwanted []string) map[string][]string {
 	if len(unwanted) == 0 {
 		return nil
@@ -269,8 +269,9 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 	return nil
 }
 
-// removed returns the composition resource names of those observed runs of the
-// Composition that nothing keeps. What is gone from it may be a later step's.
+// removed returns the composition resource names of the observed AnsibleRuns of the
+// Composition that nothing keeps. An AnsibleRun whose run is gone from the Composition
+// is not among them: a later step may compose it.
 func (r *remover) removed(runs []desired.Outcome) []string {
 	kept := map[string]bool{}
 	for i := range runs {

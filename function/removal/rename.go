@@ -11,11 +11,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// holdRenamed holds runs that are to be created while there is one that they may have been,
-// and that is not wanted, or is being removed: whichever ended last would win. It
-// returns those that may go.
+// holdRenamed holds each run that is to be created while an unwanted or terminating
+// AnsibleRun may be the same run under a previous name: the removal of the one and the
+// creation of the other would race. It returns the AnsibleRuns that may go.
 func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept map[string]desired.Outcome) []string {
-	t := r.twins(runs)
+	t := r.candidates(runs)
 	if len(t.removing)+len(t.terminatingByWorkload) == 0 {
 		return unwanted
 	}
@@ -50,24 +50,24 @@ func setOrRun(resource string) string {
 	return resource
 }
 
-// candidates are AnsibleRuns that are not wanted, or are being removed, and that a run which
-// is to be created may have been.
+// candidates are AnsibleRuns that are not wanted, or are being deleted, and that may be a
+// run which is to be created, under a previous name.
 type candidates struct {
 	*remover
 
-	// unwanted are those that are not wanted, and same what works on the same among
-	// them.
+	// removing are the unwanted AnsibleRuns whose content would be removed, and
+	// byWorkload the same by their workloads.
 	removing   []string
 	byWorkload map[string][]string
-	// terminatingByWorkload are those that are being removed, by what they work on.
+	// terminatingByWorkload are those that are being deleted, by their workloads.
 	terminatingByWorkload map[string]string
-	// claimed are those of which somebody has said that no other run has been them.
+	// claimed are those that a run with previousNames has the workload of.
 	claimed map[string]bool
-	// similarTo are those that a run may have been.
+	// similarTo has the results of similar.
 	similarTo map[*compile.Run][]string
 }
 
-func (r *remover) twins(runs []desired.Outcome) candidates {
+func (r *remover) candidates(runs []desired.Outcome) candidates {
 	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*compile.Run][]string{}}
 
 	for _, resource := range r.unwanted {
@@ -92,8 +92,8 @@ func (r *remover) twins(runs []desired.Outcome) candidates {
 	return t
 }
 
-// similar are those that a run may have been, by what is literal: of those that nothing
-// makes any more, and of its own set.
+// similar returns the candidates that have all literal values of a run: of those that no
+// run makes any more, and of its own set.
 func (t candidates) similar(run *compile.Run) []string {
 	if all, ok := t.similarTo[run]; ok {
 		return all
@@ -107,9 +107,9 @@ func (t candidates) similar(run *compile.Run) []string {
 	return t.similarTo[run]
 }
 
-// match what a rendered run may have been: what works on the same, or differs in
-// computed values alone, which may change while somebody thinks about it. Members of a
-// set do so anyway.
+// match a rendered run with the candidates of the same workload, or with those that
+// differ in computed values alone, which may change at any time. Members of the same set
+// always differ in these.
 func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
 	on := ansiblerun.Workload(out.Desired)
 
@@ -143,7 +143,7 @@ func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[strin
 	t.keepAll(all, out.Name+" was called", kept)
 }
 
-// keepAll that a run may have been.
+// keepAll candidates of a run.
 func (t candidates) keepAll(all []string, what string, kept map[string]desired.Outcome) {
 	for _, was := range all {
 		if _, ok := kept[was]; !ok {
@@ -152,8 +152,8 @@ func (t candidates) keepAll(all []string, what string, kept map[string]desired.O
 	}
 }
 
-// keepUnresolved whether what no run makes is to go, while it is not known what runs were
-// called, and what such a run makes by other keys. It returns those that may.
+// keepUnresolved keeps what no run makes while the previous names of some run are not
+// known, and the members of such a run. It returns the others.
 func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outcome) []string {
 	if len(r.runs.Unresolved) == 0 {
 		return unwanted

@@ -32,8 +32,8 @@ func (r *remover) requirements() map[string]compile.Requirement {
 	return all
 }
 
-// removing is true when an AnsibleRun that was observed is to go, or the user of a
-// Usage is not observed.
+// removing is true when an observed AnsibleRun is not wanted, or when the user of an
+// observed Usage is not observed.
 func (r *remover) removing() bool {
 	if len(r.unwanted) > 0 {
 		return true
@@ -56,8 +56,8 @@ func (r *remover) removing() bool {
 	return len(users) > 0
 }
 
-// hasAPIVersion is true when there may be AnsibleRuns of an API version: the Composition has
-// some, or some were observed.
+// hasAPIVersion is true when the Composition has AnsibleRuns of an API version, or some
+// are observed.
 func (r *remover) hasAPIVersion(apiVersion string) bool {
 	for _, run := range r.plan.Runs {
 		if run.Object.APIVersion == apiVersion {

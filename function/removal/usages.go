@@ -55,9 +55,9 @@ func (r *remover) usages() map[string]map[string]any {
 	return usages
 }
 
-// released is true for what another step composes no more, and a run was rendered
-// after, but does not need any more. Core, which does nothing else before it has
-// deleted what is not composed any more, may then do so.
+// released is true for a resource that no step composes any more, and that a run was
+// rendered after but does not need any more. Core first deletes what is not composed any
+// more, so that a Usage of it would stop everything else.
 func (r *remover) released(by, of string) bool {
 	run, reason := r.plan.RunOf(by), r.reasons[by]
 	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] || ansiblerun.Is(r.runs.Observed.Resources[of]) {
@@ -77,15 +77,15 @@ func (r *remover) released(by, of string) bool {
 	return true
 }
 
-// protects is true for runs that hold what they depend on: all that do not say
-// otherwise.
+// protects is true for runs that have Usages of what they depend on: all but those with
+// usages: false.
 func (r *remover) protects(resource string) bool {
 	run := r.plan.RunOf(resource)
 	return run == nil || run.Usages
 }
 
-// users returns the composition resource names of those that observed Usages say
-// use each AnsibleRun. Core would refuse to delete it.
+// users returns the composition resource names of the observed Usages of each AnsibleRun.
+// Core would refuse to delete it.
 func (r *remover) users() map[string][]string {
 	byName, users := map[string][]string{}, map[string][]string{}
 
