@@ -19,8 +19,9 @@ const (
 var nothing = []string{"function-auto-ready"} //nolint:gochecknoglobals // Go has no constant slices.
 
 // composed returns what the other steps of a Composition compose, by composition
-// resource name, with the schemas that are known. It is nil when that cannot be told.
-func (c *checker) composed(d document) map[string]map[string]any {
+// resource name, with the schemas that the definitions have. It is nil when that
+// cannot be told.
+func composed(d document, definitions []definition) map[string]map[string]any {
 	all := map[string]map[string]any{}
 
 	pipeline, _, _ := unstructured.NestedSlice(d.object, "spec", "pipeline")
@@ -33,7 +34,7 @@ func (c *checker) composed(d document) map[string]map[string]any {
 		switch {
 		case isOurs(step, in), group == groupEnvironment:
 		case group == groupPatch:
-			c.patched(in, all)
+			patched(in, definitions, all)
 		case !slices.ContainsFunc(nothing, func(f string) bool { return strings.HasSuffix("-"+text(ref, "name"), "-"+f) }):
 			return nil
 		}
@@ -43,7 +44,7 @@ func (c *checker) composed(d document) map[string]map[string]any {
 }
 
 // patched adds what an input of function-patch-and-transform names.
-func (c *checker) patched(in map[string]any, all map[string]map[string]any) {
+func patched(in map[string]any, definitions []definition, all map[string]map[string]any) {
 	resources, _ := in["resources"].([]any)
 	for i := range resources {
 		r, _ := resources[i].(map[string]any)
@@ -51,7 +52,7 @@ func (c *checker) patched(in map[string]any, all map[string]map[string]any) {
 		group, version, _ := strings.Cut(text(base, "apiVersion"), "/")
 
 		all[text(r, "name")] = nil
-		if v, err := lookup(slices.Concat(c.kinds, c.definitions), typeReference{group: group, version: version, kind: text(base, "kind")}); err == nil {
+		if v, err := lookup(definitions, typeReference{group: group, version: version, kind: text(base, "kind")}); err == nil {
 			all[text(r, "name")] = v.schema
 		}
 	}

@@ -84,20 +84,3 @@ func reference(composition map[string]any) typeReference {
 
 	return typeReference{group: group, version: version, kind: kind}
 }
-
-// is the document of a kind?
-func (d document) is(group, kind string) bool {
-	return strings.HasPrefix(text(d.object, "apiVersion"), group+"/") && text(d.object, "kind") == kind
-}
-
-// name of the document's object.
-func (d document) name() string {
-	name, _, _ := unstructured.NestedString(d.object, "metadata", "name")
-	return name
-}
-
-// text in a field of an object.
-func text(object map[string]any, name string) string {
-	s, _ := object[name].(string)
-	return s
-}

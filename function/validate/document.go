@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -33,6 +34,23 @@ type document struct {
 	object map[string]any
 	// node is the root of the document, with lines of the file.
 	node *yamlv3.Node
+}
+
+// is the document of a kind?
+func (d document) is(group, kind string) bool {
+	return strings.HasPrefix(text(d.object, "apiVersion"), group+"/") && text(d.object, "kind") == kind
+}
+
+// name of the document's object.
+func (d document) name() string {
+	name, _, _ := unstructured.NestedString(d.object, "metadata", "name")
+	return name
+}
+
+// text in a field of an object.
+func text(object map[string]any, name string) string {
+	s, _ := object[name].(string)
+	return s
 }
 
 // read the objects in the documents of a file. The mistakes are documents that

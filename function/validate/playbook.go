@@ -24,9 +24,11 @@ type flaw struct {
 	message string
 }
 
-// playbooks reports the inline playbooks of an input that Ansible would refuse
-// without having a look at their tasks.
-func (c *checker) playbooks(d document, at string, in map[string]any) {
+// playbooks returns the mistakes in the inline playbooks of an input for which Ansible
+// would refuse them before it looks at their tasks.
+func playbooks(d document, at string, in map[string]any) []Mistake {
+	var mistakes []Mistake
+
 	check := func(path *field.Path, run any) {
 		r, _ := run.(map[string]any)
 		s, _ := r[fieldPlaybook].(string)
@@ -40,7 +42,7 @@ func (c *checker) playbooks(d document, at string, in map[string]any) {
 		whole := strings.TrimPrefix(at+"."+path.String(), ".")
 
 		for _, f := range flaws(s) {
-			c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: lineWithin(d.node, whole, f.line), Path: path.String(), Message: f.message})
+			mistakes = append(mistakes, Mistake{File: d.file, Line: lineWithin(d.node, whole, f.line), Path: path.String(), Message: f.message})
 		}
 	}
 
@@ -50,6 +52,8 @@ func (c *checker) playbooks(d document, at string, in map[string]any) {
 	for i := range runs {
 		check(field.NewPath("runs").Index(i), runs[i])
 	}
+
+	return mistakes
 }
 
 // lineWithin is the line of a file where a line is of the text at a path. Only a

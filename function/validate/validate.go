@@ -1,15 +1,12 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -19,35 +16,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 )
-
-// A Mistake in a file.
-type Mistake struct {
-	// File that the mistake is in.
-	File string
-	// Line of the file, from 1; 0 when it is not known.
-	Line int
-	// Path of the field within the function's input, or within the object where
-	// the mistake is not in an input. It is empty where the object as a whole is
-	// meant.
-	Path string
-	// Message says what is wrong.
-	Message string
-}
-
-// String returns the mistake in one line, as compilers do: file:line: path:
-// message.
-func (m Mistake) String() string {
-	s := m.File
-	if m.Line > 0 {
-		s += ":" + strconv.Itoa(m.Line)
-	}
-
-	if m.Path != "" {
-		s += ": " + m.Path
-	}
-
-	return s + ": " + strings.Join(strings.Fields(m.Message), " ")
-}
 
 // A Result is what was found.
 type Result struct {
@@ -138,7 +106,7 @@ func operation(document) []compiler {
 
 // composition compiles inputs for the XRs that a Composition is for.
 func (c *checker) composition(d document) []compiler {
-	resources := c.composed(d)
+	resources := composed(d, slices.Concat(c.kinds, c.definitions))
 
 	if len(c.definitions) == 0 {
 		return anyXR(resources)
@@ -170,36 +138,6 @@ func (c *checker) pipeline(d document, uses func(document) []compiler, fields ..
 	}
 }
 
-// inputsOf a pipeline that are the function's, by their paths. It is in the field
-// of an object to which these names lead.
-func inputsOf(object map[string]any, names []string) map[string]map[string]any {
-	inputs := map[string]map[string]any{}
-
-	v, _, _ := unstructured.NestedFieldNoCopy(object, append(slices.Clone(names), "pipeline")...)
-	pipeline, _ := v.([]any)
-
-	for i := range pipeline {
-		step, _ := pipeline[i].(map[string]any)
-		in, _ := step["input"].(map[string]any)
-
-		if isOurs(step, in) {
-			inputs[strings.Join(names, ".")+".pipeline["+strconv.Itoa(i)+"].input"] = in
-		}
-	}
-
-	return inputs
-}
-
-// isOurs is true for a step of this function, or an input that is meant for it. A
-// function may be installed under any name, which mostly is its own, after that
-// of an organisation.
-func isOurs(step, in map[string]any) bool {
-	ref, _ := step["functionRef"].(map[string]any)
-
-	return strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") || text(in, "kind") == v1alpha1.KindAnsibleRuns ||
-		strings.HasSuffix("-"+text(ref, "name"), "-function-ansible")
-}
-
 // input checks an input at a path of a document.
 func (c *checker) input(d document, at string, in map[string]any, compilers []compiler) {
 	c.result.Inputs++
@@ -223,7 +161,7 @@ func (c *checker) input(d document, at string, in map[string]any, compilers []co
 	c.result.Mistakes = append(c.result.Mistakes, mistakes(v.mistakes, (*field.Error).ErrorBody)...)
 	c.result.Warnings = append(c.result.Warnings, mistakes(v.warnings, func(err *field.Error) string { return fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail) })...)
 
-	c.playbooks(d, at, in)
+	c.result.Mistakes = append(c.result.Mistakes, playbooks(d, at, in)...)
 }
 
 // check an input for the use that fits it best. What a reader makes of it is
@@ -270,18 +208,4 @@ func (c *checker) compile(in map[string]any, compileInput compiler) verdict {
 	}
 
 	return verdict{warnings: plan.Warnings()}
-}
-
-// sorted mistakes, by file and line, without those that are said twice.
-func sorted(mistakes []Mistake) []Mistake {
-	slices.SortFunc(mistakes, func(a, b Mistake) int {
-		return cmp.Or(
-			strings.Compare(a.File, b.File),
-			cmp.Compare(a.Line, b.Line),
-			strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Message, b.Message),
-		)
-	})
-
-	return slices.Compact(mistakes)
 }

@@ -1,0 +1,41 @@
+package validate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+)
+
+// inputsOf a pipeline that are the function's, by their paths. It is in the field
+// of an object to which these names lead.
+func inputsOf(object map[string]any, names []string) map[string]map[string]any {
+	inputs := map[string]map[string]any{}
+
+	v, _, _ := unstructured.NestedFieldNoCopy(object, append(slices.Clone(names), "pipeline")...)
+	pipeline, _ := v.([]any)
+
+	for i := range pipeline {
+		step, _ := pipeline[i].(map[string]any)
+		in, _ := step["input"].(map[string]any)
+
+		if isOurs(step, in) {
+			inputs[strings.Join(names, ".")+".pipeline["+strconv.Itoa(i)+"].input"] = in
+		}
+	}
+
+	return inputs
+}
+
+// isOurs is true for a step of this function, or an input that is meant for it. A
+// function may be installed under any name, which mostly is its own, after that
+// of an organisation.
+func isOurs(step, in map[string]any) bool {
+	ref, _ := step["functionRef"].(map[string]any)
+
+	return strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") || text(in, "kind") == v1alpha1.KindAnsibleRuns ||
+		strings.HasSuffix("-"+text(ref, "name"), "-function-ansible")
+}
