@@ -226,11 +226,3 @@ func oneLine(v any) string {
 
 	return strings.Join(strings.Fields(string(b)), " ")
 }
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
-}
-
-func cmpOr(s ...string) string {
-	return cmp.Or(s...)
-}
