@@ -15,6 +15,7 @@ type call struct {
 
 	args    []interpreter.Interpretable
 	binding *functions.Overload
+	work    work
 }
 
 // Eval makes the call.
@@ -24,7 +25,7 @@ func (c *call) Eval(a interpreter.Activation) ref.Val {
 		return failed
 	}
 
-	meterOf(a).spend(workOf(c.Function(), args))
+	meterOf(a).spend(perCall + c.work(args))
 
 	return types.LabelErrNode(c.ID(), c.make(args))
 }

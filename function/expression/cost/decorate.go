@@ -49,7 +49,7 @@ func Calls(env *cel.Env) (interpreter.InterpretableDecorator, error) {
 			b = &functions.Overload{}
 		}
 
-		metered := &call{InterpretableCall: c, args: c.Args(), binding: b}
+		metered := &call{InterpretableCall: c, args: c.Args(), binding: b, work: workOf(c.Function())}
 		if isSearch(c.Function()) {
 			return newSearch(metered), nil
 		}

@@ -36,68 +36,89 @@ const (
 	perClause = 320
 )
 
-// workOf a call. It has to be known before the call is made, for it may take
-// far more than its arguments are large, and its result may be far larger. CEL
-// itself counts only what is done, and takes for cheap whatever has operands
-// whose types are not known before.
-func workOf(function string, args []ref.Val) uint64 {
-	switch {
-	case len(args) == 0:
-		return perCall
-	case function == "lists.range":
-		n, _ := args[0].(types.Int)
-		return perCall + uint64(max(n, 0))
-	case (function == operators.Equals || function == operators.NotEquals) && len(args) > 1:
-		return perCall + lighter(args[0], args[1])
-	case function == operators.Add && len(args) > 1:
-		return perCall + texts(args) + added(args[0], args[1])
-	case (function == "indexOf" || function == "lastIndexOf") && isText(args[0]) && len(args) > 1:
-		return perCall + texts(args) + length(args[0])*length(args[1])/perComparisons
-	case function == library.JSONUnmarshal:
-		return perCall + perJSON*texts(args)
-	case function == library.YAMLUnmarshal:
-		return perCall + perYAML*texts(args)
-	case function == library.JSONMarshal:
-		return perCall + perJSON*weights(args)
-	case function == library.YAMLMarshal:
-		return perCall + perYAML*weights(args)
-	case function == library.Merge:
-		return perCall + PerField*(length(args[0])+length(args[len(args)-1]))
-	case function == "quantity" || function == "isQuantity":
-		return perCall + quantity(args[0])
-	case function == "validate":
-		return perCall + perFormat*texts(args)
-	case function == "split" || function == "semver" || function == "isSemver":
-		return perCall + length(args[0])
-	case isLocal(args):
-		return perCall + perZone
-	case isLinear(function):
-		return perCall + perItem*weights(args)
-	case strings.HasPrefix(function, "sets.") && len(args) > 1:
-		return perCall + length(args[0])*weight(args[1])
-	case function == "distinct":
-		return perCall + length(args[0])*weight(args[0])/2
-	case function == "replace" && len(args) > 2:
-		return perCall + replaced(args)/perUnit
-	case function == "join":
-		return perCall + joined(args)/perUnit
-	case function == "format" && len(args) > 1:
-		return perCall + formatted(args)/perUnit + weight(args[1])
-	case function == "flatten":
-		return perCall + flattened(args)
-	}
+// A work is what a call takes beside perCall. It has to be known before the call is
+// made, for it may be far more than its arguments are large, and its result may be
+// far larger.
+type work func(args []ref.Val) uint64
 
-	return perCall + texts(args)
+// works of functions by their names. Others go through their texts, once.
+var works = map[string]work{ //nolint:gochecknoglobals // It is a constant.
+	operators.Equals:        lighter,
+	operators.NotEquals:     lighter,
+	operators.Add:           func(args []ref.Val) uint64 { return texts(args) + added(args[0], args[1]) },
+	"lists.range":           ranged,
+	"flatten":               flattened,
+	"distinct":              func(args []ref.Val) uint64 { return length(args[0]) * weight(args[0]) / 2 },
+	"sets.contains":         pairs,
+	"sets.equivalent":       pairs,
+	"sets.intersects":       pairs,
+	"indexOf":               searched,
+	"lastIndexOf":           searched,
+	operators.In:            items,
+	"sum":                   items,
+	"min":                   items,
+	"max":                   items,
+	"isSorted":              items,
+	"sort":                  items,
+	"@sortByAssociatedKeys": items,
+	"reverse":               items,
+	"slice":                 items,
+	"math.@min":             items,
+	"math.@max":             items,
+	"replace":               replaced,
+	"join":                  joined,
+	"format":                formatted,
+	"split":                 func(args []ref.Val) uint64 { return length(args[0]) },
+	"semver":                func(args []ref.Val) uint64 { return length(args[0]) },
+	"isSemver":              func(args []ref.Val) uint64 { return length(args[0]) },
+	"quantity":              quantity,
+	"isQuantity":            quantity,
+	"validate":              times(perFormat, texts),
+	library.JSONMarshal:     times(perJSON, weights),
+	library.JSONUnmarshal:   times(perJSON, texts),
+	library.Merge:           func(args []ref.Val) uint64 { return PerField * (length(args[0]) + length(args[1])) },
+	library.YAMLMarshal:     times(perYAML, weights),
+	library.YAMLUnmarshal:   times(perYAML, texts),
 }
 
-// isLinear is true for functions of lists that go through all of them.
-func isLinear(function string) bool {
-	switch function {
-	case operators.In, "sum", "min", "max", "indexOf", "lastIndexOf", "isSorted", "sort", "reverse", "slice", "@sortByAssociatedKeys", "math.@min", "math.@max":
-		return true
+// workOf the calls of a function.
+func workOf(function string) work {
+	if w := works[function]; w != nil {
+		return w
 	}
 
-	return false
+	return func(args []ref.Val) uint64 {
+		if isLocal(args) {
+			return perZone
+		}
+
+		return texts(args)
+	}
+}
+
+func times(n uint64, w work) work {
+	return func(args []ref.Val) uint64 { return n * w(args) }
+}
+
+// items returns the work to go through all items of lists.
+func items(args []ref.Val) uint64 { return perItem * weights(args) }
+
+// pairs returns the work to look for all items of a list in another one.
+func pairs(args []ref.Val) uint64 { return length(args[0]) * weight(args[1]) }
+
+// ranged returns the number of items of lists.range(n).
+func ranged(args []ref.Val) uint64 {
+	n, _ := args[0].(types.Int)
+	return uint64(max(n, 0))
+}
+
+// searched returns the work to look for a text, or an item.
+func searched(args []ref.Val) uint64 {
+	if isText(args[0]) {
+		return texts(args) + length(args[0])*length(args[1])/perComparisons
+	}
+
+	return items(args)
 }
 
 // texts returns the work to go through all texts, once, and through what was
@@ -129,11 +150,13 @@ func isText(v ref.Val) bool {
 // isLocal is true for what asks a time for its part in a time zone, whose rules
 // are read from a file.
 func isLocal(args []ref.Val) bool {
-	const operands = 2
+	if len(args) < 2 { //nolint:mnd // A time, and its zone.
+		return false
+	}
 
 	_, ok := args[0].(types.Timestamp)
 
-	return ok && len(args) == operands && isText(args[1])
+	return ok && isText(args[1])
 }
 
 // added returns the work to make a list of two. A comprehension adds to its
@@ -156,8 +179,8 @@ func added(a, b ref.Val) uint64 {
 
 // quantity returns the work to parse a quantity: a number, which is written out
 // without its exponent.
-func quantity(v ref.Val) uint64 {
-	s, _ := v.(types.String)
+func quantity(args []ref.Val) uint64 {
+	s, _ := args[0].(types.String)
 	n := uint64(len(s))
 
 	if i := strings.LastIndexAny(string(s), "eE"); i >= 0 {
@@ -194,13 +217,13 @@ func weight(v ref.Val) uint64 {
 // lighter returns the weight of the lighter one of two values, and looks no
 // further into the other one than it has to: that would be work that nobody
 // counts.
-func lighter(a, b ref.Val) uint64 {
+func lighter(args []ref.Val) uint64 {
 	const few = 16
 
 	for limit := uint64(few); ; limit *= few {
 		x, y := scales{limit: limit}, scales{limit: limit}
-		x.weigh(a)
-		y.weigh(b)
+		x.weigh(args[0])
+		y.weigh(args[1])
 
 		if n := min(x.weight, y.weight); n <= limit || limit > maxWork {
 			return n
@@ -280,15 +303,15 @@ func length(v ref.Val) uint64 {
 	return 1
 }
 
-// replaced returns the length of s.replace(old, new).
+// replaced returns the work to write s.replace(old, new).
 func replaced(args []ref.Val) uint64 {
 	s, _ := args[0].(types.String)
 	old, _ := args[1].(types.String)
 
-	return uint64(len(s)) + uint64(max(strings.Count(string(s), string(old)), 0))*length(args[2])
+	return (uint64(len(s)) + uint64(max(strings.Count(string(s), string(old)), 0))*length(args[2])) / perUnit
 }
 
-// joined returns the length of list.join(separator).
+// joined returns the work to write list.join(separator).
 func joined(args []ref.Val) uint64 {
 	list, ok := args[0].(traits.Lister)
 	if !ok {
@@ -305,11 +328,11 @@ func joined(args []ref.Val) uint64 {
 		n += perUnit + length(it.Next()) + separator
 	}
 
-	return n
+	return n / perUnit
 }
 
-// formatted returns about the length of text.format(list), apart from the texts
-// of the list: the text, with numbers as precise as it says.
+// formatted returns the work to write text.format(list): the text, with numbers as
+// precise as it says, and all that is in the list.
 func formatted(args []ref.Val) uint64 {
 	s, _ := args[0].(types.String)
 	n, digits := uint64(len(s)), uint64(0)
@@ -327,7 +350,7 @@ func formatted(args []ref.Val) uint64 {
 		digits = min(digits*10+uint64(c-'0'), maxWork*perUnit)
 	}
 
-	return n + digits
+	return (n+digits)/perUnit + weight(args[1])
 }
 
 // flattened returns the number of items of list.flatten(depth), or some number
