@@ -35,8 +35,8 @@ input:
 		secret    = "\n    connection-details: {ready: READY_TRUE, resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
 		composed  = "\n    connection-details: {resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection}, type: connection.crossplane.io/v1alpha1, data: {password: czNjcmV0, url: cG9zdGdyZXM6Ly9hZG1pbkBkYjo1NDMy}}}\n"
 		isRunning = "\nconditions:\n- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Running, message: \"database: is running\", target: TARGET_COMPOSITE_AND_CLAIM}\n"
-		notText   = "connectionDetails[0].value: runs.database.connectionDetails.password is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64\n" +
-			"connectionDetails[1].value: runs.database.connectionDetails.password is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64"
+		notText   = "connectionDetails[0].value: runs.database.connectionDetails.password is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64\n" +
+			"connectionDetails[1].value: runs.database.connectionDetails.password is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64"
 	)
 
 	cluster := strings.NewReplacer("ansible.m.crossplane.io", "ansible.crossplane.io", "f:kind: {}, ", "", "kind: ClusterProviderConfig, ", "")

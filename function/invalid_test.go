@@ -232,7 +232,7 @@ connectionDetails: [{name: a, value: b}]
 				`runs[3].inventory.all.hosts.a.ansible_ssh_common_args: Forbidden: an expression cannot say how Ansible connects and what it executes`,
 				`runs[3].inventory.all.hosts.a.b: Forbidden: Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables`,
 				`runs[3].inventoryInline: Forbidden: not together with inventory`,
-				`runs[4].annotations: Invalid value: "${xr.spec.a}": names are literal, they cannot hold an expression`,
+				`runs[4].annotations: Invalid value: "${xr.spec.a}": the names of fields are literal: they cannot hold an expression`,
 				`runs[4].annotations[crossplane.io/composition-resource-name]: Forbidden: Crossplane sets this itself`,
 				`runs[4].labels[a]: Invalid value: "not a value": cannot be the value of a label`,
 				`runs[4].labels[crossplane.io/composite]: Forbidden: Crossplane sets this itself`,

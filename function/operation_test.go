@@ -201,7 +201,7 @@ results:
     invalid input:
     runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store
     runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks
-    runs[2].vars.ready: Invalid value: "${runs.?backup.hasValue()}": nothing is observed of runs in an Operation, here: ▸runs.?backup.hasValue()
+    runs[2].vars.ready: Invalid value: "${runs.?backup.hasValue()}": there are no observed runs in an Operation, here: ▸runs.?backup.hasValue()
     runs[3]: Invalid value: "upperCase": an AnsibleRun cannot be called upperCase; set resourceName
 `,
 		},

@@ -286,7 +286,7 @@ func TestResourceMistakes(t *testing.T) {
 		"Variable": {
 			reason: "A name that a variable computes is not known before.",
 			in:     map[string]any{"runs": []any{map[string]any{"name": "a", "role": "a.b.c", "vars": map[string]any{"x": "${[1].map(i, resources[string(i)].spec)}"}}}},
-			want:   `runs[0].vars.x: Invalid value: "${[1].map(i, resources[string(i)].spec)}": the name of a resource is computed from roots such as xr and each alone, as in resources["disk-" + each.key]`,
+			want:   `runs[0].vars.x: Invalid value: "${[1].map(i, resources[string(i)].spec)}": the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`,
 		},
 	}
 

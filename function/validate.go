@@ -40,7 +40,7 @@ CronOperations and WatchOperations are checked for what an Operation cannot have
 
 Of a directory all files are read that end in .yaml or .yml, also in directories in it, but for hidden ones.
 
-Each mistake is a line: FILE:LINE: FIELD: MESSAGE. A message that begins with warning: is none. The exit status is 1 when there are mistakes or nothing that
+Each mistake is a line: FILE:LINE: FIELD: MESSAGE. A message that begins with warning: is not a mistake. The exit status is 1 when there are mistakes or nothing that
 could be checked, and 2 when the command line is wrong.
 
 With --against there is a line for each run that does not stay as it is: COMPOSITION: ACTION RUN (FIELDS). What is computed is compared

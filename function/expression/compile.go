@@ -49,7 +49,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		return nil, mistakes
 	}
 
-	if at, ok := strangeKey(compiled.NativeRep()); ok {
+	if at, ok := invalidMapKey(compiled.NativeRep()); ok {
 		return nil, []string{e.explain(source, &cel.Error{Location: at, Message: messageKeys})}
 	}
 
@@ -103,12 +103,12 @@ func (e *Environment) compileNames(names []computedName, info *ast.SourceInfo) (
 	return compiled, nil
 }
 
-// plan the evaluation of an expression. Constants are evaluated here, without the
-// care that is taken later.
+// plan the evaluation of an expression. CEL evaluates constants here, where it does not
+// recover from panics as it does later.
 func (e *Environment) plan(compiled *cel.Ast) (p cel.Program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.New(unpanicked(fmt.Sprint(r)))
+			err = errors.New(panicMessage(fmt.Sprint(r)))
 		}
 	}()
 
@@ -119,9 +119,9 @@ func (e *Environment) plan(compiled *cel.Ast) (p cel.Program, err error) {
 	)
 }
 
-// strangeKey returns where a map literal has a key that no map can have, if any
-// does: there, evaluation panics.
-func strangeKey(a *ast.AST) (at common.Location, found bool) {
+// invalidMapKey returns where a map literal has a key of a type that no map can have.
+// CEL compiles such a key, and panics when it is evaluated.
+func invalidMapKey(a *ast.AST) (at common.Location, found bool) {
 	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.MapKind || found {
 			return
@@ -142,9 +142,9 @@ func strangeKey(a *ast.AST) (at common.Location, found bool) {
 	return at, found
 }
 
-// check an expression. With schemas, only that is a mistake which would fail
-// without them, too: an object of a schema is a map all the same, and values of
-// different types may stand for each other.
+// check the types of an expression. With schemas CEL refuses more than is a mistake:
+// an object of a schema can be used as a map all the same, and values of different types
+// may take the place of each other. So what it refuses is checked without schemas.
 func (e *Environment) check(source string) (*cel.Ast, []string) {
 	compiled, issues := e.cel.Compile(source)
 	if issues.Err() != nil && !slices.ContainsFunc(issues.Errors(), isMistake) {
@@ -164,7 +164,7 @@ func (e *Environment) check(source string) (*cel.Ast, []string) {
 		return compiled, nil
 	}
 
-	// What the parser finds after its first error follows from that.
+	// Further errors of the parser follow from the first.
 	if first := issues.Errors()[0]; strings.HasPrefix(first.Message, messageSyntax) {
 		return nil, []string{e.explain(source, first)}
 	}
@@ -186,8 +186,8 @@ func (e *Environment) check(source string) (*cel.Ast, []string) {
 	return nil, messages
 }
 
-// misindexed returns the mistakes of an expression that selects fields by their
-// names in brackets. An object of a schema has no other fields than by a dot.
+// misindexed returns the mistakes in names of fields that are written in brackets: CEL
+// checks them only after a dot.
 func (e *Environment) misindexed(source string) []string {
 	if !strings.Contains(source, "[") {
 		return nil

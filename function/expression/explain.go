@@ -87,15 +87,15 @@ func (x explainer) explain(source string, err *common.Error) string {
 func (x explainer) undeclared(message, name string) string {
 	switch {
 	case name == rootEach && x.inLocals:
-		return "a local cannot use each, for it is the same for all items; write it where it is used"
+		return "a local cannot use each, because a local is the same for all items; write the expression where it is used"
 	case name == rootEach:
 		return "each is there only in a run with forEach"
 	case x.operation && name == rootXR:
 		return "there is no XR in an Operation"
 	case x.operation && name == rootResources:
-		return "nothing is composed in an Operation"
+		return "there are no composed resources in an Operation"
 	case x.operation && name == rootRuns:
-		return "nothing is observed of runs in an Operation"
+		return "there are no observed runs in an Operation"
 	}
 
 	return message + counterpart(name)

@@ -27,8 +27,8 @@ func (e *Environment) Item(t *Template) *Item {
 	return &Item{Type: of.String(), declared: detached(prefix+"Each.value", d)}
 }
 
-// detached copy of a declaration, of another name. Nobody knows of a value that
-// stands alone which of its numbers stay doubles, so they can be any.
+// detached returns a copy of a declaration by another name. Without the schema it is not
+// known which integral numbers in it are doubles, so that numbers may be of any type.
 func detached(name string, d *apiservercel.DeclType) *apiservercel.DeclType {
 	switch {
 	case d.IsObject():

@@ -66,7 +66,7 @@ func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) 
 // useAlso what the program of a local uses that this one refers to.
 func (p *program) useAlso(local *program) {
 	p.uses.waits = p.uses.waits || local.uses.waits
-	// What the expression asks for itself is no news to it.
+	// What the expression tests for itself, it does not need because of a local.
 	add(p.uses.runs, local.uses.runs)
 	add(p.uses.sets, local.uses.sets)
 	add(p.uses.required, local.uses.required)
@@ -109,11 +109,11 @@ func (p *program) resourcesIn(ctx context.Context, data *Data, all map[string]bo
 // messageNoOverload is how CEL says that operands do not go together.
 const messageNoOverload = "no such overload"
 
-// messageKeys is what is wrong with a key that no map can have.
+// messageKeys is the message of a map literal with a key that no map can have.
 const messageKeys = "the keys of a map must be strings, numbers or booleans"
 
-// unpanicked says what the text of a panic means.
-func unpanicked(text string) string {
+// panicMessage returns the text of a panic in words that users understand.
+func panicMessage(text string) string {
 	if strings.Contains(text, "hash of unhashable type") {
 		return messageKeys
 	}
@@ -141,13 +141,13 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	if at := e.lookups.Binary(err); at != nil {
-		return &Problem{Kind: Invalid, Message: at.String() + " is not UTF-8 text, which is all that an expression can use; let the content encode it, as in base64", Plain: true}
+		return &Problem{Kind: Invalid, Message: at.String() + " is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64", Plain: true}
 	}
 
-	message := unpanicked(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), library.MaxMessage))
+	message := panicMessage(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), library.MaxMessage))
 
 	if strings.HasPrefix(message, messageNoOverload) {
-		message += "; its operands are of types that do not go together, string(…), int(…) and double(…) convert them"
+		message += "; the types of its operands do not go together: convert them with string(…), int(…) or double(…)"
 	}
 
 	var at *types.Err

@@ -33,7 +33,7 @@ func split(s string) ([]part, error) {
 		case strings.HasPrefix(s, "${"):
 			n := end(s[len("${"):])
 			if n == noQuote {
-				return nil, errors.Errorf("a text in the expression %q has no closing quote", s)
+				return nil, errors.Errorf("a string in the expression %q has no closing quote", s)
 			}
 
 			if n < 0 {

@@ -7,9 +7,8 @@ import (
 // messageSyntax is how errors of the parser start.
 const messageSyntax = "Syntax error: "
 
-// syntax says in plain words what the parser means by an error, where after is
-// what follows the place of the error, and adds what those write instead who
-// write Jinja2 all day.
+// syntax returns an error of the parser in plain words. After is the text from the place
+// of the error on: where it is Jinja2, the message says how CEL has it.
 func syntax(message, after string) string {
 	message, _, _ = strings.Cut(strings.TrimPrefix(message, messageSyntax), " expecting {")
 	what, expected, _ := strings.Cut(message, " expecting ")
@@ -28,7 +27,7 @@ func syntax(message, after string) string {
 	return "syntax error: " + what + instead(after)
 }
 
-// instead of a word of Jinja2 or Python, CEL has another one.
+// instead returns how CEL has a word of Jinja2 or Python.
 func instead(after string) string {
 	word, _, _ := strings.Cut(after, " ")
 

@@ -85,7 +85,7 @@ func misplaced(name string) string {
 		return "YAML has split an expression at its colon: an expression with a colon needs quotes around it, as in '${…}'"
 	}
 
-	return "names are literal, they cannot hold an expression"
+	return "the names of fields are literal: they cannot hold an expression"
 }
 
 func (e *Environment) compileString(t *Template, at *field.Path, s string) field.ErrorList {

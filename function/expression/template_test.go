@@ -131,7 +131,7 @@ func TestEvaluate(t *testing.T) {
 		"TooLarge":          {reason: "An integer that is not exact is an error that names its path.", value: "${xr.spec.large + 1}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string, here: xr.spec▸.large + 1")},
 		"TooLargeInside":    {reason: "Also in a value around it.", value: "${xr.spec}", want: problem(Invalid, "xr.spec.large is an integer beyond 2^53, which is not exact here; make it a string: ${xr.spec}")},
 		"TooLargeResult":    {reason: "Also when it is computed.", value: "${9007199254740991 + 2}", want: problem(Invalid, "9007199254740993 is beyond 2^53, which is not exact; make it a string: ${9007199254740991 + 2}")},
-		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload; its operands are of types that do not go together, string(…), int(…) and double(…) convert them, here: xr.spec.size ▸+ xr.spec.key")},
+		"NoOverload":        {reason: "Other errors are invalid values.", value: "${xr.spec.size + xr.spec.key}", want: problem(Invalid, "no such overload; the types of its operands do not go together: convert them with string(…), int(…) or double(…), here: xr.spec.size ▸+ xr.spec.key")},
 		"Opaque":            {reason: "Not every value has a form in JSON.", value: `${quantity("1Gi")}`, want: problem(Invalid, "a value of type kubernetes.Quantity cannot be used as it is; make it a string or a number: ${quantity(\"1Gi\")}")},
 		"KeyNotString":      {reason: "Keys in JSON are strings.", value: "${{1: 2}}", want: problem(Invalid, "the keys of a map must be strings, not 1: ${{1: 2}}")},
 		"ListInString":      {reason: "Lists do not go into strings.", value: "a${xr.spec.zones}", want: problem(Invalid, "a value of type list cannot be put into a string: ${xr.spec.zones}")},
@@ -266,7 +266,7 @@ func TestCompile(t *testing.T) {
 		"NoEndOfString": {
 			reason: "A string in an expression needs an end.",
 			value:  `${"}`,
-			want:   []string{`vars.x: Invalid value: "${\"}": a text in the expression "${\"}" has no closing quote`},
+			want:   []string{`vars.x: Invalid value: "${\"}": a string in the expression "${\"}" has no closing quote`},
 		},
 		"Empty": {
 			reason: "An expression has to be there.",
@@ -281,7 +281,7 @@ func TestCompile(t *testing.T) {
 		"ComputedName": {
 			reason: "Names are literal.",
 			value:  map[string]any{"${xr.spec.key}": 1},
-			want:   []string{`vars.x: Invalid value: "${xr.spec.key}": names are literal, they cannot hold an expression`},
+			want:   []string{`vars.x: Invalid value: "${xr.spec.key}": the names of fields are literal: they cannot hold an expression`},
 		},
 	}
 

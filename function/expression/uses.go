@@ -241,7 +241,7 @@ func computable(index ast.Expr) error {
 
 	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !slices.Contains(roots[:], e.AsIdent()) {
-			err = errors.New(`the name of a resource is computed from roots such as xr and each alone, as in resources["disk-" + each.key]`)
+			err = errors.New(`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
 		}
 	}))
 

@@ -25,7 +25,7 @@ type Reader struct {
 	schema *schema.Schema
 }
 
-// The shipped schema takes longer to compile than most inputs to read.
+// The schema takes longer to compile than most inputs take to read.
 var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(shipped.Schema) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
 
 // NewReader returns a Reader for inputs of the shipped schema.
@@ -40,7 +40,7 @@ func NewReader() (*Reader, error) {
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	in, _ := integers(s.AsMap()).(map[string]any)
 
-	// Of the version nothing can be said without the kind.
+	// The version is checked after the kind, on which it depends.
 	for _, name := range []string{"kind", "apiVersion"} {
 		if want := map[string]string{"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindAnsibleRuns}[name]; in[name] != want {
 			return nil, field.ErrorList{field.Invalid(field.NewPath(name), in[name], "the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns)}
@@ -49,14 +49,14 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	errs := append(literals(in), inexact(nil, in)...)
 
-	// A string that should not be an expression is likely not of the field's
-	// type either. Saying so once is enough.
+	// An expression in a literal field is likely not of the field's type either. One
+	// mistake is enough.
 	said := map[string]bool{}
 	for _, err := range errs {
 		said[err.Field] = true
 	}
 
-	// The schema tells what a setting is that is not computed.
+	// The schema has only the literal values of settings that may be computed.
 	for _, t := range templates(in) {
 		for name, v := range t.object {
 			if isSetting(name) && computed(name, v) {
@@ -71,7 +71,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	// The schema's own go through maps.
+	// Those of the schema are in the order of maps, which is random.
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	for _, t := range templates(in) {
@@ -85,8 +85,8 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	return in, errs
 }
 
-// Causes returns the mistakes without those that follow from others: what is
-// missing because its name is misspelt.
+// Causes returns the mistakes without those that follow from others: a required field is
+// not missing when it is misspelt.
 func Causes(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
 		return err.Type == field.ErrorTypeRequired && slices.ContainsFunc(errs, func(unknown *field.Error) bool {

@@ -65,7 +65,7 @@ func guess(n *yaml.Node) []Option {
 		if d, ok := o.coerce(v); ok && v != nil && !o.Secret {
 			o.Default = d
 		} else if v != nil && !o.Secret {
-			o.Notes = append(o.Notes, "its default is the role's own: "+oneLine(v))
+			o.Notes = append(o.Notes, "the role sets its default: "+oneLine(v))
 		}
 
 		options = append(options, o)

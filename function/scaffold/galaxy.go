@@ -34,7 +34,7 @@ func Install(ctx context.Context, role, requirements, dir string) (string, error
 	}
 
 	if _, err := os.Stat(found); err != nil {
-		return "", errors.Errorf("the requirements bring no role %s", role)
+		return "", errors.Errorf("the requirements do not bring the role %s", role)
 	}
 
 	return found, nil

@@ -35,7 +35,7 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		role.Description = string(cmp.Or(s.ShortDescription, s.Description))
 		role.Options, err = optionsOf(s.Options)
 	case len(specs) > 0:
-		return role, errors.Errorf("the role %s has no entry point %q, but %s", name, entryPoint, strings.Join(slices.Sorted(maps.Keys(specs)), ", "))
+		return role, errors.Errorf("the role %s has no entry point %q, only %s", name, entryPoint, strings.Join(slices.Sorted(maps.Keys(specs)), ", "))
 	case entryPoint != EntryPointMain:
 		return role, errors.Errorf("the role %s has no argument specifications, so nothing is known of its entry point %q", name, entryPoint)
 	default:
@@ -80,5 +80,5 @@ func nameOf(dir string) (string, error) {
 		return base, nil
 	}
 
-	return "", errors.Errorf("cannot tell the full name of the role %s; say it with --role", base)
+	return "", errors.Errorf("cannot tell the full name of the role %s; give it with --role", base)
 }

@@ -55,7 +55,7 @@ func Write(role Role, c Config) ([]Document, error) {
 
 	for _, o := range role.Options {
 		if o.Name == "crossplane" || s.Names.property(o.Name, role.Options) == "crossplane" {
-			return nil, errors.Errorf("the variable %s cannot be a field of an XR, for Crossplane has one of that name", o.Name)
+			return nil, errors.Errorf("the variable %s cannot be a field of an XR, because Crossplane has a field of that name", o.Name)
 		}
 	}
 

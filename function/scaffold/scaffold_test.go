@@ -193,7 +193,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("an installed role should be what it was: -want, +got:\n%s", diff)
 	}
 
-	if _, err := Install(t.Context(), "acme.web.other", requirements, t.TempDir()); err == nil || err.Error() != "the requirements bring no role acme.web.other" {
+	if _, err := Install(t.Context(), "acme.web.other", requirements, t.TempDir()); err == nil || err.Error() != "the requirements do not bring the role acme.web.other" {
 		t.Errorf("want an error for a role that is not there, got %v", err)
 	}
 
@@ -215,13 +215,13 @@ func TestLoadErrors(t *testing.T) {
 			reason:     "A role is only found by its full name.",
 			dir:        "testdata/golden",
 			entryPoint: EntryPointMain,
-			want:       "cannot tell the full name of the role golden; say it with --role",
+			want:       "cannot tell the full name of the role golden; give it with --role",
 		},
 		"NoEntryPoint": {
 			reason:     "There is a list of what there is.",
 			dir:        siteRole,
 			entryPoint: "restore",
-			want:       `the role acme.web.site has no entry point "restore", but backup, main`,
+			want:       `the role acme.web.site has no entry point "restore", only backup, main`,
 		},
 		"UndocumentedEntryPoint": {
 			reason:     "Defaults say nothing of entry points.",

@@ -147,7 +147,7 @@ func (s optionSpec) option(name string) (Option, error) {
 		if d, ok := o.coerce(v); ok {
 			o.Default = d
 		} else {
-			o.Notes = append(o.Notes, "its default is the role's own: "+oneLine(v))
+			o.Notes = append(o.Notes, "the role sets its default: "+oneLine(v))
 		}
 	}
 

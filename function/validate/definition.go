@@ -66,10 +66,10 @@ func lookup(definitions []definition, ref typeReference) (*version, error) {
 			return v, nil
 		}
 
-		return nil, errors.Errorf("the XRD of %s in group %s has no version %q, but %s", ref.kind, ref.group, ref.version, strings.Join(slices.Sorted(maps.Keys(d.versions)), ", "))
+		return nil, errors.Errorf("the XRD of %s in group %s has no version %q, only %s", ref.kind, ref.group, ref.version, strings.Join(slices.Sorted(maps.Keys(d.versions)), ", "))
 	}
 
-	return nil, errors.Errorf("none of the XRDs is of %s in group %s", ref.kind, ref.group)
+	return nil, errors.Errorf("no XRD in these files defines %s in group %s", ref.kind, ref.group)
 }
 
 // A typeReference is what a Composition is for.

@@ -20,13 +20,13 @@ type File struct {
 	Name string
 	// Content of the file.
 	Content []byte
-	// Mixed is true when the file may well hold something else than objects of
-	// Kubernetes.
+	// Mixed is true for a file of a directory, which may hold other things than
+	// objects of Kubernetes.
 	Mixed bool
 }
 
-// errNoObject is a document that is YAML, and nothing of Kubernetes.
-var errNoObject = errors.New("this is no object of Kubernetes")
+// errNoObject is a document of YAML that is not an object of Kubernetes.
+var errNoObject = errors.New("this is not a Kubernetes object")
 
 // A document of a file.
 type document struct {
@@ -53,8 +53,8 @@ func text(object map[string]any, name string) string {
 	return s
 }
 
-// read the objects in the documents of a file. The mistakes are documents that
-// are none.
+// read the objects in the documents of a file. A document that is no object of
+// Kubernetes is a mistake.
 func read(f File) ([]document, []Mistake) {
 	var (
 		documents []document

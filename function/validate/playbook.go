@@ -24,8 +24,8 @@ type flaw struct {
 	message string
 }
 
-// playbooks returns the mistakes in the inline playbooks of an input for which Ansible
-// would refuse them before it looks at their tasks.
+// playbooks returns the mistakes in the inline playbooks of an input: those for which
+// Ansible refuses a playbook before it runs any task.
 func playbooks(d document, at string, in map[string]any) []Mistake {
 	var mistakes []Mistake
 

@@ -21,7 +21,7 @@ import (
 type Result struct {
 	// Mistakes, sorted by file and line.
 	Mistakes []Mistake
-	// Warnings are about what is right, and may not be meant.
+	// Warnings are about inputs that are valid, and may not do what is meant.
 	Warnings []Mistake
 	// Notes say what was not checked, and why.
 	Notes []string
@@ -179,7 +179,7 @@ func (c *checker) check(in map[string]any, compilers []compiler) verdict {
 	return least
 }
 
-// A verdict on an input.
+// A verdict is what was found in an input.
 type verdict struct {
 	mistakes, warnings field.ErrorList
 }

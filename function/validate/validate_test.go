@@ -160,7 +160,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 2,
 				mistakes: []string{
-					`cluster.yaml:6: spec.compositeTypeRef: the XRD of Site in group example.org has no version "v1", but v2`,
+					`cluster.yaml:6: spec.compositeTypeRef: the XRD of Site in group example.org has no version "v1", only v2`,
 					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
@@ -171,7 +171,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				inputs: 2,
 				mistakes: []string{
-					"cluster.yaml:6: spec.compositeTypeRef: none of the XRDs is of Site in group example.org",
+					"cluster.yaml:6: spec.compositeTypeRef: no XRD in these files defines Site in group example.org",
 					`cluster.yaml:19: kind: Invalid value: "AnsibleRun": the input must be of apiVersion ansible.fn.crossplane.io/v1alpha1, kind AnsibleRuns`,
 				},
 			},
@@ -192,7 +192,7 @@ func TestFiles(t *testing.T) {
 					`operations.yaml:43: runs[0].vars.store: Invalid value: "${xr.spec.store}": there is no XR in an Operation, here: ▸xr.spec.store`,
 					`operations.yaml:45: runs[1].rol: Forbidden: there is no such field (did you mean "role"?)`,
 					"operations.yaml:47: runs[1].dependsOn: Forbidden: nothing is waited for in an Operation; make one run of them, with roles or playbooks",
-					`operations.yaml:49: runs[1].vars.file: Invalid value: "${runs.dumpAll.outputs.file}": nothing is observed of runs in an Operation, here: ▸runs.dumpAll.outputs.file`,
+					`operations.yaml:49: runs[1].vars.file: Invalid value: "${runs.dumpAll.outputs.file}": there are no observed runs in an Operation, here: ▸runs.dumpAll.outputs.file`,
 					"operations.yaml:50: status: Forbidden: there is no XR in an Operation",
 					`operations.yaml:71: runs[0].vars.a: Invalid value: "${1 +}": syntax error: it ends too early, here: 1 +▸`,
 				},
@@ -204,7 +204,7 @@ func TestFiles(t *testing.T) {
 			want: want{
 				mistakes: []string{
 					`broken.yaml:5: this is not YAML: unmarshal errors: line 5: key "b" already set in map`,
-					"broken.yaml:7: this is no object of Kubernetes",
+					"broken.yaml:7: this is not a Kubernetes object",
 					"broken.yaml:12: this is not YAML: line 12: did not find expected node content",
 				},
 			},

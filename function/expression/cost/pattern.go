@@ -44,8 +44,8 @@ type pattern struct {
 	looksBack bool
 }
 
-// parseWork is the work to parse a regular expression, which is known before it
-// is done. Ranges that are wide take long where case is folded.
+// parseWork is the work to parse a regular expression, known before it is parsed. Wide
+// ranges of characters take long where case is folded.
 func parseWork(source string) uint64 {
 	work := uint64(len(source)) * perPatternByte
 	if !strings.Contains(source, "(?") {
@@ -61,14 +61,14 @@ func parseWork(source string) uint64 {
 	return work
 }
 
-// checkPattern says why a regular expression is not even parsed, if so.
+// checkPattern returns why a regular expression would take too long to parse.
 func checkPattern(source string) error {
 	if len(source) > maxPattern {
 		return errors.Errorf("the regular expression is longer than %d bytes", maxPattern)
 	}
 
 	if parseWork(source) > maxWork {
-		return errors.New("the regular expression has too many ranges that are wide")
+		return errors.New("the regular expression has too many wide ranges of characters")
 	}
 
 	return nil
@@ -156,8 +156,8 @@ func (p *pattern) work(bytes int) uint64 {
 	return perCall + uint64(max(bytes, 0)+1)*(overhead+p.size)/perSteps
 }
 
-// findAll returns all matches. A search may look at far more than it matches, so
-// that all of them would look at a text as often as it has matches: each is paid.
+// findAll returns all matches. Each search may read the text to its end, however short
+// its match is, so that the work of each is counted.
 func (p *pattern) findAll(s string, spend func(uint64)) []string {
 	found := []string{}
 

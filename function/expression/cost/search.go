@@ -22,14 +22,14 @@ func isSearch(function string) bool {
 	return function == overloads.Matches || function == functionFind || function == functionFindAll
 }
 
-// A search is a call of a function that has a regular expression. It is none of
-// the calls that CEL knows: CEL would compile what is written in an expression
-// however large it becomes, and search without the meter.
+// A search is a call of a function that has a regular expression. It hides the call
+// from CEL, which would compile a literal regular expression however large it becomes,
+// and search without the meter.
 type search struct {
 	interpreter.Interpretable
 
 	call *call
-	// written in the expression, if it is.
+	// written is the pattern that is a literal in the expression; nil for others.
 	written *pattern
 }
 

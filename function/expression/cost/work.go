@@ -214,9 +214,8 @@ func weight(v ref.Val) uint64 {
 	return s.weight
 }
 
-// lighter returns the weight of the lighter one of two values, and looks no
-// further into the other one than it has to: that would be work that nobody
-// counts.
+// lighter returns the weight of the lighter one of two values. It looks no further into
+// the other one than that, for to weigh a value is work which is not counted.
 func lighter(args []ref.Val) uint64 {
 	const few = 16
 
@@ -231,7 +230,7 @@ func lighter(args []ref.Val) uint64 {
 	}
 }
 
-// scales weigh values as long as they are not too heavy in any case.
+// scales weigh values until they exceed a limit.
 type scales struct {
 	weight, limit uint64
 }

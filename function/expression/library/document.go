@@ -20,14 +20,14 @@ import (
 // written, for each run perhaps.
 const MaxMessage = 1 << 10
 
-// maxDepth of values in each other that are read from a text. Messages to core
-// cannot have many more.
+// maxDepth is how deep the values may be nested that are read from a text. Messages to
+// core cannot be nested much deeper.
 const maxDepth = 100
 
-// What is read must not have.
+// Errors of texts that are read.
 var (
-	errDeep = errors.Errorf("this is more than %d values deep", maxDepth)
-	errTag  = errors.New("this has a tag, which cannot be used here")
+	errDeep = errors.Errorf("the text is more than %d levels deep", maxDepth)
+	errTag  = errors.New("the text has a YAML tag, which cannot be used here")
 )
 
 // marshalJSON returns a JSON value as text, with the fields of objects in order.
@@ -43,7 +43,7 @@ func marshalJSON(v any) ([]byte, error) {
 }
 
 // marshalYAML returns a JSON value as a YAML document, with the fields of objects
-// in order. Whoever reads it as YAML 1.1, as Ansible does, reads the same.
+// in order. It means the same in YAML 1.1, which Ansible reads.
 func marshalYAML(v any) ([]byte, error) {
 	const indent = 2
 
@@ -57,7 +57,7 @@ func marshalYAML(v any) ([]byte, error) {
 	return b.Bytes(), errors.Wrap(err, "cannot write YAML")
 }
 
-// integral returns a JSON value in which integral numbers are integers: others
+// integral returns a JSON value whose integral numbers are integers: as floats they
 // would be written with an exponent.
 func integral(v any) any {
 	switch v := v.(type) {
@@ -90,11 +90,11 @@ func unmarshalJSON(text string) (any, error) {
 
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, errors.New("this is not JSON: " + clip.Text(err.Error(), MaxMessage))
+		return nil, errors.New("the text is not JSON: " + clip.Text(err.Error(), MaxMessage))
 	}
 
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("this is not JSON: there is more after its value")
+		return nil, errors.New("the text is not JSON: there is more after the value")
 	}
 
 	return numbers(v, 0)
@@ -133,26 +133,26 @@ func numbers(v any, depth int) (any, error) {
 func numeral(f float64) (any, error) {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
-		return nil, errors.New("this has a number that JSON has not")
+		return nil, errors.New("the text has a number that is not in JSON")
 	case f != math.Trunc(f):
 		return f, nil
 	case math.Abs(f) >= value.MaxExact:
-		return nil, errors.New("this has an integer beyond 2^53, which is not exact here; make it a string")
+		return nil, errors.New("the text has an integer beyond 2^53, which is not exact here; make it a string")
 	}
 
 	return int64(f), nil
 }
 
-// unmarshalYAML reads one YAML document of plain values, as JSON has them. Tags
-// such as !vault, and aliases, which make much of little, are errors.
+// unmarshalYAML reads one YAML document of plain values, as JSON has them. Tags such as
+// !vault are errors, and so are aliases, by which a short text may become a huge value.
 func unmarshalYAML(text string) (any, error) {
 	root, err := yamltext.Parse(text)
 
 	switch {
 	case errors.Is(err, yamltext.ErrMany):
-		return nil, errors.New("this is more than one YAML document")
+		return nil, errors.New("the text is more than one YAML document")
 	case err != nil:
-		return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), MaxMessage))
+		return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
 	case root == nil:
 		return nil, nil
 	}
@@ -186,7 +186,7 @@ func plainYAML(n *yaml.Node, depth int) (any, error) {
 		return scalar(n)
 	}
 
-	return nil, errors.New("this has an alias, which cannot be used here")
+	return nil, errors.New("the text has a YAML alias, which cannot be used here")
 }
 
 // mapping returns the object that a node of YAML is.
@@ -196,11 +196,11 @@ func mapping(n *yaml.Node, depth int) (any, error) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
-			return nil, errors.New("this has a key that is no string; put quotes around it")
+			return nil, errors.New("the text has a key that is not a string; put quotes around it")
 		}
 
 		if _, ok := object[key.Value]; ok {
-			return nil, errors.New("this has a key twice")
+			return nil, errors.New("the text has a key twice")
 		}
 
 		v, err := plainYAML(n.Content[i+1], depth+1)
@@ -223,7 +223,7 @@ func scalar(n *yaml.Node) (any, error) {
 		return n.Value, nil
 	case "!!null", "!!bool", "!!int", "!!float":
 		if err := n.Decode(&v); err != nil {
-			return nil, errors.New("this is not YAML: " + clip.Text(err.Error(), MaxMessage))
+			return nil, errors.New("the text is not YAML: " + clip.Text(err.Error(), MaxMessage))
 		}
 	default:
 		return nil, errTag

@@ -20,7 +20,7 @@ func fold(m traits.Mapper, f traits.Folder) {
 	}
 }
 
-// An iterator of values, which are made one after another.
+// An iterator of values that are converted one after another.
 type iterator struct {
 	length, next int
 	at           func(int) ref.Val

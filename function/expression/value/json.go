@@ -75,7 +75,7 @@ func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
 		return w.integer(int64(val)), true, nil
 	case types.Double:
 		if math.IsNaN(float64(val)) || math.IsInf(float64(val), 0) {
-			return nil, false, errors.Errorf("%v is not a number that JSON has", val)
+			return nil, false, errors.Errorf("%v is not a number in JSON", val)
 		}
 
 		return float64(val), true, nil
