@@ -28,6 +28,11 @@ runs:
 	}.check(t, "Settings may be computed; those that are optional.none() are left out.")
 
 	rendering{
+		input: "runs: [{name: app, role: acme.app.server, timeout: \"${duration('20m')}\", varsFrom: [{value: \"${xr.spec.more}\"}]}]\n", spec: "more: {zone: eu}",
+		want: one("timeout: 20m0s, unsafeVars: {zone: eu}"),
+	}.check(t, "A computed setting keeps no other field from being read.")
+
+	rendering{
 		input: "defaults: {limit: \"$${x}\", verbosity: 2, runPolicy: \"${each.key == 'a' ? 'RunOnChange' : 'CheckWhenObserve'}\"}\nruns: [{name: app, role: acme.app.server, forEach: [a]}]\n",
 		want: strings.NewReplacer("    app:", "    app[a]:", "app: is", "app[a]: is").
 			Replace(held("InvalidValue", "app[a]: limit: must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is \"${x}\"")),

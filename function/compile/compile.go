@@ -11,7 +11,9 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
@@ -30,7 +32,11 @@ func Composition(in map[string]any, namespaced bool, known Schemas) (*Plan, fiel
 func compileInput(in map[string]any, namespaced bool, d expression.Declarations) (*Plan, field.ErrorList) {
 	templates, errs := merge(in)
 
-	envs, err := environments(in, templates, d)
+	// The runs are decoded with the defaults.
+	typed := v1alpha1.AnsibleRuns{}
+	decode(manifest.Pick(in, "requiredResources", "conditions", "connectionDetails", "connectionSecret"), &typed)
+
+	envs, err := environments(in, typed.RequiredResources, templates, d)
 	if err != nil {
 		return nil, append(errs, field.InternalError(nil, err))
 	}
@@ -45,11 +51,11 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 
 	c.Schemas = statusSchemasOf(c.Status, d.Schema.OpenAPI())
 
-	conditions, cerrs := compileConditions(envs.xr, in)
+	conditions, cerrs := compileConditions(envs.xr, typed.Conditions)
 	errs = append(errs, cerrs...)
 	c.Conditions = conditions
 
-	details, derrs := compileConnection(envs.details, in, namespaced)
+	details, derrs := compileConnection(envs.details, typed, namespaced)
 	errs = append(errs, derrs...)
 	c.Connection = details
 
@@ -59,7 +65,7 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 		}
 	}
 
-	required, rerrs := compileRequired(envs.xr, in, namespaced)
+	required, rerrs := compileRequired(envs.xr, typed.RequiredResources, namespaced)
 	errs = append(errs, rerrs...)
 	c.Required = required
 
@@ -145,16 +151,16 @@ func compileRun(env *expression.Environment, t template, namespaced bool, all ma
 	object, errs := objectOf(env, t, namespaced)
 
 	r := &Run{
-		Name:     manifest.Text(t.object, "name"),
+		Name:     t.Name,
 		path:     t.path,
-		always:   t.object["when"] == nil,
+		always:   t.When == nil,
 		Resource: t.resource(),
 		Object:   object,
 		Needs:    map[string]bool{},
 		sets:     map[string]bool{},
 		SameKey:  map[string]bool{},
-		Usages:   t.object["usages"] != false,
-		Prune:    t.object["prune"] != false,
+		Usages:   ptr.Deref(t.Usages, true),
+		Prune:    ptr.Deref(t.Prune, true),
 	}
 
 	r.When, _ = env.Compile(field.NewPath("when"), true)
@@ -215,10 +221,8 @@ func (r *Run) dependsOn(t template, all map[string]bool) field.ErrorList {
 	var errs field.ErrorList
 
 	seen := map[string]bool{}
-	names, _ := t.object["dependsOn"].([]any)
 
-	for i := range names {
-		name, _ := names[i].(string)
+	for i, name := range t.DependsOn {
 		path := t.path.Child("dependsOn").Index(i)
 
 		if _, ok := all[name]; !ok {

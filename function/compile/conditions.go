@@ -1,11 +1,13 @@
 package compile
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
@@ -23,19 +25,30 @@ type ConditionTemplate struct {
 	Status, Reason, Message *expression.Template
 }
 
-func compileConditions(env *expression.Environment, in map[string]any) ([]ConditionTemplate, field.ErrorList) {
+// jsonValue of a field that is any JSON; nil when it is not set.
+func jsonValue(j *apiextensionsv1.JSON) any {
+	if j == nil {
+		return nil
+	}
+
+	var v any
+
+	_ = json.Unmarshal(j.Raw, &v)
+
+	return v
+}
+
+func compileConditions(env *expression.Environment, conditions []v1alpha1.Condition) ([]ConditionTemplate, field.ErrorList) {
 	var (
 		all  []ConditionTemplate
 		errs field.ErrorList
 	)
 
 	seen := map[string]bool{}
-	list, _ := in["conditions"].([]any)
 
-	for i := range list {
-		m, _ := list[i].(map[string]any)
+	for i, condition := range conditions {
 		path := field.NewPath("conditions").Index(i)
-		c := ConditionTemplate{Type: manifest.Text(m, "type")}
+		c := ConditionTemplate{Type: condition.Type}
 
 		switch {
 		case reservedConditions[c.Type]:
@@ -54,8 +67,8 @@ func compileConditions(env *expression.Environment, in map[string]any) ([]Condit
 			return t
 		}
 
-		c.Status = compile("status", m["status"], expression.Boolean)
-		c.Reason, c.Message = compile("reason", manifest.Text(m, "reason"), expression.String), compile("message", manifest.Text(m, "message"), expression.String)
+		c.Status = compile("status", jsonValue(condition.Status), expression.Boolean)
+		c.Reason, c.Message = compile("reason", condition.Reason, expression.String), compile("message", condition.Message, expression.String)
 		all = append(all, c)
 	}
 

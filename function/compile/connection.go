@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // The Secret that holds connection details of XRs that have none of their own.
@@ -27,32 +28,28 @@ type Connection struct {
 
 // compileConnection of the XR. Only here do expressions see connection details of
 // runs.
-func compileConnection(env *expression.Environment, in map[string]any, namespaced bool) (Connection, field.ErrorList) {
+func compileConnection(env *expression.Environment, in v1alpha1.AnsibleRuns, namespaced bool) (Connection, field.ErrorList) {
 	var (
 		d    Connection
 		errs field.ErrorList
 	)
 
 	root := field.NewPath("connectionDetails")
-	list, _ := in["connectionDetails"].([]any)
 
-	for i := range list {
-		m, _ := list[i].(map[string]any)
-		name := manifest.Text(m, "name")
-
-		if slices.Contains(d.Names, name) {
-			errs = append(errs, field.Duplicate(root.Index(i).Child("name"), name))
+	for i, detail := range in.ConnectionDetails {
+		if slices.Contains(d.Names, detail.Name) {
+			errs = append(errs, field.Duplicate(root.Index(i).Child("name"), detail.Name))
 		}
 
-		t, terrs := env.Compile(root.Index(i).Child("value"), m["value"])
+		t, terrs := env.Compile(root.Index(i).Child("value"), detail.Value)
 		errs = append(errs, terrs...)
 		errs = append(errs, mistyped(root.Index(i).Child("value"), t, expression.String)...)
-		d.Names = append(d.Names, name)
+		d.Names = append(d.Names, detail.Name)
 		d.Values = append(d.Values, t)
 	}
 
-	secret, _ := in["connectionSecret"].(map[string]any)
-	d.Namespace = manifest.Text(secret, "namespace")
+	secret := ptr.Deref(in.ConnectionSecret, v1alpha1.ConnectionSecret{})
+	d.Namespace = secret.Namespace
 
 	if namespaced && d.Namespace != "" {
 		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", "namespace"), "the Secret of a namespaced XR is in its own namespace"))
@@ -60,8 +57,8 @@ func compileConnection(env *expression.Environment, in map[string]any, namespace
 		errs = append(errs, notANamespace(field.NewPath("connectionSecret", "namespace"), d.Namespace)...)
 	}
 
-	if name := manifest.Text(secret, "name"); name != "" {
-		t, terrs := env.Compile(field.NewPath("connectionSecret", "name"), name)
+	if secret.Name != "" {
+		t, terrs := env.Compile(field.NewPath("connectionSecret", "name"), secret.Name)
 		d.Name = t
 		errs = append(errs, append(terrs, nameMistakes(t, namespaced)...)...)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
@@ -31,13 +32,13 @@ type scopes struct {
 	mistakes field.ErrorList
 }
 
-func environments(in map[string]any, templates []template, d expression.Declarations) (scopes, error) {
+func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, templates []template, d expression.Declarations) (scopes, error) {
 	run, err := runSchema()
 	if err != nil {
 		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
 	}
 
-	required := requiredNames(in)
+	required := requiredNames(resources)
 	maps.Copy(required, d.Required)
 	d.Runs, d.Required, d.Run = names(templates), required, run
 

@@ -1,27 +1,36 @@
 package compile
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A template is a run of the input, with the defaults merged in.
 type template struct {
-	path   *field.Path
+	// Run has the fields of the run but for its settings, which may be computed.
+	v1alpha1.Run
+
+	path *field.Path
+	// object is the run as JSON. Fields that hold expressions are compiled from it.
 	object map[string]any
 }
 
 // resource is the composition resource name.
-func (t template) resource() string {
-	if n := manifest.Text(t.object, "resourceName"); n != "" {
-		return n
-	}
+func (t template) resource() string { return cmp.Or(t.ResourceName, t.Name) }
 
-	return manifest.Text(t.object, "name")
+// decode JSON into a type. Values that violate the schema are left out: reading has
+// reported them.
+func decode(from map[string]any, into any) {
+	if b, err := json.Marshal(from); err == nil {
+		_ = json.Unmarshal(b, into)
+	}
 }
 
 // merge the defaults into the runs. The errors are names that are not unique.
@@ -43,20 +52,26 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 		}
 
 		t := template{path: field.NewPath("runs").Index(i), object: manifest.Overlay(under(defaults, r), r)}
-		name := manifest.Text(r, "name")
 
-		switch name {
-		case "in", "true", "false", "null":
-			errs = append(errs, field.Invalid(t.path.Child("name"), name, "is a word of the expression language"))
+		literal := maps.Clone(t.object)
+		for name := range settings {
+			delete(literal, name)
 		}
 
-		if seen[name] {
-			errs = append(errs, field.Duplicate(t.path.Child("name"), name))
+		decode(literal, &t.Run)
+
+		switch t.Name {
+		case "in", "true", "false", "null":
+			errs = append(errs, field.Invalid(t.path.Child("name"), t.Name, "is a word of the expression language"))
+		}
+
+		if seen[t.Name] {
+			errs = append(errs, field.Duplicate(t.path.Child("name"), t.Name))
 		} else if resources[t.resource()] {
 			errs = append(errs, field.Duplicate(t.path.Child("resourceName"), t.resource()))
 		}
 
-		seen[name], resources[t.resource()] = true, true
+		seen[t.Name], resources[t.resource()] = true, true
 		templates = append(templates, t)
 	}
 
@@ -100,7 +115,7 @@ func isSet(run map[string]any) bool {
 func names(templates []template) map[string]bool {
 	ns := make(map[string]bool, len(templates))
 	for i := range templates {
-		ns[manifest.Text(templates[i].object, "name")] = isSet(templates[i].object)
+		ns[templates[i].Name] = isSet(templates[i].object)
 	}
 
 	return ns

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
@@ -144,7 +146,7 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (Object,
 
 	o := Object{
 		APIVersion:  ansiblerun.APIVersionNamespaced,
-		namespace:   manifest.Text(t.object, "namespace"),
+		namespace:   t.Namespace,
 		annotations: annotations,
 		spec:        map[string]any{"providerConfigRef": config},
 		parameters:  manifest.Pick(t.object, parameters...),
@@ -189,7 +191,7 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (Object,
 	o.names = names
 	errs = append(errs, nerrs...)
 
-	if _, set := t.object["forEach"]; set {
+	if isSet(t.object) {
 		errs = append(errs, sharedSecret(t, names)...)
 	}
 
@@ -199,10 +201,8 @@ func objectOf(env *expression.Environment, t template, namespaced bool) (Object,
 // sharedSecret reports a Secret for connection details that the runs of all items
 // would write, of which one can.
 func sharedSecret(t template, names map[string]*expression.Template) field.ErrorList {
-	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
-	name := names[manifest.Text(ref, "name")]
-
-	if !ok || name != nil && name.Each() {
+	ref := t.WriteConnectionSecretToRef
+	if ref == nil || names[ref.Name] != nil && names[ref.Name].Each() {
 		return nil
 	}
 
@@ -212,13 +212,14 @@ func sharedSecret(t template, names map[string]*expression.Template) field.Error
 // secretRef reports a Secret for connection details that is not where Secrets
 // of such runs are.
 func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
-	ref, ok := t.object["writeConnectionSecretToRef"].(map[string]any)
+	ref := t.WriteConnectionSecretToRef
 	path := t.path.Child("writeConnectionSecretToRef", "namespace")
 
-	switch namespace := manifest.Text(ref, "namespace"); {
-	case ok && scope == v1alpha1.ScopeCluster && namespace == "":
+	switch {
+	case ref == nil:
+	case scope == v1alpha1.ScopeCluster && ref.Namespace == "":
 		return field.ErrorList{field.Required(path, "a cluster-scoped run needs the namespace of the Secret")}
-	case scope != v1alpha1.ScopeCluster && namespace != "":
+	case scope != v1alpha1.ScopeCluster && ref.Namespace != "":
 		return field.ErrorList{field.Forbidden(path, "the Secret of a namespaced run is in its own namespace")}
 	}
 
@@ -227,9 +228,8 @@ func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
 
 // scopeOf a run.
 func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
-	scope := v1alpha1.Scope(manifest.Text(t.object, "scope"))
+	scope, namespace := t.Scope, t.Namespace
 	path := t.path.Child("namespace")
-	namespace := manifest.Text(t.object, "namespace")
 
 	switch {
 	case namespaced && scope == v1alpha1.ScopeCluster:
@@ -287,12 +287,8 @@ func oneContent(t template) field.ErrorList {
 // configRef of a run. Cluster-scoped runs only know one kind, and do not say
 // it.
 func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
-	ref, _ := t.object["providerConfigRef"].(map[string]any)
-	kind, name := manifest.Text(ref, "kind"), manifest.Text(ref, "name")
-
-	if name == "" {
-		name = "default"
-	}
+	ref := ptr.Deref(t.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
+	kind, name := ref.Kind, cmp.Or(ref.Name, "default")
 
 	if scope == v1alpha1.ScopeCluster {
 		if kind != "" && kind != "ProviderConfig" {
@@ -302,20 +298,14 @@ func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorLis
 		return map[string]any{"name": name}, nil
 	}
 
-	if kind == "" {
-		kind = "ClusterProviderConfig"
-	}
-
-	return map[string]any{"kind": kind, "name": name}, nil
+	return map[string]any{"kind": cmp.Or(kind, "ClusterProviderConfig"), "name": name}, nil
 }
 
 // annotationsOf an AnsibleRun.
 func annotationsOf(t template) (map[string]any, field.ErrorList) {
 	annotations := map[string]any{}
 
-	if set, ok := t.object["annotations"].(map[string]any); ok {
-		maps.Copy(annotations, set)
-	}
+	maps.Copy(annotations, manifest.Strings(t.Annotations))
 
 	var errs field.ErrorList
 
@@ -325,7 +315,7 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	if t.object["prune"] == false {
+	if !ptr.Deref(t.Prune, true) {
 		annotations[ansiblerun.AnnotationPrune] = ansiblerun.PruneNever
 	}
 
@@ -341,12 +331,12 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 func metadataMistakes(t template) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, name := range []string{"labels", "annotations"} {
-		m, _ := t.object[name].(map[string]any)
-
-		for _, k := range manifest.SortedKeys(m) {
-			path := t.path.Child(name).Key(k)
-			v, _ := m[k].(string)
+	for _, of := range []struct {
+		name   string
+		values map[string]string
+	}{{"labels", t.Labels}, {"annotations", t.Annotations}} {
+		for _, k := range manifest.SortedKeys(of.values) {
+			path, v := t.path.Child(of.name).Key(k), of.values[k]
 
 			switch {
 			case strings.Contains(k, "${"):
@@ -357,7 +347,7 @@ func metadataMistakes(t template) field.ErrorList {
 				errs = append(errs, field.Forbidden(path, "Crossplane sets this itself"))
 			case len(validation.IsQualifiedName(k)) > 0:
 				errs = append(errs, field.Invalid(path, k, "cannot be the name of a label or an annotation"))
-			case name == "labels" && !strings.Contains(v, "${") && len(validation.IsValidLabelValue(v)) > 0:
+			case of.name == "labels" && !strings.Contains(v, "${") && len(validation.IsValidLabelValue(v)) > 0:
 				errs = append(errs, field.Invalid(path, v, "cannot be the value of a label"))
 			}
 		}

@@ -25,7 +25,7 @@ func Operation(in map[string]any) (*Plan, field.ErrorList) {
 		delete(in, name)
 	}
 
-	if _, ok := requiredNames(in)[Watched]; ok {
+	if required, _ := in["requiredResources"].(map[string]any); required[Watched] != nil {
 		errs = append(errs, field.Forbidden(field.NewPath("requiredResources", Watched), "this is what a WatchOperation watches; give it another name"))
 	}
 
@@ -44,12 +44,12 @@ func Operation(in map[string]any) (*Plan, field.ErrorList) {
 func inoperable(t template) field.ErrorList {
 	var errs field.ErrorList
 
-	if _, ok := t.object["dependsOn"]; ok {
+	if t.DependsOn != nil {
 		errs = append(errs, field.Forbidden(t.path.Child("dependsOn"), "nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
 	}
 
 	name := ObjectName(t.resource())
-	if _, each := t.object["forEach"]; each {
+	if isSet(t.object) {
 		name = ObjectName(MemberName(t.resource(), "key"))
 	}
 

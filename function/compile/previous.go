@@ -73,16 +73,13 @@ func previousMistakes(templates []template) field.ErrorList {
 	}
 
 	for _, t := range templates {
-		names, _ := t.object["previousNames"].([]any)
-
-		for i := range names {
+		for i, name := range t.PreviousNames {
 			path := t.path.Child("previousNames").Index(i)
-			name, _ := names[i].(string)
 
 			switch {
 			case strings.Contains(name, "${"):
 			case name == "" || strings.ContainsAny(name, ", "):
-				errs = append(errs, field.Invalid(path, names[i], "cannot be the name of a composed resource"))
+				errs = append(errs, field.Invalid(path, name, "cannot be the name of a composed resource"))
 			case resources[name]:
 				errs = append(errs, field.Invalid(path, name, "is a run of this Composition"))
 			case seen[name]:
@@ -103,10 +100,7 @@ func previousSets(runs []*Run, templates []template) map[string]*Run {
 	sets := map[string]*Run{}
 
 	for i, run := range runs {
-		names, _ := templates[i].object["previousNames"].([]any)
-		for _, v := range names {
-			name, _ := v.(string)
-
+		for _, name := range templates[i].PreviousNames {
 			set, _, ok := strings.Cut(name, "[")
 			if run.ForEach == nil || !ok || strings.Contains(set, "${") {
 				continue

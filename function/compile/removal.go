@@ -1,11 +1,12 @@
 package compile
 
 import (
-	"fmt"
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // removalBound is what removal.atMost can be. An API server takes any rule for that
@@ -14,22 +15,19 @@ var removalBound = regexp.MustCompile(`^([0-9]{1,9}|(100|[1-9]?[0-9])%)$`)
 
 // atMostOf a set.
 func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
-	removal, ok := t.object["removal"].(map[string]any)
-	if !ok {
+	if t.Removal == nil {
 		return nil, nil
 	}
 
 	path := t.path.Child("removal")
-	if _, ok := t.object["forEach"]; !ok {
+	if !isSet(t.object) {
 		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
 	}
 
-	text := fmt.Sprint(removal["atMost"])
-	if !removalBound.MatchString(text) {
-		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), removal["atMost"], "must be a number that is not negative, or a share such as 10%")}
+	limit := t.Removal.AtMost
+	if !removalBound.MatchString(limit.String()) {
+		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), manifest.Nested(t.object, "removal", "atMost"), "must be a number that is not negative, or a share such as 10%")}
 	}
 
-	limit := intstr.Parse(text)
-
-	return &limit, nil
+	return new(intstr.Parse(limit.String())), nil
 }

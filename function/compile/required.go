@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -52,31 +53,26 @@ type RequiredResource struct {
 
 // requiredNames returns the names of the required resources: true for those that
 // are lists.
-func requiredNames(in map[string]any) map[string]bool {
-	names := map[string]bool{}
-	all, _ := in["requiredResources"].(map[string]any)
-
-	for name, v := range all {
-		r, _ := v.(map[string]any)
-		_, names[name] = r["matchLabels"]
+func requiredNames(all map[string]v1alpha1.RequiredResource) map[string]bool {
+	names := make(map[string]bool, len(all))
+	for name, r := range all {
+		names[name] = r.MatchLabels != nil
 	}
 
 	return names
 }
 
 // compileRequired resources, each after those that it refers to.
-func compileRequired(env *expression.Environment, in map[string]any, namespaced bool) ([]RequiredResource, field.ErrorList) {
+func compileRequired(env *expression.Environment, all map[string]v1alpha1.RequiredResource, namespaced bool) ([]RequiredResource, field.ErrorList) {
 	var (
 		out  []RequiredResource
 		errs field.ErrorList
 	)
 
-	all, _ := in["requiredResources"].(map[string]any)
 	root := field.NewPath("requiredResources")
 
 	for _, name := range manifest.SortedKeys(all) {
-		v, _ := all[name].(map[string]any)
-		r, rerrs := compileOne(env, root.Child(name), v, namespaced)
+		r, rerrs := compileOne(env, root.Child(name), all[name], namespaced)
 		r.Name = name
 		errs = append(errs, rerrs...)
 		out = append(out, r)
@@ -91,34 +87,29 @@ func compileRequired(env *expression.Environment, in map[string]any, namespaced 
 	return ordered, append(errs, oerrs...)
 }
 
-func compileOne(env *expression.Environment, path *field.Path, v map[string]any, namespaced bool) (RequiredResource, field.ErrorList) {
-	r := RequiredResource{Requirement: Requirement{
-		APIVersion: manifest.Text(v, "apiVersion"),
-		Kind:       manifest.Text(v, "kind"),
-		Namespace:  manifest.Text(v, "namespace"),
-	}}
+func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.RequiredResource, namespaced bool) (RequiredResource, field.ErrorList) {
+	r := RequiredResource{Requirement: Requirement{APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace}}
 
 	var errs field.ErrorList
 
-	for _, literal := range []string{"apiVersion", "kind", "namespace"} {
-		if strings.Contains(manifest.Text(v, literal), "${") {
-			errs = append(errs, field.Invalid(path.Child(literal), v[literal], "this field is literal, it cannot hold an expression"))
+	for _, literal := range []struct{ name, value string }{{"apiVersion", v.APIVersion}, {"kind", v.Kind}, {"namespace", v.Namespace}} {
+		if strings.Contains(literal.value, "${") {
+			errs = append(errs, field.Invalid(path.Child(literal.name), literal.value, "this field is literal, it cannot hold an expression"))
 		}
 	}
 
-	_, byName := v["matchName"]
-	_, byLabels := v["matchLabels"]
+	byName, byLabels := v.MatchName != "", v.MatchLabels != nil
 
 	if byName == byLabels {
 		return r, append(errs, field.Required(path, "exactly one of matchName and matchLabels must be set"))
 	}
 
-	name := "matchName"
+	name, selector := "matchName", any(v.MatchName)
 	if byLabels {
-		name = "matchLabels"
+		name, selector = "matchLabels", manifest.Strings(v.MatchLabels)
 	}
 
-	t, terrs := env.Compile(path.Child(name), v[name])
+	t, terrs := env.Compile(path.Child(name), selector)
 	errs = append(errs, terrs...)
 
 	if byLabels {

@@ -35,7 +35,7 @@ type varsSource struct {
 	value            *expression.Template
 	path             string
 	snake            bool
-	include, exclude map[string]bool
+	include, exclude []string
 }
 
 // compileVariables of a run. The errors are mistakes beyond those in single
@@ -50,9 +50,7 @@ func compileVariables(env *expression.Environment, t template) (Variables, field
 		v.vars = all.Fields()
 	}
 
-	templated, _ := t.object["templated"].([]any)
-	for i := range templated {
-		name, _ := templated[i].(string)
+	for i, name := range t.Templated {
 		v.templated[name] = true
 
 		if _, ok := v.vars[name]; !ok {
@@ -64,29 +62,27 @@ func compileVariables(env *expression.Environment, t template) (Variables, field
 		errs = append(errs, v.mistakes(t.path.Child("vars", name), name)...)
 	}
 
-	sources, _ := t.object["varsFrom"].([]any)
-	for i := range sources {
-		s, _ := sources[i].(map[string]any)
+	for i, s := range t.VarsFrom {
 		path := field.NewPath("varsFrom").Index(i)
-		value, _ := env.Compile(path.Child("value"), s["value"])
+		value, _ := env.Compile(path.Child("value"), s.Value)
 
 		if !value.Computed() {
-			errs = append(errs, field.Invalid(t.path.Child("varsFrom").Index(i).Child("value"), s["value"], "must be an expression, as in ${xr.spec.parameters}"))
+			errs = append(errs, field.Invalid(t.path.Child("varsFrom").Index(i).Child("value"), s.Value, "must be an expression, as in ${xr.spec.parameters}"))
 		}
 
 		errs = append(errs, mistyped(t.path.Child("varsFrom").Index(i).Child("value"), value, expression.Object)...)
 		errs = append(errs, unknownKeys(t.path.Child("varsFrom").Index(i), s, value)...)
 
-		if s["include"] != nil && s["exclude"] != nil {
+		if s.Include != nil && s.Exclude != nil {
 			errs = append(errs, field.Forbidden(t.path.Child("varsFrom").Index(i), "only one of include and exclude can be set"))
 		}
 
 		source := varsSource{
 			value:   value,
 			path:    path.String(),
-			snake:   manifest.Text(s, "keys") == string(v1alpha1.KeysSnakeCase),
-			include: manifest.Set(s["include"]),
-			exclude: manifest.Set(s["exclude"]),
+			snake:   s.Keys == v1alpha1.KeysSnakeCase,
+			include: s.Include,
+			exclude: s.Exclude,
 		}
 		v.from = append(v.from, source)
 		v.unnamed = append(v.unnamed, source.unnamed(t.path.Child("varsFrom").Index(i))...)
@@ -118,12 +114,12 @@ func (s varsSource) unnamed(path *field.Path) field.ErrorList {
 
 // chooses the field of an object.
 func (s varsSource) chooses(name string) bool {
-	return !s.exclude[name] && (s.include == nil || s.include[name])
+	return !slices.Contains(s.exclude, name) && (s.include == nil || slices.Contains(s.include, name))
 }
 
 // unknownKeys reports what is to be included or excluded, and that the object will
 // never have.
-func unknownKeys(path *field.Path, source map[string]any, value *expression.Template) field.ErrorList {
+func unknownKeys(path *field.Path, source v1alpha1.VarsSource, value *expression.Template) field.ErrorList {
 	known := value.Known()
 	if known == nil {
 		return nil
@@ -131,14 +127,16 @@ func unknownKeys(path *field.Path, source map[string]any, value *expression.Temp
 
 	var errs field.ErrorList
 
-	for _, name := range []string{"include", "exclude"} {
-		list, _ := source[name].([]any)
-		for i := range list {
-			if key, ok := list[i].(string); ok && !slices.Contains(known, key) {
-				errs = append(errs, field.NotSupported(path.Child(name).Index(i), key, known))
+	check := func(path *field.Path, keys []string) {
+		for i, key := range keys {
+			if !slices.Contains(known, key) {
+				errs = append(errs, field.NotSupported(path.Index(i), key, known))
 			}
 		}
 	}
+
+	check(path.Child("include"), source.Include)
+	check(path.Child("exclude"), source.Exclude)
 
 	return errs
 }

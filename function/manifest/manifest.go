@@ -216,6 +216,20 @@ func Set(v any) map[string]bool {
 	return set
 }
 
+// Strings as JSON; nil for nil.
+func Strings(m map[string]string) map[string]any {
+	if m == nil {
+		return nil
+	}
+
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+
+	return out
+}
+
 // SortedKeys of a map. It allocates once, which slices.Sorted does not.
 func SortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
