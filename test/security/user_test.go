@@ -54,7 +54,8 @@ func TestPartsAsUser(t *testing.T) {
 	needs.Ansible(t)
 
 	for part, attacks := range map[string][]string{
-		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted", "TestManifestOfAttacks"},
+		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
+		"manifest":   {"TestManifestOfAttacks"},
 		"runner":     {"TestAttackEvents"},
 		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
 	} {
