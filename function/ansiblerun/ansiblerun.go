@@ -1,6 +1,6 @@
-// Package ansiblerun knows the AnsibleRuns that the function composes: their
-// annotations and labels, what their status says, and, by their managed fields, what of
-// them core has applied. They are JSON, as core sends them.
+// Package ansiblerun reads the AnsibleRuns that the function composes, as the JSON that
+// core sends: their annotations and labels, their status, and from their managed fields
+// what core has applied. The packages that render and report call it.
 package ansiblerun
 
 import (
@@ -16,16 +16,16 @@ import (
 )
 
 // AnnotationDependsOn of an AnsibleRun lists the composition resource names of
-// the runs that it was rendered after, separated by commas. It tells what must
-// outlive it when its run is gone from the Composition.
+// the runs that it was rendered after, separated by commas. From it the function knows
+// what must outlive the AnsibleRun when its run is gone from the Composition.
 const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
 
-// LabelComposite of an AnsibleRun holds the uid of the XR that composes it. Core
-// takes its own labels away from what it deletes.
+// LabelComposite of an AnsibleRun holds the uid of the XR that composes it. It selects
+// AnsibleRuns that are being deleted; core removes its own labels from these.
 const LabelComposite = v1alpha1.Group + "/composite-uid"
 
-// AnnotationPrune of an AnsibleRun is never when it stays although its run is gone
-// from the Composition.
+// AnnotationPrune is PruneNever on an AnsibleRun that stays when its run is gone from the
+// Composition.
 const (
 	AnnotationPrune = v1alpha1.Group + "/prune"
 	PruneNever      = "never"
@@ -51,7 +51,7 @@ const (
 	ConditionUnknown = "Unknown"
 )
 
-// ContentFields are the fields that say what to run. A run has exactly one.
+// ContentFields are the fields for the content of a run. A run has exactly one of them.
 var ContentFields = [...]string{"role", "roles", "playbook", "playbooks", "playbookInline"} //nolint:gochecknoglobals // Go has no constant arrays.
 
 // CoreMetadata are the labels and annotations that core adds to composed
@@ -72,7 +72,7 @@ func Is(o map[string]any) bool {
 	return manifest.Text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
-// ownAnnotations returns those of OwnedAnnotations that an AnsibleRun has.
+// ownAnnotations returns the OwnedAnnotations that an AnsibleRun has, with their values.
 func ownAnnotations(o map[string]any) map[string]any {
 	own := map[string]any{}
 
@@ -87,7 +87,7 @@ func ownAnnotations(o map[string]any) map[string]any {
 	return own
 }
 
-// CompositionResource is the composition resource name of a composed resource.
+// CompositionResource returns the composition resource name of a composed resource.
 func CompositionResource(o map[string]any) string {
 	return manifest.Annotation(o, "crossplane.io/composition-resource-name")
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// managerComposed is how the names start under which core applies composed
-// resources.
+// managerComposed is the start of the names of the field managers with which core applies
+// composed resources.
 const managerComposed = "apiextensions.crossplane.io/composed/"
 
-// FieldManaged is the field of metadata where the API server notes who owns what.
+// FieldManaged is the field of metadata in which the API server records field managers.
 const FieldManaged = "managedFields"
 
-// Owned returns the FieldsV1 set of what core's own apply owns of an observed object;
-// nil where managed fields do not say.
+// Owned returns the fields of an observed object that core has applied, as a FieldsV1 set;
+// nil when the managed fields of the object have no apply by core.
 func Owned(o *structpb.Struct) *structpb.Struct {
 	var owned *structpb.Struct
 
@@ -48,11 +48,10 @@ func union(a, b *structpb.Struct) *structpb.Struct {
 	return &structpb.Struct{Fields: fields}
 }
 
-// Applied returns what core's own apply owns of an observed AnsibleRun: API
-// version, kind, labels, annotations and spec. It is what core would have to be
-// given again to change nothing, which takes all of spec.forProvider: an apply
-// replaces that, whoever has written it. Where it is not known what is owned, it is
-// the spec and our own annotations.
+// Applied returns what core has to apply again in order to change nothing of an observed
+// AnsibleRun: API version, kind, and the labels, annotations and spec of a set that Owned
+// returned. It has all of spec.forProvider, which an apply replaces as a whole, whoever has
+// written it. If the set is nil, it has the spec and the OwnedAnnotations.
 func Applied(o map[string]any, set *structpb.Struct) map[string]any {
 	owned, _ := extract(o, set).(map[string]any)
 	if set == nil {
@@ -84,9 +83,9 @@ func Applied(o map[string]any, set *structpb.Struct) map[string]any {
 	return out
 }
 
-// extract from a value the fields of a FieldsV1 set. Sets name the members of
-// objects, but only objects: all lists of an AnsibleRun's spec are atomic. An
-// object without named members is owned as such, not with members of others.
+// extract returns the fields of a value that a FieldsV1 set names. The set names members
+// of objects only, since all lists in the spec of an AnsibleRun are atomic. Of an object
+// for which the set names no members, only the empty object is returned.
 func extract(v any, set *structpb.Struct) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -109,10 +108,10 @@ func extract(v any, set *structpb.Struct) any {
 	return out
 }
 
-// IsApplied is true when an observed AnsibleRun is what is rendered now. Later
-// steps of the pipeline may have added labels and annotations to it, but for
-// those that are ours alone. A field that was added to the spec, however, might
-// just as well be one that is not rendered any more.
+// IsApplied is true when an observed AnsibleRun is as it is rendered now. Additional labels
+// and annotations may come from later steps of the pipeline, unless they are
+// OwnedAnnotations. An additional field of the spec may be one that was rendered before,
+// and counts as a difference.
 func IsApplied(observed map[string]any, owned *structpb.Struct, rendered map[string]any) bool {
 	if owned == nil {
 		return manifest.Within(rendered, observed)
@@ -121,17 +120,17 @@ func IsApplied(observed map[string]any, owned *structpb.Struct, rendered map[str
 	for _, field := range []string{"labels", "annotations"} {
 		was, is := manifest.Nested(observed, "metadata", field), manifest.Nested(rendered, "metadata", field)
 
-		if !isAdded(was, below(below(owned, "metadata"), field), is) {
+		if !sameMetadata(was, below(below(owned, "metadata"), field), is) {
 			return false
 		}
 	}
 
-	return isSame(defaulted(observed["spec"]), below(owned, "spec"), defaulted(rendered["spec"]))
+	return sameSpec(defaulted(observed["spec"]), below(owned, "spec"), defaulted(rendered["spec"]))
 }
 
-// isAdded is true when what is owned of observed labels or annotations is what is
-// rendered, with nothing added to it that is ours alone.
-func isAdded(observed any, owned *structpb.Struct, rendered any) bool {
+// sameMetadata is true when core has applied all labels or annotations that are rendered,
+// with these values, and has not applied one of OwnedAnnotations that is not rendered.
+func sameMetadata(observed any, owned *structpb.Struct, rendered any) bool {
 	was, _ := observed.(map[string]any)
 	is, _ := rendered.(map[string]any)
 
@@ -150,9 +149,9 @@ func isAdded(observed any, owned *structpb.Struct, rendered any) bool {
 	return true
 }
 
-// isSame is true when what is owned of an observed value, by a FieldsV1 set, is equal
-// to what is rendered. All of forProvider is.
-func isSame(observed any, owned *structpb.Struct, rendered any) bool {
+// sameSpec is true when a rendered value is equal to the fields of an observed value that a
+// FieldsV1 set names. It compares all of forProvider, whatever the set names of it.
+func sameSpec(observed any, owned *structpb.Struct, rendered any) bool {
 	was, ok := observed.(map[string]any)
 	if !ok {
 		return manifest.Equal(observed, rendered)
@@ -170,7 +169,7 @@ func isSame(observed any, owned *structpb.Struct, rendered any) bool {
 		case name == "forProvider":
 			ok = manifest.Equal(v, is[name])
 		case ok:
-			ok = isSame(v, set.GetStructValue(), is[name])
+			ok = sameSpec(v, set.GetStructValue(), is[name])
 		default:
 			ok = manifest.Equal(is[name], nil)
 		}
@@ -189,13 +188,12 @@ func isSame(observed any, owned *structpb.Struct, rendered any) bool {
 	return true
 }
 
-// below returns the set of a field.
+// below returns the part of a FieldsV1 set that is below a field.
 func below(set *structpb.Struct, name string) *structpb.Struct {
 	return set.GetFields()["f:"+name].GetStructValue()
 }
 
-// defaulted returns a spec with the defaults that the API server gives to what is in
-// spec.forProvider.
+// defaulted returns a spec with the defaults that the API server sets in spec.forProvider.
 func defaulted(spec any) any {
 	s, _ := spec.(map[string]any)
 	if p, _ := s["forProvider"].(map[string]any); p["stateVariable"] == nil {

@@ -1,5 +1,7 @@
-// Package input reads the function's input: strictly, and with every mistake
-// at its path.
+// Package input reads the input of a step and checks it against its schema. The
+// function and the command validate give a Reader what the Composition has; package
+// compile takes the JSON values that Read returns. Each error has the path of the
+// mistake in the input.
 package input
 
 import (
@@ -25,7 +27,8 @@ type Reader struct {
 	schema *schema.Schema
 }
 
-// The schema takes longer to compile than most inputs take to read.
+// shippedSchema is compiled once for all Readers: that takes longer than to read most
+// inputs.
 var shippedSchema = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(shipped.Schema) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
 
 // NewReader returns a Reader for inputs of the shipped schema.
@@ -34,11 +37,12 @@ func NewReader() (*Reader, error) {
 	return &Reader{schema: s}, errors.Wrap(err, "cannot use the schema of the input")
 }
 
-// Read the input: JSON values whose numbers are int64 where they are integral,
-// and float64 elsewhere. The errors are all violations of the schema, and
-// expressions in fields that are literal, in the order of their text.
+// Read returns the input as JSON values, whose numbers are int64 where they are
+// integral, and float64 elsewhere. The errors are violations of the schema, expressions
+// in literal fields, and numbers that are not exact, in the order of their text. An
+// object of another kind has one error and no values.
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
-	in, _ := integers(s.AsMap()).(map[string]any)
+	in, _ := withIntegers(s.AsMap()).(map[string]any)
 
 	// The version is checked after the kind, on which it depends.
 	for _, name := range []string{"kind", "apiVersion"} {
@@ -47,37 +51,37 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 		}
 	}
 
-	errs := append(literals(in), inexact(nil, in)...)
+	errs := append(expressionsInLiterals(in), inexactNumbers(nil, in)...)
 
-	// An expression in a literal field is likely not of the field's type either. One
-	// mistake is enough.
-	said := map[string]bool{}
+	// An expression in a literal field is likely not of the field's type either, and is
+	// reported once.
+	reported := map[string]bool{}
 	for _, err := range errs {
-		said[err.Field] = true
+		reported[err.Field] = true
 	}
 
-	// The schema has only the literal values of settings that may be computed.
-	for _, t := range templates(in) {
-		for name, v := range t.object {
-			if isSetting(name) && computed(name, v) {
-				said[t.path.Child(name).String()] = true
+	// The schema describes literal settings. Package compile checks those with expressions.
+	for _, s := range sections(in) {
+		for name, v := range s.object {
+			if isSetting(name) && mayHoldExpression(name, v) {
+				reported[s.path.Child(name).String()] = true
 			}
 		}
 	}
 
 	for _, err := range r.schema.Validate(in) {
-		if !said[err.Field] {
+		if !reported[err.Field] {
 			errs = append(errs, err)
 		}
 	}
 
-	// Those of the schema are in the order of maps, which is random.
+	// The errors of the schema are in the order of maps, which is random.
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
-	for _, t := range templates(in) {
-		for name := range t.object {
-			if !computed(name, t.object[name]) {
-				t.object[name] = unescape(name, t.object[name])
+	for _, s := range sections(in) {
+		for name := range s.object {
+			if !mayHoldExpression(name, s.object[name]) {
+				s.object[name] = unescape(name, s.object[name])
 			}
 		}
 	}
@@ -85,8 +89,9 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	return in, errs
 }
 
-// Causes returns the mistakes without those that follow from others: a required field is
-// not missing when it is misspelt.
+// Causes returns the errors without those that follow from others: a required field that
+// is misspelt is not missing. The error about an unknown field has the name that may be
+// meant as its value, see package schema.
 func Causes(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
 		return err.Type == field.ErrorTypeRequired && slices.ContainsFunc(errs, func(unknown *field.Error) bool {
@@ -106,15 +111,16 @@ func Causes(errs field.ErrorList) field.ErrorList {
 
 func isSeparator(r rune) bool { return r == ' ' || r == ',' }
 
-// computed fields may hold expressions.
-func computed(name string, v any) bool {
+// mayHoldExpression is true for a field of the defaults or of a run that is not literal:
+// by its name, or since it is a setting with an expression.
+func mayHoldExpression(name string, v any) bool {
 	switch name {
 	case "vars", "when", "readyWhen", "forEach", "forEachKey", "previousNames", "varsFrom", "inventory", "labels", "annotations":
 		return true
 	}
 
 	if list, ok := v.([]any); ok {
-		return slices.ContainsFunc(list, func(item any) bool { return computed(name, item) })
+		return slices.ContainsFunc(list, func(item any) bool { return mayHoldExpression(name, item) })
 	}
 
 	s, ok := v.(string)
@@ -122,7 +128,7 @@ func computed(name string, v any) bool {
 	return ok && isSetting(name) && strings.Contains(s, "${")
 }
 
-// isSetting is true for a field that is literal or an expression.
+// isSetting is true for a field that is either literal or an expression as a whole.
 func isSetting(name string) bool {
 	switch name {
 	case "runPolicy", "managementPolicies", "deletionPolicy", "tags", "skipTags", "limit", "timeout", "retryLimit", "verbosity":
@@ -132,17 +138,17 @@ func isSetting(name string) bool {
 	return false
 }
 
-// integers replaces integral numbers by int64, which is what schemas and Go
+// withIntegers replaces integral numbers by int64, which is what schemas and Go
 // types expect.
-func integers(v any) any {
+func withIntegers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
-			v[k] = integers(v[k])
+			v[k] = withIntegers(v[k])
 		}
 	case []any:
 		for i := range v {
-			v[i] = integers(v[i])
+			v[i] = withIntegers(v[i])
 		}
 	case float64:
 		// Conversion is defined within the range of int64 only.
@@ -154,14 +160,14 @@ func integers(v any) any {
 	return v
 }
 
-// literals returns the literal fields that hold an expression.
-func literals(in map[string]any) field.ErrorList {
+// expressionsInLiterals reports the literal fields that hold an expression.
+func expressionsInLiterals(in map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
-	for _, t := range templates(in) {
-		for _, name := range slices.Sorted(maps.Keys(t.object)) {
-			if !computed(name, t.object[name]) {
-				errs = append(errs, literal(t.path.Child(name), name, t.object[name])...)
+	for _, s := range sections(in) {
+		for _, name := range slices.Sorted(maps.Keys(s.object)) {
+			if !mayHoldExpression(name, s.object[name]) {
+				errs = append(errs, expressionsIn(s.path.Child(name), name, s.object[name])...)
 			}
 		}
 	}
@@ -169,21 +175,21 @@ func literals(in map[string]any) field.ErrorList {
 	return errs
 }
 
-// literal returns the expressions in a field of a name, other than those for the
-// names of other objects.
-func literal(path *field.Path, name string, v any) field.ErrorList {
+// expressionsIn reports the expressions in the value of a literal field, other than those
+// in names of other objects.
+func expressionsIn(path *field.Path, name string, v any) field.ErrorList {
 	var errs field.ErrorList
 
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if !isReference(name, k) {
-				errs = append(errs, literal(path.Child(k), k, v[k])...)
+				errs = append(errs, expressionsIn(path.Child(k), k, v[k])...)
 			}
 		}
 	case []any:
 		for i := range v {
-			errs = append(errs, literal(path.Index(i), "", v[i])...)
+			errs = append(errs, expressionsIn(path.Index(i), "", v[i])...)
 		}
 	case string:
 		if strings.Contains(strings.ReplaceAll(v, "$${", ""), "${") {
@@ -194,13 +200,14 @@ func literal(path *field.Path, name string, v any) field.ErrorList {
 	return errs
 }
 
-// isReference is true for a field that names another object, which may hold an
-// expression.
+// isReference is true for the field with the name of another object. It may hold an
+// expression, also within a literal field.
 func isReference(parent, name string) bool {
 	return name == "name" && strings.HasSuffix(parent, "Ref")
 }
 
-// unescape replaces $${ in all strings, as in those with expressions.
+// unescape replaces $${ by ${ in all strings of a literal field, as evaluation does in the
+// others.
 func unescape(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -220,19 +227,19 @@ func unescape(name string, v any) any {
 	return v
 }
 
-// inexact returns the numbers that may not be what was written: requests carry
-// doubles, which are exact up to 2^53.
-func inexact(path *field.Path, v any) field.ErrorList {
+// inexactNumbers reports the numbers that may differ from what the Composition has:
+// requests carry doubles, which are exact up to 2^53.
+func inexactNumbers(path *field.Path, v any) field.ErrorList {
 	var errs field.ErrorList
 
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			errs = append(errs, inexact(path.Child(k), v[k])...)
+			errs = append(errs, inexactNumbers(path.Child(k), v[k])...)
 		}
 	case []any:
 		for i := range v {
-			errs = append(errs, inexact(path.Index(i), v[i])...)
+			errs = append(errs, inexactNumbers(path.Index(i), v[i])...)
 		}
 	case float64:
 		if math.Abs(v) > value.MaxExact {
@@ -243,30 +250,31 @@ func inexact(path *field.Path, v any) field.ErrorList {
 	return errs
 }
 
-type template struct {
+// A section of the input has fields of runs: the defaults, or one run.
+type section struct {
 	path   *field.Path
 	object map[string]any
 }
 
-// templates returns the defaults and all runs.
-func templates(in map[string]any) []template {
-	var ts []template
+// sections returns the defaults and all runs.
+func sections(in map[string]any) []section {
+	var all []section
 
 	if d, ok := in["defaults"].(map[string]any); ok {
-		ts = append(ts, template{path: field.NewPath("defaults"), object: d})
+		all = append(all, section{path: field.NewPath("defaults"), object: d})
 	}
 
 	runs, _ := in["runs"].([]any)
 	for i := range runs {
 		if r, ok := runs[i].(map[string]any); ok {
-			ts = append(ts, template{path: field.NewPath("runs").Index(i), object: r})
+			all = append(all, section{path: field.NewPath("runs").Index(i), object: r})
 		}
 	}
 
-	return ts
+	return all
 }
 
-// number returns an integral number such that messages show its digits.
+// number returns a number as messages show it: with all digits, if it fits int64.
 func number(v float64) any {
 	if math.Abs(v) < math.MaxInt64 {
 		return int64(v)

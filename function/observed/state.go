@@ -1,6 +1,7 @@
 // Package observed has the state of an XR that core sends with each request: the XR,
 // what it is composed of, what earlier steps of the pipeline compose, and the resources
-// that core has fetched. Views are what expressions see of them.
+// that core has fetched. The function makes a State of each request; the packages
+// desired, removal and composite read it. Views are what expressions see of its objects.
 package observed
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// WaitingFor starts the messages of runs that wait.
+// WaitingFor is the start of the message of a run that waits for others.
 const WaitingFor = "waiting for "
 
 // State is what core has observed of an XR. Its values are JSON with all numbers
@@ -23,11 +24,11 @@ const WaitingFor = "waiting for "
 type State struct {
 	// XR as observed.
 	XR map[string]any
-	// Resources that the XR is composed of, by composition resource name. They need
-	// no managed fields.
+	// Resources that the XR is composed of, by composition resource name. Their managed
+	// fields are not needed: Owned has what is read from these.
 	Resources map[string]map[string]any
-	// Owned are the FieldsV1 sets of what core's own apply owns of Resources, by the
-	// same names, as Owned returns them.
+	// Owned are the fields of Resources that core itself has applied, as FieldsV1 sets
+	// by the same names, see ansiblerun.Owned.
 	Owned map[string]*structpb.Struct
 	// Required resources by name, those that core has answered.
 	Required map[string][]map[string]any
@@ -39,11 +40,11 @@ type State struct {
 	// Earlier are the composition resource names of what earlier steps of the
 	// pipeline compose.
 	Earlier map[string]bool
-	// Ready is what earlier steps say of the readiness of what they compose, where
-	// they do.
+	// Ready says which resources are ready according to an earlier step, by the same
+	// names. Resources of which no step says anything are left out.
 	Ready map[string]bool
-	// Reported is what was said of the runs before: a line each, which starts
-	// with the name of the run and a colon.
+	// Reported is the message of the condition AnsibleRunsReady that the XR has. Each
+	// line about a run starts with the name of the run and a colon.
 	Reported string
 }
 
@@ -66,7 +67,7 @@ func (o State) Run(resource string) (map[string]any, bool) {
 	return r, ansiblerun.Is(r)
 }
 
-// FailuresReported returns the messages of a run's failure in the condition of the XR.
+// FailuresReported returns the messages about the failure of a run that Reported has.
 func (o State) FailuresReported(name string) []string {
 	var messages []string
 
@@ -80,8 +81,8 @@ func (o State) FailuresReported(name string) []string {
 	return messages
 }
 
-// contextEnvironment is where the EnvironmentConfigs of earlier steps are in the
-// context.
+// contextEnvironment is the key of the context under which earlier steps put the merged
+// EnvironmentConfigs.
 const contextEnvironment = "apiextensions.crossplane.io/environment"
 
 // Environment returns the merged EnvironmentConfigs of earlier steps.
@@ -90,16 +91,16 @@ func (o State) Environment() map[string]any {
 	return e
 }
 
-// readyKinds of Kubernetes have a condition that says when they are ready. Others of
-// its own kinds are when they are there.
+// readyKinds are the kinds of Kubernetes itself that have a condition for readiness, with
+// its type. Objects of the other kinds of Kubernetes are ready once they exist.
 var readyKinds = map[string]string{ //nolint:gochecknoglobals // Go has no constant maps.
 	"Deployment": "Available",
 	"Job":        "Complete",
 	"Pod":        ansiblerun.ConditionReady,
 }
 
-// Available is true for a composed resource that is ready: as an earlier step says,
-// or by its condition.
+// Available is true for a composed resource that is ready, by what an earlier step says,
+// or else by its condition.
 func (o State) Available(name string) bool {
 	if ready, ok := o.Ready[name]; ok {
 		return ready
@@ -123,16 +124,16 @@ func (o State) Available(name string) bool {
 
 	c := manifest.Condition(resource, typ)
 
-	// Not all controllers say of which generation it tells.
+	// Not every controller sets observedGeneration in its conditions.
 	return manifest.Text(c, "status") == ansiblerun.ConditionTrue && (c["observedGeneration"] == nil || manifest.IsCurrent(resource, c))
 }
 
-// managerXR is the name under which core applies the status of XRs.
+// managerXR is the field manager with which core applies the status of XRs.
 const managerXR = "apiextensions.crossplane.io/composite"
 
-// Status of the XR that core has applied, which goes unless it is applied again:
-// nothing of Crossplane's own, and, where managed fields tell, nothing that others
-// have written.
+// Status returns the status fields of the XR that core has applied, and that it removes
+// unless they are applied again. Fields of Crossplane's own are left out. Without managed
+// fields it is not known who has applied which field, and all others are returned.
 func (o State) Status() map[string]any {
 	status, _ := o.XR["status"].(map[string]any)
 	kept := maps.Clone(status)

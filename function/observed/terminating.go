@@ -9,12 +9,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// RequirementTerminating is what core calls the AnsibleRuns of the XR, followed by their
-// API version.
+// RequirementTerminating is the start of the name of the requirement for the AnsibleRuns
+// of the XR. Their API version follows.
 const RequirementTerminating = v1alpha1.Group + "/runs/"
 
 // A Terminating AnsibleRun was composed by the XR and is not observed any more: core
-// forgets what it deletes at once. That it is being deleted may not be seen yet.
+// does not send what it has asked to delete. Its deletion timestamp may still be missing
+// here.
 type Terminating struct {
 	// Resource is the composition resource name that it had.
 	Resource string

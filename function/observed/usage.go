@@ -5,7 +5,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Kinds of Crossplane that keep what is used from being deleted.
+// Kinds of Crossplane with which one object keeps another from being deleted.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 const (
 	APIVersionProtection = "protection.crossplane.io/v1beta1"
@@ -18,8 +18,8 @@ func IsUsage(o map[string]any) bool {
 	return manifest.Text(o, "apiVersion") == APIVersionProtection && (manifest.Text(o, "kind") == KindUsage || manifest.Text(o, "kind") == KindClusterUsage)
 }
 
-// UserOf a Usage: the namespace and the name of the AnsibleRun that uses another one;
-// false for anything else.
+// UserOf returns the user that a Usage has in spec.by, as namespace/name. It is false when
+// the object is not a Usage, or its user is not an AnsibleRun.
 func UserOf(u map[string]any) (string, bool) {
 	if !IsUsage(u) {
 		return "", false

@@ -12,7 +12,7 @@ import (
 )
 
 // IsLegacy is true for XRs that publish connection details themselves: their
-// spec has the fields that modern ones have below spec.crossplane.
+// spec has the fields that XRs of Crossplane v2 have below spec.crossplane.
 func IsLegacy(xr map[string]any) bool {
 	spec, _ := xr["spec"].(map[string]any)
 	namespace := manifest.Namespace(xr)
@@ -37,9 +37,9 @@ var legacy = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays
 	"writeConnectionSecretToRef",
 }
 
-// ViewRun returns what expressions see of an observed run. What it reports of itself
-// is there by name: content that is given a run as a whole is not to run again
-// because that one did.
+// ViewRun returns what expressions see of an observed run. Its status and what it reports
+// can be named, but are not part of the run as a whole: content whose variable is a run as
+// a whole must not run again each time that the other run has run.
 func ViewRun(o map[string]any) value.Partial {
 	v := map[string]any{"ready": ansiblerun.IsReady(o), "metadata": viewMetadata(o)}
 
@@ -60,9 +60,9 @@ func ViewRun(o map[string]any) value.Partial {
 	return partial(v, "metadata", "spec", "outputs")
 }
 
-// ViewXR returns what expressions see of the XR. The XR as a whole is what its
-// author has written: what Crossplane and this function report there, run by run,
-// would change the inputs of the runs otherwise.
+// ViewXR returns what expressions see of the XR. The XR as a whole is what its author has
+// written. What Crossplane and this function report in it is not part of the whole, since
+// each report would change the inputs of runs.
 func ViewXR(o map[string]any) value.Partial {
 	v := map[string]any{"metadata": viewMetadata(o)}
 
@@ -86,8 +86,8 @@ func ViewXR(o map[string]any) value.Partial {
 	return partial(v, "apiVersion", "kind", "metadata", "spec")
 }
 
-// viewMetadata of an object. What the API server counts and notes there is not part
-// of the whole.
+// viewMetadata returns what expressions see of the metadata of an object. Fields that the
+// API server maintains, such as the generation, are not part of the whole.
 func viewMetadata(o map[string]any) value.Partial {
 	m, _ := o["metadata"].(map[string]any)
 	m = maps.Clone(m)
@@ -100,12 +100,12 @@ func viewMetadata(o map[string]any) value.Partial {
 	return partial(m, "name", "namespace", "uid", "labels", "annotations")
 }
 
-// partial is an object as a whole with these fields.
+// partial returns an object that has only the named fields when it is taken as a whole.
 func partial(fields map[string]any, names ...string) value.Partial {
 	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
 }
 
-// Without is an object as a whole without these fields.
+// Without returns an object that lacks the named fields when it is taken as a whole.
 func Without(fields map[string]any, names ...string) value.Partial {
 	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
 }

@@ -1,6 +1,7 @@
 // Package render turns a Plan and the observed state of an XR into what the function
 // answers: the runs that are wanted, what becomes of the others, and what the XR itself
-// is to have. Each stage is a package, and gets what the one before returns.
+// is to have. Each stage is a package, and gets what the one before returns. The function
+// calls Render for each request and gives the Result to package report.
 package render
 
 import (
@@ -18,8 +19,8 @@ import (
 type Result struct {
 	composite.Desired
 
-	// Runs of the input, each after those that it depends on, and then those
-	// that left the Composition but have to stay for a while.
+	// Runs of the input, each after those that it depends on, and then AnsibleRuns whose
+	// runs are gone from the Composition but that have to stay for now.
 	Runs []desired.Outcome
 	// Removed are the composition resource names of runs that are not wanted any
 	// more, and that core removes now.
@@ -27,12 +28,12 @@ type Result struct {
 	// Requirements are the resources that core is to fetch, by name.
 	Requirements map[string]compile.Requirement
 	// Usages of runs by those that depend on them, by composition resource
-	// name; nil for one of an earlier step that is not to be.
+	// name; nil for a Usage that an earlier step composes and that must not be.
 	Usages map[string]map[string]any
 }
 
-// Render a plan for an XR. An AnsibleRun that was observed is always in the result
-// with something to apply, unless it is not wanted any more.
+// Render a plan for an XR. For each observed AnsibleRun the result has an object to apply,
+// unless the run is not wanted any more: core deletes what it is not given.
 func Render(ctx context.Context, plan *compile.Plan, state observed.State) Result {
 	runs := desired.Render(ctx, plan, state)
 	removed := removal.Decide(plan, runs)
