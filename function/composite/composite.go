@@ -1,5 +1,6 @@
 // Package composite evaluates what an XR itself is to have, once its runs are rendered:
-// status fields, conditions and connection details.
+// status fields, conditions and connection details. Package render calls Evaluate with the
+// Runs of package desired.
 package composite
 
 import (
@@ -14,7 +15,7 @@ import (
 type Desired struct {
 	// Status fields for the XR, over those of earlier steps of the pipeline.
 	Status map[string]any
-	// Kept are status fields that the XR has, under those of earlier steps.
+	// Kept are status fields that the XR has now. Those of earlier steps go over them.
 	Kept map[string]any
 	// Conditions for the XR.
 	Conditions []Condition
@@ -22,8 +23,8 @@ type Desired struct {
 	Details map[string][]byte
 	// Secret with the connection details of any other XR; nil for none.
 	Secret map[string]any
-	// Problems of status fields, conditions and connection details, other than values
-	// that are still to come.
+	// Problems of status fields, conditions and connection details, without values that
+	// runs or resources in progress are still to bring.
 	Problems []expression.Problem
 }
 

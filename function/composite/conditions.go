@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// conditions of the XR. The problems are those that will not go away when the runs
-// have done their work.
+// conditions evaluates the conditions of the XR. The problems do not include values that
+// runs are still to bring.
 func (e *evaluator) conditions(ctx context.Context) ([]Condition, []expression.Problem) {
 	all := make([]Condition, 0, len(e.plan.Conditions))
 
@@ -84,11 +84,11 @@ func (e *evaluator) condition(ctx context.Context, c compile.ConditionTemplate) 
 	return out, problems
 }
 
-// reasonComputed is that of conditions that have no other one.
+// reasonComputed is the reason of a condition for which the input has none.
 const reasonComputed = "Computed"
 
-// conditionReason is what the reason of a condition looks like, if shorter. Source:
-// k8s.io/apimachinery, metav1.Condition.
+// conditionReason matches the reasons that conditions may have, up to 256 characters. Source:
+// k8s.io/apimachinery, metav1.Condition, which allows longer ones.
 var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]{0,254}[A-Za-z0-9_])?$`)
 
 // A Condition of an XR, as computed. Its status is True, False or Unknown.

@@ -18,15 +18,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// The Secret with the connection details of an XR.
+// Type and name of the Secret with the connection details of an XR.
 const (
 	typeConnection   = "connection.crossplane.io/v1alpha1"
 	suffixConnection = "-connection"
 )
 
-// details evaluates the connection details of the XR: those of a legacy XR, or
-// the Secret for another. What is not to be had keeps its value. The problems
-// hold nothing of any value.
+// details evaluates the connection details of the XR: those of a legacy XR, or the Secret of
+// any other. A detail that has no value now keeps the one that it had. The problems quote no
+// values.
 func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secret map[string]any, problems []expression.Problem) {
 	d := e.plan.Connection
 	if len(d.Names) == 0 {
@@ -65,8 +65,8 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	return nil, secret, append(problems, ps...)
 }
 
-// detail evaluates one connection detail. It keeps its value (true) while there
-// is no other.
+// detail evaluates one connection detail. It is false when the detail is left out. Otherwise
+// a nil value means that the detail keeps the value that it had.
 func (e *evaluator) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool, []expression.Problem) {
 	gone, waiting := e.availability(ctx, t)
 	if gone {
@@ -96,7 +96,7 @@ func (e *evaluator) detail(ctx context.Context, t *expression.Template, data exp
 	return []byte(s), true, problems
 }
 
-// withDetails returns data in which runs have their connection details.
+// withDetails returns data in which runs and resources have their connection details.
 func (e *evaluator) withDetails() expression.Data {
 	data := e.runs.Data
 	data.Runs = maps.Clone(data.Runs)
@@ -140,8 +140,7 @@ func (e *evaluator) withDetails() expression.Data {
 	return data
 }
 
-// secret returns the Secret with connection details; nil when there is nothing
-// to be in it yet.
+// secret returns the Secret with connection details; nil while there is none to fill it.
 func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[string]any, []expression.Problem) {
 	if _, ok := e.runs.Observed.Resources[compile.ResourceConnection]; !ok && len(values) == 0 {
 		return nil, nil
@@ -172,8 +171,8 @@ func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[s
 	}, nil
 }
 
-// secretName of the connection details of the XR, and its namespace, which a
-// namespaced XR does not need. One that is there keeps them.
+// secretName returns the name and the namespace of the Secret with the connection details.
+// A Secret that exists keeps both. A namespaced XR needs no namespace.
 func (e *evaluator) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
 	if o, ok := e.runs.Observed.Resources[compile.ResourceConnection]; ok {
 		name = manifest.Name(o)

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// status evaluates the status of the XR, and what it keeps of the one that it has.
-// The problems are those that will not go away when the runs have done their work.
+// status evaluates the status of the XR, and what the XR keeps of its present status. The
+// problems do not include values that runs are still to bring.
 func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, problems []expression.Problem) {
 	t := e.plan.Status
 	if t == nil {
@@ -30,8 +30,8 @@ func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, pr
 	return status, nil, problems
 }
 
-// wholeStatus evaluates a status that is one value. While that is not to be had, the XR
-// keeps what it has.
+// wholeStatus evaluates a status that is one expression. While it has no value, the XR keeps
+// its present status.
 func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, problems []expression.Problem) {
 	v, ok, problems := e.value(ctx, t)
 	status, object := v.(map[string]any)
@@ -56,13 +56,13 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 	return status, nil, nil
 }
 
-// field evaluates a field of the status. One whose value is not to be had keeps
-// the value that was observed; a nil value is left out, and so is an object that
-// would be nothing without it, or nothing that the XRD allows.
+// field evaluates a field of the status. A field that has no value now keeps the observed
+// one. The result is nil for a field that is left out, and for an object that has no fields
+// left, or lacks one that the XRD requires.
 func (e *evaluator) field(ctx context.Context, t *expression.Template, observed any) (any, []expression.Problem) {
 	if t.Fields() == nil {
 		v, ok, problems := e.value(ctx, t)
-		// What does not fit cannot be kept either.
+		// An observed value that does not fit the schema cannot be kept.
 		if !ok {
 			v, _ = e.plan.Schemas[t].Convert(observed)
 		}
@@ -91,8 +91,8 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, observed 
 	return object, problems
 }
 
-// availability of the values of a template: gone when a run that it needs is not wanted,
-// and waiting while runs, or what earlier steps compose, are not ready.
+// availability of the values of a template. Gone is true when a run that the template needs
+// is not wanted. Waiting is true while runs, or resources of earlier steps, are not ready.
 func (e *evaluator) availability(ctx context.Context, t *expression.Template) (gone, waiting bool) {
 	for name, needed := range t.Runs() {
 		gone = gone || needed && e.runs.Instances[name].Unwanted
@@ -101,18 +101,18 @@ func (e *evaluator) availability(ctx context.Context, t *expression.Template) (g
 
 	names, _ := e.plan.ResourcesOf(ctx, e.runs.Data, t)
 	for name := range names {
-		// What nobody composes is not waited for.
+		// A resource that no step composes is not waited for.
 		names[name] = false
 	}
 
 	return gone, waiting || len(e.runs.Unavailable(names)) > 0
 }
 
-// value evaluates a template. There is no value (false) while it has problems, or waits
-// for runs or resources. It is nil when it is left out.
+// value evaluates a template. It is false while the template has problems, or waits for runs
+// or resources. The value is nil when it is left out.
 func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
 	gone, waiting := e.availability(ctx, t)
-	// What a run said of itself goes with it.
+	// A value that needs a run is removed with the run.
 	if gone {
 		return nil, true, nil
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// adopt the AnsibleRun that has one of the previous names of a run, if there is none of
-// this name yet: from here on it is observed under this name. The names that are taken
-// are those of the other members of the set.
+// adopt the AnsibleRun that is observed under a previous name of a run, if none is observed
+// under its name yet: from here on it is observed under the name of the run. Taken are the
+// names of the members of the set, which no previous name may be.
 func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) []expression.Problem {
 	if run.PreviousNames == nil {
 		return nil
@@ -24,7 +24,7 @@ func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string,
 		return nil
 	}
 
-	found, problems := r.previous(ctx, run, resource, data, taken)
+	found, problems := r.observedPreviousNames(ctx, run, resource, data, taken)
 
 	switch {
 	case len(problems) > 0:
@@ -47,7 +47,7 @@ func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string,
 	return nil
 }
 
-// renameKey returns a copy of a map with a value under another name.
+// renameKey returns a copy of a map in which the value of one key has another key.
 func renameKey[T any](m map[string]T, was, is string) map[string]T {
 	m = maps.Clone(m)
 	if v, ok := m[was]; ok {
@@ -58,9 +58,9 @@ func renameKey[T any](m map[string]T, was, is string) map[string]T {
 	return m
 }
 
-// previous returns those previous names of a composed resource under which an AnsibleRun
-// is observed.
-func (r *renderer) previous(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
+// observedPreviousNames returns those previous names of a composed resource under which an
+// AnsibleRun is observed.
+func (r *renderer) observedPreviousNames(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
 	v, _, problems := run.PreviousNames.Evaluate(ctx, data)
 	if len(problems) > 0 {
 		return nil, problems
@@ -91,13 +91,13 @@ func (r *renderer) previous(ctx context.Context, run *compile.Run, resource stri
 	return found, nil
 }
 
-// isTaken is true for a composed resource that another run makes.
+// isTaken is true for the name of a composed resource that another run renders.
 func (r *renderer) isTaken(resource string, by *compile.Run) bool {
 	return slices.ContainsFunc(r.plan.Runs, func(run *compile.Run) bool { return run != by && run.Owns(resource) })
 }
 
-// PreviousName returns the name that core has for a composed resource: another one for
-// an adopted AnsibleRun.
+// PreviousName returns the name under which core knows a composed resource: the previous
+// one for an adopted AnsibleRun.
 func (r Runs) PreviousName(resource string) string {
 	if was, ok := r.Renamed[resource]; ok {
 		return was

@@ -11,13 +11,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// maxFailures of a run are shown.
+// maxFailures is how many failures of a run are shown.
 const maxFailures = 3
 
-// describe an AnsibleRun that is observed and rendered. There are no times and
-// no counters in the messages: they say the same until something happens. While
-// a failed run is tried again it is said to have failed, as it was reported.
-func describe(observed map[string]any, owned *structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
+// reasonOf returns in which state a rendered AnsibleRun is, and messages about that. The
+// messages have no times and no counters, so that they change only when something happens.
+// While a failed run is tried again, the failure that was reported before is reported.
+func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
@@ -39,7 +39,7 @@ func describe(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	case phase.Finished() && phase != common.PhaseSucceeded && (synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
 		return RunFailed, failures(phase, run)
 	case synced == ansiblerun.ConditionFalse:
-		return ReconcileError, []string{line(message)}
+		return ReconcileError, []string{oneLine(message)}
 	case phase != "" && !phase.Finished() && manifest.Text(run, "trigger") == string(common.TriggerRetry):
 		if len(reported) > 0 {
 			return RunFailed, reported
@@ -51,7 +51,7 @@ func describe(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	return Running, []string{"is running"}
 }
 
-// failures of a run, in Ansible's words.
+// failures returns messages about the failures of a run, in Ansible's words.
 func failures(phase common.RunPhase, run map[string]any) []string {
 	list, _ := run["failures"].([]any)
 
@@ -75,7 +75,7 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 		}
 
 		if message := manifest.Text(failure, "message"); message != "" {
-			s += ": " + line(message)
+			s += ": " + oneLine(message)
 		}
 
 		messages = append(messages, s)
@@ -85,14 +85,14 @@ func failures(phase common.RunPhase, run map[string]any) []string {
 		return messages
 	}
 
-	if message := line(manifest.Text(run, "message")); message != "" {
+	if message := oneLine(manifest.Text(run, "message")); message != "" {
 		return []string{message}
 	}
 
 	return []string{"its run has ended as " + string(phase)}
 }
 
-// line makes a message one line.
-func line(message string) string {
+// oneLine joins the lines of a message.
+func oneLine(message string) string {
 	return strings.Join(strings.Fields(message), " ")
 }

@@ -28,9 +28,8 @@ func (r *renderer) object(ctx context.Context, run *compile.Run, resource string
 	return object.With(p), problems
 }
 
-// dependsOn returns the composition resource names of what a run is rendered after:
-// runs, those that it can do without only while they are wanted, and what other
-// steps compose.
+// dependsOn returns the composition resource names of what a run is rendered after: the
+// wanted runs that it depends on, and the resources of other steps that it refers to.
 func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.Data) []string {
 	var resources []string
 
@@ -41,7 +40,7 @@ func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.
 			continue
 		}
 
-		resources = append(resources, r.entries(run, on, key)...)
+		resources = append(resources, r.dependsOnEntries(run, on, key)...)
 	}
 
 	for name := range r.References[resource] {
@@ -55,10 +54,10 @@ func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.
 	return slices.Compact(resources)
 }
 
-// entries that AnnotationDependsOn of a run has for another run, or for its member with a
-// key. They are the names that core has, which still mean the same when the other run
-// is gone from the Composition.
-func (r *renderer) entries(run, on *compile.Run, key string) []string {
+// dependsOnEntries returns the entries that AnnotationDependsOn of a run has for another
+// run, or for the member of the other run with a key. They are the names under which core
+// knows the AnsibleRuns, since these remain when the other run is gone from the Composition.
+func (r *renderer) dependsOnEntries(run, on *compile.Run, key string) []string {
 	entry := run.Entry(on, key)
 	if !strings.HasSuffix(entry, compile.AllKeys) {
 		return []string{r.PreviousName(entry)}

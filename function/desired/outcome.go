@@ -4,10 +4,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// A Reason is why a run is not what it should be, or that it is.
+// A Reason says in which state a run is, as the reason of a condition does.
 type Reason string
 
-// Reasons, those that somebody has to act upon first.
+// Reasons of outcomes.
 const (
 	// InvalidValue runs are held: an expression has no usable value.
 	InvalidValue = Reason(expression.Invalid)
@@ -30,13 +30,14 @@ const (
 	// NotReady runs are what they should be, but not ready by what the Composition
 	// asks for.
 	NotReady Reason = "NotReady"
-	// Deleting runs were deleted by somebody, and are made again.
+	// Deleting runs were deleted by somebody, and are created again.
 	Deleting Reason = "Deleting"
-	// Leaving runs are not wanted any more, but others still depend on them.
+	// Leaving runs are not wanted any more, but stay while others depend on them.
 	Leaving Reason = "Leaving"
-	// RemovalHeld runs are not wanted any more, but too many of their set.
+	// RemovalHeld runs are not wanted any more, but stay: too many of their set would go at
+	// once.
 	RemovalHeld Reason = "RemovalHeld"
-	// Retained runs are not wanted any more, and not to be removed.
+	// Retained runs are not wanted any more, and stay for good.
 	Retained Reason = "Retained"
 	// Skipped runs are not wanted.
 	Skipped Reason = "Skipped"
@@ -44,10 +45,10 @@ const (
 	Ready Reason = "Ready"
 )
 
-// A Outcome is what became of a run of the input.
+// An Outcome is what became of a run of the input, or of a member of a set.
 type Outcome struct {
-	// Name of the run; of one that is gone from the Composition, its
-	// composition resource name.
+	// Name of the run. When the run is gone from the Composition, the composition
+	// resource name of its AnsibleRun.
 	Name string
 	// Resource is the composition resource name.
 	Resource string
@@ -55,12 +56,11 @@ type Outcome struct {
 	Desired map[string]any
 	// Reason of the run's state.
 	Reason Reason
-	// Message explains the reason, a line each.
+	// Messages explain the reason, each in one line or more.
 	Messages []string
 }
 
-// Held is true for runs whose new state is not known yet. They are left as they
-// are.
+// Held is true for runs that cannot be rendered yet. They are left as they are.
 func (r Outcome) Held() bool {
 	switch r.Reason {
 	case InvalidValue, ValueNotSet, ValuePending, DependencyNotReady:
@@ -80,7 +80,7 @@ func (r Outcome) Unwanted() bool {
 	return false
 }
 
-// Done is true for runs that need nothing any more.
+// Done is true for runs that no other run has to wait for.
 func (r Outcome) Done() bool {
 	return r.Reason == Ready || r.Reason == Skipped || r.Reason == Retained
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// requirements evaluates which resources core is to fetch, and notes why others are
-// missing.
+// requirements returns the resources that core is to fetch, by name, and sets the problems
+// of the resources that are missing.
 func (r *renderer) requirements(ctx context.Context) map[string]compile.Requirement {
 	all := map[string]compile.Requirement{}
 	r.missing = map[string][]expression.Problem{}

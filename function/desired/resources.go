@@ -24,16 +24,16 @@ func viewResources(c *compile.Plan, o observed.State) map[string]any {
 			continue
 		}
 
-		// What is reported there would change the inputs of runs.
+		// The status of a resource as a whole would change the inputs of runs too often.
 		v[name] = observed.Without(observed.ViewObject(resource), "status")
 	}
 
 	return v
 }
 
-// Unavailable returns those of these resources that have to be waited for, each with the
-// reason. A resource that is not needed is waited for only when it is observed, or when
-// an earlier step composes it.
+// Unavailable returns the resources of other steps that have to be waited for, each with
+// the reason. The names are true for resources that are needed. The others are waited for
+// only when they are observed, or when an earlier step composes them.
 func (r Runs) Unavailable(names map[string]bool) []string {
 	var waiting []string
 
@@ -79,9 +79,9 @@ func (r *renderer) unprotected(run *compile.Run, names map[string]bool) []expres
 func (r *renderer) terminatingAs(resource string) []string {
 	var names []string
 
-	for _, d := range r.Terminating {
-		if d.Resource == resource {
-			names = append(names, d.String())
+	for _, terminating := range r.Terminating {
+		if terminating.Resource == resource {
+			names = append(names, terminating.String())
 		}
 	}
 

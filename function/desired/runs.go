@@ -1,5 +1,6 @@
 // Package desired renders the AnsibleRuns that a Plan wants for an XR, in the order of
-// their dependencies. What cannot be rendered is left as it is observed.
+// their dependencies. A run that cannot be rendered stays as it is observed. Package render
+// calls Render; packages removal and composite work on the Runs that it returns.
 package desired
 
 import (
@@ -17,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// Runs are the AnsibleRuns that an XR is to have, and what was found out while they
-// were rendered.
+// Runs are the AnsibleRuns that an XR is to have, and what the later stages need to know
+// of how they were rendered.
 type Runs struct {
 	// Outcomes of the runs, each after those that it depends on.
 	Outcomes []Outcome
@@ -36,12 +37,12 @@ type Runs struct {
 	Terminating []observed.Terminating
 	// Creating is true when a run is to be created.
 	Creating bool
-	// References are the resources of other steps that runs refer to, by the composition
-	// resource names of the runs, as far as they were rendered: true for those that the
-	// run needs.
+	// References are the names of the resources of other steps that runs refer to, by the
+	// composition resource names of the runs: true for resources that the run needs. Runs
+	// that were not rendered are left out.
 	References map[string]map[string]bool
-	// Renamed are the composition resource names that core has for adopted AnsibleRuns,
-	// by those that their runs give them.
+	// Renamed are the composition resource names under which core knows adopted
+	// AnsibleRuns, by the names that their runs give them.
 	Renamed map[string]string
 	// Unresolved are the runs whose previous names are not known yet.
 	Unresolved map[*compile.Run]bool
@@ -54,7 +55,7 @@ type renderer struct {
 	plan *compile.Plan
 	// missing says why required resources are not there, by their names.
 	missing map[string][]expression.Problem
-	// usageCount is how many Usages the runs so far have.
+	// usageCount is how many Usages the runs need that were rendered so far.
 	usageCount int
 }
 
@@ -88,7 +89,7 @@ func Render(ctx context.Context, plan *compile.Plan, state observed.State) Runs 
 		instances := r.instancesFor(ctx, run)
 		r.Instances[run.Name] = instances
 		r.Outcomes = append(r.Outcomes, instances.outcomes...)
-		r.observe(run, instances)
+		r.addRunData(run, instances)
 	}
 
 	return r.Runs
@@ -142,14 +143,14 @@ func (r *renderer) dependency(run *compile.Run, name string, data expression.Dat
 	return Instances{}
 }
 
-// Done is true when no run has to wait for these.
+// Done is true when no run has to wait for any of the instances.
 func (o Instances) Done() bool {
 	return !slices.ContainsFunc(o.outcomes, func(r Outcome) bool { return !r.Done() })
 }
 
-// observe lets expressions of later runs see what is observed of a run. A run that is
-// not wanted is not there for them.
-func (r *renderer) observe(run *compile.Run, out Instances) {
+// addRunData adds what is observed of a run to the data that the expressions of later runs
+// see. A run that is not wanted is left out.
+func (r *renderer) addRunData(run *compile.Run, out Instances) {
 	if out.Unwanted || !r.plan.Referenced[run.Name] {
 		return
 	}
@@ -184,7 +185,7 @@ func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances
 		}
 	}
 
-	// Whether an item is wanted is a question to each of them.
+	// A when that refers to the item is decided for each item.
 	if !run.WhenPerItem() {
 		if decided, ok := r.decide(ctx, run, out, r.Data); ok {
 			return instancesOf(r.withMembers(run, decided))
@@ -192,7 +193,7 @@ func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances
 	}
 
 	if run.ForEach != nil {
-		return instancesOf(r.set(ctx, run, out))
+		return instancesOf(r.renderSet(ctx, run, out))
 	}
 
 	if problems := r.limitUsages(run, 1); len(problems) > 0 {
@@ -266,18 +267,18 @@ func (r *renderer) render(ctx context.Context, run *compile.Run, out Outcome, da
 	}
 
 	out.Desired = object
-	out.Reason, out.Messages = describe(r.Observed.Resources[out.Resource], r.Observed.Owned[out.Resource], object, r.Observed.FailuresReported(out.Name))
+	out.Reason, out.Messages = reasonOf(r.Observed.Resources[out.Resource], r.Observed.Owned[out.Resource], object, r.Observed.FailuresReported(out.Name))
 
 	if out.Reason == Ready && run.ReadyWhen != nil {
-		return r.ready(ctx, run, out, data)
+		return r.evaluateReadyWhen(ctx, run, out, data)
 	}
 
 	return out
 }
 
-// ready evaluates readyWhen of a run whose AnsibleRun is ready. While a value is missing
-// the run is not ready.
-func (r *renderer) ready(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
+// evaluateReadyWhen evaluates readyWhen of a run whose AnsibleRun is ready. While a value is
+// missing the run is not ready.
+func (r *renderer) evaluateReadyWhen(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
 	var self any = observed.ViewRun(r.Observed.Resources[out.Resource])
 	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
 		self = map[string]any{key: self}
@@ -285,7 +286,7 @@ func (r *renderer) ready(ctx context.Context, run *compile.Run, out Outcome, dat
 
 	data.Runs = maps.Clone(data.Runs)
 	data.Runs[run.Name] = self
-	// What they say of this run is not what they say to others.
+	// Only here do locals see this run.
 	data.Locals = r.plan.Locals.For(data)
 
 	v, _, problems := run.ReadyWhen.Evaluate(ctx, data)
@@ -306,19 +307,18 @@ func (r *renderer) ready(ctx context.Context, run *compile.Run, out Outcome, dat
 	return out
 }
 
-// missingFor returns the problems of those required resources that templates need and
-// that are missing.
+// missingFor returns the problems of the missing required resources that templates need.
 func (r *renderer) missingFor(templates ...*expression.Template) []expression.Problem {
 	var problems []expression.Problem
 
-	said := map[string]bool{}
+	reported := map[string]bool{}
 
 	for _, t := range templates {
 		needs := t.Required()
 		for _, name := range manifest.SortedKeys(needs) {
-			if needs[name] && !said[name] {
+			if needs[name] && !reported[name] {
 				problems = append(problems, r.missing[name]...)
-				said[name] = true
+				reported[name] = true
 			}
 		}
 	}
@@ -362,8 +362,8 @@ func (r *renderer) withoutDependency(run *compile.Run, out Outcome, data express
 	return out, false
 }
 
-// exists is true for a run that was observed, and for a set with any member that
-// was.
+// exists is true for a run whose AnsibleRun is observed, and for a set of which any member
+// is.
 func (r *renderer) exists(run *compile.Run, resource string) bool {
 	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Resource {
 		return ok
@@ -395,9 +395,9 @@ func (r *renderer) unready(run *compile.Run, needs map[string]bool, data express
 	return names
 }
 
-// relocated reports a run that is to have another scope or namespace than its AnsibleRun,
-// or the name of another kind of resource: core would apply it there, and forget the
-// object that is observed.
+// relocated reports a run that is to have another scope or namespace than its observed
+// AnsibleRun, or whose name an object of another kind has: core would apply a new object,
+// and forget the observed one.
 func (r *renderer) relocated(resource string, object map[string]any) []expression.Problem {
 	observed, ok := r.Observed.Resources[resource]
 	if !ok {
@@ -409,12 +409,10 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 	}
 
 	group, _, _ := strings.Cut(manifest.Text(object, "apiVersion"), "/")
-	was, _, _ := strings.Cut(manifest.Text(observed, "apiVersion"), "/")
-
+	observedGroup, _, _ := strings.Cut(manifest.Text(observed, "apiVersion"), "/")
 	namespace := manifest.Namespace(object)
-	lives := manifest.Namespace(observed)
 
-	if group == was && (namespace == "" || namespace == lives) {
+	if group == observedGroup && (namespace == "" || namespace == manifest.Namespace(observed)) {
 		return nil
 	}
 
@@ -446,8 +444,8 @@ func (r Runs) Hold(out Outcome, problems []expression.Problem) Outcome {
 	return r.Keep(out)
 }
 
-// Keep returns the outcome of a run that stays as it is: what core has applied is applied
-// again, and nothing when core has applied nothing.
+// Keep returns the outcome of a run that stays as it is: core applies again what it has
+// applied before. If no AnsibleRun is observed, there is nothing to apply.
 func (r Runs) Keep(out Outcome) Outcome {
 	o, ok := r.Observed.Run(out.Resource)
 	if !ok {

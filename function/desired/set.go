@@ -13,8 +13,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// set renders the runs of a set, one for each item that there is.
-func (r *renderer) set(ctx context.Context, run *compile.Run, out Outcome) []Outcome {
+// renderSet renders the runs of a set, one for each item. The outcome is that of the set, as
+// far as it was decided.
+func (r *renderer) renderSet(ctx context.Context, run *compile.Run, out Outcome) []Outcome {
 	needs := map[string]bool{}
 	for _, t := range run.ForEach.Templates() {
 		maps.Copy(needs, t.Runs())
@@ -64,8 +65,9 @@ func (r *renderer) set(ctx context.Context, run *compile.Run, out Outcome) []Out
 	return runs
 }
 
-// missingItems returns the problem of a set without items whose list is missing. A missing
-// list removes nothing, however the expression is written; an empty list does.
+// missingItems returns the problem of a set without items whose list is missing; none if an
+// empty list is meant. A missing list removes nothing, however the expression is written; an
+// empty list removes all members.
 func (r *renderer) missingItems(items *expression.Template, meant bool) []expression.Problem {
 	what := "the list"
 
@@ -86,8 +88,8 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 	}}
 }
 
-// withMembers returns the outcome of a run, and those of all observed members if it is a
-// set: they have the same reason, and stay as they are.
+// withMembers returns the outcome of a run. For a set that is not skipped, the outcomes of
+// all observed members follow: they have the same reason, and stay as they are.
 func (r *renderer) withMembers(run *compile.Run, out Outcome) []Outcome {
 	runs := []Outcome{out}
 	if run.ForEach == nil || out.Reason == Skipped {

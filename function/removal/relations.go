@@ -10,19 +10,21 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// relations tell which of the observed AnsibleRuns depend on each other. All are
+// relations resolve the entries of AnnotationDependsOn to observed resources. Resources are
 // known by their composition resource names.
 type relations struct {
-	// named are those that an entry of AnnotationDependsOn means: one, or all
-	// members of a set, or what another step composes.
+	// named are the resources that an entry means: one AnsibleRun, all members of a set,
+	// or what another step composes.
 	named map[string][]string
-	// unknown are members of a set by earlier names, which may be any of it.
-	unknown map[string][]string
+	// formerlyNamed are the members of a set that are observed under the name of a set
+	// before it, by the resource name of the set. An entry for a key of the set may mean
+	// any of them.
+	formerlyNamed map[string][]string
 }
 
-// relationsOf the AnsibleRuns that were observed.
+// relationsOf returns the relations of what is observed of an XR.
 func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
-	rel := relations{named: map[string][]string{}, unknown: map[string][]string{}}
+	rel := relations{named: map[string][]string{}, formerlyNamed: map[string][]string{}}
 
 	for _, resource := range manifest.SortedKeys(runs.Observed.Resources) {
 		if observed.IsUsage(runs.Observed.Resources[resource]) {
@@ -35,12 +37,12 @@ func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
 			rel.named[set+compile.AllKeys] = append(rel.named[set+compile.AllKeys], resource)
 
 			if run := plan.RunOf(resource); run != nil && run.Resource != set {
-				rel.unknown[run.Resource] = append(rel.unknown[run.Resource], resource)
+				rel.formerlyNamed[run.Resource] = append(rel.formerlyNamed[run.Resource], resource)
 			}
 		}
 	}
 
-	// What others were rendered after may have been called otherwise then.
+	// Annotations that are older than the adoption have the previous names.
 	for resource, was := range runs.Renamed {
 		rel.named[was] = append(rel.named[was], resource)
 
@@ -52,19 +54,19 @@ func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
 	return rel
 }
 
-// of returns what is observed of an entry of AnnotationDependsOn.
-func (rel relations) of(entry string) []string {
+// resourcesFor returns the observed resources that an entry of AnnotationDependsOn means.
+func (rel relations) resourcesFor(entry string) []string {
 	named := rel.named[entry]
 
 	if set, key, ok := compile.Member(entry); ok && (len(named) == 0 || key == "") {
-		return slices.Concat(named, rel.unknown[set])
+		return slices.Concat(named, rel.formerlyNamed[set])
 	}
 
 	return named
 }
 
 // detached is true for a member of a set whose item is gone, once the run that depends on
-// the set is Ready as it is rendered now: without the item.
+// the set is Ready. The run was rendered without the item then.
 func (r *remover) detached(of, by string) bool {
 	if _, _, ok := compile.Member(of); !ok || r.reasons[by] != desired.Ready {
 		return false
@@ -76,12 +78,12 @@ func (r *remover) detached(of, by string) bool {
 	return run != nil && run.ForEach != nil && (!wanted || reason == desired.Skipped)
 }
 
-// after returns the observed resources that an AnsibleRun was rendered after.
-func (r *remover) after(resource string, o map[string]any) []string {
+// dependencies returns the observed resources that an AnsibleRun was rendered after.
+func (r *remover) dependencies(resource string, o map[string]any) []string {
 	var on []string
 
 	for _, entry := range ansiblerun.DependsOn(o) {
-		for _, other := range r.relations.of(entry) {
+		for _, other := range r.relations.resourcesFor(entry) {
 			if other != resource && !r.detached(other, resource) {
 				on = append(on, other)
 			}
@@ -92,7 +94,7 @@ func (r *remover) after(resource string, o map[string]any) []string {
 }
 
 // dependents returns the AnsibleRuns that depend on each observed resource, as they were
-// applied or as they are wanted now. Those that are being deleted are among them.
+// applied or as they are wanted now. AnsibleRuns that are being deleted are among them.
 func (r *remover) dependents() map[string][]string {
 	all := map[string][]string{}
 
@@ -101,14 +103,14 @@ func (r *remover) dependents() map[string][]string {
 			continue
 		}
 
-		on := r.after(resource, r.runs.Observed.Resources[resource])
+		on := r.dependencies(resource, r.runs.Observed.Resources[resource])
 
 		if run := r.plan.RunOf(resource); run != nil {
 			_, key, _ := compile.Member(resource)
 
 			for _, other := range r.plan.Runs {
 				if run.Needs[other.Name] {
-					on = append(on, r.relations.of(run.Entry(other, key))...)
+					on = append(on, r.relations.resourcesFor(run.Entry(other, key))...)
 				}
 			}
 		}
@@ -122,9 +124,9 @@ func (r *remover) dependents() map[string][]string {
 		}
 	}
 
-	for _, d := range r.runs.Terminating {
-		for _, other := range r.after(d.Resource, d.Object) {
-			all[other] = append(all[other], d.String())
+	for _, terminating := range r.runs.Terminating {
+		for _, other := range r.dependencies(terminating.Resource, terminating.Object) {
+			all[other] = append(all[other], terminating.String())
 		}
 	}
 

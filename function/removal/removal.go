@@ -1,6 +1,7 @@
 // Package removal decides on the AnsibleRuns that an XR has and that are not wanted any
-// more: which ones core removes now, and which ones have to stay, and why. Usages hold
-// what others depend on until these are gone.
+// more: which ones core removes now, and which ones have to stay, and why. Usages keep an
+// AnsibleRun until those that depend on it are gone. Package render calls Decide with the
+// Runs of package desired, and adds the Result to what the function answers.
 package removal
 
 import (
@@ -20,36 +21,34 @@ import (
 // A Result is what becomes of the AnsibleRuns that an XR has and that are not wanted
 // any more.
 type Result struct {
-	// Outcomes of all runs by the composition resource names that core has: those that
-	// are wanted, and those that have to stay although their run is gone from the
-	// Composition.
+	// Outcomes of all runs, with the composition resource names under which core knows
+	// them: wanted runs, and AnsibleRuns that have to stay although their run is gone from
+	// the Composition.
 	Outcomes []desired.Outcome
 	// Removed are the composition resource names of the AnsibleRuns that core deletes
 	// now.
 	Removed []string
 	// Usages of AnsibleRuns by those that depend on them, by composition resource name;
-	// nil for one of an earlier step that is not to be.
+	// nil for a Usage that an earlier step composes and that must not be.
 	Usages map[string]map[string]any
-	// Requirements are the AnsibleRuns that core is to fetch, since some may be being
-	// deleted, by name.
+	// Requirements are the AnsibleRuns that core is to fetch, by name. Some of them may be
+	// in deletion.
 	Requirements map[string]compile.Requirement
 }
 
 // A remover decides on what is not wanted any more.
 type remover struct {
-	plan *compile.Plan
-	runs desired.Runs
-	// relations of what was observed.
+	plan      *compile.Plan
+	runs      desired.Runs
 	relations relations
-	// reasons of the outcomes by composition resource name, before any stays.
+	// reasons of the outcomes of package desired, by composition resource name.
 	reasons map[string]desired.Reason
 	// unwanted are the observed AnsibleRuns that nothing wants, by their composition
 	// resource names, in order.
 	unwanted []string
 }
 
-// Decide returns what becomes of the AnsibleRuns that are not wanted any more, once
-// it is known what is.
+// Decide returns what becomes of the observed AnsibleRuns that are not among the wanted runs.
 func Decide(plan *compile.Plan, runs desired.Runs) Result {
 	r := &remover{plan: plan, runs: runs, relations: relationsOf(plan, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes))}
 	for _, o := range runs.Outcomes {
@@ -68,8 +67,8 @@ func Decide(plan *compile.Plan, runs desired.Runs) Result {
 	return out
 }
 
-// keepUnwanted returns the outcomes with those AnsibleRuns that are not wanted and have
-// to stay, each for the first reason that there is.
+// keepUnwanted adds to the outcomes the AnsibleRuns that are not wanted and have to stay. Of
+// several reasons to stay, the first counts.
 func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 	kept := map[string]desired.Outcome{}
 
@@ -114,8 +113,8 @@ func (r *remover) findUnwanted() []string {
 	return unwanted
 }
 
-// foreign is true for what an earlier step of the pipeline composes, and no run of
-// this one.
+// foreign is true for a resource that an earlier step of the pipeline composes, and that no
+// run of this step renders.
 func (r *remover) foreign(resource string) bool {
 	return r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) == nil
 }
@@ -149,23 +148,23 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 		}
 	}
 
-	for run, leave := range members {
-		there := 0
+	for run, leaving := range members {
+		total := 0
 
 		for resource := range r.runs.Observed.Resources {
 			if _, ok := r.runs.Observed.Run(resource); ok && r.plan.RunOf(resource) == run {
-				there++
+				total++
 			}
 		}
 
-		if len(leave) <= max(atMost(*run.AtMost, there), r.allowed(run.Name)) {
+		if len(leaving) <= max(atMost(*run.AtMost, total), r.allowed(run.Name)) {
 			continue
 		}
 
 		kept[run.Resource] = desired.Outcome{Name: run.Name, Resource: run.Resource, Reason: desired.RemovalHeld, Messages: []string{fmt.Sprintf(
-			"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(leave), there, run.AtMost, ansiblerun.AnnotationAllowRemoval, run.Name, len(leave))}}
+			"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(leaving), total, run.AtMost, ansiblerun.AnnotationAllowRemoval, run.Name, len(leaving))}}
 
-		for _, resource := range leave {
+		for _, resource := range leaving {
 			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.RemovalHeld})
 		}
 	}
@@ -176,9 +175,10 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 	})
 }
 
-// atMost returns the number that a limit means for a set of a size.
-func atMost(limit intstr.IntOrString, there int) int {
-	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, there, false)
+// atMost returns how many members of a set of some size a limit allows to remove; 0 for a
+// limit that cannot be read.
+func atMost(limit intstr.IntOrString, size int) int {
+	n, err := intstr.GetScaledValueFromIntOrPercent(&limit, size, false)
 	if err != nil {
 		return 0
 	}
@@ -186,7 +186,8 @@ func atMost(limit intstr.IntOrString, there int) int {
 	return n
 }
 
-// allowed is how many members of a set the XR lets go at once.
+// allowed returns how many members of a set the annotation of the XR allows to remove at
+// once; 0 without one.
 func (r *remover) allowed(name string) int {
 	list := manifest.Annotation(r.runs.Observed.XR, ansiblerun.AnnotationAllowRemoval)
 
@@ -216,8 +217,8 @@ func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome)
 	r.retainNeeded(blocked, kept)
 }
 
-// retainNeeded marks as retained what only retained AnsibleRuns depend on: nothing waits
-// for these to go.
+// retainNeeded marks an AnsibleRun as retained when only retained ones depend on it: it
+// cannot go before they do, and they stay for good.
 func (r *remover) retainNeeded(blocked map[string][]string, kept map[string]desired.Outcome) {
 	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
 
@@ -244,13 +245,13 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 	}
 
 	blocked := map[string][]string{}
-	dependents, users := r.dependents(), r.users()
+	dependents, usages := r.dependents(), r.observedUsages()
 
 	for _, resource := range unwanted {
 		by := dependents[resource]
 		if len(by) == 0 {
-			// A Usage that is left goes by itself.
-			by = users[resource]
+			// Core removes these Usages first, since no run needs them any more.
+			by = usages[resource]
 		}
 
 		if len(by) > 0 {
@@ -258,8 +259,8 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 		}
 	}
 
-	// What is to go as a whole and depends on each other only has no order to
-	// go in.
+	// If every unwanted AnsibleRun is blocked by other unwanted ones only, there is no order
+	// in which they could go.
 	for _, resource := range unwanted {
 		if by, ok := blocked[resource]; !ok || slices.ContainsFunc(by, func(d string) bool { return !slices.Contains(unwanted, d) }) {
 			return blocked

@@ -40,8 +40,8 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 	})
 }
 
-// setOrRun is the resource name of the run of the input that a composed resource may
-// come from.
+// setOrRun returns the resource name of the run of the input that a composed resource may
+// come from: that of the set, for a member.
 func setOrRun(resource string) string {
 	if set, _, ok := compile.Member(resource); ok {
 		return set
@@ -50,8 +50,8 @@ func setOrRun(resource string) string {
 	return resource
 }
 
-// candidates are AnsibleRuns that are not wanted, or are being deleted, and that may be a
-// run which is to be created, under a previous name.
+// candidates are the AnsibleRuns that are not wanted, or are being deleted. A run that is to
+// be created may be one of them under another name.
 type candidates struct {
 	*remover
 
@@ -59,11 +59,13 @@ type candidates struct {
 	// byWorkload the same by their workloads.
 	removing   []string
 	byWorkload map[string][]string
-	// terminatingByWorkload are those that are being deleted, by their workloads.
+	// terminatingByWorkload are the AnsibleRuns that are being deleted, by their
+	// workloads, with their names for messages.
 	terminatingByWorkload map[string]string
-	// claimed are those that a run with previousNames has the workload of.
+	// claimed are the unwanted AnsibleRuns with the same workload as a run that has
+	// previousNames.
 	claimed map[string]bool
-	// similarTo has the results of similar.
+	// similarTo caches the results of similar.
 	similarTo map[*compile.Run][]string
 }
 
@@ -77,8 +79,8 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 		}
 	}
 
-	for _, d := range r.runs.Terminating {
-		t.terminatingByWorkload[ansiblerun.Workload(d.Object)] = d.String()
+	for _, terminating := range r.runs.Terminating {
+		t.terminatingByWorkload[ansiblerun.Workload(terminating.Object)] = terminating.String()
 	}
 
 	for i := range runs {
@@ -92,8 +94,8 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 	return t
 }
 
-// similar returns the candidates that have all literal values of a run: of those that no
-// run makes any more, and of its own set.
+// similar returns the candidates that have all literal values of a run, among those that no
+// run renders any more and the members of its own set.
 func (t candidates) similar(run *compile.Run) []string {
 	if all, ok := t.similarTo[run]; ok {
 		return all
@@ -107,18 +109,18 @@ func (t candidates) similar(run *compile.Run) []string {
 	return t.similarTo[run]
 }
 
-// match a rendered run with the candidates of the same workload, or with those that
-// differ in computed values alone, which may change at any time. Members of the same set
-// always differ in these.
+// match holds a rendered run, and keeps the candidates that may be the same run: those of
+// the same workload, or else those that differ in computed values alone, since these may
+// change at any time. Other members of its set are left out there: they always differ so.
 func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
-	on := ansiblerun.Workload(out.Desired)
+	workload := ansiblerun.Workload(out.Desired)
 
-	if d, ok := t.terminatingByWorkload[on]; ok {
-		*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{d})
+	if terminating, ok := t.terminatingByWorkload[workload]; ok {
+		*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{terminating})
 		return
 	}
 
-	what, all := "the same content, hosts and variables", t.byWorkload[on]
+	what, all := "the same content, hosts and variables", t.byWorkload[workload]
 
 	if run.PreviousNames != nil {
 		i := slices.IndexFunc(all, func(was string) bool { return kept[was].Reason != desired.Retained })
@@ -143,7 +145,7 @@ func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[strin
 	t.keepAll(all, out.Name+" was called", kept)
 }
 
-// keepAll candidates of a run.
+// keepAll keeps candidates of a run, with the end of the message that says why.
 func (t candidates) keepAll(all []string, what string, kept map[string]desired.Outcome) {
 	for _, was := range all {
 		if _, ok := kept[was]; !ok {
@@ -152,8 +154,8 @@ func (t candidates) keepAll(all []string, what string, kept map[string]desired.O
 	}
 }
 
-// keepUnresolved keeps what no run makes while the previous names of some run are not
-// known, and the members of such a run. It returns the others.
+// keepUnresolved keeps AnsibleRuns while the previous names of some run are not known: those
+// that no run renders any more, and the members of such a run. It returns the others.
 func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outcome) []string {
 	if len(r.runs.Unresolved) == 0 {
 		return unwanted

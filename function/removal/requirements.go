@@ -8,12 +8,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 )
 
-// requirements are the AnsibleRuns of the XR, which core is asked for where those
-// that are being deleted matter: when one is to be created or removed, and while there
-// is a Usage by one.
+// requirements select all AnsibleRuns of the XR, to find those that are being deleted. Core
+// is asked for them only when one is to be created or removed, and while the user of a Usage
+// is not observed.
 func (r *remover) requirements() map[string]compile.Requirement {
 	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
-	if uid == "" || !r.runs.Creating && !r.removing() {
+	if uid == "" || !r.runs.Creating && !r.mayRemove() {
 		return nil
 	}
 
@@ -32,9 +32,9 @@ func (r *remover) requirements() map[string]compile.Requirement {
 	return all
 }
 
-// removing is true when an observed AnsibleRun is not wanted, or when the user of an
+// mayRemove is true when an observed AnsibleRun is not wanted, or when the user of an
 // observed Usage is not observed.
-func (r *remover) removing() bool {
+func (r *remover) mayRemove() bool {
 	if len(r.unwanted) > 0 {
 		return true
 	}

@@ -12,8 +12,7 @@ import (
 )
 
 // usages returns a Usage for each AnsibleRun and each composed resource that it was
-// rendered after: when both are deleted, the run goes first. They are named by
-// composition resource names.
+// rendered after, by composition resource name: when both are deleted, the run goes first.
 func (r *remover) usages() map[string]map[string]any {
 	usages := map[string]map[string]any{}
 
@@ -22,9 +21,9 @@ func (r *remover) usages() map[string]map[string]any {
 			return
 		}
 
-		for _, of := range r.after(by, user) {
-			// Two that use each other could never be deleted.
-			if slices.Contains(r.after(of, r.runs.Observed.Resources[of]), by) || r.released(by, of) {
+		for _, of := range r.dependencies(by, user) {
+			// Two objects that use each other could never be deleted.
+			if slices.Contains(r.dependencies(of, r.runs.Observed.Resources[of]), by) || r.released(by, of) {
 				continue
 			}
 
@@ -34,9 +33,9 @@ func (r *remover) usages() map[string]map[string]any {
 		}
 	}
 
-	// One that is being deleted has its Usage until it is gone.
-	for _, d := range r.runs.Terminating {
-		use(d.Resource, d.Object)
+	// A run that is being deleted needs its Usages until it is gone.
+	for _, terminating := range r.runs.Terminating {
+		use(terminating.Resource, terminating.Object)
 	}
 
 	for by, user := range r.runs.Observed.Resources {
@@ -45,7 +44,8 @@ func (r *remover) usages() map[string]map[string]any {
 		}
 	}
 
-	// An earlier step does not know what runs of this one ask for.
+	// An earlier step with this function composes Usages for all observed AnsibleRuns, since
+	// it does not know which ones the runs of this step need.
 	for name := range r.runs.Observed.Earlier {
 		if by, _, ok := strings.Cut(name, usesSeparator); ok && r.plan.RunOf(by) != nil && usages[name] == nil {
 			usages[name] = nil
@@ -55,9 +55,9 @@ func (r *remover) usages() map[string]map[string]any {
 	return usages
 }
 
-// released is true for a resource that no step composes any more, and that a run was
-// rendered after but does not need any more. Core first deletes what is not composed any
-// more, so that a Usage of it would stop everything else.
+// released is true for a resource that no step composes any more and that a run does not
+// need any more, although the run was rendered after it. Core deletes such a resource before
+// it applies anything: a Usage of it would stop all of that.
 func (r *remover) released(by, of string) bool {
 	run, reason := r.plan.RunOf(by), r.reasons[by]
 	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] || ansiblerun.Is(r.runs.Observed.Resources[of]) {
@@ -84,9 +84,9 @@ func (r *remover) protects(resource string) bool {
 	return run == nil || run.Usages
 }
 
-// users returns the composition resource names of the observed Usages of each AnsibleRun.
-// Core would refuse to delete it.
-func (r *remover) users() map[string][]string {
+// observedUsages returns the composition resource names of the observed Usages of each
+// AnsibleRun. Core refuses to delete an AnsibleRun that has one.
+func (r *remover) observedUsages() map[string][]string {
 	byName, users := map[string][]string{}, map[string][]string{}
 
 	for _, u := range manifest.SortedKeys(r.runs.Observed.Resources) {
@@ -109,8 +109,8 @@ func (r *remover) users() map[string][]string {
 // usesSeparator stands between two names in the composition resource name of a Usage.
 const usesSeparator = " uses "
 
-// usage of a composed resource by an AnsibleRun; nil when there can be none: a
-// ClusterUsage tells of cluster-scoped objects only.
+// usage returns the Usage of a composed resource by an AnsibleRun; nil when there can be
+// none: a ClusterUsage refers to cluster-scoped objects only.
 func usage(of, by map[string]any) map[string]any {
 	namespace := manifest.Namespace(by)
 	used := manifest.Namespace(of)
