@@ -13,7 +13,7 @@ import (
 // An Action is what a change of a Composition means to a run of its XRs.
 type Action string
 
-// Actions.
+// Actions, in lower case for messages.
 const (
 	// Create a run that was not there.
 	Create Action = "create"
@@ -54,9 +54,9 @@ func (c Change) String() string {
 // Removes is true when something may be gone by the change.
 func (c Change) Removes() bool { return c.Action == Remove || c.Action == MayRemove }
 
-// Changes from the inputs of a pipeline to others, as package input reads them, by
-// what is written: one for each run that does not stay as it is, and all that its
-// name means where it is a set.
+// Changes returns what it means for the runs of an XR when the inputs of a pipeline become
+// others, both as package input reads them. It compares what is written, without an XR: there
+// is one Change for each run that differs, and one for a whole set.
 func Changes(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
 
@@ -93,8 +93,8 @@ func Changes(before, after []map[string]any) []Change {
 	return changes
 }
 
-// writtenRuns are the runs of inputs by their composition resource names, with the
-// defaults, and those locals that they refer to.
+// writtenRuns returns the runs of inputs by their composition resource names, with the
+// defaults merged in, and with the locals of the input if they refer to any.
 func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	runs := map[string]map[string]any{}
 

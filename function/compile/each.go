@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// maxItems of forEach.
+// maxItems is how many runs a set can have.
 const maxItems = 1000
 
 // compileEach of a run; nil for a single run.
@@ -48,8 +48,8 @@ func compileEach(env *expression.Environment, t template) (*ForEach, field.Error
 	return e, nil
 }
 
-// Evaluate the items: of a map in the order of their keys, of a list in its order. The
-// result is false when the value is optional.none(): no list is meant.
+// Evaluate returns the items: of a map in the order of the keys, of a list in its order. It
+// is false when the value is optional.none(), which is not meant as an empty list.
 func (e *ForEach) Evaluate(ctx context.Context, data expression.Data) ([]Item, bool, []expression.Problem) {
 	v, ok, problems := e.Items.Evaluate(ctx, data)
 	if !ok || len(problems) > 0 {
@@ -95,7 +95,8 @@ func (e *ForEach) itemsOf(v any) ([]Item, []expression.Problem) {
 	return items, nil
 }
 
-// withKeys returns the items with the keys that they are to have.
+// withKeys returns the items with the keys that forEachKey gives them, if it is set. The
+// problems are keys that are not valid or not unique.
 func (e *ForEach) withKeys(ctx context.Context, data expression.Data, items []Item) ([]Item, []expression.Problem) {
 	var problems []expression.Problem
 

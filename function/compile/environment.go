@@ -17,17 +17,18 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// scopes are what expressions see, by where they stand.
+// scopes are the environments that compile the expressions of an input. Which one does
+// depends on the field that the expression is in.
 type scopes struct {
-	// xr is all but each, which item has too.
+	// xr is for expressions outside of items. In item, expressions also see each.
 	xr, item *expression.Environment
-	// details is where runs have their connection details.
+	// details is for connectionDetails, where runs have their connection details.
 	details *expression.Environment
-	// typed are those with an item of which something is known, by its type.
+	// typed are environments like item, for items of a known type, by the type.
 	typed map[string]*expression.Environment
-	// declarations that they were made of.
+	// declarations that the environments were made of.
 	declarations expression.Declarations
-	// locals that all of them see, and the mistakes in them.
+	// locals that expressions see in all environments, and the mistakes in the locals.
 	locals   *expression.Locals
 	mistakes field.ErrorList
 }
@@ -67,7 +68,7 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 	}, err
 }
 
-// compileLocals, which depend on no item.
+// compileLocals returns the mistakes in the locals. Locals do not see items.
 func compileLocals(env *expression.Environment, locals map[string]any) field.ErrorList {
 	at := field.NewPath("locals")
 	errs := env.CompileLocals(at)
@@ -81,7 +82,7 @@ func compileLocals(env *expression.Environment, locals map[string]any) field.Err
 	return errs
 }
 
-// of a run, or the defaults.
+// of returns the environment of a run, or of the defaults.
 func (s scopes) of(object map[string]any) *expression.Environment {
 	items, ok := object["forEach"]
 	if !ok {
@@ -110,7 +111,7 @@ func (s scopes) of(object map[string]any) *expression.Environment {
 	return s.typed[item.Type]
 }
 
-// runs that expressions refer to, by name.
+// runs returns the names of the runs that expressions refer to.
 func (s scopes) runs() map[string]bool {
 	runs := map[string]bool{}
 

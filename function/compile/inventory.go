@@ -14,10 +14,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Inventory has groups with hosts, vars and children. What is literal in it
-// Ansible reads as in any inventory. What is computed comes from people without
-// trust: they may name hosts, groups, and variables that are not Ansible's own, but
-// for those that say where to connect to, and none of their strings is templated.
+// An Inventory has groups with hosts, vars and children. Ansible reads its literal values as
+// in any inventory. Computed values come from untrusted authors: they may name hosts, groups
+// and variables, of Ansible's own variables only those that say where to connect to, and
+// none of their strings is templated.
 // https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
 type Inventory struct {
 	groups map[string]*expression.Template
@@ -30,8 +30,8 @@ const (
 	groupChildren = "children"
 )
 
-// compileInventory of a run, if it has one. The errors are mistakes beyond those
-// in single expressions.
+// compileInventory compiles the inventory of a run, if it has one. The errors do not include
+// mistakes within single expressions, which are reported where these are written.
 func compileInventory(env *expression.Environment, t template) (*Inventory, []*expression.Template, field.ErrorList) {
 	v, ok := t.object["inventory"].(map[string]any)
 	if !ok {
@@ -96,7 +96,7 @@ func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 	return errs
 }
 
-// An evaluation of an inventory collects what is wrong with it.
+// An evaluation of an inventory collects the problems.
 type evaluation struct {
 	ctx      context.Context //nolint:containedctx // It lives as long as one call.
 	data     expression.Data
@@ -132,7 +132,7 @@ func (e *evaluation) value(t *expression.Template) (any, bool) {
 	return v, ok && len(problems) == 0
 }
 
-// group of a literal name.
+// group evaluates a group that has a literal name.
 func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
 	if t.Fields() == nil {
 		v, ok := e.value(t)
@@ -161,7 +161,8 @@ func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
 	return out, true
 }
 
-// members of a group: one by one where their names are literal.
+// members evaluates the hosts or children of a group: one by one when their names are
+// literal, and otherwise as one value, which data checks.
 func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any, member func(string, *expression.Template) (any, bool)) any {
 	if t.Fields() == nil {
 		v, ok := e.value(t)
@@ -183,7 +184,7 @@ func (e *evaluation) members(path string, t *expression.Template, data func(stri
 	return out
 }
 
-// vars of a host or a group.
+// vars evaluates the variables of a host or a group.
 func (e *evaluation) vars(path string, t *expression.Template) any {
 	if t.Fields() == nil {
 		v, ok := e.value(t)
@@ -217,7 +218,7 @@ func (e *evaluation) vars(path string, t *expression.Template) any {
 	return out
 }
 
-// object returns what must be an object or nothing.
+// object returns a value that must be an object or null.
 func (e *evaluation) object(path string, v any) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok && v != nil {
@@ -227,7 +228,7 @@ func (e *evaluation) object(path string, v any) map[string]any {
 	return m
 }
 
-// groupData is a group that is computed as a whole.
+// groupData checks a group that is computed as a whole, and marks its values as unsafe.
 func (e *evaluation) groupData(path string, v any) any {
 	out := map[string]any{}
 	g := e.object(path, v)
@@ -250,7 +251,7 @@ func (e *evaluation) groupData(path string, v any) any {
 	return out
 }
 
-// hostsData are hosts with their variables, or the names of hosts.
+// hostsData checks computed hosts: a map of names to variables, or a list of names.
 func (e *evaluation) hostsData(path string, v any) any {
 	if list, ok := v.([]any); ok {
 		hosts := make(map[string]any, len(list))

@@ -33,8 +33,8 @@ func (c *Plan) Lint() field.ErrorList {
 	return errs
 }
 
-// Warnings are about what is valid and may not be meant: runs that refer to a run which
-// is not always wanted, and that are held while it is not.
+// Warnings are about valid inputs that may not be what is meant: a run that refers to
+// another one with a when is held while the other one is not wanted.
 func (c *Plan) Warnings() field.ErrorList {
 	var warnings field.ErrorList
 
@@ -47,7 +47,7 @@ func (c *Plan) Warnings() field.ErrorList {
 		for _, name := range manifest.SortedKeys(run.Needs) {
 			on := byName[name]
 
-			// A set whose items are asked is there without any of them.
+			// A set whose when refers to the item is there also when no member is wanted.
 			if !run.Needs[name] || on.always || on.WhenPerItem() || run.When.String() == on.When.String() {
 				continue
 			}
@@ -60,7 +60,7 @@ func (c *Plan) Warnings() field.ErrorList {
 	return warnings
 }
 
-// used required resources.
+// used returns the names of the required resources that expressions refer to.
 func (c *Plan) used() map[string]bool {
 	used := map[string]bool{}
 
@@ -73,7 +73,7 @@ func (c *Plan) used() map[string]bool {
 	return used
 }
 
-// templates of everything that holds expressions.
+// templates returns all templates of the plan.
 func (c *Plan) templates() []*expression.Template {
 	all := c.reported()
 
@@ -89,7 +89,7 @@ func (c *Plan) templates() []*expression.Template {
 	return all
 }
 
-// reported are the templates outside of runs.
+// reported returns the templates outside of runs.
 func (c *Plan) reported() []*expression.Template {
 	all := slices.Clone(c.Connection.Values)
 

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// order runs such that each comes after those that it needs. The errors are runs
-// that need themselves.
+// order returns the runs such that each comes after the runs that it needs. The errors are
+// runs that need themselves.
 func order(runs []*Run) ([]*Run, field.ErrorList) {
 	byName := map[string]*Run{}
 	for _, r := range runs {
@@ -56,7 +56,8 @@ func order(runs []*Run) ([]*Run, field.ErrorList) {
 	return out, errs
 }
 
-// pair the members of sets that depend on each other by key.
+// pair sets SameKey: a set depends on another one key by key, unless an expression refers to
+// the other set as a whole.
 func pair(runs []*Run) {
 	for _, r := range runs {
 		for _, on := range runs {

@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	// Runs, each after those that it depends on.
 	Runs []*Run
-	// previousSets are the sets that members of others belong to by their previous names.
+	// previousSets are the sets by the names of previous sets whose members they adopt.
 	previousSets map[string]*Run
 	// Locals that expressions see.
 	Locals *expression.Locals
@@ -33,7 +33,7 @@ type Plan struct {
 	Connection Connection
 	// Required resources, each after those that it refers to.
 	Required []RequiredResource
-	// refused is what the API server would refuse of the AnsibleRuns.
+	// refused are mistakes for which the API server would refuse an AnsibleRun.
 	refused field.ErrorList
 	// ByResource are the runs by their resource names.
 	ByResource map[string]*Run
@@ -70,13 +70,12 @@ type Run struct {
 	Resource string
 	// Object is the AnsibleRun without what is computed.
 	Object Object
-	// When says whether the run is wanted; nothing does for runs that always
-	// are.
+	// When says whether the run is wanted: literally true for runs without a when.
 	When *expression.Template
 	// always is true for runs without a when.
 	always bool
-	// ReadyWhen says whether a run is ready whose AnsibleRun is; nil for those that
-	// always are.
+	// ReadyWhen says whether the run is ready once its AnsibleRun is; nil for runs that
+	// always are then.
 	ReadyWhen *expression.Template
 	// ForEach is nil for a single run.
 	ForEach *ForEach
@@ -92,33 +91,34 @@ type Run struct {
 	Needs map[string]bool
 	// sets are the runs of which this one depends on more than one member.
 	sets map[string]bool
-	// SameKey are the sets each of whose members one of this set depends on: that of
-	// the same key.
+	// SameKey are the sets on which this set depends key by key: each member on the member
+	// with the same key.
 	SameKey map[string]bool
-	// Usages hold what this run depends on until this run is gone.
+	// Usages is true for a run whose dependencies get Usages, which keep them until the run
+	// is gone.
 	Usages bool
 	// Prune is false for a run that stays when it is not wanted any more.
 	Prune bool
-	// PreviousNames names of the composed resource; nil when nothing is said of them.
+	// PreviousNames of the composed resource; nil when the input does not have the field.
 	PreviousNames *expression.Template
-	// AtMost so many members of a set go at once; nil for any number.
+	// AtMost is how many members of a set are removed at once; nil for any number.
 	AtMost *intstr.IntOrString
 }
 
-// Schemas are what is known of what expressions see.
+// Schemas are the schemas of objects that expressions see, as far as they are known.
 type Schemas struct {
-	// XR, unless it is nil.
+	// XR is the schema of the XR; nil when it is not known.
 	XR *expression.Schema
 	// Resources that other steps compose, by composition resource name, with their
 	// OpenAPI v3 schemas as far as they are known; nil when there may be any.
 	Resources map[string]map[string]any
 }
 
-// itemKey is what the key of an item looks like. It becomes part of the name of
-// a composed resource, and of a line of a condition.
+// itemKey matches the keys that items may have. A key becomes part of the name of a composed
+// resource, and of a line of a condition.
 var itemKey = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@-]{0,127}$`)
 
-// ForEach says what a set of runs is made of.
+// ForEach evaluates the items of a set of runs.
 type ForEach struct {
 	Items *expression.Template
 	// key is nil when keys follow from the items.
@@ -143,7 +143,8 @@ func (e *ForEach) Templates() []*expression.Template {
 	return []*expression.Template{e.Items, e.key}
 }
 
-// AllKeys of a set, after its resource name in AnnotationDependsOn.
+// AllKeys follows the resource name of a set in an entry of AnnotationDependsOn that means
+// all members.
 const AllKeys = "[]"
 
 // Member returns the resource name of the set and the key of a composed
@@ -158,13 +159,13 @@ func Member(resource string) (set, key string, ok bool) {
 // MemberName returns the composition resource name of the member of a set with a key.
 func MemberName(set, key string) string { return set + "[" + key + "]" }
 
-// Key of a composed resource that belongs to the set.
+// Key returns the key of a composed resource that is a member of the set.
 func (run *Run) Key(resource string) (string, bool) {
 	set, key, ok := Member(resource)
 	return key, ok && set == run.Resource
 }
 
-// Owns is true when a composed resource comes from the run.
+// Owns is true when the run renders the composed resource of a name.
 func (run *Run) Owns(resource string) bool {
 	if run.ForEach == nil {
 		return run.Resource == resource
@@ -192,7 +193,7 @@ func (run *Run) Entry(on *Run, key string) string {
 	return on.Resource + AllKeys
 }
 
-// Wanted evaluates when: true when it is left out.
+// Wanted evaluates when. It is true when the value is optional.none().
 func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expression.Problem) {
 	v, ok, problems := run.When.Evaluate(ctx, data)
 	if len(problems) > 0 {
@@ -207,8 +208,8 @@ func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expre
 	return wanted || !ok, nil
 }
 
-// Resources of other steps that the run refers to: literal names (true), and
-// expressions that compute them.
+// Resources returns what the run writes for resources of other steps: names, which are true,
+// and expressions that compute names.
 func (run *Run) Resources() map[string]bool {
 	all := map[string]bool{}
 	for _, t := range run.Uses {

@@ -59,16 +59,16 @@ func referencesIn(path *field.Path, name string, v any) []reference {
 	return refs
 }
 
-// Expressions of what an XR is called.
+// Expressions for the name and the uid of an XR.
 const (
 	sourceName = "xr.metadata.name"
 	sourceUID  = "xr.metadata.uid"
 )
 
-// namesOf other objects that a run computes. It may choose among the objects of
-// its XR's own namespace. Elsewhere it may name only what can be nobody else's,
-// be it to write or to read: core reads the Secret that a run is to write, whoever
-// wrote it.
+// namesOf returns the names of other objects that a run computes, by their text. A run may
+// choose any object in the namespace of its XR. The name of any other object must hold the
+// uid of the XR, so that it cannot be the object of somebody else. That is so for Secrets
+// that a run writes, too: core reads such a Secret, whoever wrote it.
 func namesOf(env *expression.Environment, t template, namespaced bool) (map[string]*expression.Template, field.ErrorList) {
 	names := map[string]*expression.Template{}
 
@@ -92,7 +92,7 @@ func namesOf(env *expression.Environment, t template, namespaced bool) (map[stri
 	return names, errs
 }
 
-// templates of all that is computed.
+// templates returns the templates of all computed values.
 func (o Object) templates() []*expression.Template {
 	var all []*expression.Template
 	for _, name := range manifest.SortedKeys(o.names) {
@@ -186,7 +186,7 @@ func named(v any, names map[string]string) any {
 	return v
 }
 
-// metadataOf an AnsibleRun: labels or annotations. Those whose value is
+// metadataOf evaluates the labels or the annotations of an AnsibleRun. Those whose value is
 // optional.none() are left out.
 func metadataOf(ctx context.Context, data expression.Data, name string, t *expression.Template) (map[string]any, []expression.Problem) {
 	v, _, problems := t.Evaluate(ctx, data)

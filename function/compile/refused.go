@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
 
-// placeholder for what is computed: any name, and any inventory. No rule of the
-// schemas may depend on either; a test sees to that.
+// placeholder stands for each computed name and inventory. No rule of the schemas may
+// depend on either, which a test ensures.
 const placeholder = "computed"
 
 // Schemas of AnsibleRuns, as they are shipped. They take longer to compile than
@@ -62,8 +62,9 @@ func isBelow(path, above string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// refused returns what the API server would refuse of a run's AnsibleRun, and
-// what the provider could never run. The input tells what is from the defaults.
+// refused returns what the API server would refuse of a run's AnsibleRun, and what the
+// provider could never run. Mistakes in fields that come from the defaults of the input have
+// their paths there.
 func (r *Run) refused(t template, in map[string]any) field.ErrorList {
 	shipped := schemaNamespaced
 	if r.Object.APIVersion == ansiblerun.APIVersionCluster {
@@ -106,7 +107,7 @@ func (r *Run) withPlaceholders() map[string]any {
 	return o.With(p)
 }
 
-// inputPath is the path in the input of what is at a path of an AnsibleRun.
+// inputPath returns the path in the input of the field at a path of an AnsibleRun.
 func inputPath(path string, t template, in map[string]any) string {
 	for _, of := range []string{"spec.forProvider", "spec"} {
 		if rest, ok := strings.CutPrefix(path, of); ok {
@@ -136,7 +137,7 @@ func inputPath(path string, t template, in map[string]any) string {
 	return t.path.String() + "." + path
 }
 
-// roleMistakes are roles that the provider cannot read.
+// roleMistakes reports roles that the provider cannot read.
 func roleMistakes(roles any) field.ErrorList {
 	if roles == nil {
 		return nil
@@ -160,7 +161,7 @@ func roleMistakes(roles any) field.ErrorList {
 	return field.ErrorList{field.Forbidden(field.NewPath(path), message)}
 }
 
-// nameMistakesIn are literal names that no other object can have.
+// nameMistakesIn reports literal names in references that no object can have.
 func nameMistakesIn(path *field.Path, name string, v any) field.ErrorList {
 	var errs field.ErrorList
 

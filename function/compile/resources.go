@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// maxResourceName of what expressions can refer to, in bytes. It is shown for each run
-// that waits for it.
+// maxResourceName is the length of the longest name of a resource that expressions can refer
+// to, in bytes. The message of each run that waits for the resource has the name.
 const maxResourceName = 253
 
 // Unreferable returns why expressions cannot refer to a composed resource of this name;
@@ -31,7 +31,7 @@ func (c *Plan) Unreferable(name string) error {
 	return nil
 }
 
-// unreferables reports expressions that refer to what they cannot refer to.
+// unreferables reports expressions with literal names that Unreferable refuses.
 func (c *Plan) unreferables() field.ErrorList {
 	var errs field.ErrorList
 

@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// A setting is a field of a run that may be computed. What is literal the schema
-// of the input tells of.
+// A setting is a field of a run that is literal or computed. The schema of the input checks
+// literal values.
 type setting struct {
 	types []expression.Type
 	// check says what a computed value must be.
@@ -51,7 +51,7 @@ var (
 // option.
 const maxLimit = 64 << 10
 
-// settingsOf a run that hold expressions.
+// settingsOf returns the settings of a run that hold expressions, by name.
 func settingsOf(env *expression.Environment, t template) (map[string]*expression.Template, field.ErrorList) {
 	var errs field.ErrorList
 
@@ -83,7 +83,7 @@ func holdsExpression(v any) bool {
 	return false
 }
 
-// set evaluates the settings. One that is optional.none() is left out.
+// set evaluates the settings. A setting whose value is optional.none() is left out.
 func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
 	if len(o.settings) == 0 {
 		return o, nil
@@ -131,8 +131,8 @@ func oneOf(these ...string) func(any) error {
 	}
 }
 
-// listOf checks all items of a list, of which there must be one: none would mean
-// something else.
+// listOf checks all items of a list, which must not be empty: an empty list would mean
+// something else to Ansible and to Crossplane.
 func listOf(check func(any) error) func(any) error {
 	const most = 1000
 

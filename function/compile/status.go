@@ -24,8 +24,8 @@ import (
 // StatusSchemas are the schemas of the fields of a status, by their templates.
 type StatusSchemas map[*expression.Template]*FieldSchema
 
-// A FieldSchema is the schema of a field. The API server takes all of a status or
-// nothing, so that a field that does not fit is better left as it is.
+// A FieldSchema is the schema of a field of the status. The API server refuses all of a
+// status for one field that does not fit, so such a field is left as it is.
 type FieldSchema struct {
 	schema    map[string]any
 	validator validation.SchemaValidator
@@ -33,7 +33,7 @@ type FieldSchema struct {
 	// which one may be meant.
 	unknown bool
 	hint    string
-	// required fields of an object whose fields have fits of their own.
+	// required fields of an object whose fields have FieldSchemas of their own.
 	required []string
 }
 
@@ -45,7 +45,7 @@ func statusSchemasOf(status *expression.Template, schema map[string]any) StatusS
 	}
 
 	below, known := property(schema, "status")
-	// What the Composition does not set others may.
+	// Other steps may set required fields that this input does not have.
 	if status.Fields() == nil {
 		below = maps.Clone(below)
 		delete(below, "required")
@@ -62,7 +62,7 @@ func (all StatusSchemas) add(t *expression.Template, schema map[string]any, know
 		return
 	}
 
-	// What the Composition does not set others may.
+	// Other steps may set required fields that this input does not have.
 	for name := range manifest.Set(schema["required"]) {
 		if _, ok := t.Fields()[name]; ok {
 			all.require(t, name)
@@ -96,8 +96,8 @@ func (f *FieldSchema) Complete(object map[string]any) bool {
 	return !slices.ContainsFunc(f.required, func(name string) bool { return object[name] == nil })
 }
 
-// mistakes are the fields that the XR cannot have, or that can never have such a
-// value.
+// mistakes reports the fields that the XRD does not declare, and values that can never fit
+// the XRD.
 func (all StatusSchemas) mistakes(path *field.Path, t *expression.Template) field.ErrorList {
 	var errs field.ErrorList
 
@@ -113,7 +113,7 @@ func (all StatusSchemas) mistakes(path *field.Path, t *expression.Template) fiel
 	case t.Computed():
 		errs = typeMistakes(path, f.schema, t)
 	default:
-		// It needs no data.
+		// A literal value needs no data.
 		v, _, _ := t.Evaluate(context.Background(), expression.Data{})
 		if _, err := f.Convert(v); err != nil {
 			errs = append(errs, field.Invalid(path, v, err.Error()))
@@ -123,8 +123,8 @@ func (all StatusSchemas) mistakes(path *field.Path, t *expression.Template) fiel
 	return errs
 }
 
-// typeMistakes of a computed value, and of what is in it, by what is known of their
-// types.
+// typeMistakes reports a computed value, and fields and items in it, whose type is known and
+// can never fit the schema.
 func typeMistakes(path *field.Path, schema map[string]any, t *expression.Template) field.ErrorList {
 	want := expression.Type(manifest.Text(schema, "type"))
 	if !coercible(t.Type(), want) {
@@ -155,7 +155,8 @@ func typeMistakes(path *field.Path, schema map[string]any, t *expression.Templat
 	return errs
 }
 
-// coercible types are those of which some values can become the other one.
+// coercible is true when some values of a type can be converted to the wanted one, or when
+// one of the types is not known.
 func coercible(is, want expression.Type) bool {
 	if is == "" || want == "" || is == want {
 		return true
@@ -173,8 +174,8 @@ func coercible(is, want expression.Type) bool {
 	return false
 }
 
-// newFieldSchema returns the fit of a schema. One that cannot be used does not check
-// anything.
+// newFieldSchema returns the FieldSchema of a field. A schema that cannot be used checks
+// nothing.
 func newFieldSchema(schema map[string]any, known bool) *FieldSchema {
 	f := &FieldSchema{schema: schema, unknown: !known}
 
@@ -194,14 +195,14 @@ func newFieldSchema(schema map[string]any, known bool) *FieldSchema {
 	return f
 }
 
-// hint at the field of an object that is meant by one that there is not.
+// hint returns the end of a message about an unknown field: the field that may be meant.
 func hint(schema map[string]any, name string) string {
 	properties, _ := schema["properties"].(map[string]any)
 	return spelling.Hint(name, manifest.SortedKeys(properties))
 }
 
-// property returns the schema of a field of an object; nil when it may be
-// anything. It is false when there is no such field.
+// property returns the schema of a field of an object; nil when the field may be anything.
+// It is false when the object cannot have the field.
 func property(schema map[string]any, name string) (map[string]any, bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	if p, ok := properties[name].(map[string]any); ok {
@@ -218,8 +219,8 @@ func property(schema map[string]any, name string) (map[string]any, bool) {
 	return nil, len(schema) == 0 || schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// Convert returns a value such that it fits, without losing anything of it. The error
-// says why that cannot be.
+// Convert returns a value converted to the type of the field, without loss. The error says
+// why the value does not fit.
 func (f *FieldSchema) Convert(v any) (any, error) {
 	if f == nil {
 		return v, nil
@@ -241,7 +242,7 @@ func (f *FieldSchema) Convert(v any) (any, error) {
 	return v, nil
 }
 
-// coerce a JSON value to what a schema says.
+// coerce converts a JSON value to the type that a schema has.
 func coerce(schema map[string]any, v any) (any, error) {
 	if schema["x-kubernetes-int-or-string"] == true {
 		return v, nil
@@ -311,7 +312,7 @@ func coerceObject(schema, v map[string]any) (any, error) {
 			return nil, errors.Errorf("the XRD does not declare its field %.80q%s", k, hint(schema, k))
 		}
 
-		// To the API server such a field is not there.
+		// The API server drops a null that the schema does not allow.
 		if v[k] == nil && manifest.Text(below, "type") != "" && below["nullable"] != true {
 			continue
 		}
@@ -343,7 +344,7 @@ func coerceList(schema map[string]any, v []any) (any, error) {
 	return out, nil
 }
 
-// compileStatus of the XR: nil without one.
+// compileStatus returns the template of the XR's status; nil if the input has none.
 func compileStatus(env *expression.Environment, in map[string]any) (*expression.Template, field.ErrorList) {
 	v, ok := in["status"]
 	if !ok {

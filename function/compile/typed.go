@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 )
 
-// mistyped reports a computed value that can never be of one of these types. What
-// is literal the schema of the input tells of.
+// mistyped reports a computed value that can never be of one of these types. The schema of
+// the input checks literal values.
 func mistyped(path *field.Path, t *expression.Template, types ...expression.Type) field.ErrorList {
 	if !t.Computed() || t.Is(types...) {
 		return nil
@@ -28,7 +28,7 @@ func mistyped(path *field.Path, t *expression.Template, types ...expression.Type
 	return field.ErrorList{field.Invalid(path, t.String(), message)}
 }
 
-// Invalid returns the problem that an error is.
+// Invalid returns a problem of kind Invalid at a path, with the text of an error.
 func Invalid(path string, err error) expression.Problem {
 	return expression.Problem{Path: path, Kind: expression.Invalid, Message: err.Error()}
 }

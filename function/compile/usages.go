@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// unusable reports runs that cannot hold what they depend on.
+// unusable reports runs for which Crossplane can have no Usages of what they depend on.
 func unusable(runs []*Run, templates []template) field.ErrorList {
 	var errs field.ErrorList
 

@@ -29,7 +29,7 @@ const (
 	ReasonAvailable = "Available"
 	// ReasonInvalidInput XRs have a Composition with mistakes.
 	ReasonInvalidInput = "InvalidInput"
-	// ReasonTooLarge XRs become more than core can receive.
+	// ReasonTooLarge XRs have a desired state that is larger than core can receive.
 	ReasonTooLarge = "TooLarge"
 	// ReasonInvalidStatus XRs have all their runs, but not all of the status
 	// that follows from them.
@@ -44,20 +44,21 @@ const (
 	maxEvent   = 1 << 10
 )
 
-// many runs are counted in the condition: not all of their lines may fit.
-const many = 10
+// maxUncounted is the number of runs up to which the condition does not begin with a line
+// that counts them. The lines of more runs may not all fit.
+const maxUncounted = 10
 
 // A condition of the XR.
 type condition struct {
 	status  bool
 	reason  string
 	message string
-	// warn of the condition when it is new.
+	// warn is true if an event is a warning when the condition has changed.
 	warn bool
 }
 
-// Invalid reports mistakes of the Composition: as one Fatal result, since core
-// shows the first one only, with a line for each.
+// Invalid reports mistakes of the Composition in one Fatal result, with a line for each: core
+// shows the first Fatal result only.
 func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 	lines := make([]string, 0, len(errs))
 
@@ -96,7 +97,7 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 	})
 }
 
-// severity of the reasons of runs that are not done, the most severe first.
+// severity lists the reasons of runs that are not done, the most severe first.
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
@@ -105,7 +106,7 @@ func severity() []desired.Reason {
 	}
 }
 
-// summarize what became of the runs.
+// summarize returns the condition that tells what became of the runs.
 func summarize(result render.Result) condition {
 	var lines []string
 
@@ -153,10 +154,10 @@ func summarize(result render.Result) condition {
 	return c
 }
 
-// tallied ends what begins the line that counts runs.
+// tallied is a text that only the line with the counts of runs has.
 const tallied = " runs are ready; "
 
-// tally counts what became of many runs, in one line; "" for few.
+// tally returns a line that counts what became of the runs; "" for maxUncounted or fewer.
 func tally(runs []desired.Outcome) string {
 	became := map[string]int{}
 	all, ready := 0, 0
@@ -168,20 +169,20 @@ func tally(runs []desired.Outcome) string {
 		case desired.Ready:
 			ready++
 		default:
-			became[outcome(r.Reason)]++
+			became[countedAs(r.Reason)]++
 		}
 
 		all++
 	}
 
-	if all <= many {
+	if all <= maxUncounted {
 		return ""
 	}
 
 	var counts []string
 
 	for _, reason := range severity() {
-		word := outcome(reason)
+		word := countedAs(reason)
 		if became[word] > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", became[word], word))
 		}
@@ -192,8 +193,8 @@ func tally(runs []desired.Outcome) string {
 	return fmt.Sprintf("%d of %d%s%s", ready, all, tallied, strings.Join(counts, ", "))
 }
 
-// outcome of a run in a word, after a number.
-func outcome(reason desired.Reason) string {
+// countedAs returns what follows a number of runs with a reason, as in "3 failed".
+func countedAs(reason desired.Reason) string {
 	switch reason {
 	case desired.InvalidValue, desired.ValueNotSet:
 		return "without a usable value"
@@ -210,8 +211,8 @@ func outcome(reason desired.Reason) string {
 	return "in progress"
 }
 
-// untallied returns a message without the line that counts runs. A number that is
-// another one is no news by itself.
+// untallied returns a message without the line that counts runs. An event is sent when the
+// rest has changed, not for other counts alone.
 func untallied(message string) string {
 	first, rest, _ := strings.Cut(message, "\n")
 	if strings.Contains(first, tallied) {
@@ -237,7 +238,7 @@ func removed(rsp *fnv1.RunFunctionResponse, names []string) {
 	})
 }
 
-// describe a run, a line for each of its messages.
+// describe returns a line for each message of a run.
 func describe(r desired.Outcome) []string {
 	lines := make([]string, 0, len(r.Messages))
 
@@ -248,8 +249,8 @@ func describe(r desired.Outcome) []string {
 	return lines
 }
 
-// line makes one line of a message, which may quote what strangers have written:
-// nobody can add a line about another run.
+// line replaces control characters and line ends in a message. A message may quote text of
+// untrusted authors, who must not be able to add a line about another run.
 func line(message string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
@@ -260,7 +261,7 @@ func line(message string) string {
 	}, message)
 }
 
-// report the condition, and an event when it is news.
+// report adds the condition to a response, and an event when it has changed.
 func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 	status := fnv1.Status_STATUS_CONDITION_FALSE
 	if c.status {
@@ -314,7 +315,7 @@ func reported(xr map[string]any) condition {
 	return condition{}
 }
 
-// conditions reports those that were computed.
+// conditions adds the conditions of the input to a response.
 func conditions(rsp *fnv1.RunFunctionResponse, all []composite.Condition) {
 	status := map[string]fnv1.Status{"True": fnv1.Status_STATUS_CONDITION_TRUE, "False": fnv1.Status_STATUS_CONDITION_FALSE}
 

@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// Values of messages with what they consist of, which is allocated at once.
+// Protobuf values together with the parts that they point to, in one allocation each.
 type (
 	text struct {
 		structpb.Value
@@ -29,8 +29,9 @@ type (
 	}
 )
 
-// message returns a JSON object as a message. It is structpb.NewStruct with half of its
-// allocations: most of a response is what it returns. The error is about what is no JSON.
+// message returns a JSON object as a protobuf message. It does what structpb.NewStruct does
+// with half of its allocations, since most of a response consists of these messages. The
+// error is about a value that is not JSON.
 func message(o map[string]any) (*structpb.Struct, error) {
 	s := &structpb.Struct{}
 	return s, fill(s, o)
@@ -56,7 +57,7 @@ func fill(s *structpb.Struct, o map[string]any) error {
 	return nil
 }
 
-// value returns a JSON value as a message.
+// value returns a JSON value as a protobuf message.
 func value(v any) (*structpb.Value, error) {
 	switch v := v.(type) {
 	case string:

@@ -20,18 +20,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
-// annotationRequest asks for a run, whether anything has changed or not.
+// annotationRequest requests a run of an AnsibleRun, whether its inputs have changed or not.
 const annotationRequest = "crossplane.io/reconcile-requested-at"
 
-// outputNotRun is the field of the output that has why a run was not run, by its name.
+// outputNotRun is the field of the Operation's output with the reasons why runs were left
+// out, by their names.
 const outputNotRun = "notRun"
 
-// Operation reports a result to an Operation. It has no XR, and applies once what
-// it gets: so AnsibleRuns are called what they are in the input, are asked to run
-// now, be they new or not, and nothing can be waited for but the resources that
-// are required, with those that core has fetched. A run that cannot be rendered
-// keeps no other from running; core has only a warning and an output for it, since
-// it applies nothing of an Operation that fails. It is an error if none can be.
+// Operation adds a result to a response to an Operation. An Operation has no XR, and core
+// applies once what it gets. So the AnsibleRuns have the names that the input gives them,
+// and an annotation that requests a run, whether they are new or not. Nothing can be waited
+// for, except until core has fetched the required resources. A run that cannot be rendered
+// is left out, with a warning and an output; it is an error if all are, since core applies
+// nothing of an Operation that fails.
 func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[string]*fnv1.Resources, now time.Time) error {
 	requirements(rsp, result.Requirements)
 
@@ -49,12 +50,12 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 		rsp.Desired.Resources = map[string]*fnv1.Resource{}
 	}
 
-	wrong := map[string]any{}
-	called := map[string]string{}
+	leftOut := map[string]any{}
+	byID := map[string]string{}
 
 	for _, r := range result.Runs {
 		if r.Held() {
-			wrong[r.Name] = strings.Join(slices.Compact(slices.Clone(r.Messages)), "; ")
+			leftOut[r.Name] = strings.Join(slices.Compact(slices.Clone(r.Messages)), "; ")
 		}
 
 		if r.Desired == nil {
@@ -63,19 +64,19 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 
 		name := compile.ObjectName(r.Resource)
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
-			wrong[r.Name] = "an AnsibleRun cannot be called " + name + "; set resourceName"
+			leftOut[r.Name] = "an AnsibleRun cannot be called " + name + "; set resourceName"
 			continue
 		}
 
 		id := objectID(r.Desired, name)
-		if other, ok := called[id]; ok {
-			wrong[r.Name] = "the AnsibleRun of " + other + " is called " + name + ", too; set resourceName"
+		if other, ok := byID[id]; ok {
+			leftOut[r.Name] = "the AnsibleRun of " + other + " is called " + name + ", too; set resourceName"
 			continue
 		}
 
-		called[id] = r.Name
+		byID[id] = r.Name
 
-		s, err := message(requested(r.Desired, name, now))
+		s, err := message(withRequest(r.Desired, name, now))
 		if err != nil {
 			return errors.Wrapf(err, "cannot put run %q into the response", r.Name)
 		}
@@ -85,29 +86,29 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 		}
 	}
 
-	return notRun(rsp, wrong, len(called))
+	return notRun(rsp, leftOut, len(byID))
 }
 
-// notRun reports what was not run and why, by the names of runs, beside a number of
-// others. The error says so if there are none.
-func notRun(rsp *fnv1.RunFunctionResponse, wrong map[string]any, others int) error {
-	if len(wrong) == 0 {
+// notRun reports the runs that were left out, with the reasons by their names. If there are
+// no others, it returns that as an error.
+func notRun(rsp *fnv1.RunFunctionResponse, leftOut map[string]any, others int) error {
+	if len(leftOut) == 0 {
 		return nil
 	}
 
-	lines := make([]string, 0, len(wrong))
-	for _, name := range slices.Sorted(maps.Keys(wrong)) {
-		lines = append(lines, line(fmt.Sprintf("%s: %s", name, wrong[name])))
+	lines := make([]string, 0, len(leftOut))
+	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
+		lines = append(lines, line(fmt.Sprintf("%s: %s", name, leftOut[name])))
 	}
 
 	if others == 0 {
 		return errors.Errorf("there is no XR in an Operation, and nothing to wait for:\n%s", strings.Join(lines, "\n"))
 	}
 
-	message := fmt.Sprintf("%d of %d runs left out, which this Operation does not try again:\n%s", len(wrong), len(wrong)+others, strings.Join(lines, "\n"))
+	message := fmt.Sprintf("%d of %d runs left out, which this Operation does not try again:\n%s", len(leftOut), len(leftOut)+others, strings.Join(lines, "\n"))
 	response.Warning(rsp, errors.New(clip.Text(message, maxEvent)))
 
-	return errors.Wrap(response.SetOutput(rsp, map[string]any{outputNotRun: wrong}), "cannot report what is not run")
+	return errors.Wrap(response.SetOutput(rsp, map[string]any{outputNotRun: leftOut}), "cannot report what is not run")
 }
 
 // objectID tells AnsibleRuns of one name in other groups or namespaces apart.
@@ -116,8 +117,9 @@ func objectID(run map[string]any, name string) string {
 	return fmt.Sprintf("%s/%s/%s", run["apiVersion"], namespace, name)
 }
 
-// requested is an AnsibleRun with a name that is asked to run now.
-func requested(run map[string]any, name string, now time.Time) map[string]any {
+// withRequest returns an AnsibleRun with a name, and with an annotation that requests a run
+// at a time.
+func withRequest(run map[string]any, name string, now time.Time) map[string]any {
 	metadata, _ := run["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 

@@ -1,6 +1,7 @@
-// Package report puts what was rendered into the response: composed resources,
-// the XR's status and readiness, and the condition and events that say what is
-// missing and why.
+// Package report puts a render.Result into the response of the function: composed
+// resources, the XR's status and readiness, and the condition and events that say what is
+// missing and why. The function calls Report for an XR, Operation for an Operation, and
+// Invalid for an input with mistakes.
 package report
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
-// Report a result in a response that has the desired state of earlier
-// functions. The observed XR tells what was reported before.
+// Report adds a result to a response that has the desired state of earlier steps. The
+// condition of the observed XR says what was reported before.
 func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Result) error {
 	if rsp.GetDesired() == nil {
 		rsp.Desired = &fnv1.State{}
@@ -56,7 +57,7 @@ func resources(state *fnv1.State, runs []desired.Outcome) error {
 	}
 
 	for _, r := range runs {
-		// What left this step may be another step's now.
+		// Another step may compose by now what this step does not want any more.
 		if _, ok := state.GetResources()[r.Resource]; r.Desired == nil || ok && r.Unwanted() {
 			continue
 		}
@@ -79,8 +80,9 @@ func resources(state *fnv1.State, runs []desired.Outcome) error {
 	return nil
 }
 
-// put a composed resource into the desired state, in place of one of its kind. The
-// error is another one of that name: one of them would never be there.
+// put a composed resource into the desired state, in place of one of the same kind. It is an
+// error if an earlier step composes a resource of another kind under the name: core would
+// only ever compose one of the two.
 func put(state *fnv1.State, name string, r *fnv1.Resource) error {
 	was, is := state.GetResources()[name].GetResource().GetFields(), r.GetResource().GetFields()
 
@@ -94,8 +96,8 @@ func put(state *fnv1.State, name string, r *fnv1.Resource) error {
 	return nil
 }
 
-// usages puts Usages into the desired state. Nothing waits for them: until they
-// are there nothing else is there to be deleted in the wrong order.
+// usages puts Usages into the desired state, and removes those that are nil. They count as
+// ready, so that the XR does not wait for them.
 func usages(state *fnv1.State, usages map[string]map[string]any) error {
 	for name, u := range usages {
 		if u == nil {
@@ -122,7 +124,7 @@ func details(state *fnv1.State, result render.Result) error {
 			return errors.New("cannot put the connection details into the response")
 		}
 
-		// It has the connection details of this step only.
+		// The Secret has the connection details of one step only.
 		if _, ok := state.GetResources()[compile.ResourceConnection]; ok {
 			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", compile.ResourceConnection)
 		}
@@ -147,7 +149,7 @@ func details(state *fnv1.State, result render.Result) error {
 	return nil
 }
 
-// requirements asks core for resources, beside what was asked for before.
+// requirements asks core for resources, beside those that earlier steps ask for.
 func requirements(rsp *fnv1.RunFunctionResponse, all map[string]compile.Requirement) {
 	if len(all) == 0 {
 		return
@@ -176,9 +178,9 @@ func requirements(rsp *fnv1.RunFunctionResponse, all map[string]compile.Requirem
 	}
 }
 
-// xrResource puts status and readiness of the XR into the desired state. Core
-// takes an XR for ready when all that was composed is, so it has to be told
-// while there is more to come.
+// xrResource puts status and readiness of the XR into the desired state. Core takes an XR
+// for ready when all composed resources are. While runs are held, and so not composed yet,
+// the XR has to be reported as not ready.
 func xrResource(state *fnv1.State, result render.Result) error {
 	held := false
 	for _, r := range result.Runs {
