@@ -31,9 +31,9 @@ type Tracker interface {
 	Track(ctx context.Context, run common.AnsibleRun) error
 }
 
-// A Pool carries out jobs in the background, never two of one object. It
-// remembers the report of each until it is told to forget it. What may change
-// something begins once it was noted on the object.
+// A Pool carries out jobs in the background, never two of one object. It remembers the
+// report of each job until it is told to forget it. A job that may change something begins
+// once Noted says that the status of its object shows it.
 type Pool interface {
 	Queue
 
@@ -43,9 +43,9 @@ type Pool interface {
 	Noted(uid types.UID, runID string)
 }
 
-// A Queue of objects that wait for a place to run. One that was acquired is kept for
-// a while, until a job is submitted to it. An object that waits can be withdrawn, one
-// that waits or runs can be canceled. When it is stopping nobody is given a place.
+// A Queue has the objects that wait for a place to run. Acquire gives an object a place,
+// which is kept for a while for the job that is submitted. An object that waits can be
+// withdrawn; one that waits or runs can be canceled. A queue that is stopping gives no places.
 type Queue interface {
 	Acquire(j executor.Job, wake func()) bool
 	Submit(j executor.Job) bool
@@ -54,13 +54,12 @@ type Queue interface {
 	Stopping() bool
 }
 
-// A RunObserver is told of runs that were interrupted, whose end no executor
-// reports.
+// A RunObserver is told of the end of runs that were interrupted. No executor reports it.
 type RunObserver interface {
 	Ended(j executor.Job, r executor.Report, took time.Duration)
 }
 
-// An OutputStore has the output of the last run of each object, for users to read.
+// An OutputStore keeps the output of the last run of each object, for users to read.
 type OutputStore interface {
 	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error)
 	Delete(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
@@ -85,10 +84,9 @@ type connector struct {
 	newID    func() string
 }
 
-// Connect reads what the run depends on. No mistake makes it fail: whether one in
-// the inputs matters depends on what is to be done, and a run in progress is
-// reported in any case. An object that is to be settled has changed since that was
-// looked at.
+// Connect reads what the run depends on. A mistake in the inputs is kept for Observe, which
+// reports a run in progress in any case, and knows whether inputs are needed. Connect fails
+// when an Operation has applied the object since the operations reconciler looked at it.
 func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed.TypedExternalClient[common.AnsibleRun], error) {
 	if operation.Pending(run) {
 		return nil, kerrors.NewConflict(schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}, run.GetName(), errors.New("an Operation has applied it"))
@@ -96,8 +94,8 @@ func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed
 
 	e := &external{connector: c, digestKey: inputs.ObjectKey(c.key, run.GetUID())}
 
-	// What a deleted object refers to may be gone already. It is not needed
-	// before a run is to be started.
+	// The inputs of a deleted object may be gone already. They are not needed before a
+	// run is to be started.
 	if !meta.WasDeleted(run) {
 		e.inputs, e.request, e.err = c.read(ctx, run)
 	}

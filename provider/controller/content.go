@@ -26,8 +26,8 @@ type Contents interface {
 	Refresh(r content.Request, who string, wake func())
 }
 
-// resolve the requirements to the content that a run would use: what serves now,
-// or else what was resolved for the object before.
+// resolve the requirements to the content that a run would use: the set in the store, or
+// else the set that the object's status has.
 func (e *external) resolve(run common.AnsibleRun) {
 	e.content = content.Known(run.Observation().Content)
 	e.request.Known = e.content
@@ -39,8 +39,8 @@ func (e *external) resolve(run common.AnsibleRun) {
 	}
 }
 
-// refresh what the requirements resolve to when that is due. Nothing waits for
-// it: the object is looked at again when it has ended.
+// refresh resolves the requirements again in the background when that is due, and then wakes
+// the object.
 func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
 	if !refreshes(s, e.resolution) {
 		return
@@ -51,15 +51,15 @@ func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
 	e.contents.Refresh(e.request, string(run.GetUID()), func() { e.wake(name) })
 }
 
-// refreshes is true when it is to be found out what the requirements resolve to
-// now. Content that is not in the store is installed by the next run, unless
-// there is none to come: the inputs are those that were applied.
+// refreshes is true when the requirements are to be resolved again. Content that is not in
+// the store is left to the next run, which installs it, unless no run is to come since the
+// inputs are applied.
 func refreshes(s lifecycle.Situation, r content.Resolution) bool {
 	return r.Stale && (r.Found || s.Recorded.AppliedDigest != "" && s.Recorded.AppliedDigest == s.Digest)
 }
 
-// showContent says when content could not be resolved again, and when it could
-// after that.
+// showContent sets the condition ContentUpToDate to False when content could not be resolved
+// again, and back to True when it could after that.
 func showContent(run common.AnsibleRun, r content.Resolution) {
 	was := run.GetCondition(common.TypeContentUpToDate)
 
@@ -71,7 +71,8 @@ func showContent(run common.AnsibleRun, r content.Resolution) {
 	}
 }
 
-// outdated says why content could not be resolved again, and what serves.
+// outdated is the condition for content that could not be resolved again. Its message says
+// why, and which content runs use meanwhile.
 func outdated(r content.Resolution) xpv2.Condition {
 	serves := "none is installed, so that no run can start"
 
@@ -93,7 +94,7 @@ func outdated(r content.Resolution) xpv2.Condition {
 }
 
 // lookAgain is when to look at an object again: when the decision says so, or
-// when its content is due before.
+// when its content is due, if that is earlier.
 func lookAgain(until, due, now time.Time, poll time.Duration) time.Time {
 	switch {
 	case !due.After(now):

@@ -19,16 +19,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// secrets have the connection details of AnsibleRuns.
+// secrets reads and writes the Secrets with the connection details of AnsibleRuns.
 type secrets struct {
-	// kube reads and writes them.
 	kube client.Client
-	// cached has their names and UIDs, maybe not yet those of the newest.
+	// cached has the names and UIDs of Secrets, maybe not yet those of the newest.
 	cached client.Reader
 }
 
-// write connection details as the runtime's reconciler does, which does not tell
-// the UID of the Secret that has them.
+// write connection details as crossplane-runtime's reconciler does. Unlike that it returns
+// the UID of the Secret.
 func (s secrets) write(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, details map[string][]byte) (types.UID, error) {
 	var secret *corev1.Secret
 
@@ -49,7 +48,7 @@ func (s secrets) write(ctx context.Context, run common.AnsibleRun, kind schema.G
 	return secret.UID, err
 }
 
-// gone is true when a Secret is not there any more.
+// gone is true when a Secret does not exist any more, or was made anew with another UID.
 func (s secrets) gone(ctx context.Context, key types.NamespacedName, uid string) (bool, error) {
 	for _, r := range []client.Reader{s.cached, s.kube} {
 		m := &metav1.PartialObjectMetadata{}
@@ -68,9 +67,9 @@ func (s secrets) gone(ctx context.Context, key types.NamespacedName, uid string)
 	return true, nil
 }
 
-// publish the connection details of the last successful apply, unless that was
-// done. It returns true when they are not where they are wanted, and nobody
-// knows them any more.
+// publish the connection details of the last successful apply, unless that was done. It
+// returns true when the Secret does not have them and the provider does not know them any
+// more, so that only another run can bring them.
 func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, error) {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
@@ -94,8 +93,8 @@ func (e *external) publish(ctx context.Context, run common.AnsibleRun) (bool, er
 	return false, nil
 }
 
-// published is true when the connection details of a run are where they are
-// wanted, as far as anybody waits for them.
+// published is true when the connection details of a run are in the Secret, and when the
+// object wants none or is deleted.
 func published(run common.AnsibleRun, r executor.Report) bool {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// A drain reconciles all objects until the pool stops, and from then on only those
-// whose runs have begun: their results are recorded. Nothing happens to the others
-// any more, and nothing is written that says so.
+// A drain reconciles all objects until the pool stops. From then on it reconciles only
+// objects whose runs have begun, to record the results. The others are left as they are.
 type drain struct {
 	reconcile.Reconciler
 

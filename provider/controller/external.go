@@ -25,30 +25,35 @@ import (
 type external struct {
 	*connector
 
-	// digestKey is the object's own.
-	digestKey  []byte
-	inputs     inputs.Inputs
-	request    content.Request
-	err        error
+	// digestKey is the key of the digests of this object.
+	digestKey []byte
+	// inputs, and the request for the content that they require; err is the mistake in
+	// them, if there is any.
+	inputs  inputs.Inputs
+	request content.Request
+	err     error
+	// resolution of the request, and the content that a run would use.
 	resolution content.Resolution
 	content    content.Set
-	decision   lifecycle.Decision
-	job        executor.Job
-	details    map[string][]byte
+	// decision of this reconcile, and the job that it starts.
+	decision lifecycle.Decision
+	job      executor.Job
+	// details are the connection details that the pool knows of the last apply.
+	details map[string][]byte
 }
 
-// Observe brings the status up to date with what the pool knows, decides what is to
-// be done, and acquires a place for it. It starts nothing but check runs, and writes
-// nothing but what has to be noted before the first apply.
+// Observe brings the status up to date with what the pool knows, decides what is to be done,
+// and acquires a place for a run. It starts check runs only. It writes to the object only
+// what has to be noted before the first apply; the reconciler writes the status.
 func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.ExternalObservation, error) {
 	e.keepOutput(ctx, run)
 
-	active := e.observe(run)
+	active := e.recordReport(run)
 
 	s, err := e.situation(run, active)
 	if err != nil {
 		e.pool.Withdraw(run.GetUID())
-		return managed.ExternalObservation{}, e.mistaken(run, err)
+		return managed.ExternalObservation{}, e.rejectInputs(run, err)
 	}
 
 	if !s.Deleted {
@@ -59,7 +64,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	e.decision = lifecycle.Decide(s)
 
-	// What it waited for is not wanted any more.
+	// The run that the object waits for is not wanted any more.
 	if s.Waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
 		e.pool.Withdraw(run.GetUID())
 
@@ -93,11 +98,10 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	return e.observation(ctx, run, s)
 }
 
-// observation of an object about which something was decided. What is to be started
-// is shown to the runtime when there is a place for it: it has it created or updated
-// at once. To create takes the runtime three writes, of which an XR with many runs
-// can afford few: core's circuit breaker counts them. So the first apply is an update
-// wherever the management policies allow one.
+// observation tells the runtime what was decided. If there is a place for an apply, the
+// observation has the runtime call Create or Update at once. For Create the runtime writes
+// the object three times. Core's circuit breaker counts writes, so that an XR with many runs
+// can afford few: the first apply is an update wherever the management policies allow one.
 func (e *external) observation(ctx context.Context, run common.AnsibleRun, s lifecycle.Situation) (managed.ExternalObservation, error) {
 	d := e.decision
 	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
@@ -124,15 +128,15 @@ func (e *external) observation(ctx context.Context, run common.AnsibleRun, s lif
 		o.ResourceExists = true
 	}
 
-	// It may not be looked at again for long.
+	// The object may not be looked at again for long.
 	s.Active = &lifecycle.Active{Mode: d.Start.Mode, State: d.Start.State}
 	run.SetConditions(lifecycle.Ready(s, run.GetCondition(xpv2.TypeReady)).WithObservedGeneration(run.GetGeneration()))
 
 	return o, nil
 }
 
-// showCheckable says when check runs cannot tell anything, and when they can
-// again.
+// showCheckable sets the condition Checkable to False when check runs cannot tell anything,
+// and back to True when they can again.
 func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	switch {
 	case s.Active != nil && !s.Active.Finished:
@@ -144,9 +148,9 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 }
 
-// observe folds what the pool knows into the observation. The pool forgets a
-// finished run once the object that was read back carries it.
-func (e *external) observe(run common.AnsibleRun) *lifecycle.Active {
+// recordReport records in the status what the pool knows. The pool forgets a finished run once
+// the object that was read from the API server has its result.
+func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	o := run.Observation()
 
 	report, known := e.pool.Report(run.GetUID())
@@ -160,10 +164,10 @@ func (e *external) observe(run common.AnsibleRun) *lifecycle.Active {
 		e.restore(run, report)
 	}
 
-	// Nobody heard of the end of a run when none is known any more, or another.
+	// The run in the status was interrupted when the pool knows none, or another one.
 	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
 		if lifecycle.Interrupt(o, e.now()) {
-			e.lost(run)
+			e.announceInterrupted(run)
 		}
 	}
 
@@ -189,8 +193,8 @@ func (e *external) observe(run common.AnsibleRun) *lifecycle.Active {
 	}
 }
 
-// restore the run that was shown before the object came to wait: decisions are about
-// that one.
+// restore the run that the status showed before the object came to wait: decisions are about
+// that run.
 func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 	o := run.Observation()
 	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
@@ -202,18 +206,18 @@ func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 	e.pool.Forget(run.GetUID(), r.Run.ID)
 }
 
-// lost tells of a run that had begun and was interrupted.
-func (e *external) lost(run common.AnsibleRun) {
+// announceInterrupted tells the observer of a run that had begun and was interrupted.
+func (e *external) announceInterrupted(run common.AnsibleRun) {
 	o := run.Observation()
 	r := executor.Report{Run: *o.LastRun, Attempt: 1}
 
-	// A status that could not be written is read again as it was.
-	if r.Run.StartTime == nil || !e.schedule.first(run.GetUID(), r.Run.ID) {
+	// A status that could not be written shows the run as in progress again.
+	if r.Run.StartTime == nil || !e.schedule.announce(run.GetUID(), r.Run.ID) {
 		return
 	}
 
 	if o.LastApply != nil && o.LastApply.ID == r.Run.ID {
-		r.Attempt = o.LastApply.Attempts + 1 // It does not count any more.
+		r.Attempt = o.LastApply.Attempts + 1 // Interrupt has taken this attempt off.
 	}
 
 	policy, _ := lifecycle.PolicyOf(run)
@@ -239,6 +243,8 @@ func recorded(run common.AnsibleRun, r executor.Report) bool {
 	return published(run, r)
 }
 
+// situation returns what the decision depends on. The error is about inputs that cannot be
+// run.
 func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecycle.Situation, error) {
 	p := run.Parameters()
 
@@ -257,8 +263,8 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 		s.RetryLimit = int64(*p.RetryLimit)
 	}
 
-	s.Create = may(run, xpv2.ManagementActionCreate)
-	s.Update = may(run, xpv2.ManagementActionUpdate)
+	s.Create = allows(run, xpv2.ManagementActionCreate)
+	s.Update = allows(run, xpv2.ManagementActionUpdate)
 	s.Request, _ = meta.GetReconcileRequest(run)
 
 	if s.Deleted {
@@ -282,7 +288,7 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 		return s, err
 	}
 
-	// Only the first reconcile after an upgrade needs it.
+	// Only the first reconcile after an upgrade needs the former digest.
 	if lifecycle.Predates(s.Recorded, s.Digest) {
 		s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
 	}
@@ -290,11 +296,11 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 	return s, err
 }
 
-// mistaken reports inputs that cannot be run. An object whose spec was changed
-// since it became ready is not ready any more.
-func (e *external) mistaken(run common.AnsibleRun, err error) error {
+// rejectInputs returns the error about inputs that cannot be run. An object whose spec was
+// changed since it became ready is not ready any more.
+func (e *external) rejectInputs(run common.AnsibleRun, err error) error {
 	if config.IsWatched(err) {
-		e.schedule.miss(run)
+		e.schedule.noteMissing(run)
 	}
 
 	was := run.GetCondition(xpv2.TypeReady)
@@ -312,9 +318,8 @@ func (e *external) mistaken(run common.AnsibleRun, err error) error {
 	return err
 }
 
-// Create applies the content for the first time. What this shows in the status is
-// lost when the runtime notes that it was called: only the next reconcile can note
-// that the run is about to begin.
+// Create applies the content for the first time. The runtime discards the status that Create
+// leaves, so that the object is woken for another reconcile, which records the run.
 func (e *external) Create(_ context.Context, run common.AnsibleRun) (managed.ExternalCreation, error) {
 	e.submit(run)
 	e.wake(client.ObjectKeyFromObject(run))
@@ -362,7 +367,7 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 
 	e.inputs = in
 
-	// One that has failed may fail again.
+	// A deletion run that has failed may fail again: then the condition stays.
 	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse && c.Reason != common.ReasonRunFailed {
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
@@ -378,8 +383,8 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 // Disconnect does nothing: there is no connection.
 func (e *external) Disconnect(context.Context) error { return nil }
 
-// acquire a place for the run that was decided on. If there is none, that is shown in
-// the status.
+// acquire a place for the run that was decided on. If there is none, the status shows that
+// the object waits.
 func (e *external) acquire(run common.AnsibleRun) bool {
 	name := client.ObjectKeyFromObject(run)
 
@@ -391,15 +396,15 @@ func (e *external) acquire(run common.AnsibleRun) bool {
 	return acquired
 }
 
-// submit the run that was decided on to its place, and show it in the status. If the
-// place is not kept any more it is decided anew.
+// submit the run that was decided on to its place, and show it in the status. If the place
+// is not kept any more, the object is reconciled again.
 func (e *external) submit(run common.AnsibleRun) {
 	if !e.pool.Submit(e.job) {
 		e.wake(client.ObjectKeyFromObject(run))
 		return
 	}
 
-	e.observe(run)
+	e.recordReport(run)
 }
 
 func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Job {
@@ -434,7 +439,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			return lifecycle.AbsentDigest(generation)
 		}
 
-		// It was computed before, or there would be no job.
+		// A mistake in the inputs would have kept the job from being made.
 		digest, _ := e.digest(set)
 
 		return digest
@@ -447,9 +452,9 @@ func (e *external) digest(set content.Set) (string, error) {
 	return e.inputs.Digest(e.digestKey, set.Collections, set.Roles)
 }
 
-// wakeAt wakes the object at a time where the reconciler would not: errors and
-// deletions requeue it at other times, and what has ended is written before all that
-// is merely looked at.
+// wakeAt wakes the object at a time when the runtime would not reconcile it: errors and
+// deletions requeue the object at other times, and a requeued object with a result to be
+// recorded would wait behind those that are polled.
 func (e *external) wakeAt(run common.AnsibleRun, a *lifecycle.Active, at time.Time) {
 	if at.IsZero() || a == nil && e.decision.Failure == nil && !meta.WasDeleted(run) {
 		return
@@ -464,14 +469,14 @@ func before(o *common.AnsibleRunObservation) executor.Before {
 	return executor.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: content.Known(o.Content)}
 }
 
-// begun is true when the object was about to be created once. That is noted
-// before a run is started; a run that was started is noted a little later.
+// begun is true when a first apply was about to start. The annotation is written before the
+// run starts, and the status shows the run a little later.
 func begun(run common.AnsibleRun) bool {
 	return !meta.GetExternalCreatePending(run).IsZero()
 }
 
-// may is true when the management policies allow an action.
-func may(run common.AnsibleRun, a xpv2.ManagementAction) bool {
+// allows is true when the management policies allow an action.
+func allows(run common.AnsibleRun, a xpv2.ManagementAction) bool {
 	policies := run.GetManagementPolicies()
 
 	return len(policies) == 0 || slices.Contains(policies, a) || slices.Contains(policies, xpv2.ManagementActionAll)

@@ -4,11 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -20,15 +15,15 @@ import (
 // errInProgress means that an object may not go yet.
 var errInProgress = errors.New("waiting for the end of the run in progress, of which nothing would be known otherwise")
 
-// A finalizer keeps an object until its run has ended. One that leaves its
-// target as it is does not cancel it: half of a play is worse than none.
+// A finalizer keeps an object until its run has ended. An apply is not canceled when the
+// object goes: a play that was cut off leaves more harm than one that has ended.
 type finalizer struct {
 	resource.Finalizer
 
 	pool Pool
 }
 
-// AddFinalizer to an object, and its external name in the same write.
+// AddFinalizer adds the finalizer to an object, and its external name in the same write.
 func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 	run, ok := o.(common.AnsibleRun)
 	if !ok {
@@ -40,9 +35,8 @@ func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 	return keepingStatus(run, func() error { return f.Finalizer.AddFinalizer(ctx, run) })
 }
 
-// claim an object before the first apply, unless that was done before: one write
-// gives it its external name and the finalizer, and notes that an apply may have
-// begun.
+// claim an object before the first apply, unless that was done before. One write adds the
+// external name, the finalizer, and the annotation that an apply may have begun.
 func (e *external) claim(ctx context.Context, run common.AnsibleRun) error {
 	if begun(run) {
 		return nil
@@ -74,7 +68,7 @@ func keepingStatus(run common.AnsibleRun, write func() error) error {
 	return err
 }
 
-// RemoveFinalizer of an object of which no run is in progress.
+// RemoveFinalizer removes the finalizer of an object of which no run is in progress.
 func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	f.pool.Withdraw(o.GetUID())
 
@@ -88,36 +82,4 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	}
 
 	return f.Finalizer.RemoveFinalizer(ctx, o)
-}
-
-// whenNoted tells the pool of the runs that the API server knows of. Of those of
-// objects that are paused it never will.
-func whenNoted(pool Pool) handler.EventHandler {
-	return handler.Funcs{
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			run, ok := e.ObjectNew.(common.AnsibleRun)
-			if !ok {
-				return
-			}
-
-			if meta.IsPaused(run) || len(run.GetManagementPolicies()) == 0 {
-				pool.Withdraw(run.GetUID())
-			}
-
-			if r := run.Observation().LastRun; r != nil && r.StartTime != nil {
-				pool.Noted(run.GetUID(), r.ID)
-			}
-		},
-	}
-}
-
-// whenGone ends what goes on for objects that are gone, however that came, and
-// forgets what is known of them.
-func whenGone(pool Pool, p *schedule) handler.EventHandler {
-	return handler.Funcs{
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			pool.Abandon(e.Object.GetUID())
-			p.forget(e.Object.GetUID())
-		},
-	}
 }

@@ -152,7 +152,7 @@ func TestWhenGone(t *testing.T) {
 	pool, p := &fakePool{}, newSchedule(time.Minute, time.Second)
 	p.set("uid", t0)
 	p.wakeAt("uid", time.Hour, func() {})
-	p.first("uid", "1")
+	p.announce("uid", "1")
 
 	whenGone(pool, p).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
 
@@ -160,7 +160,7 @@ func TestWhenGone(t *testing.T) {
 		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)
 	}
 
-	if len(p.until)+len(p.timers)+len(p.told) > 0 {
-		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.told)
+	if len(p.until)+len(p.timers)+len(p.announced) > 0 {
+		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.announced)
 	}
 }

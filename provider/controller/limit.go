@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 )
 
-// newsPriority in the queue is that of objects with news from the pool. Changes by users
-// have priority 0, and polls have the lowest.
+// newsPriority is the priority in the queue of objects with news from the pool. Changes by
+// users have priority 0, and polls have the lowest.
 const newsPriority = 100
 
 // A limited reconciler reconciles no more often than a limiter allows. It waits for the
@@ -22,7 +22,7 @@ type limited struct {
 
 	name    string
 	limiter ratelimiter.RateLimiter
-	// direct is true when there is no time to wait.
+	// direct is true when requests must not wait, since the provider is stopping.
 	direct func() bool
 }
 

@@ -16,16 +16,16 @@ const ReasonCannotKeepOutput event.Reason = "CannotKeepOutput"
 // keepTimeout is how long keeping the output of a run may hold up a reconcile.
 const keepTimeout = 5 * time.Second
 
-// keepOutput of a run that has ended, or drop what is kept when it is not wanted
-// any more. That it fails is told, and changes nothing else: the next reconcile
-// tries again, for as long as the pool knows the result.
+// keepOutput saves the output of a run that has ended, or deletes what is kept when it is not
+// wanted any more. A failure is an event and changes nothing else: the next reconcile tries
+// again, for as long as the pool knows the result.
 func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 
-	do := e.drop
+	do := e.deleteOutput
 	if keepsOutput(run) {
-		do = e.keep
+		do = e.saveOutput
 	}
 
 	if err := do(ctx, run); err != nil {
@@ -33,7 +33,7 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	}
 }
 
-func (e *external) keep(ctx context.Context, run common.AnsibleRun) error {
+func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun) error {
 	o := run.Observation()
 
 	r, known := e.pool.Report(run.GetUID())
@@ -41,7 +41,7 @@ func (e *external) keep(ctx context.Context, run common.AnsibleRun) error {
 		return nil
 	}
 
-	// The annotation came when the run was in progress, or there was none.
+	// The annotation was set while the run was in progress, or no run has begun.
 	if r.Output == "" && (r.Run.Phase == common.PhaseSucceeded || r.Run.StartTime == nil) {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (e *external) keep(ctx context.Context, run common.AnsibleRun) error {
 	return err
 }
 
-func (e *external) drop(ctx context.Context, run common.AnsibleRun) error {
+func (e *external) deleteOutput(ctx context.Context, run common.AnsibleRun) error {
 	o := run.Observation()
 	if o.KeptOutput == nil {
 		return nil

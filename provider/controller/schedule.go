@@ -13,15 +13,15 @@ import (
 )
 
 // jitter is the share of its length by which a poll interval is longer or shorter at
-// most. Objects that were created together are not polled together for ever.
+// most, so that objects that were created together are not polled together for ever.
 const jitter = 0.1
 
 // longest poll interval. A longer one would overflow a time.Duration when it is added
 // to.
 const longest = 100 * 365 * 24 * time.Hour
 
-// leastMissing is the shortest time between two reconciles of an object whose inputs
-// are missing: the longest pause that the runtime makes between two retries.
+// leastMissing is the shortest time between two reconciles of an object whose inputs are
+// missing. It is the longest pause that the runtime makes between two retries.
 const leastMissing = time.Minute
 
 // A schedule knows when objects are reconciled again.
@@ -35,14 +35,14 @@ type schedule struct {
 	until map[types.UID]time.Time
 	// timers wake objects that the runtime would reconcile later.
 	timers map[types.UID]*time.Timer
-	// told are the runs whose interruption was announced, by their objects.
-	told map[types.UID]string
-	// missed are the pauses of objects whose inputs are missing.
-	missed map[types.NamespacedName]time.Duration
+	// announced are the runs whose interruption was announced, by their objects.
+	announced map[types.UID]string
+	// pauses until the next reconcile, by the objects whose inputs are missing.
+	pauses map[types.NamespacedName]time.Duration
 }
 
 func newSchedule(poll, least time.Duration) *schedule {
-	return &schedule{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, told: map[types.UID]string{}, missed: map[types.NamespacedName]time.Duration{}}
+	return &schedule{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, announced: map[types.UID]string{}, pauses: map[types.NamespacedName]time.Duration{}}
 }
 
 // interval between the end of a run of an object and its next periodic run. An object
@@ -87,16 +87,16 @@ func (p *schedule) forget(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	delete(p.told, uid)
+	delete(p.announced, uid)
 }
 
-// first is true when it is asked for the first time about a run of an object.
-func (p *schedule) first(uid types.UID, runID string) bool {
+// announce notes that the interruption of a run is announced. It is false when it was before.
+func (p *schedule) announce(uid types.UID, runID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	was := p.told[uid]
-	p.told[uid] = runID
+	was := p.announced[uid]
+	p.announced[uid] = runID
 
 	return was != runID
 }
@@ -125,24 +125,23 @@ func (p *schedule) after(mg resource.Managed, _ time.Duration) time.Duration {
 	return max(time.Until(until), time.Second)
 }
 
-// miss notes that an object which is being reconciled lacks inputs, and that nothing
+// noteMissing notes that an object which is being reconciled lacks inputs, and that nothing
 // else is wrong with it.
-func (p *schedule) miss(o resource.Object) {
+func (p *schedule) noteMissing(o resource.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	p.missed[client.ObjectKeyFromObject(o)] = max(p.interval(o), leastMissing)
+	p.pauses[client.ObjectKeyFromObject(o)] = max(p.interval(o), leastMissing)
 }
 
-// missing is how long to wait before an object that lacks inputs is reconciled again.
-// It is false when miss did not note the object, or its status could not be written.
-// The next call returns false.
-func (p *schedule) missing(name types.NamespacedName) (time.Duration, bool) {
+// takeMissing returns how long to wait before an object that lacks inputs is reconciled
+// again, and forgets it. It is false when noteMissing did not note the object.
+func (p *schedule) takeMissing(name types.NamespacedName) (time.Duration, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	d, ok := p.missed[name]
-	delete(p.missed, name)
+	d, ok := p.pauses[name]
+	delete(p.pauses, name)
 
 	return d, ok
 }

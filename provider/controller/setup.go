@@ -160,7 +160,7 @@ func recordState(mgr ctrl.Manager, k Kind, o Options) error {
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
 }
 
-// A queue has objects reconciled.
+// A queue adds objects to the work queue of the controller.
 type queue struct {
 	mu sync.Mutex
 	q  workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -17,13 +17,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 )
 
-// maxRefusal is the length of what a status says of its own refusal, and of each
-// message that stays in it, in bytes.
+// maxRefusal is the length of each message in a reduced status, in bytes.
 const maxRefusal = 1 << 10
 
-// A statusManager is a manager whose client writes another status where the API server
-// refuses one for good. Without that the object would stay as it was for ever: what
-// becomes of it depends on the status that it has.
+// A statusManager is a manager whose client writes a reduced status when the API server
+// refuses one for good. Without that the object would never change again, since each
+// decision depends on its status.
 type statusManager struct {
 	ctrl.Manager
 
@@ -53,13 +52,13 @@ type statusWriter struct {
 	schedule *schedule
 }
 
-// Update the status of an object. The error says so if a run that has ended is
-// recorded as another: the object is to be looked at again then.
+// Update the status of an object. If the API server refuses the result of a run that has
+// ended, the reduced status is written, and the error has the object looked at again.
 func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	err := w.SubResourceWriter.Update(ctx, o, opts...)
 	if err != nil {
-		// The runtime does not report a conflict.
-		_, _ = w.schedule.missing(client.ObjectKeyFromObject(o))
+		// The object is to be retried soon, also after a conflict, which the runtime hides.
+		_, _ = w.schedule.takeMissing(client.ObjectKeyFromObject(o))
 	}
 
 	run, ok := o.(common.AnsibleRun)
@@ -72,7 +71,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 		return err
 	}
 
-	// What it has now was accepted.
+	// The API server has accepted the status that the object has now.
 	if gerr := w.reader.Get(ctx, client.ObjectKeyFromObject(o), was); gerr != nil {
 		return errors.Wrap(gerr, "cannot read the status that an object has, to replace one that was refused")
 	}
@@ -97,8 +96,9 @@ func refused(err error) bool {
 		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
-// reduce a status that was refused to what the provider itself knows of the run.
-// All else is as it was. The run has failed if it was to publish anything.
+// reduce a status that was refused to what the provider itself knows of the run. Everything
+// that content may have written is as it was. A successful run with state present becomes a
+// failed one, since its outputs are lost.
 func reduce(run, was common.AnsibleRun, why error) {
 	o, before := run.Observation(), was.Observation()
 
@@ -131,7 +131,8 @@ func reduce(run, was common.AnsibleRun, why error) {
 	}
 }
 
-// keepOwn conditions as they are now, and those of the content as they were.
+// keepOwn returns the conditions of Crossplane and the provider as they are now, and those of
+// the content as they were.
 func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
 	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !lifecycle.IsOwn(c) })
 	for i := range now {
@@ -141,7 +142,7 @@ func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
 	return append(now, slices.DeleteFunc(slices.Clone(was), lifecycle.IsOwn)...)
 }
 
-// short text, which is valid.
+// short returns valid text of maxRefusal bytes at most.
 func short(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxRefusal)], "")
 }

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,9 +59,9 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Build
 	return nil
 }
 
-// news lets pass what is to be reconciled: all but that an object was given its
-// external name, which is done in the middle of its first reconcile. Those who come
-// after thousands that were just created would wait for them twice.
+// news lets pass changes of the desired state, other than a new external name. A reconcile
+// sets that itself. If it led to another reconcile, objects behind thousands of new ones
+// would wait for each of these twice.
 func news() predicate.Predicate {
 	changed := resource.DesiredStateChanged()
 	unless := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -82,6 +83,38 @@ func news() predicate.Predicate {
 	return predicate.And(changed, unless)
 }
 
+// whenNoted tells the pool which runs the status of objects shows. It withdraws objects that
+// are paused, since their status is not written any more.
+func whenNoted(pool Pool) handler.EventHandler {
+	return handler.Funcs{
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			run, ok := e.ObjectNew.(common.AnsibleRun)
+			if !ok {
+				return
+			}
+
+			if cmeta.IsPaused(run) || len(run.GetManagementPolicies()) == 0 {
+				pool.Withdraw(run.GetUID())
+			}
+
+			if r := run.Observation().LastRun; r != nil && r.StartTime != nil {
+				pool.Noted(run.GetUID(), r.ID)
+			}
+		},
+	}
+}
+
+// whenGone ends the jobs of objects that are gone, also without a finalizer, and forgets what
+// is known of them.
+func whenGone(pool Pool, p *schedule) handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			pool.Abandon(e.Object.GetUID())
+			p.forget(e.Object.GetUID())
+		},
+	}
+}
+
 // A watcher finds the AnsibleRuns that a change concerns. It reads from the cache
 // and its indexes, which does not fail; if it did, the next poll would see the
 // change.
@@ -92,7 +125,7 @@ type watcher struct {
 	configs []func() client.ObjectList
 }
 
-// users of a configuration.
+// users returns the AnsibleRuns that use a configuration.
 func (w watcher) users(ctx context.Context, o client.Object) []reconcile.Request {
 	c, ok := o.(common.Config)
 	if !ok {
@@ -102,8 +135,8 @@ func (w watcher) users(ctx context.Context, o client.Object) []reconcile.Request
 	return w.runsBy(ctx, config.FieldConfig, config.NameOf(c))
 }
 
-// referrers finds those who refer to an object of a kind, and those whose
-// configuration does.
+// referrers maps an object of a kind to the AnsibleRuns that refer to it, themselves or by
+// their configurations.
 func (w watcher) referrers(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		ref := config.Reference{Kind: kind, NamespacedName: client.ObjectKeyFromObject(o)}.String()

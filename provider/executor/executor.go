@@ -23,9 +23,8 @@ import (
 type Executor interface {
 	// Needs of a job: what it waits for before it takes a place of the pool.
 	Needs(j Job) Needs
-	// Execute a job. The report says how the run ended; no error goes another way.
-	// Execute returns soon after the context is done, with nothing of the run left
-	// behind in progress.
+	// Execute a job. The report says how the run ended, errors included. When the context
+	// is done, Execute ends all processes of the run and returns soon.
 	Execute(ctx context.Context, j Job, w Watch) Report
 }
 
@@ -40,7 +39,7 @@ func (fn Func) Execute(ctx context.Context, j Job, w Watch) Report { return fn(c
 
 // A Job is a run to carry out.
 type Job struct {
-	// Run that the runner executes. Its content is set once that is installed.
+	// Spec of the run that the runner executes. Its content is set once that is installed.
 	runner.Spec
 
 	// Request is the token of crossplane.io/reconcile-requested-at that the run
@@ -66,7 +65,7 @@ type Job struct {
 // UID of the object that the job belongs to.
 func (j Job) UID() types.UID { return j.Object.UID }
 
-// Needs of a job are met before it takes a place of the pool: its content is
+// Needs of a job are met before it takes a place of the pool. A job needs its content to be
 // installed.
 type Needs struct {
 	// Key of what is needed: the same for all jobs that need the same.
@@ -167,8 +166,8 @@ type Watch struct {
 	Task func(events.TaskResult)
 }
 
-// Waits is true for a job that waits for its needs or for its turn. It is not on
-// record yet, and can be dropped without a trace.
+// Waits is true for a job that waits for its needs or for its turn. No status shows it as
+// begun, so it can be dropped.
 func (r *Report) Waits() bool {
 	p := r.Run.Phase
 

@@ -152,7 +152,7 @@ func (l *Local) Needs(j Job) Needs {
 		return err
 	}}
 
-	// A new request is for another try.
+	// Each new request is another try.
 	if request.Asked {
 		n.Key += " " + j.Request
 	}
@@ -171,7 +171,7 @@ func requestOf(j Job) (content.Request, error) {
 	return request, err
 }
 
-// notInstalled says why there is no content, and whose fault that is.
+// notInstalled reports why the content is not installed, and whose fault that is.
 func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
 	r.failed(ReasonInstallFailed, err)
 
@@ -201,7 +201,7 @@ func (r *Report) failed(reason string, err error) {
 	r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseFailed, reason, err.Error()
 }
 
-// ended takes the result of the runner.
+// ended reports the result of the runner.
 func (r *Report) ended(mode common.RunMode, result runner.Result) {
 	r.summarize(result.Summary)
 	r.Untouched = result.Untouched
@@ -218,7 +218,7 @@ func (r *Report) ended(mode common.RunMode, result runner.Result) {
 	}
 }
 
-// summarize the events so far.
+// summarize reports the events so far.
 func (r *Report) summarize(s events.Summary) {
 	r.Run.Hosts = &s.Totals
 	r.Run.CurrentTask = s.Task
@@ -228,7 +228,7 @@ func (r *Report) summarize(s events.Summary) {
 	r.Reported = s.Report
 }
 
-// time as the API server keeps it.
+// time returns the present time in seconds, as the API server keeps times.
 func (l *Local) time() *metav1.Time {
 	t := metav1.NewTime(l.now().Truncate(time.Second))
 	return &t

@@ -10,12 +10,12 @@ import (
 type Timeouts struct {
 	// Default of runs that have none of their own; 0 means the longest.
 	Default time.Duration
-	// Longest that a run may have; 0 means that there is none.
+	// Longest timeout that a run may have; 0 means no limit.
 	Longest time.Duration
 }
 
 // Of a run with the given parameters; 0 means none. A run that asks for more than the
-// longest, or for no timeout, gets the longest. To refuse it is no way: an object that is
+// longest, or for no timeout, gets the longest. It is not refused, since an object that is
 // deleted needs its run.
 func (t Timeouts) Of(p common.AnsibleRunParameters) time.Duration {
 	d := t.Default

@@ -28,8 +28,8 @@ func decideChecked(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// decideFailed does not: an apply that failed has left the target in a state that no
-// check was made for, and is tried again until it succeeds.
+// decideFailed tries a failed apply again until it succeeds, without a check run: the apply
+// has left the target in a state for which no check was made.
 func decideFailed(s Situation) Decision {
 	if requested(s) {
 		return begin(s, common.TriggerRequested, nextAttempt(s.Recorded.LastApply))
@@ -61,13 +61,13 @@ func afterCheck(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// cutOff is true for a run that the provider did not let begin, or end. It leaves undone what
-// it was started for: a check that was asked for, or what one has found.
+// cutOff is true for a run that the provider did not let begin, or end. What the run was
+// started for is still to be done: a requested check, or an apply of what a check has found.
 func cutOff(r *common.Run) bool {
 	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal)
 }
 
-// checkAgain what a run was started for that was cut off, after a pause.
+// checkAgain starts a check run after a pause, in place of a run that was cut off.
 func checkAgain(s Situation) Decision {
 	r := s.Recorded.LastRun
 	if next := Completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {

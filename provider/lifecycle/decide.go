@@ -24,22 +24,24 @@ type Situation struct {
 	Create, Update bool
 	// Deleted is true for an object with a deletion timestamp.
 	Deleted bool
-	// Held is true when somebody else does not let an object go that is deleted: of
-	// what happens nothing is written until then.
+	// Held is true when the object has finalizers of others. If it is deleted, nothing is
+	// written to it until these are gone.
 	Held bool
 	// Generation of the object.
 	Generation int64
-	// Begun is true when an object was about to be created once.
+	// Begun is true when a first apply was about to start before, whether it did or not.
 	Begun bool
 	// Digest of the inputs; empty when the object is deleted.
 	Digest string
-	// Former is the digest of the same inputs as the version before computed it.
+	// Former is the digest of the same inputs in the former schema of digests; empty when
+	// the recorded digests do not need it.
 	Former string
 	// RetryLimit is the number of attempts for the same inputs; 0 means no limit.
 	RetryLimit int64
 	// Request is the token of crossplane.io/reconcile-requested-at.
 	Request string
-	// Unpublished is true when connection details are to be had by a run only.
+	// Unpublished is true when the Secret lacks connection details that only another run
+	// can bring.
 	Unpublished bool
 	// Recorded is the observation, what the pool knows included.
 	Recorded common.AnsibleRunObservation
@@ -55,18 +57,17 @@ type Situation struct {
 type Active struct {
 	Mode  common.RunMode
 	State common.RunState
-	// Queued is true for one that waits for its turn: what is to be done is decided
-	// as if there were none.
+	// Queued is true for a run that waits for its turn. Decide then decides anew, as if
+	// there were no run.
 	Queued bool
-	// Finished is true for a run that ended and is not on the object yet.
+	// Finished is true for a run that has ended, and whose result is not recorded yet.
 	Finished bool
 }
 
 // Waits is true when the object waits for its turn.
 func (s Situation) Waits() bool { return s.Active != nil && s.Active.Queued }
 
-// Runs is true when a run has begun, or is about to, and its result is not on the
-// object.
+// Runs is true when a run has begun, or is about to, and its result is not recorded yet.
 func (s Situation) Runs() bool { return s.Active != nil && !s.Active.Queued }
 
 // A Decision says what is to be done about an object.
@@ -75,11 +76,13 @@ type Decision struct {
 	Start *Start
 	// Cancel the run in progress.
 	Cancel bool
-	// Exists is false when there is nothing to delete, or everything to create.
+	// Exists is what the runtime is told of the external resource: false when there is
+	// nothing left to delete, or when the first apply is to be a Create.
 	Exists bool
 	// Failure to report; nil when there is none.
 	Failure error
-	// Exhausted is true when what failed is not tried again by itself.
+	// Exhausted is true when a failed apply is not tried again without a change or a
+	// request.
 	Exhausted bool
 	// Until is when to look again if nothing happens before; zero means at the
 	// next poll.
@@ -124,10 +127,11 @@ func creates(s Situation, d Decision) bool {
 	return d.Start != nil && d.Start.Mode == common.ModeApply && s.Recorded.AppliedDigest == "" && s.Create
 }
 
+// decidePresent decides for an object that is not deleted.
 func decidePresent(s Situation) Decision {
 	switch {
 	case s.Runs():
-		return report(s)
+		return decideActive(s)
 	case s.Policy == common.CheckWhenObserve:
 		return decideChecked(s)
 	case !allowed(s):
@@ -156,9 +160,9 @@ func decidePresent(s Situation) Decision {
 	return begin(s, common.TriggerDrift, 1)
 }
 
-// report decides while the pool knows a run. It is in progress, and the pool wakes the
-// object at its end, or it has ended and its result is about to be written.
-func report(s Situation) Decision {
+// decideActive decides while the pool knows a run. A run in progress wakes the object at its
+// end. The result of a run that has ended is about to be written.
+func decideActive(s Situation) Decision {
 	if !s.Active.Finished {
 		return Decision{}
 	}
@@ -217,7 +221,7 @@ func lost(s Situation) bool {
 	case r == nil, r.Mode == common.ModeCheck:
 		return s.Begun
 	case r.Phase == common.PhaseCanceled, r.StartTime == nil:
-		// This one did not begin. It is a retry if one before was lost.
+		// This run did not begin. It is a retry if a run before it was lost.
 		return r.Trigger == common.TriggerRetry
 	}
 
@@ -317,8 +321,8 @@ func decideDeleted(s Situation) Decision {
 	return d
 }
 
-// removes is true when what others have made is to be removed: the management
-// policies allow to delete, but never to apply.
+// removes is true for an object that never applies and is there to remove what others have
+// made: of the management policies, neither Create nor Update is allowed.
 func removes(s Situation) bool {
 	return !s.Create && !s.Update
 }
@@ -338,9 +342,9 @@ func decideAbsent(s Situation) Decision {
 	return retry(s, common.TriggerDeleted)
 }
 
-// AbsentDigest stands for the inputs of a deletion. They are not resolved
-// before it is known that a run is to be started, since what they refer to may
-// be gone. What a user can still change is the object.
+// AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
+// before a run is to be started, since what they refer to may be gone. A user who changes the
+// object changes its generation, and so asks for another attempt.
 func AbsentDigest(generation int64) string {
 	return fmt.Sprintf("absent.%d", generation)
 }

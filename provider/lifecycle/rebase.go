@@ -11,12 +11,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// Rebase returns the observation with digests in the current schema, so that an upgrade
-// runs nothing. Digests of the same inputs in the former schema are replaced. Digests
-// of a lost key or of an older schema cannot be compared: an object whose generation
-// was applied counts as applied, and a failed one keeps its attempts.
+// Rebase returns the observation with digests in the current schema, so that an upgrade of
+// the provider runs nothing. Digests of the same inputs in the former schema are replaced.
+// Digests of a lost key or of an older schema cannot be compared: then an object whose
+// generation was applied counts as applied, and a failed one keeps its attempts.
 func Rebase(s Situation, ready xpv2.Condition) common.AnsibleRunObservation {
-	o := reformed(s)
+	o := withoutFormer(s)
 	if ready.ObservedGeneration != s.Generation {
 		return o
 	}
@@ -40,9 +40,8 @@ func Rebase(s Situation, ready xpv2.Condition) common.AnsibleRunObservation {
 	return o
 }
 
-// reformed is the observation without digests of the inputs as they are now that the
-// version before has computed.
-func reformed(s Situation) common.AnsibleRunObservation {
+// withoutFormer returns the observation in which the current digest replaces the former one.
+func withoutFormer(s Situation) common.AnsibleRunObservation {
 	o := s.Recorded
 	if s.Former == "" {
 		return o

@@ -30,27 +30,28 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 
 	switch {
 	case r.Content == nil:
-		// It is not known yet, or could not be installed.
+		// The content is not known yet, or could not be installed.
 	case r.Content.Digest == "":
 		o.Content = nil
 	default:
 		o.Content = r.Content.DeepCopy()
 	}
 
-	// A run that has not begun, and may never, is neither an answer nor an
-	// attempt, also when it was noted that it is about to.
+	// A run that has not begun answers no request and is no attempt, also when its start
+	// was already shown in the status.
 	if run.Phase == common.PhaseQueued || r.Waits() || run.Reason == executor.ReasonNotStarted {
 		return
 	}
 
 	switch {
 	case run.Phase == common.PhaseCanceled, r.Blameless:
-		r.Attempt-- // Whoever did not let it end knows nothing against it.
+		r.Attempt-- // The content did not fail.
 	case run.Phase.Finished():
 		o.Interruptions = 0
 	}
 
-	// A fault of the provider is not over at once. What has a time is held back.
+	// A fault of the provider may last, so the back-off grows with each one. A run with
+	// NotBefore is held back by that time instead.
 	if r.Blameless && r.NotBefore.IsZero() && (before == nil || before.ID != run.ID || !before.Phase.Finished()) {
 		o.Interruptions++
 	}
@@ -67,7 +68,7 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 	recordApply(o, r)
 }
 
-// recordApply what the pool knows of an apply that has begun.
+// recordApply records a report about an apply that has begun.
 func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 	run := r.Run
 
@@ -94,17 +95,17 @@ func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 	recordDetails(o, r)
 }
 
-// executed is true for a run that may have changed something. Of a run in
-// progress that is known when it has told something; if nobody hears of its end,
-// see interrupt.
+// executed is true for a run that may have changed something. Of a run in progress that is
+// known once it has reported something; for one that is interrupted, see Interrupt.
 func executed(r executor.Report) bool {
 	begun := r.Run.Phase.Finished() || r.Run.Hosts != nil
 
 	return begun && !r.Untouched
 }
 
-// untouched is true when nothing was changed by an apply that did not come as far
-// as its content, or has not yet, nor by those that failed before it.
+// untouched is true when it is certain that neither an apply nor the failed ones before it
+// have changed anything. An apply that has ended counts only if its content could not be
+// installed, or if neither content nor inputs made it fail.
 func untouched(before *common.Apply, r executor.Report) bool {
 	switch {
 	case before != nil && before.Result != common.PhaseSucceeded && !before.Untouched:
@@ -118,8 +119,8 @@ func untouched(before *common.Apply, r executor.Report) bool {
 	return r.Content == nil || r.Blameless || r.Run.Phase == common.PhaseCanceled
 }
 
-// recordCheck what a check run found out. Inputs for which there is nothing to
-// change count as applied.
+// recordCheck records what a check run has found. Inputs for which there is nothing to change
+// count as applied.
 func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	run := r.Run
 	if run.Phase != common.PhaseSucceeded || run.Hosts == nil {
@@ -137,7 +138,7 @@ func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 }
 
-// Finish the last apply.
+// Finish records the result of the last apply, and when the next attempt follows.
 func Finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.Time) {
 	a := o.LastApply
 	a.Result = result
@@ -151,7 +152,7 @@ func Finish(o *common.AnsibleRunObservation, result common.RunPhase, at *metav1.
 	a.NextRetryTime = &next
 }
 
-// holdBack the next attempt until it has a chance.
+// holdBack the next attempt until a time before which it would fail.
 func holdBack(a *common.Apply, until time.Time) {
 	if next := a.NextRetryTime; next != nil && next.Time.Before(until) {
 		*next = metav1.NewTime(until)
@@ -186,7 +187,7 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	o.Interruptions++
 
 	if r.Mode == common.ModeApply {
-		o.Executed = true // For all that is known.
+		o.Executed = true // It is not known, so that it counts as true.
 		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: attemptsBefore(o)}
 
 		Finish(o, common.PhaseInterrupted, &at)
@@ -195,8 +196,8 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	return true
 }
 
-// attemptsBefore are those that were made before the last run, which is an
-// apply, with its inputs.
+// attemptsBefore is the number of attempts with the same inputs before the last run, which is
+// an apply.
 func attemptsBefore(o *common.AnsibleRunObservation) int64 {
 	a, r := o.LastApply, o.LastRun
 

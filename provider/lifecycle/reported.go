@@ -14,13 +14,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// recordOutputs of a run that applies content. While it goes on, and when it
-// fails, what it has reported is merged over what was there; what it has
-// published when it succeeds replaces all of it.
+// recordOutputs records the outputs of a run with state present. While the run goes on, and
+// when it fails, the outputs that it has reported are merged over the recorded ones. The
+// outputs of a run that has succeeded replace all recorded ones.
 func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	switch {
 	case r.Run.State != common.StatePresent:
-		// What is removed has nothing to put out.
+		// A run with state absent has no outputs.
 	case r.Run.Phase == common.PhaseSucceeded:
 		o.Outputs = r.Outputs.DeepCopy()
 	case len(r.Reported.Outputs) > 0:
@@ -28,12 +28,11 @@ func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 }
 
-// recordDetails says that a run has published connection details, which are
-// nowhere yet.
+// recordDetails records that a run has published connection details. No Secret has them yet.
 func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 	switch d := o.ConnectionDetails; {
 	case r.Run.State != common.StatePresent || r.Run.Phase != common.PhaseSucceeded:
-		// Those of the last successful apply are where they are.
+		// The Secret keeps the details of the last successful apply.
 	case len(r.ConnectionDetails) == 0:
 		o.ConnectionDetails = nil
 	case d == nil || d.RunID != r.Run.ID:
@@ -41,8 +40,8 @@ func recordDetails(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 }
 
-// mergedOutputs are those that were there with those that were reported over
-// them. If they do not fit together, those that were there are dropped.
+// mergedOutputs returns the recorded outputs with the reported ones over them. If both
+// together are too large, the recorded ones are dropped.
 func mergedOutputs(was *apiextensionsv1.JSON, reported map[string]json.RawMessage) *apiextensionsv1.JSON {
 	all := map[string]json.RawMessage{}
 	if was != nil {
