@@ -220,7 +220,7 @@ func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	use("e")
 	want("More goes when that is not enough.", "e")
 
-	s.makeRoom("")
+	s.freeSpace("")
 
 	lies, files = true, 1
 	s.entries = map[string]*entry{"x": newEntry(manifest.Manifest{Digest: "x"}, 0, filepath.Join(s.sets(), "x"))}

@@ -14,37 +14,36 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 )
 
-// Marks in the directory of a set are empty files whose times say something. A
-// time can be changed also on a disk that is full.
+// Marks are empty files in the directory of a set, whose modification times are recorded
+// times. The time of a file can be changed also on a disk that is full.
 const (
-	// markResolved is when it was last known what is required resolves to this
-	// set.
+	// markResolved has the time when the request was last known to resolve to this set.
 	markResolved = "resolved"
-	// markUsed is when the set was last used.
+	// markUsed has the time when the set was last used.
 	markUsed = "used"
 )
 
 var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
 
-// An entry is a set in the store. What was required may have resolved to
-// several sets in the course of time; they are numbered.
+// An entry is a set in the store. Sets to which the same request has resolved at different
+// times are numbered.
 type entry struct {
 	manifest manifest.Manifest
 	number   int
 	dir      string
 
-	// used last, by how many now, and whether it must not be used any more.
-	// Guarded by the store.
+	// used is when the set was used last, uses is by how many it is now, and damaged is
+	// true when it must not be used any more. Guarded by the store.
 	used    time.Time
 	uses    int
 	damaged bool
-	// resolved is when it was last known that what is required resolves to it.
-	// Guarded by the store.
+	// resolved is when the request was last known to resolve to the set. Guarded by the
+	// store.
 	resolved time.Time
 
-	// checking is held by who looks at the files. Stamp is what they looked like
-	// when they were last known to be what was installed; empty before the first use
-	// after a start.
+	// checking is held while the files are looked at. Stamp is the manifest.Stamp of the
+	// files when they were last known to be intact; empty before the first use after a
+	// start.
 	checking chan struct{}
 	stamp    string
 }
@@ -57,9 +56,8 @@ func (e *entry) set() Set {
 	return Set{Digest: e.manifest.Digest, Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles}
 }
 
-// intact is true when the files are what was installed. They are only looked at
-// when they were not touched since they were last read, and read otherwise. The error
-// is that of the context.
+// intact is true when the files are what was installed. Files that have not changed since they
+// were last read are not read again. The error is that of the context.
 func (e *entry) intact(ctx context.Context) (bool, error) {
 	select {
 	case e.checking <- struct{}{}:
@@ -68,7 +66,7 @@ func (e *entry) intact(ctx context.Context) (bool, error) {
 		return false, context.Cause(ctx)
 	}
 
-	ok := e.same(ctx)
+	ok := e.checkFiles(ctx)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -76,9 +74,9 @@ func (e *entry) intact(ctx context.Context) (bool, error) {
 	return ok, nil
 }
 
-// same is true when the files are what was installed, as far as the context lets it
-// be known.
-func (e *entry) same(ctx context.Context) bool {
+// checkFiles is true when the files are what was installed. It is false, too, when the context
+// is done before that is known.
+func (e *entry) checkFiles(ctx context.Context) bool {
 	stamp, err := manifest.Stamp(ctx, e.dir)
 	if err != nil {
 		return false
@@ -140,8 +138,8 @@ func loadEntry(dir string) (*entry, error) {
 	return e, nil
 }
 
-// mark a set with a time. What cannot be marked is only less well known after a
-// restart.
+// mark a set with a time. A time that cannot be written is not known after a restart, which
+// does no harm.
 func mark(dir, name string, at time.Time) {
 	file := filepath.Join(dir, name)
 	if os.Chtimes(file, at, at) == nil {
@@ -153,7 +151,7 @@ func mark(dir, name string, at time.Time) {
 	}
 }
 
-// marked is the time of a mark; without one, when the set was installed.
+// marked returns the time of a mark; without one, the time when the set was installed.
 func marked(dir, name string) time.Time {
 	for _, file := range []string{name, manifest.File} {
 		if info, err := os.Stat(filepath.Join(dir, file)); err == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// A BackoffError says that nothing was tried, since the same has failed not long ago.
+// A BackoffError says that an installation was not tried, since the same one has failed not
+// long ago.
 type BackoffError struct {
 	// Until is when it is tried again.
 	Until time.Time
@@ -27,7 +28,7 @@ func (e *BackoffError) Error() string {
 // Unwrap returns the error that it failed with.
 func (e *BackoffError) Unwrap() error { return e.Err }
 
-// A slowError says how long an installation has taken in vain.
+// A slowError says that an installation was ended after some time.
 type slowError struct{ after time.Duration }
 
 // Error says how long.
@@ -36,7 +37,7 @@ func (e *slowError) Error() string { return "it took longer than " + e.after.Str
 // Unwrap returns the error of a context whose time is over.
 func (e *slowError) Unwrap() error { return context.DeadlineExceeded }
 
-// A DiskFullError says that there is no room for a content set.
+// A DiskFullError says that there is not enough space for a content set.
 type DiskFullError struct {
 	// Dir of the store.
 	Dir string
@@ -60,9 +61,9 @@ func IsOwn(err error) bool {
 	return err != nil && !errors.As(err, new(*galaxy.InstallError))
 }
 
-// unfit is an error of what ansible-galaxy has installed, unless it is that of the
-// context or of the machine.
-func unfit(ctx context.Context, err error) error {
+// installedError returns an error about what ansible-galaxy has installed as an InstallError,
+// unless it is one of the context or of the machine.
+func installedError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// A flight is an installation in progress, shared by all who wait for it.
+// A flight is an installation in progress, which all callers share that wait for it.
 type flight struct {
-	// done is closed when the installation has ended. The set, of which each who
-	// waits has a use, or the error are there before.
+	// done is closed when the installation has ended. Before that, entry or err is set. Each
+	// caller that waits has a use of the entry.
 	done  chan struct{}
 	entry *entry
 	err   error
@@ -21,16 +21,17 @@ type flight struct {
 	began chan struct{}
 	// end the installation, and say why.
 	end context.CancelCauseFunc
-	// waiting counts those who wait. None means that the installation is being
+	// waiting is the number of callers that wait. Without any the installation is being
 	// ended. Guarded by the store.
 	waiting int
 }
 
-// join the installation of a set, or start it. With again it is installed although it is
-// there, to find out whether there is something new. The installation
-// has the values of the context that started it, but outlives it as long as other calls
-// wait: golang.org/x/sync/singleflight would go on for nobody. An installation that is
-// being ended cannot be joined. The error is that of the same installation not long ago.
+// join the installation of a set, or start it. With again the set is installed although it is
+// there, to find out whether the request resolves to another one. The installation has the
+// values of the context that started it. It outlives that context while other callers wait,
+// and ends with the last of them, which golang.org/x/sync/singleflight cannot do. An
+// installation that is being ended cannot be joined (false). The error is the BackoffError of
+// an installation that has failed.
 func (s *Store) join(ctx context.Context, digest string, req Request, again bool) (f *flight, joined bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +46,8 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 		return f, true, nil
 	}
 
-	// What is resolved again has waited, see Resolution.
-	if err := s.history(digest).held(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
+	// A refresh has waited for the end of the back-off, see Resolution.
+	if err := s.history(digest).heldBack(s.config.now(), req.Timeout); err != nil && !req.Asked && !again {
 		return nil, false, err
 	}
 
@@ -57,15 +58,15 @@ func (s *Store) join(ctx context.Context, digest string, req Request, again bool
 	go func() {
 		defer end(nil)
 
-		s.fly(ctx, f, digest, req, again)
+		s.runFlight(ctx, f, digest, req, again)
 	}()
 
 	return f, true, nil
 }
 
-// fly is the installation itself.
-func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, again bool) {
-	leave, err := s.enter(ctx, req.Tenant, again)
+// runFlight waits for a place, installs the set, and gives the result to all who wait.
+func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Request, again bool) {
+	leave, err := s.enterInstalls(ctx, req.Tenant, again)
 
 	var e *entry
 
@@ -75,14 +76,14 @@ func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, 
 		var result Result
 
 		began := s.config.now()
-		e, result, err = s.guarded(ctx, digest, req, again)
+		e, result, err = s.installGuarded(ctx, digest, req, again)
 		s.config.Observer.Installed(Installation{Again: again, Result: result, Took: s.config.now().Sub(began)})
 		leave()
 	}
 
 	s.mu.Lock()
 
-	// What nobody waits for any more has not failed, unless it was too slow.
+	// An installation that was canceled has not failed, unless it was too slow.
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.histories.Add(digest, s.history(digest).failedAt(s.config.now(), err))
 	}
@@ -99,8 +100,9 @@ func (s *Store) fly(ctx context.Context, f *flight, digest string, req Request, 
 	close(f.done)
 }
 
-// guarded is install. A panic in one installation must not end the runs of others.
-func (s *Store) guarded(ctx context.Context, digest string, req Request, again bool) (e *entry, result Result, err error) {
+// installGuarded calls install and recovers from panics, which must not end the runs of
+// others.
+func (s *Store) installGuarded(ctx context.Context, digest string, req Request, again bool) (e *entry, result Result, err error) {
 	defer func() {
 		if recover() != nil {
 			// Without the value of the panic, which may have a secret in it.
@@ -113,20 +115,19 @@ func (s *Store) guarded(ctx context.Context, digest string, req Request, again b
 	return s.install(ctx, digest, req, again)
 }
 
-// enter takes a place for an installation. What is resolved again has places of its
-// own.
-func (s *Store) enter(ctx context.Context, tenant string, again bool) (leave func(), err error) {
+// enterInstalls takes a place for an installation. A refresh has taken one of its own before.
+func (s *Store) enterInstalls(ctx context.Context, tenant string, again bool) (leave func(), err error) {
 	if again {
 		return func() {}, nil
 	}
 
-	return s.installs.Enter(ctx, tenant)
+	return s.installPlaces.Enter(ctx, tenant)
 }
 
-// wait until the installation has ended, or the context is done, or the timeout is
-// over, which begins when the installation does. The last caller to leave ends the
-// installation and waits for its end, so that no process outlives those who wanted it.
-// A caller that has not joined gets no set.
+// wait until the installation has ended, the context is done, or the timeout is over, which
+// begins when the installation does. The last caller to leave ends the installation and waits
+// for its end, so that no process outlives the callers. A caller that has not joined gets no
+// set.
 func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.Duration) (*entry, error) {
 	select {
 	case <-f.began:
@@ -156,7 +157,7 @@ func (s *Store) wait(ctx context.Context, f *flight, joined bool, timeout time.D
 	return nil, gaveUp(ctx)
 }
 
-// leave returns true to the last one who does.
+// leave takes a caller off the installation. It is true for the last one.
 func (s *Store) leave(f *flight) bool {
 	s.mu.Lock()
 

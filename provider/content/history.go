@@ -15,11 +15,11 @@ const (
 // maxHistories that are remembered, those that were asked for last.
 const maxHistories = 2048
 
-// A history is how installing what was requested has gone.
+// A history is how the installations of one request have ended.
 type history struct {
-	// resolved last; the zero time when that is not known.
+	// resolved is when the last one succeeded; the zero time when that is not known.
 	resolved time.Time
-	// failures since then, the last one at failed with err.
+	// failures since then, of which the last one was at failed with err.
 	failures int
 	failed   time.Time
 	err      error
@@ -37,12 +37,12 @@ func (h history) due(ttl time.Duration) time.Time {
 	return h.resolved.Add(ttl)
 }
 
-// held is the error for a request with a timeout while an installation that has failed
-// is not to be tried again; nil when it is. A clock that was set back delays a request
+// heldBack returns the error for a request with a timeout while an installation that has
+// failed must not be tried again; nil when it may. A clock that was set back delays a request
 // by one back-off at most. An installation that was too slow for a short timeout does not
 // delay a request with a longer one.
-func (h history) held(now time.Time, timeout time.Duration) error {
-	// The status that shows the time has seconds only.
+func (h history) heldBack(now time.Time, timeout time.Duration) error {
+	// The status shows the time in seconds only.
 	until := h.failed.Add(backoff(h.failures)).Truncate(time.Second)
 	if h.failures == 0 || !now.Before(until) || until.Sub(now) > lastBackoff {
 		return nil
@@ -61,7 +61,7 @@ func backoff(failures int) time.Duration {
 	return min(firstBackoff<<max(min(failures-1, 10), 0), lastBackoff)
 }
 
-// failedAt is the history after another failure.
+// failedAt returns the history after another failure.
 func (h history) failedAt(at time.Time, err error) history {
 	h.failures++
 	h.failed = at
@@ -76,7 +76,7 @@ func (s *Store) history(digest string) history {
 		return h.(history) //nolint:forcetypeassert // There is nothing else.
 	}
 
-	// What is installed was resolved, however long ago it was asked for.
+	// The entry knows when it was resolved, also when its history was dropped.
 	if e := s.current(digest); e != nil {
 		return history{resolved: e.resolved}
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
 )
 
-// install what is requested. When there is no room for it, sets that nobody uses
-// make some, a little more each time, unless what is requested only may have changed.
+// install a set. When the disk is full, sets that nobody uses are removed, a little more each
+// time, and the installation is tried again; not so for a refresh, which can wait.
 func (s *Store) install(ctx context.Context, digest string, req Request, again bool) (*entry, Result, error) {
 	given, known := req.Request, Set{}
 	if !again {
-		given, known = s.exactly(digest, req)
+		given, known = s.pinnedToKnown(digest, req)
 	}
 
 	e, result, err := s.attempt(ctx, digest, req, given, known)
-	for isFull(err) && !again && s.makeRoom(digest) {
+	for isFull(err) && !again && s.freeSpace(digest) {
 		e, result, err = s.attempt(ctx, digest, req, given, known)
 	}
 
@@ -35,8 +35,8 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 	return nil, resultOf(ctx, err), err
 }
 
-// attempt to install what is requested into a workspace, which becomes a content
-// set when all is there. Given is what ansible-galaxy gets of the request.
+// attempt an installation in a workspace, whose directory then becomes the content set. Given
+// is the request for ansible-galaxy; if that is repeated, known is the set that it asks for.
 func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request, known Set) (*entry, Result, error) {
 	w, err := newWorkspace(s.temp(), digest)
 	if err != nil {
@@ -48,17 +48,17 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", err
 	}
 
-	if err := w.sound(); err != nil {
-		return nil, "", unfit(ctx, err)
+	if err := w.checkSet(); err != nil {
+		return nil, "", installedError(ctx, err)
 	}
 
 	m, err := manifest.New(ctx, w.Set(), digest, req.Requirements, manifest.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
-		return nil, "", unfit(ctx, err)
+		return nil, "", installedError(ctx, err)
 	}
 
 	if err := m.Verify(req.Verification); err != nil {
-		return nil, "", unfit(ctx, err)
+		return nil, "", installedError(ctx, err)
 	}
 
 	if err := m.Write(w.Set()); err != nil {
@@ -83,9 +83,9 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 	return e, result, err
 }
 
-// publish a set that is complete, in use already. What serves goes on serving
-// when it has the same content. Resolved is when it was known that it is what is
-// required: not now, where it is only what was required before.
+// publish a complete set in the store, with one use. A current set with the same content stays
+// in its place. Resolved is when the request was resolved to the set: before now, if the
+// versions of then were installed again.
 func (s *Store) publish(dir string, m manifest.Manifest, stamp string, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,7 @@ func (s *Store) publish(dir string, m manifest.Manifest, stamp string, resolved 
 	e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
 	e.stamp, e.used, e.resolved, e.uses = stamp, now, resolved, 1
 
-	// It was not used yet, and takes the place of one that may not have been for
-	// long.
+	// A set that a refresh replaces is as recently used as the one before it.
 	if was != nil {
 		e.used = was.used
 	}
@@ -115,20 +114,20 @@ func (s *Store) publish(dir string, m manifest.Manifest, stamp string, resolved 
 	mark(dir, markResolved, resolved)
 	mark(dir, markUsed, e.used)
 
-	if err := s.place(dir, e.dir); err != nil {
+	if err := s.moveTo(dir, e.dir); err != nil {
 		return nil, "", err
 	}
 
 	s.entries[e.dir] = e
 	s.histories.Add(m.Digest, history{resolved: resolved})
-	s.tell()
+	s.observeSize()
 
 	return e, ResultInstalled, nil
 }
 
-// place a set where it is to be. What is there is no set of this store: it could
-// not be removed.
-func (s *Store) place(from, to string) error {
+// moveTo moves a set to its place. A directory that is there is a damaged set, which could not
+// be removed before.
+func (s *Store) moveTo(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return errors.Wrap(err, "cannot remove a damaged content set")
 	}

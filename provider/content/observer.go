@@ -44,7 +44,7 @@ const (
 	ResultUnchanged Result = "Unchanged"
 	// ResultFailed means that ansible-galaxy failed, or the machine did.
 	ResultFailed Result = "Failed"
-	// ResultCanceled means that nobody wanted it any more.
+	// ResultCanceled means that nobody waited for the set any more.
 	ResultCanceled Result = "Canceled"
 )
 
@@ -53,7 +53,7 @@ type Removal string
 
 // Reasons for removing a set.
 const (
-	// RemovedForSpace sets had to make room for others.
+	// RemovedForSpace sets were removed to free space for others.
 	RemovedForSpace Removal = "Space"
 	// RemovedSuperseded sets were followed by a newer one.
 	RemovedSuperseded Removal = "Superseded"
@@ -69,7 +69,7 @@ func (nopObserver) Found()                 {}
 func (nopObserver) Removed(Removal)        {}
 func (nopObserver) Stored(int, int64)      {}
 
-// resultOf an installation that returned an error or none.
+// resultOf returns the result of an installation by its error.
 func resultOf(ctx context.Context, err error) Result {
 	switch {
 	case err == nil:

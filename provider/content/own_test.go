@@ -130,7 +130,7 @@ func TestIsOwn(t *testing.T) {
 		})
 	}
 
-	if err := errors.Wrap(unix.EIO, "cannot read it"); !errors.Is(unfit(t.Context(), err), unix.EIO) || !IsOwn(unfit(t.Context(), err)) {
+	if err := errors.Wrap(unix.EIO, "cannot read it"); !errors.Is(installedError(t.Context(), err), unix.EIO) || !IsOwn(installedError(t.Context(), err)) {
 		t.Error("A broken disk is no mistake of what was installed.")
 	}
 }

@@ -5,30 +5,30 @@ import (
 )
 
 const (
-	// maxRefreshes at a time: they must not take from runs what these need.
+	// maxRefreshes is how many run at a time, so that they leave enough to runs.
 	maxRefreshes = 2
-	// refreshTimeout of one, so that a server that hangs does not keep others.
+	// refreshTimeout of one, so that a server that hangs does not delay others.
 	refreshTimeout = 10 * time.Minute
 )
 
 // A Resolution is what a request is known to resolve to.
 type Resolution struct {
-	// Set that serves. Its directory may go at any time: who needs it asks
-	// Ensure for it.
+	// Set that runs get at present. Its directory may be removed at any time: only Ensure
+	// keeps it.
 	Set Set
-	// Found is true when there is such a set, or when nothing is required.
+	// Found is true when the set is in the store, or when nothing is required.
 	Found bool
 	// Resolved is when it was last known that the request resolves to the set,
 	// also when it was removed since; the zero time when that is not known.
 	Resolved time.Time
-	// Stale is true when the request is to be resolved again, see Refresh, and
-	// until that has ended.
+	// Stale is true from when the request is to be resolved again, see Refresh, until that
+	// has ended.
 	Stale bool
-	// Due is when it will be; the zero time when never, or when it is being
-	// resolved.
+	// Due is when the request is to be resolved again; the zero time when never, or while
+	// it is being resolved.
 	Due time.Time
-	// Err is why it could not be resolved again; nil when it could, or when
-	// nobody tried.
+	// Err is why the request could not be resolved again; nil when it could, or when that
+	// was not tried.
 	Err error
 }
 
@@ -45,7 +45,8 @@ func (s *Store) Resolution(req Request) Resolution {
 	return s.resolution(digest, req)
 }
 
-// resolution is Resolution of what is not empty. The store is locked.
+// resolution returns the Resolution of a request that requires something. The store is
+// locked.
 func (s *Store) resolution(digest string, req Request) Resolution {
 	known, _ := s.recall(digest, req)
 	h := s.historyOf(digest, known)
@@ -72,8 +73,8 @@ func (s *Store) resolution(digest string, req Request) Resolution {
 	return r
 }
 
-// Refresh resolves a request again in the background if it is stale. Wake is
-// called when that has ended, once however often the same one asks for it.
+// Refresh resolves a request again in the background if it is stale. Wake is called when that
+// has ended, once for each value of who, however often Refresh was called.
 func (s *Store) Refresh(req Request, who string, wake func()) {
 	digest := s.Digest(req)
 	if digest == "" {
@@ -117,15 +118,15 @@ func (s *Store) refresh(digest string, req Request) {
 	}
 }
 
-// resolve a request once there is a free slot. How that went is in its history.
+// resolve a request once there is a place for a refresh. The history tells how it ended.
 func (s *Store) resolve(digest string, req Request) {
-	leave, err := s.slots.Enter(s.background, req.Tenant)
+	leave, err := s.refreshPlaces.Enter(s.background, req.Tenant)
 	if err != nil {
 		return
 	}
 	defer leave()
 
-	// Somebody who could not wait may have been faster.
+	// An installation for a run may have resolved it meanwhile.
 	if !s.due(digest) {
 		return
 	}

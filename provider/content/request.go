@@ -19,10 +19,10 @@ type Request struct {
 	Tenant string
 	// Timeout of the installation, from when it begins; 0 means none.
 	Timeout time.Duration
-	// Asked is true when somebody has asked for it: that it has just failed does not
-	// keep it from being tried.
+	// Asked is true when a user has asked for the run: the installation is tried also when
+	// it has failed just before.
 	Asked bool
-	// Known is what it has resolved to before, as far as who requests it knows.
+	// Known is what the request has resolved to before, by the status of its object.
 	Known Set
 }
 
@@ -35,7 +35,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, err
 	}
 
-	// Nothing is installed then that could be verified.
+	// Verification cannot be satisfied when nothing is installed.
 	if r.Requirements.Empty() {
 		if err := (manifest.Manifest{}).Verify(in.Verification); err != nil {
 			return Request{}, r.Reported(errors.Wrap(err, in.Config))
@@ -72,9 +72,9 @@ func digestOf(key []byte, tools string, r galaxy.Recipe) string {
 	}{Schema: manifest.Schema, Tools: tools, Env: env, Recipe: r})
 }
 
-// wanted identifies what a user says of a request, whichever provider installs it: as
-// long as that stays the same, so does what it resolves to. A credential that rotates
-// is the same.
+// wanted identifies the part of a request that users write. As long as it stays the same, the
+// request resolves to the same versions until it is due, also after an upgrade of the provider.
+// A credential that rotates counts as the same.
 func (r Request) wanted(key []byte) string {
 	files := make([]inputs.File, len(r.Credentials))
 

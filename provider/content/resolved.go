@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// maxResolved is how many resolutions a store remembers. A request whose resolution was
-// forgotten brings it, from the status of its object.
+// maxResolved is how many resolutions a store remembers. A request has the resolution from the
+// status of its object, for a store that does not remember it.
 const maxResolved = 1000
 
 // remember what a request resolved to. The store is locked.
@@ -25,9 +25,8 @@ func (s *Store) remember(req Request, set Set) Set {
 	return set
 }
 
-// recall what a request resolved to last: what serves, or what was known when that
-// was removed, or else what the one who requests it knows, if it is proved. The store
-// is locked.
+// recall what a request resolved to last: the current set, or what is remembered of it, or
+// else what the request knows, if its proof is right. The store is locked.
 func (s *Store) recall(digest string, req Request) (Set, bool) {
 	if e := s.current(digest); e != nil {
 		set := e.set()
@@ -51,9 +50,10 @@ func (s *Store) recall(digest string, req Request) (Set, bool) {
 	return s.remember(req, k), true
 }
 
-// exactly what a request resolved to before is installed again, until it is due to be
-// resolved anew. Known is what that was; the zero value when it is resolved now.
-func (s *Store) exactly(digest string, req Request) (given galaxy.Request, known Set) {
+// pinnedToKnown returns a request for the versions that the request resolved to before, which
+// are known, until it is due to be resolved again. Then it returns the request as it is, and
+// the zero Set.
+func (s *Store) pinnedToKnown(digest string, req Request) (given galaxy.Request, known Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -68,7 +68,8 @@ func (s *Store) exactly(digest string, req Request) (given galaxy.Request, known
 	return req.Request, known
 }
 
-// historyOf a request that is known to have resolved to a set. The store is locked.
+// historyOf returns the history of a request. Where that does not know when the request was
+// resolved, the known set does. The store is locked.
 func (s *Store) historyOf(digest string, known Set) history {
 	h := s.history(digest)
 	if h.resolved.IsZero() {
@@ -87,7 +88,7 @@ func (s *Store) dueAt(req Request, h history) (time.Time, bool) {
 	return h.due(s.config.TTL), true
 }
 
-// proof that what is wanted has resolved to the set.
+// proof returns an HMAC of the set and of the request that has resolved to it, see wanted.
 func (s Set) proof(key []byte, wanted string) string {
 	return sign(key, "resolved", struct {
 		Wanted             string
@@ -96,7 +97,8 @@ func (s Set) proof(key []byte, wanted string) string {
 	}{wanted, s.Collections, s.Roles, s.Resolved.Unix()})
 }
 
-// sign a value that can be encoded, for one purpose.
+// sign returns an HMAC-SHA256, cut to 128 bits, in hexadecimal. Signatures for one purpose are
+// not valid for another.
 func sign(key []byte, purpose string, v any) string {
 	text, _ := json.Marshal(v) //nolint:errchkjson // It has nothing that cannot be encoded.
 

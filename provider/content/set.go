@@ -29,13 +29,13 @@ type Set struct {
 	// Resolved is when what was required was last known to resolve to the set; the
 	// zero time when that is not known.
 	Resolved time.Time
-	// Proof that a store with the same key has said all that. Tenants who request the
-	// same share a set, so that whoever can write a status could choose the versions
-	// that others get.
+	// Proof that a store with the same key has resolved the request to this set. Tenants with
+	// the same request share a set. Without a proof, a tenant that can write the status of an
+	// object could choose the versions that the others get.
 	Proof string
 }
 
-// Known is what is known of a set from a status; the zero value when there is nothing.
+// Known returns the set that a status shows; the zero value when it shows none.
 func Known(c *common.Content) Set {
 	if c == nil {
 		return Set{}
@@ -49,7 +49,7 @@ func Known(c *common.Content) Set {
 	return s
 }
 
-// Status says what is known of the set.
+// Status returns the set as a status shows it.
 func (s Set) Status() *common.Content {
 	c := &common.Content{Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Proof: s.Proof}
 	if !s.Resolved.IsZero() {

@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/share"
 )
 
-// A Store has content sets, each in a directory of its own. A set is installed
-// once and never changes. What is not pinned may resolve to something else
-// later, which is another set: it takes the place of the one before it, which
-// goes when the last run that uses it has ended.
+// A Store has content sets, each in a directory of its own. A set is installed once and never
+// changes. A request that is not pinned may later resolve to other versions, which are another
+// set. The new set is then the current one of the request; the old one is removed when the last
+// run that uses it has ended.
 type Store struct {
 	config Config
 
@@ -27,17 +27,16 @@ type Store struct {
 	background context.Context //nolint:containedctx // What it is for outlives its callers.
 	stop       context.CancelFunc
 	refreshing sync.WaitGroup
-	// slots are the places for what is resolved again, installs those for
-	// installations that somebody waits for.
-	slots, installs *share.Gate
+	// refreshPlaces are for refreshes, installPlaces for installations that callers of
+	// Ensure wait for.
+	refreshPlaces, installPlaces *share.Gate
 
 	mu        sync.Mutex
 	entries   map[string]*entry
 	flights   map[string]*flight
 	histories *lru.Cache
 	resolved  *lru.Cache
-	// refreshes in progress have those who are to be woken when they end, by who they
-	// are.
+	// refreshes in progress, by digest. Each has the functions that wake who asked for it.
 	refreshes map[string]map[string]func()
 }
 
@@ -86,7 +85,7 @@ func NewStore(c Config) (*Store, error) {
 	}
 
 	s := &Store{
-		config: c, slots: share.NewGate(maxRefreshes), installs: share.NewGate(c.MaxInstalls),
+		config: c, refreshPlaces: share.NewGate(maxRefreshes), installPlaces: share.NewGate(c.MaxInstalls),
 		entries: map[string]*entry{}, flights: map[string]*flight{},
 		histories: lru.New(maxHistories), resolved: lru.New(maxResolved), refreshes: map[string]map[string]func(){},
 	}
@@ -103,7 +102,7 @@ func NewStore(c Config) (*Store, error) {
 	return s, s.load()
 }
 
-// own the directories of the store: whatever others have made of them is put right.
+// own makes and repairs the directories of the store, see package own.
 func (s *Store) own() error {
 	for _, dir := range []string{s.config.Dir, s.sets(), s.temp()} {
 		if err := own.Dir(dir); err != nil {
@@ -145,9 +144,8 @@ func (s *Store) load() error {
 	return nil
 }
 
-// past is a time that is over. One that is still to come was noted with a clock
-// that was ahead, and is not known: what waits for it would wait for as long as
-// the clock was wrong.
+// past returns a time if it is over, and otherwise the zero time. A time in the future was
+// written by a clock that was wrong.
 func (s *Store) past(t time.Time) time.Time {
 	if t.After(s.config.now()) {
 		return time.Time{}
@@ -156,15 +154,14 @@ func (s *Store) past(t time.Time) time.Time {
 	return t
 }
 
-// Stop resolving content again, and wait for the end of that. Installations that
-// somebody waits for go on.
+// Stop ends all refreshes and waits for their end. Installations for callers of Ensure go on.
 func (s *Store) Stop() {
 	s.stop()
 	s.refreshing.Wait()
 }
 
-// Installed says by which digest what is requested is known, and whether it is there:
-// then Ensure has only to look at it. Nothing that is required is there, too.
+// Installed returns the digest of a request, and whether Ensure would find its set without an
+// installation. That is true for a request that requires nothing.
 func (s *Store) Installed(req Request) (digest string, ok bool) {
 	digest = s.Digest(req)
 
@@ -174,15 +171,14 @@ func (s *Store) Installed(req Request) (digest string, ok bool) {
 	return digest, digest == "" || s.current(digest) != nil
 }
 
-// Ensure returns the set that is requested and installs it if need be, once
-// however many ask for it. The set is in use until release is called. A set that
-// is not what was installed any more is installed anew. The error is an
-// InstallError when ansible-galaxy failed, a DiskFullError when there is no room
-// for the set. For some time after that it is a BackoffError, and nothing is tried,
-// unless somebody has asked for it.
+// Ensure returns the set that is requested. It installs the set if need be, once for all
+// callers. The set is in use until release is called. A damaged set is installed anew. The
+// error is a galaxy.InstallError when ansible-galaxy failed, and a DiskFullError when there is
+// not enough space. For some time after that the error is a BackoffError, and nothing is tried,
+// unless a user has asked for it.
 //
-// A context that is done, or the timeout of the request, ends the waiting of its
-// caller; the installation ends when nobody waits for it any more.
+// A caller waits until its context is done, or the timeout of the request is over. The
+// installation ends when no caller waits any more.
 func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(), err error) {
 	digest := s.Digest(req)
 	if digest == "" {
@@ -208,8 +204,8 @@ func (s *Store) Ensure(ctx context.Context, req Request) (set Set, release func(
 	}
 }
 
-// find the set that is there, and look at its files for no longer than the timeout. It
-// is nil when there is none, or none that is intact.
+// find the set of a request in the store, and look at its files for no longer than the
+// timeout. It is nil when there is none, or none that is intact.
 func (s *Store) find(ctx context.Context, digest string, timeout time.Duration) (*entry, error) {
 	ctx, cancel := within(ctx, timeout)
 	defer cancel()
@@ -226,8 +222,8 @@ func (s *Store) find(ctx context.Context, digest string, timeout time.Duration) 
 	return e, nil
 }
 
-// await the set that an installation in progress results in, or a new one. It
-// is nil when that was being ended, so that there was nothing to wait for but its end.
+// await the set that an installation in progress, or a new one, results in. It is nil when
+// the installation was being ended already: then await has waited for its end.
 func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, error) {
 	if ctx.Err() != nil {
 		return nil, gaveUp(ctx)
@@ -241,7 +237,7 @@ func (s *Store) await(ctx context.Context, digest string, req Request) (*entry, 
 	return s.wait(ctx, f, joined, req.Timeout)
 }
 
-// setOf an entry that is in use, as who requested it gets to know it.
+// setOf returns the set of an entry that is in use, with the proof for this request.
 func (s *Store) setOf(req Request, e *entry) Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,9 +248,9 @@ func (s *Store) setOf(req Request, e *entry) Set {
 	return s.remember(req, set)
 }
 
-// acquire the set that a request resolved to; nil when there is none, or none
-// that is intact. Looking at its files takes time, and nobody waits for that but
-// the caller. The error is that of the context.
+// acquire the current set of a request; nil when there is none, or none that is intact. The
+// store is not locked while the files are looked at, which takes time. The error is that of
+// the context.
 func (s *Store) acquire(ctx context.Context, digest string) (*entry, error) {
 	s.mu.Lock()
 
@@ -294,7 +290,7 @@ func (s *Store) release(e *entry) {
 	s.drop(e)
 }
 
-// drop a set that was not used after all.
+// drop a use of a set. The set counts as used only after release.
 func (s *Store) drop(e *entry) {
 	s.mu.Lock()
 	e.uses--
@@ -304,7 +300,7 @@ func (s *Store) drop(e *entry) {
 	remove(dirs)
 }
 
-// current is the set that a request has resolved to last; nil when there is
+// current is the set that a request has resolved to last, which runs get; nil when there is
 // none. The store is locked.
 func (s *Store) current(digest string) *entry {
 	var c *entry
@@ -318,7 +314,7 @@ func (s *Store) current(digest string) *entry {
 	return c
 }
 
-// next number of a set. The store is locked.
+// next returns the number for a new set of a request. The store is locked.
 func (s *Store) next(digest string) int {
 	n := 0
 

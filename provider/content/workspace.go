@@ -31,7 +31,7 @@ type workspace struct {
 }
 
 func newWorkspace(parent, digest string) (*workspace, error) {
-	// Everybody knows the digest. Nobody else is to know the path.
+	// The status shows the digest. Runs must not know the path, so it has a random part.
 	dir := filepath.Join(parent, digest+"-"+rand.Text())
 	w := &workspace{Workspace: galaxy.Workspace(dir)}
 
@@ -51,8 +51,8 @@ func newWorkspace(parent, digest string) (*workspace, error) {
 	return w, nil
 }
 
-// remove the workspace. What cannot be removed now is a leftover at the next
-// start, which its lock tells.
+// remove the workspace. What cannot be removed now is removed at the next start, by its lock
+// file.
 func (w *workspace) remove() {
 	if workdir.Remove(string(w.Workspace)) == nil {
 		_ = os.Remove(w.lock.Name())
@@ -61,8 +61,9 @@ func (w *workspace) remove() {
 	_ = w.lock.Close()
 }
 
-// removeLeftovers of installations whose processes are gone, and what was being
-// removed. What cannot be removed stays a leftover: it keeps nobody from starting.
+// removeLeftovers removes the workspaces of processes that are gone, and directories that were
+// being removed. A leftover that cannot be removed stays, and does not keep the provider from
+// starting.
 func removeLeftovers(parent string) error {
 	trash, err := filepath.Glob(filepath.Join(parent, "*"+trashSuffix))
 	if err != nil {
@@ -92,10 +93,10 @@ func removeLeftovers(parent string) error {
 	return nil
 }
 
-// sound fails for a workspace in which the set was replaced by a link, and removes
-// from the set what has the names of files of the store's: whoever has had the
-// workspace may have put links, or pipes, there.
-func (w *workspace) sound() error {
+// checkSet returns an error when the set in the workspace was replaced by a link. It removes
+// what has the names of the store's own files: an installation may have put links or pipes
+// there.
+func (w *workspace) checkSet() error {
 	for _, dir := range []string{w.Set(), w.Collections(), w.Roles()} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			return errors.Errorf("%s was replaced while it was installed", filepath.Base(dir))

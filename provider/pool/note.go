@@ -13,13 +13,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// A job waits for noteLimit to be noted, and its object is woken every noteAgain.
+// A job waits for Noted for noteLimit at most. Its object is woken every noteAgain.
 const (
 	noteLimit = time.Minute
 	noteAgain = 2 * time.Second
 )
 
-// Why a job does not begin.
+// Reasons why a job does not begin.
 var (
 	errCanceled = errors.New("it was canceled before it began")
 	errNotNoted = errors.New("the API server took no note of it for " + noteLimit.String())
@@ -38,7 +38,8 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 	}
 }
 
-// announce that a job is about to begin. The pool is locked.
+// announce reports that a job is about to begin. A check run need not wait for Noted. The pool
+// is locked.
 func (p *Pool) announce(e *entry) {
 	now := metav1.NewTime(p.now().Truncate(time.Second))
 	e.report.Run.StartTime = &now
@@ -49,9 +50,9 @@ func (p *Pool) announce(e *entry) {
 	}
 }
 
-// await that a job was noted. The reconciler that has submitted the job notes it. If
-// that fails its object is woken again and again.
-func (p *Pool) await(ctx context.Context, e *entry) error {
+// awaitNoted waits until a job was noted. The reconcile that has submitted the job writes its
+// status. If that fails the object is woken again and again.
+func (p *Pool) awaitNoted(ctx context.Context, e *entry) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, noteLimit, errNotNoted)
 	defer cancel()
 
@@ -67,7 +68,7 @@ func (p *Pool) await(ctx context.Context, e *entry) error {
 		case <-ctx.Done():
 		}
 
-		// It may have been canceled in the moment when it was noted.
+		// The job may have been canceled in the moment when it was noted.
 		if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// Progress is told after firstPause, and then after longer pauses up to lastPause. Each
-// update of a composed resource takes a token of the circuit breaker of its composite
-// resource, which all composed resources share: a burst of 50, then one every 2 s.
+// Pauses between the times at which progress is told: firstPause, and then longer ones up to
+// lastPause. Each update of a composed resource takes a token of the circuit breaker of its
+// composite resource, which all composed resources share: 50 at once, then one every 2 s.
 const (
 	phasePause = 3 * time.Second
 	firstPause = 10 * time.Second
@@ -20,7 +20,7 @@ const (
 	pauseGrows = 1.5
 )
 
-// News of a job, the most patient first.
+// News of a job, the least urgent first.
 type news int
 
 const (
@@ -32,7 +32,7 @@ const (
 	entered
 )
 
-// newsOf a job that was known by its last report.
+// newsOf returns what is new in a report of a job, compared to the last one.
 func newsOf(last, now executor.Report) news {
 	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
@@ -47,16 +47,19 @@ func newsOf(last, now executor.Report) news {
 	return progressed
 }
 
-// A pace spaces the news of a job: progress is told at growing intervals, what
-// content reports the first time at once and then after the first interval, and
-// a phase when it lasts. The start of a job and its end are told at once.
+// A pace spaces the news of a job. Progress is told at growing intervals. The first report of
+// content is told at once, later ones after firstPause. A phase is told when it has lasted
+// for phasePause. The start of a job and its end are told at once.
 type pace struct {
-	last  time.Time
+	// last is when news were told.
+	last time.Time
+	// pause before the next progress is told.
 	pause time.Duration
-	heard bool
+	// reported is true once a report of the content was told.
+	reported bool
 }
 
-// at is when news are told.
+// at is when news that come now are to be told.
 func (p *pace) at(now time.Time, n news) time.Time {
 	at := now
 
@@ -65,7 +68,7 @@ func (p *pace) at(now time.Time, n news) time.Time {
 		at = p.last.Add(phasePause)
 	case n == progressed:
 		at = p.last.Add(p.pause)
-	case n == reported && p.heard:
+	case n == reported && p.reported:
 		at = p.last.Add(firstPause)
 	}
 
@@ -76,13 +79,13 @@ func (p *pace) at(now time.Time, n news) time.Time {
 	return at
 }
 
-// told the news.
+// told notes that news were told.
 func (p *pace) told(now time.Time, n news) {
 	switch n {
 	case progressed:
 		p.pause = min(time.Duration(float64(p.pause)*pauseGrows), lastPause)
 	case reported:
-		p.heard = true
+		p.reported = true
 	case entered:
 		p.pause = firstPause
 	}

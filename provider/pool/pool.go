@@ -16,9 +16,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// turnLimit is how long a free place is kept for an object whose turn has come. An
+// reservationLimit is how long a free place is kept for an object whose turn has come. An
 // object that was paused or deleted meanwhile does not take it.
-const turnLimit = 15 * time.Second
+const reservationLimit = 15 * time.Second
 
 // maxGone is the number of deleted objects that are remembered.
 const maxGone = 1024
@@ -39,7 +39,7 @@ type Pool struct {
 	running int
 	// preparations in progress, by their keys.
 	preparations map[string]*preparation
-	// work is all jobs and preparations in progress.
+	// work waits for all jobs and preparations in progress.
 	work sync.WaitGroup
 	// gone has the uids of the objects that were deleted last.
 	gone *lru.Cache
@@ -57,16 +57,16 @@ type entry struct {
 	// preparation for what the object waits for; nil when it needs nothing.
 	preparation *preparation
 
-	// turn rings when a place was kept for long enough; nil unless one is.
-	turn *time.Timer
+	// reservation of a place, which its timer ends; nil when no place is kept for the object.
+	reservation *time.Timer
 
-	// job, and what ends it; nil until it has taken its place.
+	// job that has taken its place, and what cancels it; nil before that.
 	job    executor.Job
 	cancel context.CancelFunc
 	pace   pace
-	// timer tells news that have to wait; it rings at rings.
-	timer *time.Timer
-	rings time.Time
+	// newsTimer wakes the object at newsAt, for news that have to wait.
+	newsTimer *time.Timer
+	newsAt    time.Time
 	// abandoned is true for an object that was deleted.
 	abandoned bool
 	// noted is closed by note once the job may begin.
@@ -75,8 +75,8 @@ type entry struct {
 }
 
 // New returns a pool that carries out at most limit jobs at a time, and at most
-// limitPerTenant of one tenant. If there may be more than one, one of them is always
-// urgent.
+// limitPerTenant of one tenant. If limit is more than one, one of the places is for urgent
+// jobs only.
 func New(limit, limitPerTenant int, x executor.Executor) *Pool {
 	return &Pool{
 		executor: x, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
@@ -117,13 +117,13 @@ func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 	if !p.prepared(e, needs) {
 		e.report.Run.Phase = common.PhaseInstalling
 
-		p.leave(e)
+		p.dequeue(e)
 		p.dispatch(nil)
 
 		return false
 	}
 
-	if e.turn != nil {
+	if e.reservation != nil {
 		return true
 	}
 
@@ -135,22 +135,22 @@ func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 
 	p.dispatch(e)
 
-	return e.turn != nil
+	return e.reservation != nil
 }
 
-// Submit a job to the place that was acquired for it. It returns false if that is not
+// Submit a job to the place that was acquired for it. It returns false if the place is not
 // kept any more.
 func (p *Pool) Submit(j executor.Job) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	e, known := p.entries[j.UID()]
-	if !known || e.turn == nil {
+	if !known || e.reservation == nil {
 		return false
 	}
 
-	e.turn.Stop()
-	e.turn = nil
+	e.reservation.Stop()
+	e.reservation = nil
 
 	j.ID, j.Queued = e.report.Run.ID, e.queued
 	if e.preparation != nil {
@@ -172,7 +172,7 @@ func (p *Pool) Submit(j executor.Job) bool {
 	return true
 }
 
-// Report what is known of the job of an object.
+// Report returns what is known of the job of an object; false if nothing is.
 func (p *Pool) Report(uid types.UID) (executor.Report, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +196,7 @@ func (p *Pool) Forget(uid types.UID, runID string) {
 		return
 	}
 
-	withdrawn := e.cancel == nil && e.turn == nil && e.preparation == nil && !p.queue.has(e)
+	withdrawn := e.cancel == nil && e.reservation == nil && e.preparation == nil && !p.queue.has(e)
 	if withdrawn || e.report.Run.Phase.Finished() {
 		delete(p.entries, uid)
 	}
@@ -248,18 +248,19 @@ func (p *Pool) Withdraw(uid types.UID) {
 	}
 }
 
+// withdraw an object from its preparation, the queue, or the place that is kept for it.
 func (p *Pool) withdraw(e *entry) {
 	p.unprepare(e)
-	p.leave(e)
+	p.dequeue(e)
 }
 
-// leave the queue, or the place that is kept.
-func (p *Pool) leave(e *entry) {
+// dequeue takes an object out of the queue, or frees the place that is kept for it.
+func (p *Pool) dequeue(e *entry) {
 	p.queue.drop(e)
 
-	if e.turn != nil {
-		e.turn.Stop()
-		e.turn = nil
+	if e.reservation != nil {
+		e.reservation.Stop()
+		e.reservation = nil
 		p.free(e)
 	}
 }
@@ -268,7 +269,7 @@ func (p *Pool) leave(e *entry) {
 // context is done the others are canceled, and waited for still. No object is woken for
 // a job that was dropped: the next process submits it again.
 func (p *Pool) Stop(ctx context.Context) {
-	p.refuse()
+	p.stopTaking()
 	defer context.AfterFunc(ctx, p.cancelAll)()
 
 	p.work.Wait()
@@ -290,7 +291,7 @@ type Stats struct {
 	// Urgent jobs that wait for their turn, and Patient ones: retries and periodic
 	// ones.
 	Urgent, Patient int
-	// Installing are those that wait for what they need.
+	// Installing jobs wait for what they need.
 	Installing int
 	// Running jobs, and how many may run at a time.
 	Running, Limit int
@@ -338,8 +339,8 @@ func (p *Pool) Stopping() bool {
 	return p.stopped
 }
 
-// refuse new jobs, and end those that have not begun.
-func (p *Pool) refuse() {
+// stopTaking refuses new jobs from now on, and ends those that have not begun.
+func (p *Pool) stopTaking() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -355,7 +356,7 @@ func (p *Pool) refuse() {
 	}
 }
 
-// dispatch the free places, and wake those who are given one, except for who asks.
+// dispatch gives free places to objects that wait, and wakes these, except the one that asks.
 func (p *Pool) dispatch(asks *entry) {
 	for p.running < p.limit && !p.stopped {
 		e := p.queue.next(p.limit)
@@ -364,7 +365,7 @@ func (p *Pool) dispatch(asks *entry) {
 		}
 
 		p.running++
-		p.keep(e)
+		p.reserve(e)
 
 		if e != asks {
 			e.wake()
@@ -372,21 +373,21 @@ func (p *Pool) dispatch(asks *entry) {
 	}
 }
 
-// keep a place for an object, for some time.
-func (p *Pool) keep(e *entry) {
+// reserve a place for an object, for reservationLimit.
+func (p *Pool) reserve(e *entry) {
 	var t *time.Timer
 
-	t = time.AfterFunc(turnLimit, func() {
+	t = time.AfterFunc(reservationLimit, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 
-		// It may have had another turn meanwhile.
-		if e.turn == t {
+		// The object may have another reservation by now.
+		if e.reservation == t {
 			p.withdraw(e)
 			p.dispatch(nil)
 		}
 	})
-	e.turn = t
+	e.reservation = t
 }
 
 // free the place of an object.
@@ -402,7 +403,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	defer p.mu.Unlock()
 
 	e.cancel()
-	e.quiet()
+	e.stopNews()
 	e.report = report
 
 	if e.abandoned {
@@ -419,7 +420,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 }
 
 func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
-	if err := p.await(ctx, e); err != nil {
+	if err := p.awaitNoted(ctx, e); err != nil {
 		return p.notBegun(e, err)
 	}
 
@@ -443,14 +444,14 @@ func (p *Pool) tell(e *entry, n news) {
 
 	switch {
 	case !now.Before(at):
-		e.quiet()
+		e.stopNews()
 		e.pace.told(now, n)
 		e.wake()
-	case e.timer == nil || at.Before(e.rings):
-		e.quiet()
-		e.rings = at
+	case e.newsTimer == nil || at.Before(e.newsAt):
+		e.stopNews()
+		e.newsAt = at
 
-		e.timer = time.AfterFunc(at.Sub(now), func() {
+		e.newsTimer = time.AfterFunc(at.Sub(now), func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 
@@ -459,10 +460,10 @@ func (p *Pool) tell(e *entry, n news) {
 	}
 }
 
-// quiet stops news that were to be told later.
-func (e *entry) quiet() {
-	if e.timer != nil {
-		e.timer.Stop()
-		e.timer = nil
+// stopNews stops the timer of news that were to be told later.
+func (e *entry) stopNews() {
+	if e.newsTimer != nil {
+		e.newsTimer.Stop()
+		e.newsTimer = nil
 	}
 }

@@ -12,15 +12,15 @@ import (
 const fairness = 4
 
 // A queue of objects that wait for a place. Urgent jobs go before retries, and these
-// before periodic ones; within a class the tenant that has the fewest places goes
-// first, then the one that was served longest ago, then who came first.
+// before periodic ones. Within a class the tenant that has the fewest places goes first, then
+// the tenant that was served longest ago, then the object that came first.
 type queue struct {
 	waiting [executor.Classes][]*entry
-	// taken is how many places were given away.
+	// taken is how many places were given away so far.
 	taken int
-	// shares of tenants in the places.
+	// shares of the tenants in the places.
 	shares *share.Shares
-	// patient is the number of places that have jobs that are not urgent.
+	// patient is the number of places that jobs have which are not urgent.
 	patient int
 }
 

@@ -20,9 +20,9 @@ type eviction struct {
 	why   Removal
 }
 
-// evictions that a store needs: sets that nobody can get any more, and then the
-// least recently used ones, until the rest takes no more than max bytes; 0 means
-// no limit. Those in use are none.
+// evictions returns the sets to remove: those that nobody can get any more, and then the least
+// recently used ones, until the rest takes no more than some bytes; 0 means no limit. Sets in
+// use stay.
 func evictions(entries []*entry, most int64) []eviction {
 	var (
 		out   []eviction
@@ -65,8 +65,8 @@ func evictions(entries []*entry, most int64) []eviction {
 	return out
 }
 
-// evict what has to go. It returns directories to remove when the store is not
-// locked any more.
+// evict sets from the store, which is locked. It returns directories to be removed when the
+// store is not locked any more.
 func (s *Store) evict(evictions []eviction) []string {
 	var dirs []string
 
@@ -86,28 +86,29 @@ func (s *Store) evict(evictions []eviction) []string {
 		s.config.Observer.Removed(v.why)
 	}
 
-	s.tell()
+	s.observeSize()
 
 	return dirs
 }
 
-// tidy evicts what has to go. The store is locked.
+// tidy evicts the sets that have to go, and returns directories as evict does. The store is
+// locked.
 func (s *Store) tidy() (dirs []string) {
 	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.config.MaxSize))
 }
 
-// makeRoom for what a request resolves to, after there was too little: half as much
-// again as is free on the disk. What is needed is not known before it is there, and what is
-// tried again each time takes its time. It is false when there is nothing to remove,
-// or room for all that an installation may take: then it is not the disk.
-func (s *Store) makeRoom(digest string) bool {
+// freeSpace evicts sets after an installation found the disk full: half as many bytes as are
+// free now. How much an installation needs is not known before it has ended, and each attempt
+// takes its time. It is false when there is nothing to evict, or when the free space is enough
+// for the largest installation: then something else is full than the disk.
+func (s *Store) freeSpace(digest string) bool {
 	free, err := available(s.config.Dir)
 	if err != nil || s.config.Installer.Policy.RunSize > 0 && free >= s.config.Installer.Policy.RunSize {
 		return false
 	}
 
 	s.mu.Lock()
-	out := roomFor(slices.Collect(maps.Values(s.entries)), digest, free/2)
+	out := evictionsFor(slices.Collect(maps.Values(s.entries)), digest, free/2)
 	dirs := s.evict(out)
 	s.mu.Unlock()
 	remove(dirs)
@@ -115,9 +116,9 @@ func (s *Store) makeRoom(digest string) bool {
 	return len(out) > 0
 }
 
-// roomFor a request: the sets that were not used for longest, one at least, until they
-// take so many bytes. Those in use stay, and what the request resolved to.
-func roomFor(entries []*entry, digest string, bytes int64) []eviction {
+// evictionsFor returns the sets to remove for a request: those that were not used for longest,
+// one at least, until they take some bytes. Sets in use stay, and sets of the request itself.
+func evictionsFor(entries []*entry, digest string, bytes int64) []eviction {
 	entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.uses > 0 || e.manifest.Digest == digest })
 	slices.SortFunc(entries, leastRecent)
 
@@ -135,7 +136,7 @@ func roomFor(entries []*entry, digest string, bytes int64) []eviction {
 	return out
 }
 
-// available is what is free on the disk of a directory, in bytes.
+// available returns the free space on the disk of a directory, in bytes.
 func available(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -150,8 +151,8 @@ func leastRecent(a, b *entry) int {
 	return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.dir, b.dir))
 }
 
-// tell the observer how much is stored. The store is locked.
-func (s *Store) tell() {
+// observeSize tells the observer how much is stored. The store is locked.
+func (s *Store) observeSize() {
 	var bytes int64
 	for _, e := range s.entries {
 		bytes += e.manifest.Tree.Bytes
