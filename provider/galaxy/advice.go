@@ -9,15 +9,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// An advisor says what a configuration is to do about a failure; empty where the reason
-// of the failure says all there is to say.
+// An advisor says what to change in a configuration after a failure; empty when the reason of
+// the failure is enough.
 type advisor func(Request) string
 
-// always says the same.
+// always returns an advisor that says the same for each request.
 func always(text string) advisor { return func(Request) string { return text } }
 
-// given says one thing where there is a credential, and another one where there is none.
-func given(credential, check, add string) advisor {
+// ifCredential returns an advisor that says what to check where a request has a credential,
+// and what to add where it has none.
+func ifCredential(credential, check, add string) advisor {
 	return func(req Request) string {
 		if req.has(credential) {
 			return check
@@ -36,7 +37,7 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	{regexp.MustCompile(`Unable to get access token`), always("check the token and auth_url of the server in the credential ansible.cfg")},
 	{
 		regexp.MustCompile(`(?i)(Failed to download collection tar from '\S+://|failed to download the file).*HTTP Error 40[13]`),
-		given(
+		ifCredential(
 			netrc,
 			"check the login and password for its host in the credential .netrc",
 			"add a .netrc with a line 'machine HOST login USER password PASSWORD' to spec.credentials"),
@@ -44,7 +45,7 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	{regexp.MustCompile(`HTTP (Code:|Error) 40[13]`), adviseGalaxy},
 	{
 		regexp.MustCompile(`could not read (Username|Password)|Authentication failed|HTTP Basic: Access denied|The requested URL returned error: 40[13]`),
-		given(
+		ifCredential(
 			gitCredentials,
 			"check that the credential .git-credentials has a line with the right password for this host and port",
 			"add a .git-credentials with a line https://USER:PASSWORD@HOST to spec.credentials"),
@@ -53,7 +54,7 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	{regexp.MustCompile(`Host key for .* has changed`), always("when its key was changed on purpose, replace its line in the credential known_hosts")},
 	{
 		regexp.MustCompile(`host key is known for|Host key verification failed`),
-		given(
+		ifCredential(
 			knownHosts,
 			"add its line, as ssh-keyscan prints it, to the credential known_hosts",
 			"add a known_hosts with its line, as ssh-keyscan prints it, to spec.credentials"),
@@ -67,7 +68,7 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	{regexp.MustCompile(`Could not satisfy|Failed to resolve the requested dependencies|not found in the list of available versions`), adviseRepeated},
 }
 
-// advice says what to do about a reason, given what the configuration has already.
+// advice says what to do about the reason of a failure, by what the configuration has.
 func advice(reason string, req Request) string {
 	for _, a := range advisors {
 		if a.reason.MatchString(reason) {

@@ -38,9 +38,9 @@ type Program struct {
 // ends all that the program started when the context is done.
 type Command func(ctx context.Context, p Program) error
 
-// Exec is a Command that runs the program in a session of its own, so that it
-// has no terminal to ask questions on, and kills its process group when the
-// context is done. It does not confine it.
+// Exec is a Command that runs the program in a session of its own, so that it has no terminal
+// to ask questions on. It kills the process group of the program when the context is done, and
+// does not confine the program.
 func Exec(ctx context.Context, p Program) error {
 	cmd := exec.CommandContext(ctx, p.Argv[0], p.Argv[1:]...)
 	cmd.Env = p.Env
@@ -63,10 +63,10 @@ func Exec(ctx context.Context, p Program) error {
 	return errors.Wrapf(err, "%s failed", p.Argv[0])
 }
 
-// Supervised is a Command that runs programs under a supervisor, confined to
-// their domains: self is the argv that executes this binary as one, grace is what
-// the processes get to end on their own, and lock is held until the last of them
-// is gone; it may be nil.
+// Supervised returns a Command that runs programs under a supervisor, confined to their
+// domains. Self is the argv that executes this binary as the supervisor. Grace is how long the
+// processes may take to end on their own. The lock is held until the last of them is gone; it
+// may be nil.
 func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
 	return func(ctx context.Context, p Program) error {
 		code, err := supervisor.Command{
@@ -89,7 +89,7 @@ func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
 	}
 }
 
-// Version of the tools, such as "core 2.19.14", as ansible-galaxy says.
+// Version returns the version of the tools, such as "core 2.19.14", as ansible-galaxy says.
 func Version(ctx context.Context, run Command, own []string) (string, error) {
 	out := &tail{max: 4096}
 
@@ -97,7 +97,7 @@ func Version(ctx context.Context, run Command, own []string) (string, error) {
 		Argv: []string{"ansible-galaxy", "--version"}, Env: environ.List(environ.Passed(own)), Dir: ".", Out: out,
 	})
 	if err != nil {
-		return "", errors.Wrap(saying(err, out.String()), "cannot ask ansible-galaxy for its version")
+		return "", errors.Wrap(withReason(err, out.String()), "cannot ask ansible-galaxy for its version")
 	}
 
 	line, _, _ := strings.Cut(out.String(), "\n")
@@ -110,8 +110,8 @@ func Version(ctx context.Context, run Command, own []string) (string, error) {
 	return strings.TrimSuffix(version, "]"), nil
 }
 
-// saying is an error with what the program has written.
-func saying(err error, output string) error {
+// withReason wraps an error with the reason that the output of the program gives.
+func withReason(err error, output string) error {
 	if said := reason(output); said != "" {
 		return errors.Wrap(err, said)
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
-// environment of ansible-galaxy in a workspace: what is allowed of the
-// provider's, what the configuration sets, and what keeps the installation
-// where it belongs and without questions. What comes later wins. The provider's
-// time zone is of no use to it, and its changing no reason to install anything.
+// environment of ansible-galaxy in a workspace: the provider's variables that are passed on,
+// then those of the configuration, then those that keep the installation in the workspace and
+// from asking questions. Later ones win. The provider's time zone is left out, since another
+// time zone must not install anything again.
 func environment(own []string, config map[string]string, credentials []inputs.File, w Workspace) []string {
 	env := environ.Passed(own)
 	delete(env, "TZ")
 
 	maps.Copy(env, config)
-	maps.Copy(env, files(config, credentials, w.Home()))
+	maps.Copy(env, credentialPaths(config, credentials, w.Home()))
 	maps.Copy(env, map[string]string{
 		"HOME":                            w.Home(),
 		"TMPDIR":                          w.Temp(),
@@ -37,9 +37,10 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		"GIT_TERMINAL_PROMPT":               "0",
 		"GIT_ASKPASS":                       "",
 		"SSH_ASKPASS_REQUIRE":               "never",
-		// It names programs to run, and may be a credential, or in other content.
+		// A configuration of git names programs to run. It may be in a credential, or in
+		// other content.
 		"GIT_CONFIG_GLOBAL": "/dev/null",
-		// Others, such as ext, run commands.
+		// Other protocols, such as ext, run commands.
 		"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
 		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.Home()),
 	})
@@ -66,8 +67,8 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 	return environ.List(env)
 }
 
-// fileVariables name files. In a configuration they may name a credential,
-// relative to the working directory, which is not that of every process.
+// fileVariables returns the variables whose values name files. In a configuration they may
+// name a credential, relative to the working directory of ansible-galaxy.
 func fileVariables() []string {
 	return []string{
 		"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC",
@@ -76,9 +77,9 @@ func fileVariables() []string {
 	}
 }
 
-// files are the variables of the configuration that name credentials, with the
-// paths that these have in a directory.
-func files(config map[string]string, credentials []inputs.File, dir string) map[string]string {
+// credentialPaths returns the variables of the configuration that name credentials, with the
+// absolute paths of these in a directory.
+func credentialPaths(config map[string]string, credentials []inputs.File, dir string) map[string]string {
 	env := map[string]string{}
 
 	for _, name := range fileVariables() {
@@ -91,8 +92,8 @@ func files(config map[string]string, credentials []inputs.File, dir string) map[
 	return env
 }
 
-// credentialHelper makes git, and no other process, use a file of credentials,
-// instead of all helpers that its own configuration has.
+// credentialHelper returns variables with which git uses a file of credentials, in place of
+// all helpers of its own configuration.
 // https://git-scm.com/docs/git-config#ENVIRONMENT
 func credentialHelper(file string) map[string]string {
 	env := map[string]string{}

@@ -12,10 +12,10 @@ import (
 type InstallError struct {
 	// What was to be installed: collections, roles, or content, which is both.
 	What string
-	// Reason in ansible-galaxy's and git's own words, redacted, and what to do
-	// about it, where that is known; 1 KiB at most.
+	// Reason in the words of ansible-galaxy and git, redacted, and what to do about it
+	// where that is known; 1 KiB at most.
 	Reason string
-	// Err that is the cause.
+	// Err is the cause.
 	Err error
 }
 
@@ -30,8 +30,8 @@ func (e *InstallError) Error() string { return "cannot install " + e.What + ": "
 // Unwrap returns the cause.
 func (e *InstallError) Unwrap() error { return e.Err }
 
-// A StartError says that a program could not be run: nothing is known of what it
-// would have done.
+// A StartError says that a program could not be run, so that it says nothing about what the
+// program was to do.
 type StartError struct {
 	// Err says why.
 	Err error
@@ -43,8 +43,8 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the error that says so.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// failed is the error for what ansible-galaxy wrote before it failed with an error.
-func failed(what, output string, err error, req Request) *InstallError {
+// installErrorFrom returns the error for an ansible-galaxy that has failed, from its output.
+func installErrorFrom(what, output string, err error, req Request) *InstallError {
 	said := cmp.Or(reason(req.Redact(output)), err.Error())
 	if todo := advice(said, req); todo != "" {
 		said = clip.Text(strings.TrimSuffix(said, "."), maxReason-len("; ")-len(todo)) + "; " + todo

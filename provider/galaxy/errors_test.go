@@ -102,8 +102,8 @@ func TestInstallErrorDenied(t *testing.T) {
 	want := "cannot install collections: [Errno 13] Permission denied: b'/srv/web/galaxy.yml'; " +
 		"installations read only what spec.confinement.readPaths allows, beside the system"
 
-	if diff := cmp.Diff(want, failed("collections", output, os.ErrPermission, Request{Redact: func(s string) string { return s }}).Error()); diff != "" {
-		t.Errorf("failed(...): -want, +got:\n%s", diff)
+	if diff := cmp.Diff(want, installErrorFrom("collections", output, os.ErrPermission, Request{Redact: func(s string) string { return s }}).Error()); diff != "" {
+		t.Errorf("installErrorFrom(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -1,10 +1,8 @@
-// Package galaxy runs ansible-galaxy, and git and ssh below it. A Request says what is
-// to be installed, and which files and variables of a configuration are for that. The
-// Recipe of a request is all that ansible-galaxy is given: who makes the same recipe
-// may have what was installed from it. An Installer carries a recipe out in a
-// Workspace. When ansible-galaxy fails the error has its reason, without what
-// only its authors understand, and what to do about it. Package content decides when something is installed, and
-// keeps it.
+// Package galaxy runs ansible-galaxy, which runs git and ssh. A Request says what is to be
+// installed, and with which files and variables of a configuration. The Recipe of a request is
+// all that ansible-galaxy is given: requests with the same recipe share what was installed. An
+// Installer carries a recipe out in a Workspace. The error says why ansible-galaxy failed, and
+// what to do about it. Package content decides when something is installed, and keeps it.
 package galaxy
 
 import (
@@ -25,7 +23,7 @@ import (
 // maxOutput of ansible-galaxy that is kept for the reason of its failure, in bytes.
 const maxOutput = 64 << 10
 
-// Directories of what is installed.
+// Directories of a set: Ansible finds collections and roles there.
 const (
 	CollectionsDir = "collections"
 	RolesDir       = "roles"
@@ -56,17 +54,17 @@ func (w Workspace) path(name string) string { return filepath.Join(string(w), na
 type Installer struct {
 	// Command runs programs.
 	Command Command
-	// Policy confines ansible-galaxy, and what it starts, to the workspace. Its size
-	// of a run is what the workspace may take on disk.
+	// Policy confines ansible-galaxy, and what it starts, to the workspace. Its RunSize
+	// is what the workspace may take on disk.
 	Policy sandbox.Policy
-	// Environ of the provider, as name=value. Recipes have what ansible-galaxy needs
-	// of it.
+	// Environ of the provider, as name=value. Recipes have the variables that
+	// ansible-galaxy needs.
 	Environ []string
 }
 
-// Install what is requested in a workspace. The error is an InstallError when
-// ansible-galaxy failed, ENOSPC when it found no space, the cause of the context when
-// that is done, and another one when the provider or its machine is at fault.
+// Install what is requested in a workspace. The error is an InstallError when ansible-galaxy
+// failed, ENOSPC when the disk was full, and the cause of the context when that is done. Any
+// other error is the fault of the provider or its machine.
 func (i Installer) Install(ctx context.Context, req Request, w Workspace) error {
 	r := req.recipe(i.Environ, w)
 
@@ -85,7 +83,8 @@ func (i Installer) Install(ctx context.Context, req Request, w Workspace) error 
 	return nil
 }
 
-// step of a recipe. The step before may have put anything in the place of its file.
+// step carries out a step of a recipe. The step before may have put anything in the place of
+// its file, so it is written anew.
 func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe, s Step) error {
 	if err := own.File(s.File, s.Text); err != nil {
 		return errors.Wrapf(err, "cannot write the required %s", s.What)
@@ -103,7 +102,7 @@ func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe,
 
 	err = i.Command(ctx, Program{Argv: s.Argv, Env: r.Env, Dir: w.Home(), Out: out, Domain: domain})
 	if ctx.Err() != nil {
-		return stopped(s.What, context.Cause(ctx))
+		return stopError(s.What, context.Cause(ctx))
 	}
 
 	switch text := out.String(); {
@@ -112,20 +111,20 @@ func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe,
 	case SaysFull(text):
 		return errors.Wrap(unix.ENOSPC, "ansible-galaxy failed")
 	case errors.Is(err, unix.E2BIG):
-		// Only the configuration has a say in its length.
+		// Of the environment only the variables of the configuration can be that long.
 		return NewInstallError(s.What, errors.New("spec.vars of the configuration are too long for an environment"))
 	case errors.As(err, new(*supervisor.MemoryError)):
 		return NewInstallError(s.What, err)
 	case errors.As(err, new(*StartError)):
-		return errors.Wrap(saying(err, req.Redact(text)), "cannot run ansible-galaxy")
+		return errors.Wrap(withReason(err, req.Redact(text)), "cannot run ansible-galaxy")
 	default:
-		return failed(s.What, text, err, req)
+		return installErrorFrom(s.What, text, err, req)
 	}
 }
 
-// stopped is the error of an installation whose context is done: a workspace that got
-// too large is the fault of what is installed.
-func stopped(what string, cause error) error {
+// stopError returns the error of an installation whose context is done: an InstallError when
+// the workspace got too large, which is the fault of the content.
+func stopError(what string, cause error) error {
 	if e := new(workdir.SizeError); errors.As(cause, &e) {
 		return NewInstallError(what, e)
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
+// maxReason is the length of the longest reason, in bytes.
 const maxReason = 1024
 
-// What is said in the output of ansible-galaxy, and of git and ssh.
+// Patterns of lines in the output of ansible-galaxy, git and ssh.
 var (
 	unresolved = regexp.MustCompile(`^\* \S+:\S+ \(`)
 	commandRun = regexp.MustCompile(`: - command .* \(rc=[0-9]+\) - (Cloning into .*)?`)
@@ -51,18 +52,19 @@ func reason(output string) string {
 			last = last[1:]
 		}
 
-		if s := ofGalaxy(line); s != "" && !slices.Contains(galaxy, s) {
+		if s := galaxyReason(line); s != "" && !slices.Contains(galaxy, s) {
 			galaxy = append(galaxy, s)
 		}
 
-		if s := ofGit(line); s != "" && !slices.Contains(git, s) {
+		if s := gitReason(line); s != "" && !slices.Contains(git, s) {
 			git = append(git, s)
 		}
 	}
 
 	said := strings.Join(galaxy, "; ")
 
-	// git repeats itself in other words, and knows less than ssh and the server.
+	// The first line of git and ssh is from ssh or the server, which know more than git. git
+	// only repeats it in other words.
 	if len(git) > 0 {
 		said = strings.TrimPrefix(strings.TrimSuffix(said, ".")+": "+git[0], ": ")
 	}
@@ -74,9 +76,9 @@ func reason(output string) string {
 	return clip.Text(readable(said), maxReason)
 }
 
-// ofGalaxy is what ansible-galaxy says in a line of why it failed; empty when it
+// galaxyReason returns what ansible-galaxy says in a line about its failure; empty when it
 // says nothing.
-func ofGalaxy(line string) string {
+func galaxyReason(line string) string {
 	switch {
 	case strings.Contains(line, "--ignore-errors"), strings.Contains(line, "because GnuPG signature verification failed"):
 		return ""
@@ -96,9 +98,9 @@ func ofGalaxy(line string) string {
 	return ""
 }
 
-// ofGit is what git, ssh or the server they talk to says in a line of why it
-// failed; empty when it says nothing, or nothing that helps.
-func ofGit(line string) string {
+// gitReason returns what git, ssh or their server says in a line about the failure; empty when
+// that does not help.
+func gitReason(line string) string {
 	for _, known := range causes {
 		m := known.FindStringSubmatch(line)
 		if m != nil && !strings.HasPrefix(m[1], "Could not read from remote repository") {
@@ -139,8 +141,8 @@ var rewritings = []struct { //nolint:gochecknoglobals // They are never changed.
 	{from: regexp.MustCompile(`:$`), to: ""},
 }
 
-// readable leaves out what is Python's, what is of no use, and passwords of URLs
-// in requirements, which are no Secret's.
+// readable returns a reason without what only developers of Ansible understand, and without
+// passwords in URLs of requirements. These are not redacted, since no Secret has them.
 func readable(s string) string {
 	for _, r := range rewritings {
 		s = r.from.ReplaceAllString(s, r.to)

@@ -11,28 +11,27 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// anywhere stands for the directory of a workspace, which has another name each
-// time. No variable and no argument can contain it.
-const anywhere Workspace = "\x00"
+// anyWorkspace stands for the directory of a workspace, which has another name each time. No
+// variable and no argument can contain this text.
+const anyWorkspace Workspace = "\x00"
 
 // gpgOff is the variable that turns verification off.
 const gpgOff = "ANSIBLE_GALAXY_DISABLE_GPG_VERIFY="
 
-// A Recipe is all that ansible-galaxy is given; nothing else reaches it. A pure
-// function makes it, and what identifies an installation is computed from it: what is
-// given cannot be forgotten there.
+// A Recipe is all that ansible-galaxy is given; nothing else reaches it. The digest of a
+// content set is computed from the recipe, so that it covers all that may make a difference.
 type Recipe struct {
-	// Steps, one after the other.
+	// Steps in their order.
 	Steps []Step `json:"programs"`
-	// Env of each of them, and all of it, as name=value.
+	// Env is the whole environment of each step, as name=value.
 	Env []string `json:"-"`
 	// Files in the working directory, by their names.
 	Files map[string][]byte `json:"files"`
-	// Grant is what they may do beyond the workspace: who may not read a path may
-	// not get what was installed from it either.
+	// Grant is what the steps may do beyond the workspace. It is part of the recipe, since
+	// a configuration that may not read a path must not get what was installed from it.
 	Grant sandbox.Grant `json:"grant"`
-	// Verification of what they have installed: who demands it may not get what was
-	// not verified.
+	// Verification of what the steps have installed. It is part of the recipe, since a
+	// configuration that demands it must not get content that was not verified.
 	Verification *common.Verification `json:"verification,omitempty"`
 }
 
@@ -40,7 +39,7 @@ type Recipe struct {
 type Step struct {
 	// What it installs, for error messages.
 	What string `json:"what"`
-	// Argv has nothing in it that a user says, but how to verify.
+	// Argv of the program. Of what users write it has the options for verification only.
 	Argv []string `json:"argv"`
 	// File of requirements, and the text in it.
 	File string `json:"file"`
@@ -48,7 +47,7 @@ type Step struct {
 }
 
 // Recipe of a request, whatever the directory of its workspace. Credentials are in it.
-func (i Installer) Recipe(req Request) Recipe { return req.recipe(i.Environ, anywhere) }
+func (i Installer) Recipe(req Request) Recipe { return req.recipe(i.Environ, anyWorkspace) }
 
 // recipe of a request for a workspace, with what passes of the provider's
 // environment.
@@ -68,7 +67,7 @@ func (r Request) recipe(environ []string, w Workspace) Recipe {
 		s := step("collection", w, w.Collections(), requirements.File{Collections: collections})
 		if v := r.Verification; v != nil && v.Keyring != "" {
 			s.Argv = append(s.Argv, "--keyring", filepath.Join(w.Home(), v.Keyring), "--required-valid-signature-count", v.Signatures)
-			// Variables and an ansible.cfg do not turn it off.
+			// Neither a variable nor an ansible.cfg may turn verification off.
 			c.Env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, gpgOff) }), gpgOff+"0")
 		}
 

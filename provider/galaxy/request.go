@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// Credentials that are used for installing content, whatever else says so.
+// Names of credentials that ansible-galaxy and git know.
 const (
 	gitCredentials = ".git-credentials"
 	ansibleConfig  = "ansible.cfg"
@@ -37,8 +37,8 @@ type Request struct {
 	Grant sandbox.Grant
 	// Verification of what is installed; nil for none.
 	Verification *common.Verification
-	// Repeated is true when what the requirements leave open was replaced by what
-	// they resolved to before.
+	// Repeated is true when requirements that are not pinned were replaced by the versions
+	// that they resolved to before.
 	Repeated bool
 	// Redact takes secrets out of what is reported.
 	Redact func(string) string
@@ -51,7 +51,7 @@ const maxError = 4 << 10
 // error names what is wrong in the configuration's requirements, or which role
 // contradicts them.
 func NewRequest(in inputs.Inputs) (Request, error) {
-	// Few need it, and it takes time to make.
+	// A redactor takes time to make, and only errors need it.
 	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(in.InstallSecrets()...) })
 	r := Request{
 		Env: in.Env, Grant: in.Grant, Verification: in.Verification,
@@ -63,7 +63,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(errors.Wrapf(err, "%s: spec.requirements", in.Config))
 	}
 
-	merged, err := required.Merge(in.Roles, onPath(in.Env))
+	merged, err := required.Merge(in.Roles, isOnPath(in.Env))
 	if err != nil {
 		return Request{}, r.Reported(err)
 	}
@@ -74,23 +74,23 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	}
 
 	r.Requirements = clean
-	r.Credentials = withPasswords(relevant(in, clean), passwords)
+	r.Credentials = withPasswords(relevantCredentials(in, clean), passwords)
 
 	return r, nil
 }
 
-// Reported is an error of the request as it may be shown. What it quotes may have a
-// password in it, and be as long as an object.
+// Reported returns an error of the request as it may be shown: redacted and cut, since it may
+// quote a password, or a text of any length.
 func (r Request) Reported(err error) error {
 	return errors.New(clip.Text(r.Redact(err.Error()), maxError))
 }
 
-// maxPath is how many directories of a path are looked into.
+// maxPath is how many directories of ANSIBLE_ROLES_PATH are looked into.
 const maxPath = 100
 
-// onPath tells whether a role is in a directory that the configuration brings:
-// a role that was put into the provider's image is not installed again.
-func onPath(env map[string]string) func(role string) bool {
+// isOnPath returns a function that is true for a role in a directory of ANSIBLE_ROLES_PATH of
+// the configuration. Such a role, for example in the provider's image, is not installed.
+func isOnPath(env map[string]string) func(role string) bool {
 	dirs := filepath.SplitList(env["ANSIBLE_ROLES_PATH"] + string(filepath.ListSeparator) + env["ANSIBLE_ROLE_PATH"])
 	dirs = dirs[:min(len(dirs), maxPath)]
 
@@ -107,11 +107,10 @@ func onPath(env map[string]string) func(role string) bool {
 	}
 }
 
-// relevant credentials: those that ansible-galaxy and git know by their names,
-// those that a variable for them names, those whose name is anywhere in the
-// ansible.cfg, and those for ssh when git is to use it. ansible-galaxy gets no others,
-// so that a change of those installs nothing.
-func relevant(in inputs.Inputs, required requirements.File) []inputs.File {
+// relevantCredentials returns the credentials that ansible-galaxy gets: those that it and git
+// know by their names, those that one of fileVariables names, those whose name is anywhere in
+// the ansible.cfg, and those for ssh when git uses it. A change of the others installs nothing.
+func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.File {
 	names := []string{gitCredentials, ansibleConfig, netrc}
 	if in.Verification != nil {
 		names = append(names, in.Verification.Keyring)

@@ -14,9 +14,9 @@ const knownHosts = "known_hosts"
 
 var keyFile = regexp.MustCompile(`(?m)^\s*private_key_file\s*[=:]\s*(\S+)`)
 
-// sshKeys are the names of credentials that git uses as private keys: what
-// ssh-keygen calls them, what a Secret of type kubernetes.io/ssh-auth does, and
-// the key that the configuration gives Ansible.
+// sshKeys returns the names of credentials that git uses as private keys: the names that
+// ssh-keygen uses, the name in a Secret of type kubernetes.io/ssh-auth, and the key that the
+// configuration names for Ansible.
 func sshKeys(env map[string]string, files []inputs.File) []string {
 	names := []string{"id_ed25519", "id_ecdsa", "id_rsa", "ssh-privatekey"}
 
@@ -36,11 +36,10 @@ func sshKeys(env map[string]string, files []inputs.File) []string {
 	return names
 }
 
-// sshCommand is what git runs instead of ssh: one that asks nothing, offers no
-// keys but those among the credentials, and talks to no host that is not known,
-// from them or from the machine's own list of known hosts. What comes from an
-// unknown host would run in the provider. The home directory that ssh goes by is
-// not that of the environment.
+// sshCommand returns the command that git runs for ssh. It asks nothing, offers only keys among
+// the credentials, and connects only to hosts that the credentials or the machine's own list of
+// known hosts have: code from an unknown host would run in the provider. Files have absolute
+// paths, since ssh does not take the home directory from the environment.
 func sshCommand(keys []string, files []inputs.File, dir string) string {
 	known := "/dev/null"
 

@@ -24,9 +24,9 @@ var (
 	noTerminal = regexp.MustCompile(`out of pty devices`)
 )
 
-// missed replaces, in an error about content that Ansible cannot find, the directories that
+// withInstalled replaces, in an error about content that Ansible cannot find, the directories that
 // it has searched by the content that is installed. Users do not know the directories.
-func missed(run Spec, message string) string {
+func withInstalled(run Spec, message string) string {
 	there := " (installed: " + installed(run.Content) + ")"
 
 	p := run.Inputs.Parameters
@@ -43,7 +43,7 @@ func missed(run Spec, message string) string {
 	return message
 }
 
-// installed content, by name and version.
+// installed lists the content of a set, by name and version.
 func installed(set content.Set) string {
 	var items []string
 
@@ -61,9 +61,9 @@ func installed(set content.Set) string {
 	return strings.Join(items, ", ")
 }
 
-// confinedTo explains a failure of a task on the provider itself that the confinement may
+// confinementHint explains a failure of a task on the provider itself that the confinement may
 // have caused; empty if it cannot have.
-func confinedTo(f common.Failure) string {
+func confinementHint(f common.Failure) string {
 	switch {
 	case f.Host != "localhost":
 		return ""
@@ -76,9 +76,9 @@ func confinedTo(f common.Failure) string {
 	return ""
 }
 
-// named replaces the paths of inventories and files of variables in a text of Ansible's by
+// withUserNames replaces the paths of inventories and files of variables in a text of Ansible's by
 // the names that the user knows.
-func named(in inputs.Inputs, text string) string {
+func withUserNames(in inputs.Inputs, text string) string {
 	var paths []string
 
 	for i, f := range in.Inventories {
@@ -92,23 +92,23 @@ func named(in inputs.Inputs, text string) string {
 	return strings.NewReplacer(paths...).Replace(text)
 }
 
-// explained adds to an error of Ansible's what Ansible says in a warning or not at all: why it
-// cannot read an inventory, and which files it may have failed to decrypt. For a file of
-// variables it blames the inventory, which it reads first.
-func explained(in inputs.Inputs, message, warnings string) string {
+// withExplanation adds to an error of Ansible's why Ansible cannot read an inventory, which only a
+// warning says, and which files Ansible may have failed to decrypt, which it does not say: for
+// a file of variables it blames the inventory.
+func withExplanation(in inputs.Inputs, message, warnings string) string {
 	if strings.HasPrefix(message, "Completely failed to parse inventory source") {
 		message += suffix(warnings)
 	}
 
-	if names := encrypted(in); len(names) > 0 && strings.Contains(message, "vault secrets") {
+	if names := encryptedFiles(in); len(names) > 0 && strings.Contains(message, "vault secrets") {
 		message += " (encrypted as a whole: " + strings.Join(names, "; ") + ")"
 	}
 
 	return message
 }
 
-// encrypted are the names of files that ansible-vault has encrypted as a whole.
-func encrypted(in inputs.Inputs) []string {
+// encryptedFiles returns the names of files that ansible-vault has encrypted as a whole.
+func encryptedFiles(in inputs.Inputs) []string {
 	var names []string
 
 	for _, f := range slices.Concat(in.VarFiles, in.Inventories) {
@@ -120,7 +120,7 @@ func encrypted(in inputs.Inputs) []string {
 	return names
 }
 
-// during says where in the play a run was.
+// during returns where in the play a run was, as the end of a message.
 func during(s events.Summary) string {
 	switch {
 	case s.Task != "":

@@ -35,9 +35,9 @@ func asyncVars(in inputs.Inputs, inventories []file) []file {
 	return files
 }
 
-// inventories returns the files of the inventories in order, each in a directory of its
-// own. Without any inventory it returns an empty one: otherwise Ansible would take this
-// machine's.
+// inventories returns the files of the inventories in order, each in a directory of its own.
+// Without any inventory it returns an empty one: otherwise Ansible would use the inventory of
+// this machine.
 func inventories(in inputs.Inputs) []file {
 	if !hasInventory(in) {
 		return []file{{Path: path.Join(inventoryDir, "none")}}

@@ -32,14 +32,14 @@ type plan struct {
 	Argv []string
 	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
 	Play []string
-	// Env of ansible-runner and of the play, and all of it.
+	// Env is the whole environment of ansible-runner and of the play.
 	Env []string
 	// Domain that the run is confined to.
 	Domain sandbox.Domain
 }
 
-// prepare a run, in a private data directory of a new name. That has no effect yet. The
-// error says what is wrong with the inputs.
+// prepare returns the plan of a run in a private data directory of a new name, and writes
+// nothing yet. The error says what is wrong with the inputs.
 func (r *Runner) prepare(run Spec) (plan, error) {
 	dir := filepath.Join(r.dir, r.name())
 	in := run.Inputs

@@ -98,7 +98,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	}
 
 	e := ending{
-		summary: rec.Summary(), code: code, cause: cause, text: named(run.Inputs, rec.Text()), warnings: named(run.Inputs, rec.Warnings()),
+		summary: rec.Summary(), code: code, cause: cause, text: withUserNames(run.Inputs, rec.Text()), warnings: withUserNames(run.Inputs, rec.Warnings()),
 		confined: p.Domain.Confined,
 	}
 

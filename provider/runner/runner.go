@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
-// killGrace is what the processes of a run get to end on their own.
+// killGrace is how long the processes of a run may take to end on their own.
 const killGrace = 5 * time.Second
 
 // A Runner carries runs out, any number at the same time. Use New.
@@ -71,8 +71,8 @@ func WithPolicy(p sandbox.Policy) Option {
 // made if need be; it must be on a local disk, and no other provider may use it. The error
 // says which tool is missing.
 func New(dir string, o ...Option) (*Runner, error) {
-	// A run that knows the path of another's file could change its mode: Landlock does not
-	// keep it from that. Random names cannot be known, computed or guessed.
+	// A run that knows the path of another run's file could change its mode, which Landlock
+	// does not prevent. Random names cannot be guessed.
 	r := &Runner{grace: killGrace, landlock: sandbox.Kernel(), name: rand.Text, environ: os.Environ()}
 
 	for _, fn := range o {

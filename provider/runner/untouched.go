@@ -31,7 +31,7 @@ func (r *Runner) untouched(ctx context.Context, run Spec, e ending) bool {
 	return err == nil && ctx.Err() == nil && !again.loaded && again.code == e.code && again.text == e.text
 }
 
-// A loading is how Ansible ended that had to load a playbook only.
+// A loading is how an Ansible ended that was to load a playbook and no more.
 type loading struct {
 	code int
 	text string
@@ -65,5 +65,5 @@ func (r *Runner) load(ctx context.Context, run Spec) (loading, error) {
 	code, _, err := r.execute(ctx, p, lock, rec)
 
 	// Source of the text: PlaybookExecutor of ansible-core.
-	return loading{code: code, text: named(run.Inputs, rec.Text()), loaded: strings.Contains(rec.Tail(), " plays in ")}, err
+	return loading{code: code, text: withUserNames(run.Inputs, rec.Text()), loaded: strings.Contains(rec.Tail(), " plays in ")}, err
 }

@@ -108,7 +108,7 @@ func stateValue(s *common.StateVariable, state common.RunState) string {
 	return cmp.Or(v, string(state))
 }
 
-// meta is what the content is told about its AnsibleRun and the run. Content written for
+// meta returns what the content is told about its AnsibleRun and the run. Content written for
 // provider-ansible looks for the state under the object's name.
 func meta(run Spec) map[string]any {
 	o := run.Object

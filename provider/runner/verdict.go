@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// errTimedOut ends runs that took too long.
+// errTimedOut is the cause with which a run ends that took too long.
 var errTimedOut = errors.New("timed out")
 
 // An ending is what is known when the processes of a run have ended.
@@ -33,8 +33,8 @@ type ending struct {
 // deadWorker is what Ansible says when the process of a task was killed.
 const deadWorker = "A worker was found in a dead state"
 
-// verdict makes a result of an ending. A run that has carried out everything has succeeded,
-// even if its processes were ended right after that.
+// verdict returns the result of an ending. A run that has carried out everything has
+// succeeded, even if its processes were ended right after that.
 func verdict(run Spec, e ending) Result {
 	s := e.summary
 
@@ -70,7 +70,7 @@ func verdict(run Spec, e ending) Result {
 	case len(s.Failures) > 0:
 		r.Reason, r.Message = failed(s)
 		if e.confined {
-			r.Message += confinedTo(s.Failures[0])
+			r.Message += confinementHint(s.Failures[0])
 		}
 	case s.Totals.Failed > 0:
 		r.Reason, r.Message = ReasonTaskFailed, "a task failed, with a result too large to be read"
@@ -83,7 +83,7 @@ func verdict(run Spec, e ending) Result {
 	}
 
 	if r.Reason == ReasonPlaybookError {
-		r.Message = missed(run, explained(run.Inputs, r.Message, e.warnings))
+		r.Message = withInstalled(run, withExplanation(run.Inputs, r.Message, e.warnings))
 	}
 
 	if r.Message == "" {
@@ -93,8 +93,8 @@ func verdict(run Spec, e ending) Result {
 	return r
 }
 
-// accomplished judges a run that was a success to Ansible. To Ansible it is one, too, when
-// no host or no task matched.
+// accomplished judges a run that Ansible has ended as a success. Ansible does so, too, when no
+// host or no task matched.
 func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 	s := e.summary
 	tagged := len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0 && run.State != common.StateAbsent

@@ -18,8 +18,8 @@ import (
 // https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
 const unsafeTag = "!unsafe"
 
-// untemplated is a file of variables whose strings Ansible does not template. It is YAML
-// and no JSON, which has no tags, and in which a mapping can be an encrypted value.
+// untemplated returns a file of variables whose strings Ansible does not template. It is YAML:
+// JSON has no tags, and in JSON Ansible takes some mappings for encrypted values.
 func untemplated(vars map[string]any) ([]byte, error) {
 	n := node(vars, yaml.FlowStyle)
 	n.Tag = unsafeTag
