@@ -24,8 +24,7 @@ const (
 	verbose       = "verbose"
 )
 
-// gatherFacts is the action that Ansible itself puts before the tasks of a
-// play.
+// gatherFacts is the action that Ansible itself runs before the tasks of a play.
 const gatherFacts = "gather_facts"
 
 // An event of the stream.
@@ -69,8 +68,8 @@ func (d data) task() string {
 	return d.Task
 }
 
-// totals is the data of the stats event: counts by host. The driver adds up the counts of
-// hosts beyond a number under the empty name.
+// totals is the data of the stats event: counts by host. Of many hosts, the driver adds up the
+// counts of the later ones under the empty name.
 type totals struct {
 	OK        map[string]int64 `json:"ok"`
 	Changed   map[string]int64 `json:"changed"`

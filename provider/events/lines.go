@@ -5,10 +5,9 @@ const (
 	// its strings were cut. ansible-runner leaves out results of more than 700,000
 	// characters.
 	maxLine = 8 << 20
-	// maxString is the length of the longest string in an event, in bytes of
-	// JSON. Nothing else bounds the output of commands. A string that was cut is still
-	// larger than MaxOutputs, whatever characters in it are escaped, so that outputs
-	// that are too large are noticed.
+	// maxString is the length of the longest string in an event, in bytes of JSON. Nothing
+	// else bounds the output of commands. A string that was cut is still larger than
+	// MaxOutputs, however many characters are escaped, so that too large outputs are noticed.
 	maxString = 256 << 10
 	// maxKeptBuffer is the length of the largest buffer that is used again.
 	maxKeptBuffer = 1 << 20
@@ -22,17 +21,17 @@ const (
 // long is cut, and so are the strings in a line of JSON, which stays JSON. A
 // line of JSON that is still too long is left out.
 type lines struct {
-	// emit gets each line without its end. It must not keep it.
+	// emit gets each line without its end, in a buffer that is used again.
 	emit func(line []byte)
 
 	buf []byte
-	// long is true in a line that was cut as a whole.
+	// long is true in a line that has reached its greatest length.
 	long bool
-	// quoted is true between the quotes of a JSON string, and length is how
-	// much of it there was.
+	// quoted is true between the quotes of a JSON string. Length is how much of the
+	// string was read.
 	quoted bool
 	length int
-	// escape counts the bytes that are missing from an escape sequence.
+	// escape is the number of bytes that an escape sequence still lacks.
 	escape int
 }
 
@@ -66,8 +65,10 @@ func (l *lines) Flush() {
 	*l = lines{emit: l.emit, buf: l.buf[:0]}
 }
 
+// json is true in a line that may be JSON.
 func (l *lines) json() bool { return l.buf[0] == '{' }
 
+// keep is true for a byte that belongs to what is kept of its line.
 func (l *lines) keep(c byte) bool {
 	limit := maxLine
 

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxDetail is how much of the end of a command's output explains a
-	// failure, in bytes.
-	maxDetail = 600
+	// maxOutputEnd is the length of the end of a command's output that explains a failure,
+	// in bytes.
+	maxOutputEnd = 600
 	// noTraceback is what ansible-core says instead of a traceback.
 	noTraceback = "(traceback unavailable)"
 )
@@ -33,15 +33,15 @@ type result struct {
 	Label        json.RawMessage `json:"_ansible_item_label"`
 	Items        json.RawMessage `json:"results"`
 
-	// clean redacts a text before it is cut: half a secret would not be found. Nil does
-	// nothing.
+	// clean redacts a text before it is cut, since half a secret would not be found. Nil
+	// leaves the text as it is.
 	clean func(string) string
-	// item is true for the result of an item. Those have no items of their own.
+	// item is true for the result of an item of a loop, which has no items of its own.
 	item bool
 }
 
-// parseResult never fails: content may return anything. A field of another type stays
-// empty, and the others are set.
+// parseResult never fails, since content may return anything. A field of another type stays
+// empty.
 func parseResult(raw json.RawMessage) result {
 	var r result
 
@@ -50,7 +50,7 @@ func parseResult(raw json.RawMessage) result {
 	return r
 }
 
-// explain why the result is a failure; empty if it does not say.
+// explain returns why the result is a failure; empty if the result does not say.
 func (r result) explain() string {
 	if r.Censored != "" {
 		return r.Censored
@@ -109,7 +109,7 @@ func (r result) explainItem() string {
 	return first
 }
 
-// bare is a message without the words that ansible-core begins it with since 2.19.
+// bare returns a message without the words with which ansible-core begins it since 2.19.
 func bare(m string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(m, "Task failed: "), "Module failed: ")
 }
@@ -120,7 +120,7 @@ func vague(m string) bool {
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 
-// detail is the end of what the task wrote, or of the traceback, or else its
+// detail returns the end of what the task wrote, the last line of the traceback, or else the
 // exit status.
 func (r result) detail() string {
 	if s := text(r.Assertion); s != "" {
@@ -129,11 +129,11 @@ func (r result) detail() string {
 
 	for _, raw := range []json.RawMessage{r.Stderr, r.ModuleStderr, r.ModuleStdout, r.Stdout} {
 		if s := text(raw); s != "" {
-			if s = whole(s); r.clean != nil {
+			if s = withoutCutEnd(s); r.clean != nil {
 				s = r.clean(s)
 			}
 
-			return end(s, maxDetail)
+			return end(s, maxOutputEnd)
 		}
 	}
 
@@ -188,10 +188,10 @@ func end(s string, n int) string {
 	return mark + strings.ToValidUTF8(s, "")
 }
 
-// control matches what a terminal would act on.
+// control matches control characters, and sequences that a terminal acts on.
 var control = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]`)
 
-// plain text without control characters other than tabs and line ends.
+// plain returns a text without control characters other than tabs and line ends.
 func plain(s string) string {
 	return strings.ToValidUTF8(control.ReplaceAllString(s, ""), "\uFFFD")
 }

@@ -17,10 +17,10 @@ import (
 
 // A Recorder reads what ansible-runner writes and keeps a summary of it.
 type Recorder struct {
-	// redactor of all secrets that are known: those of the inputs, and connection
-	// details that were published.
+	// redactor of all known secrets: those of the inputs, and connection details that the
+	// content has published so far.
 	redactor redact.Redactor
-	// inputs is the redactor of the secrets of the inputs alone.
+	// inputs is a redactor of the secrets of the inputs alone.
 	inputs redact.Redactor
 	hidden []string
 	watch  Watch
@@ -29,17 +29,18 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	summary Summary
-	output  output
+	textLog textLog
 	// tail of what was displayed; nil unless it is kept.
 	tail *tail
 	// taskUUID of the task in progress.
 	taskUUID string
 	// details are the connection details that were published last.
 	details json.RawMessage
-	// learned is the number of bytes of connection details that were published, counted
-	// again each time that they change.
+	// learned is the length of all connection details that were published, one after
+	// another, in bytes.
 	learned int
-	// item and diff came before the result of the task that they belong to.
+	// item and diff are texts for the next result of a task: why an item has failed, and what
+	// has changed.
 	item, diff pending
 	// broken is true once reading a line has panicked.
 	broken bool
@@ -140,13 +141,13 @@ func (r *Recorder) Summary() Summary {
 	return s
 }
 
-// Text explains a failure by what was written besides the events, redacted and
-// at most MaxMessage long: Ansible's own error, or else the last lines.
+// Text explains a failure by what was written besides the events: Ansible's own error, or else
+// the last lines. It is redacted, and at most MaxMessage long.
 func (r *Recorder) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(r.output.failure(), MaxMessage)
+	return r.field(r.textLog.failure(), MaxMessage)
 }
 
 // Warnings that Ansible displayed, the first few, redacted and together at most
@@ -155,7 +156,7 @@ func (r *Recorder) Warnings() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	return r.field(strings.Join(r.output.warnings(), "\n"), MaxMessage)
+	return r.field(strings.Join(r.textLog.warnings(), "\n"), MaxMessage)
 }
 
 // Tail is the end of what a terminal would have shown, redacted and at most
@@ -168,7 +169,7 @@ func (r *Recorder) Tail() string {
 		return ""
 	}
 
-	// Secrets that became known later are in lines that were kept before.
+	// Lines that were kept before may have secrets that became known later.
 	var all tail
 
 	all.add(r.clean(r.tail.text()))
@@ -182,7 +183,7 @@ func (r *Recorder) text(line []byte) {
 
 	// The text is redacted before it is cut: half a secret would not be found.
 	text := r.clean(string(line))
-	r.output.add(clip.Text(text, maxText))
+	r.textLog.add(clip.Text(text, maxText))
 	r.tail.add(text)
 }
 
@@ -196,7 +197,7 @@ func (r *Recorder) line(line []byte) {
 
 	// ansible-runner wraps lines of text that the callback plugin did not write.
 	if e.Kind == verbose && e.Data == nil {
-		r.text([]byte(whole(e.Stdout)))
+		r.text([]byte(withoutCutEnd(e.Stdout)))
 
 		return
 	}
@@ -219,22 +220,22 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 	if e.Kind == stats {
 		r.finish(e)
-		r.show(e.Stdout, r.summary.ConnectionDetails != nil)
+		r.addToTail(e.Stdout, r.summary.ConnectionDetails != nil)
 
 		return false, nil
 	}
 
 	var d data
 
-	// A field that is not what it should be leaves the others set.
+	// A field of another type stays empty.
 	_ = json.Unmarshal(e.Data, &d)
 
 	details := published(d.Result)
 	if details != nil {
-		r.learn(details)
+		r.learnSecrets(details)
 	}
 
-	r.show(e.Stdout, details != nil)
+	r.addToTail(e.Stdout, details != nil)
 
 	switch e.Kind {
 	case playStart:
@@ -246,23 +247,23 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 		return true, nil
 	case shownError, shownWarning, systemWarning:
-		r.output.addAll(r.clean(e.Stdout))
+		r.textLog.addAll(r.clean(e.Stdout))
 	default:
-		ended := r.host(e, d)
+		ended := r.recordHost(e, d)
 
-		return r.report(e, d), ended
+		return r.recordReport(e, d), ended
 	}
 
 	return false, nil
 }
 
-// show what Ansible displays for an event, without any connection details.
-func (r *Recorder) show(stdout string, details bool) {
+// addToTail adds what Ansible displays for an event, without any connection details.
+func (r *Recorder) addToTail(stdout string, details bool) {
 	if r.tail == nil || stdout == "" {
 		return
 	}
 
-	shown := whole(stdout)
+	shown := withoutCutEnd(stdout)
 
 	for _, start := range []string{" => {", "CUSTOM STATS: "} {
 		if before, _, found := strings.Cut(shown, start); found && details {
@@ -283,7 +284,7 @@ func (r *Recorder) startTask(d data) {
 	}
 }
 
-// finish takes Ansible's own statistics.
+// finish records Ansible's final statistics.
 func (r *Recorder) finish(e event) {
 	var t totals
 	if json.Unmarshal(e.Data, &t) != nil {
@@ -301,8 +302,8 @@ func (r *Recorder) finish(e event) {
 	r.finishOutputs(t.Artifacts)
 }
 
-// unrescued returns the failures that the statistics count: of each host the
-// last ones.
+// unrescued returns the failures that the statistics count: of each host the last ones. Earlier
+// failures of the host were rescued.
 func (r *Recorder) unrescued(t totals) []common.Failure {
 	left := map[string]int64{}
 
@@ -332,7 +333,8 @@ func (r *Recorder) unrescued(t totals) []common.Failure {
 	return found
 }
 
-// task in progress has its name as Ansible displays it, templated.
+// task returns the name of the task of an event. For the task in progress it is templated, as
+// Ansible displays it.
 func (r *Recorder) task(d data) string {
 	if d.TaskUUID != "" && d.TaskUUID == r.taskUUID {
 		return r.summary.Task

@@ -345,7 +345,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("The changed tasks are bounded.\n-want, +got:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(2*maxKept, len(r.output.lines())); diff != "" {
+	if diff := cmp.Diff(2*maxKept, len(r.textLog.lines())); diff != "" {
 		t.Errorf("The text is bounded.\n-want, +got:\n%s", diff)
 	}
 }
@@ -443,7 +443,7 @@ func failedWith(t *testing.T, result any) string {
 
 // Half a secret is not found any more.
 func TestCutSecrets(t *testing.T) {
-	long := make([]byte, 2*maxDetail)
+	long := make([]byte, 2*maxOutputEnd)
 	for i := range long {
 		long[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[i*i%36]
 	}
@@ -452,8 +452,8 @@ func TestCutSecrets(t *testing.T) {
 		reason, secret, stderr string
 	}{
 		"Longer":   {reason: "A token is longer than what is kept of a line.", secret: string(long), stderr: "Authorization: Bearer " + string(long)},
-		"AtTheCut": {reason: "A password is where a line is cut.", secret: "correct-horse-battery", stderr: "-pcorrect-horse-battery " + strings.Repeat("x", maxDetail-10)},
-		"Colored":  {reason: "A terminal shows something in between.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxDetail-10)},
+		"AtTheCut": {reason: "A password is where a line is cut.", secret: "correct-horse-battery", stderr: "-pcorrect-horse-battery " + strings.Repeat("x", maxOutputEnd-10)},
+		"Colored":  {reason: "A terminal shows something in between.", secret: "correct-horse-battery", stderr: "-pcorrect-\x1b[1mhorse-battery " + strings.Repeat("x", maxOutputEnd-10)},
 	}
 
 	for name, tc := range cases {

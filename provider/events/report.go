@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
-// actionStatus is the resolved name of the provider's own action, with which
-// content reports. Ansible resolves it, so that no other can pass for it.
+// actionStatus is the resolved name of the provider's own action, with which content reports.
+// Since Ansible resolves the name, no other action can have it.
 const actionStatus = "crossplane.ansible.status"
 
 const (
@@ -30,8 +30,8 @@ const (
 	maxWord = 1 << 10
 )
 
-// silenced explains the failure of a report that no_log hides.
-const silenced = "no_log: true hides what " + actionStatus + " is to report: leave it out there, and publish secrets with " +
+// noLogMessage explains the failure of a report that no_log hides.
+const noLogMessage = "no_log: true hides what " + actionStatus + " is to report: leave it out there, and publish secrets with " +
 	"ansible.builtin.set_stats under " + ConnectionDetails
 
 // A Report is what content has reported with crossplane.ansible.status,
@@ -43,7 +43,7 @@ type Report struct {
 	// were first reported. The time is that of the report that changed the
 	// status last.
 	Conditions []xpv2.Condition
-	// Excess is true when more conditions were reported.
+	// Excess is true when more types of conditions were reported.
 	Excess bool
 }
 
@@ -66,8 +66,9 @@ type reported struct {
 	} `json:"conditions"`
 }
 
-// report takes what content reports. It returns false if that is nothing.
-func (r *Recorder) report(e event, d data) bool {
+// recordReport records what content reports with actionStatus. It is false for any other
+// event.
+func (r *Recorder) recordReport(e event, d data) bool {
 	var res reported
 
 	if d.ResolvedAction != actionStatus || e.Kind != hostOK && e.Kind != itemOK ||
@@ -106,7 +107,8 @@ func status(s string) corev1.ConditionStatus {
 	return corev1.ConditionUnknown
 }
 
-// reportOutputs merges outputs, unless that makes them too large.
+// reportOutputs merges reported outputs over the earlier ones, unless all together are too
+// large.
 func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 	merged := maps.Clone(r.summary.Report.Outputs)
 	if merged == nil {
@@ -125,6 +127,8 @@ func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 	r.summary.Report.Outputs = r.redactAll(merged)
 }
 
+// reportCondition records a reported condition in place of an earlier one of its type.
+// Conditions of Crossplane and the provider are left out.
 func (r *Recorder) reportCondition(c xpv2.Condition) {
 	if slices.Contains(common.OwnConditions(), c.Type) {
 		return
@@ -148,15 +152,15 @@ func (r *Recorder) reportCondition(c xpv2.Condition) {
 	}
 }
 
-// finishOutputs puts together what set_stats has published and what was
-// reported over it.
+// finishOutputs records the outputs that set_stats has published, with the reported ones over
+// them, and the connection details among them.
 func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	var all map[string]json.RawMessage
 
 	_ = json.Unmarshal(artifacts, &all)
 
 	if details := all[ConnectionDetails]; details != nil {
-		r.learn(details)
+		r.learnSecrets(details)
 		r.summary.ConnectionDetails = details
 		delete(all, ConnectionDetails)
 	}
@@ -181,7 +185,7 @@ func (r *Recorder) finishOutputs(artifacts json.RawMessage) {
 	}
 }
 
-// object of JSON, redacted.
+// object returns values as a JSON object, redacted.
 func (r *Recorder) object(values map[string]json.RawMessage) json.RawMessage {
 	if r.summary.ExcessDetails {
 		return json.RawMessage("{}")
@@ -223,7 +227,7 @@ func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.R
 	})
 }
 
-// redactAll values of an object.
+// redactAll returns the values redacted.
 func (r *Recorder) redactAll(values map[string]json.RawMessage) map[string]json.RawMessage {
 	var redacted map[string]json.RawMessage
 
@@ -232,9 +236,9 @@ func (r *Recorder) redactAll(values map[string]json.RawMessage) map[string]json.
 	return redacted
 }
 
-// learn connection details that content publishes. They are secrets from now on, and the
-// summary is redacted again.
-func (r *Recorder) learn(details json.RawMessage) {
+// learnSecrets takes connection details that content publishes for secrets from now on, and
+// redacts the summary again.
+func (r *Recorder) learnSecrets(details json.RawMessage) {
 	if bytes.Equal(r.details, details) {
 		return
 	}
@@ -242,8 +246,8 @@ func (r *Recorder) learn(details json.RawMessage) {
 	r.details = bytes.Clone(details)
 	r.learned += len(details)
 
-	// A redactor of more secrets would take too much memory. Without it nothing of the
-	// run can be shown.
+	// A redactor of more secrets would take too much memory. Without one, nothing of the run
+	// can be shown.
 	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
 	if r.summary.ExcessDetails = r.learned > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
 		r.redactor = r.redactor.With(scalars(details)...)
@@ -268,8 +272,8 @@ func (r *Recorder) learn(details json.RawMessage) {
 	s.Report.Outputs = r.redactAll(s.Report.Outputs)
 }
 
-// published connection details, if the result of a task has any. Ansible takes
-// statistics from the result of any module.
+// published returns the connection details in the result of a task, if it has any. Any module
+// may return statistics, and Ansible takes them.
 func published(res json.RawMessage) json.RawMessage {
 	var stats struct {
 		Stats struct {
@@ -284,7 +288,7 @@ func published(res json.RawMessage) json.RawMessage {
 	return stats.Stats.Data[ConnectionDetails]
 }
 
-// scalars of a JSON value: strings and numbers, as text.
+// scalars returns the strings and numbers in a JSON value, as text.
 func scalars(raw json.RawMessage) [][]byte {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -110,7 +110,7 @@ func TestReportHidden(t *testing.T) {
 		}
 	}}})
 
-	want := []string{"conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady", silenced}
+	want := []string{"conditions[0]: type 'Ready' is not the content's to set: choose another, such as SiteReady", noLogMessage}
 	if diff := cmp.Diff(want, got[:2]); diff != "" {
 		t.Errorf("A mistake is explained, even if no_log hides it.\n-want, +got:\n%s", diff)
 	}

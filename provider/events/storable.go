@@ -46,7 +46,7 @@ func storable(raw json.RawMessage) error {
 	return nil
 }
 
-// fits is true for a number that the API server does not round to another size.
+// fits is true for a number within the range in which the API server keeps its size.
 func fits(number string) bool {
 	var err error
 	if strings.ContainsAny(number, ".eE") {
@@ -62,7 +62,7 @@ func fits(number string) bool {
 // read whole.
 func isCut(raw json.RawMessage) bool {
 	for _, s := range scalars(raw) {
-		// JSON has one escape sequence for each unit of UTF-16, and is cut between.
+		// JSON has an escape sequence for each unit of UTF-16. Strings are cut between these.
 		if len(utf16.Encode([]rune(string(s)))) >= maxString {
 			return true
 		}

@@ -45,9 +45,8 @@ type Summary struct {
 	// Totals of all hosts: running counts while the play runs, Ansible's own
 	// statistics once they were seen.
 	Totals common.HostTotals
-	// Failures of tasks and unreachable hosts, the first 10. While the play
-	// runs they may still be rescued; once Ansible's final statistics were seen,
-	// those that were are gone.
+	// Failures of tasks and unreachable hosts, the first 10. While the play runs they may
+	// still be rescued. Once Ansible's final statistics were seen, rescued ones are removed.
 	Failures []common.Failure
 	// Changed tasks, the first 20: in check mode, what would change.
 	Changed []common.DriftTask
@@ -57,12 +56,12 @@ type Summary struct {
 	Processed int
 	// Report is what content has reported so far.
 	Report Report
-	// Outputs are the run's data of set_stats, with what was reported over it, a
-	// JSON object, once Ansible's final statistics were seen; nil if there are
-	// none, and if there are more than MaxOutputs.
+	// Outputs is a JSON object: the run's data of set_stats, with the reported outputs over
+	// it. It is nil before Ansible's final statistics were seen, if there are no outputs, and
+	// if they are longer than MaxOutputs.
 	Outputs json.RawMessage
-	// OutputsSize is the length of all outputs, in bytes of JSON, as far as they
-	// were counted.
+	// OutputsSize is the greatest length of the outputs so far, in bytes of JSON, also of
+	// outputs that were too long to be kept.
 	OutputsSize int
 	// InvalidOutput names an output that no status can hold, and says why. Outputs is
 	// without it.
@@ -70,8 +69,8 @@ type Summary struct {
 	// ConnectionDetails were published by set_stats under that name. They are not
 	// redacted: they are for the connection secret, and Outputs is without them.
 	ConnectionDetails json.RawMessage
-	// ExcessDetails is true once more than MaxDetails were published, again and again
-	// with other values. Nothing is shown of a run from then on.
+	// ExcessDetails is true once the connection details that were published, each version
+	// counted, are longer than MaxDetails. Nothing is shown of a run from then on.
 	ExcessDetails bool
 	// CutDetails is true once a connection detail was too long to be read whole.
 	// Nothing is shown of a run from then on either.

@@ -50,9 +50,9 @@ func (t *tail) text() string {
 	return text
 }
 
-// whole leaves out the end of a string that was cut before it was redacted: it may be half
-// of a secret.
-func whole(s string) string {
+// withoutCutEnd leaves out the end of a string that was cut before it was redacted, since the
+// end may be half of a secret.
+func withoutCutEnd(s string) string {
 	if len(s) < maxString {
 		return s
 	}

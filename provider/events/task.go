@@ -9,11 +9,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
-// host records an event of a task on a host. It returns how the task ended, if it did.
-func (r *Recorder) host(e event, d data) *TaskResult {
-	t, ended := r.result(e, d)
+// recordHost records an event of a task on a host. It returns how the task ended, if it did.
+func (r *Recorder) recordHost(e event, d data) *TaskResult {
+	t, ended := r.taskResult(e, d)
 	if !ended {
-		r.partial(e, d)
+		r.recordPending(e, d)
 
 		return nil
 	}
@@ -44,16 +44,16 @@ func (r *Recorder) host(e event, d data) *TaskResult {
 
 	switch t.Outcome {
 	case OutcomeFailed, OutcomeUnreachable:
-		r.fail(t)
+		r.recordFailure(t)
 	case OutcomeOK, OutcomeChanged, OutcomeIgnored, OutcomeSkipped:
-		r.change(e, d, t)
+		r.recordChange(e, d, t)
 	}
 
 	return &t
 }
 
-// result of a task on a host, unless the event is another.
-func (r *Recorder) result(e event, d data) (TaskResult, bool) {
+// taskResult returns how a task ended on a host. It is false for an event that does not say so.
+func (r *Recorder) taskResult(e event, d data) (TaskResult, bool) {
 	t := TaskResult{
 		Play: r.name(d.Play), Task: r.task(d), Host: r.hostname(d.Host),
 		Duration: time.Duration(d.Duration * float64(time.Second)),
@@ -89,12 +89,13 @@ type pending struct {
 	host, task, text string
 }
 
+// of is true for a text that belongs to the task and the host of an event.
 func (p pending) of(d data) bool {
 	return p.text != "" && p.host == d.Host && p.task == d.TaskUUID
 }
 
-// partial records an event that belongs to a result that is still to come.
-func (r *Recorder) partial(e event, d data) {
+// recordPending records a text for a result that is still to come.
+func (r *Recorder) recordPending(e event, d data) {
 	switch {
 	case e.Kind == itemFailed && !r.item.of(d):
 		res := parseResult(d.Result)
@@ -105,7 +106,7 @@ func (r *Recorder) partial(e event, d data) {
 	}
 }
 
-// keepDiff keeps what Ansible displays of a diff: nothing if it is censored.
+// keepDiff keeps what Ansible displays of a diff. Of a censored one Ansible displays nothing.
 func (r *Recorder) keepDiff(e event, d data) {
 	diff := strings.TrimSpace(plain(e.Stdout))
 
@@ -117,13 +118,13 @@ func (r *Recorder) keepDiff(e event, d data) {
 	r.diff = pending{host: d.Host, task: d.TaskUUID, text: clip.Text(r.field(diff, maxText), maxText)}
 }
 
-// changed is true when a task that succeeded, or whose failure is ignored,
-// changed something.
+// changed is true when a task changed something, whether it succeeded or its failure is
+// ignored.
 func changed(e event, d data) bool {
 	res := parseResult(d.Result)
 
-	// A censored result does not say whether it changed anything. What Ansible
-	// displays for it does.
+	// A censored result does not say whether the task changed anything. What Ansible displays
+	// does.
 	if res.Censored != "" {
 		return strings.HasPrefix(plain(e.Stdout), "changed: ")
 	}
@@ -131,7 +132,8 @@ func changed(e event, d data) bool {
 	return res.Changed
 }
 
-func (r *Recorder) change(e event, d data, t TaskResult) {
+// recordChange records that a task changed something, with the diff that came before.
+func (r *Recorder) recordChange(e event, d data, t TaskResult) {
 	if t.Outcome == OutcomeSkipped || !changed(e, d) {
 		return
 	}
@@ -156,7 +158,7 @@ func (r *Recorder) explain(e event, d data) string {
 	res.clean = r.clean
 
 	if res.Censored != "" && d.ResolvedAction == actionStatus {
-		return silenced
+		return noLogMessage
 	}
 
 	m := res.explain()
@@ -166,7 +168,7 @@ func (r *Recorder) explain(e event, d data) string {
 	}
 
 	if m == "" {
-		var shown output
+		var shown textLog
 
 		shown.addAll(e.Stdout)
 		m = shown.failure()
@@ -175,10 +177,9 @@ func (r *Recorder) explain(e event, d data) string {
 	return r.field(bare(m), MaxMessage)
 }
 
-// fail records a failure. When there are too many, the last one of a host
-// replaces the first one of the same host, which was rescued: a host whose
-// failure is not rescued is out of the play.
-func (r *Recorder) fail(t TaskResult) {
+// recordFailure records a failure. When there are too many, the last failure of a host replaces
+// its first one. That was rescued: a host whose failure is not rescued leaves the play.
+func (r *Recorder) recordFailure(t TaskResult) {
 	f := common.Failure{Play: t.Play, Task: t.Task, Host: t.Host, Message: t.Message}
 
 	if len(r.summary.Failures) == MaxFailures {

@@ -8,22 +8,20 @@ import (
 )
 
 const (
-	// maxKept is how many lines of text are kept of the start, and how many of
-	// the end.
+	// maxKept is how many lines are kept of the start of the text, and how many of its end.
 	maxKept = 50
-	// maxLast is how many lines explain a failure when none says that it is an
-	// error.
+	// maxLast is how many lines explain a failure when no line says that it is an error.
 	maxLast = 5
 	// maxWarnings is how many warnings explain that nothing was done.
 	maxWarnings = 3
 )
 
-// output keeps the start and the end of the lines that are not events.
-type output struct {
+// A textLog keeps the start and the end of the lines that are not events.
+type textLog struct {
 	first, last []string
 }
 
-func (o *output) add(line string) {
+func (o *textLog) add(line string) {
 	line = strings.TrimRight(plain(line), " \n")
 
 	if len(o.first) < maxKept {
@@ -39,17 +37,17 @@ func (o *output) add(line string) {
 	o.last = append(o.last, line)
 }
 
-func (o *output) addAll(text string) {
+func (o *textLog) addAll(text string) {
 	for line := range strings.Lines(text) {
 		o.add(clip.Text(line, maxText))
 	}
 }
 
-func (o *output) lines() []string { return slices.Concat(o.first, o.last) }
+func (o *textLog) lines() []string { return slices.Concat(o.first, o.last) }
 
-// failure is the first error that Ansible displayed, or else the last lines.
-// What follows an empty line is an excerpt of the source, or a hint.
-func (o *output) failure() string {
+// failure returns the first error that Ansible displayed, or else the last lines. The error
+// ends at an empty line, after which Ansible displays an excerpt of the source, or a hint.
+func (o *textLog) failure() string {
 	var found []string
 
 	for _, line := range o.lines() {
@@ -72,14 +70,15 @@ func (o *output) failure() string {
 	return strings.Join(o.end(), "\n")
 }
 
-func (o *output) end() []string {
+// end returns the last lines that are not empty.
+func (o *textLog) end() []string {
 	all := slices.DeleteFunc(o.lines(), func(l string) bool { return strings.TrimSpace(l) == "" })
 
 	return all[max(0, len(all)-maxLast):]
 }
 
 // warnings that Ansible displayed, the first few.
-func (o *output) warnings() []string {
+func (o *textLog) warnings() []string {
 	var found []string
 
 	for _, line := range o.lines() {
@@ -91,6 +90,7 @@ func (o *output) warnings() []string {
 	return found
 }
 
+// cut removes the first of the prefixes that a line has. It is false when the line has none.
 func cut(line string, prefixes ...string) (string, bool) {
 	for _, p := range prefixes {
 		if rest, ok := strings.CutPrefix(line, p); ok {

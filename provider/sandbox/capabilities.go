@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropCapabilities of this thread, and of all that it starts: root, too, may do
-// then only what files and other processes of its own allow.
+// dropCapabilities of this thread, and of all that it starts. After that root, too, has only the
+// rights that the modes of files and the owners of processes give it.
 func dropCapabilities() error {
 	// Who may not change the bounding set cannot get what is in it either: without
 	// new privileges no program brings any. capabilities(7)

@@ -1,10 +1,10 @@
 package sandbox
 
-// A Domain is what a process, and all that it starts, is confined to. What is
-// not in it is not allowed.
+// A Domain is what a process, and all that it starts, may do. What a domain does not have is
+// not allowed.
 type Domain struct {
-	// Confined keeps the process to the paths, and from the processes outside,
-	// as far as the kernel can. Without it only the limits count.
+	// Confined keeps the process to the paths, and away from processes outside of the domain,
+	// as far as the kernel can. If it is false only the limits count.
 	Confined bool `json:"confined,omitempty"`
 	// Read are files and directories to read and to execute, with all that is
 	// below them. Those that are not there are left out.
@@ -18,16 +18,15 @@ type Domain struct {
 
 // Limits of the processes in a domain; 0 means none.
 type Limits struct {
-	// Memory that a process may have for itself, in bytes: its data, not what
-	// it merely reserves.
+	// Memory that a process may have for itself, in bytes: its data, without memory that it
+	// only reserves.
 	Memory int64 `json:"memory,omitempty"`
-	// Together is the memory that all processes of a command may take, in bytes. The
-	// kernel does not look after it, see package supervisor.
+	// Together is the memory that all processes of a command may take, in bytes. Package
+	// supervisor enforces it, since the kernel does not.
 	Together int64 `json:"together,omitempty"`
-	// Processes and threads that the user may have in all when another is to
-	// start. The kernel counts those of the provider, and of all runs, too; it
-	// does not count those of root.
+	// Processes is how many processes and threads the user may have when another one starts.
+	// The kernel counts those of the provider and of all runs, but none of root.
 	Processes int64 `json:"processes,omitempty"`
-	// FileSize that a file may have which a process writes, in bytes.
+	// FileSize is the length of the longest file that a process may write, in bytes.
 	FileSize int64 `json:"fileSize,omitempty"`
 }

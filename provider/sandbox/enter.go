@@ -60,8 +60,8 @@ func Self() error {
 	return nil
 }
 
-// Enter the domain with this process, for good. It must become another program
-// then from the same goroutine, which stays on its thread.
+// Enter the domain with this process, for good. The process must then become another program
+// from the same goroutine, which stays on its thread.
 func (d Domain) Enter() error {
 	runtime.LockOSThread()
 
@@ -158,10 +158,10 @@ func (l Limits) set() error {
 	return nil
 }
 
-// dirs among paths.
+// dirs returns the directories among paths.
 func dirs(paths []string) []string { return filter(paths, true) }
 
-// files among paths.
+// files returns the paths that are not directories. Paths that do not exist are left out.
 func files(paths []string) []string { return filter(paths, false) }
 
 func filter(paths []string, dir bool) []string {

@@ -10,9 +10,9 @@ import (
 // Shares of the memory of a container, in bytes.
 const (
 	mebi = 1 << 20
-	// ownMemory is the least that is the provider's own.
+	// ownMemory is the memory that is left to the provider, at least.
 	ownMemory = 256 * mebi
-	// ownShare of the memory is the provider's own, if that is more.
+	// ownShare is the divisor for the provider's part of the memory, if that is more.
 	ownShare = 8
 	// leastMemory is what a run needs at least.
 	leastMemory = 256 * mebi

@@ -29,9 +29,9 @@ const (
 	Off Mode = "Off"
 )
 
-// Check that a kernel is good enough for a mode. Abi is its version of Landlock, 0 for none, and
-// filters is whether it filters system calls. Where the mode accepts the kernel all the same, the
-// warning says what is missing.
+// Check returns an error when a kernel is not good enough for a mode. Abi is the kernel's version
+// of Landlock, 0 for none. Filters is true when it filters system calls. If the mode accepts the
+// kernel all the same, the warning says what is missing.
 func (m Mode) Check(abi int, filters bool) (warning string, err error) {
 	var missing []string
 
@@ -65,7 +65,7 @@ type Grant struct {
 	// Read and Write are more paths.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// ServiceAccount allows the provider's own.
+	// ServiceAccount allows to read the token of the provider's service account.
 	ServiceAccount bool `json:"serviceAccount,omitempty"`
 }
 
@@ -83,9 +83,8 @@ type Policy struct {
 	ServiceAccount string
 	// Limits of the processes.
 	Limits Limits
-	// RunSize is what a run, or an installation, may have on disk below its own
-	// directory, in bytes; 0 means no limit. The kernel does not look after it, see
-	// package workdir.
+	// RunSize is what a run, or an installation, may have on disk below its own directory,
+	// in bytes; 0 means no limit. Package workdir enforces it, since the kernel does not.
 	RunSize int64
 }
 

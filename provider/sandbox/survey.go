@@ -49,12 +49,12 @@ func (m Machine) Survey(more, never []string) []string {
 		paths = append(paths, m.cover(p, never)...)
 	}
 
-	return append(paths, kernel()...)
+	return append(paths, kernelPaths()...)
 }
 
-// kernel files and databases of packages by which programs learn about the machine. They say
-// nothing about other processes.
-func kernel() []string {
+// kernelPaths returns files of the kernel, and databases of packages, from which programs learn
+// about the machine. They say nothing about other processes.
+func kernelPaths() []string {
 	return []string{
 		"/proc/cmdline", "/proc/cpuinfo", "/proc/devices", "/proc/diskstats", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo",
 		"/proc/modules", "/proc/partitions", "/proc/stat", "/proc/swaps", "/proc/sys", "/proc/uptime", "/proc/version",
@@ -78,15 +78,14 @@ func (m Machine) foreign(dir string) []string {
 	})
 }
 
-// private are the files and directories below a directory that not everybody
-// may read.
+// private returns the files and directories below a directory that only some users may read.
 func (m Machine) private(dir string) []string {
 	const read, enter = 0o004, 0o001
 
 	var found []string
 
 	_ = fs.WalkDir(m.Root, rel(dir), func(p string, d fs.DirEntry, err error) error {
-		// What cannot be looked at is not for everybody either.
+		// A path that cannot be looked at is private, too.
 		if d == nil || err != nil {
 			found = append(found, "/"+p)
 
@@ -134,7 +133,7 @@ func (m Machine) cover(root string, without []string) []string {
 	var paths []string
 
 	for _, e := range entries {
-		// What a link leads to may be what is left out.
+		// A link may lead to a path that is left out.
 		if e.Type()&fs.ModeSymlink == 0 {
 			paths = append(paths, m.cover(path.Join(root, e.Name()), without)...)
 		}
@@ -143,7 +142,7 @@ func (m Machine) cover(root string, without []string) []string {
 	return paths
 }
 
-// rel is an absolute path as it is called in the root.
+// rel returns an absolute path as an fs.FS of the root names it.
 func rel(p string) string {
 	if p == "/" {
 		return "."

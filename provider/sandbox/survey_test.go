@@ -70,7 +70,7 @@ func TestSurvey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := Machine{Root: root, Mounts: tc.mounts}.Survey(tc.more, tc.never)
 			got = slices.DeleteFunc(got, func(p string) bool {
-				return slices.Contains(kernel(), p) || slices.Contains([]string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/opt", "/usr"}, p)
+				return slices.Contains(kernelPaths(), p) || slices.Contains([]string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/opt", "/usr"}, p)
 			})
 			slices.Sort(got)
 

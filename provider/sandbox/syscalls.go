@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a system call returns that is refused: that the kernel does not have it,
-// so that programs do without, or that the process may not do that.
+// Answers to a refused system call: that the kernel does not have the call, so that programs do
+// without it, or that the process may not make it.
 const (
 	absent = seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)
 	denied = seccomp.ActionErrno | seccomp.Action(unix.EPERM)
@@ -23,24 +23,24 @@ const (
 const namespaces = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS |
 	unix.CLONE_NEWPID | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS
 
-// refused are the system calls that a run may not make, by what they return.
-// They are those with which it would reach other processes of its user, whatever
-// is confined otherwise, and parts of the kernel that it has no use for.
+// refused returns the system calls that a run may not make, by what they return. With them a
+// run would reach other processes of its user, which Landlock does not prevent, or parts of the
+// kernel that it does not need.
 func refused() []seccomp.SyscallGroup {
 	return []seccomp.SyscallGroup{
 		{Action: absent, Names: []string{
 			// Flags of clone3(2) are in memory, where nobody can look at them. C
 			// libraries use clone(2) instead.
 			"clone3",
-			// What is the user's, and so shared by all runs.
+			// Objects of the user, which all runs would share.
 			"add_key", "keyctl", "request_key",
 			"msgctl", "msgget", "msgrcv", "msgsnd", "semctl", "semget", "semop", "semtimedop", "shmat", "shmctl", "shmdt", "shmget",
 			"mq_getsetattr", "mq_notify", "mq_open", "mq_timedreceive", "mq_timedsend", "mq_unlink",
-			// They see what happens to files that cannot be opened.
+			// Watching would tell what happens to files that a run cannot open.
 			"fanotify_init", "fanotify_mark", "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch",
 			// io_uring makes system calls that no filter sees.
 			"bpf", "io_uring_enter", "io_uring_register", "io_uring_setup", "perf_event_open", "userfaultfd",
-			// Files in memory, which is no process's then, so that no limit counts it.
+			// Files in memory, which no limit counts, since it is no process's.
 			"memfd_create", "memfd_secret",
 		}},
 		{Action: denied, Names: []string{
@@ -50,7 +50,7 @@ func refused() []seccomp.SyscallGroup {
 			"open_tree_attr", "pivot_root", "setns", "umount2", "unshare",
 			"syslog",
 		}},
-		// A process may change what is its own, which it calls 0.
+		// A process may do this to itself, which is process 0 in these calls.
 		{Action: denied, NamesWithCondtions: []seccomp.NameWithConditions{
 			when("prlimit64", 0, seccomp.NotEqual, 0),
 			when("sched_setaffinity", 0, seccomp.NotEqual, 0),
@@ -72,8 +72,8 @@ func refused() []seccomp.SyscallGroup {
 // ioprioProcess is IOPRIO_WHO_PROCESS of ioprio_set(2).
 const ioprioProcess = 1
 
-// when an argument, counted from 0, is such. The kernel may look at the lower half
-// of an argument only, so what is compared must be what is allowed.
+// when returns a condition on an argument of a system call, counted from 0. The kernel may look
+// at the lower half of an argument only, so the conditions compare with the allowed value.
 func when(name string, argument uint32, is seccomp.Operation, value uint64) seccomp.NameWithConditions {
 	return seccomp.NameWithConditions{
 		Name:       name,
@@ -81,9 +81,9 @@ func when(name string, argument uint32, is seccomp.Operation, value uint64) secc
 	}
 }
 
-// filtering is the program that decides about each system call, for the
-// architecture of this binary.
-func filtering() ([]bpf.Instruction, error) {
+// filterProgram returns the program that decides about each system call, for the architecture of
+// this binary.
+func filterProgram() ([]bpf.Instruction, error) {
 	// seccomp_data in linux/seccomp.h.
 	const offNumber, offArch, word = 0, 4, 4
 
@@ -130,14 +130,14 @@ func Filters() bool {
 		return false
 	}
 
-	// It is there when it misses its argument: PR_SET_SECCOMP(2const).
+	// A kernel with filters refuses the missing argument with EFAULT: PR_SET_SECCOMP(2const).
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, 0, 0, 0) == unix.EFAULT
 }
 
-// filterCalls of this thread, and of all that it starts. It may not have new
-// privileges.
+// filterCalls filters the system calls of this thread, and of all that it starts. The thread must
+// have given up new privileges.
 func filterCalls() error {
-	program, err := filtering()
+	program, err := filterProgram()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type judge struct {
 func newJudge(t *testing.T) judge {
 	t.Helper()
 
-	program, err := filtering()
+	program, err := filterProgram()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func news(j executor.Job, r executor.Report) bool {
 		return true
 	case before.Reason == executor.ReasonNotStarted && r.Run.Mode == common.ModeApply:
 		return changed > 0
-	case bad(before.Phase) && before.Reason != executor.ReasonNotStarted:
+	case unsuccessful(before.Phase) && before.Reason != executor.ReasonNotStarted:
 		return true
 	case r.Run.Mode == common.ModeCheck:
 		return !sameDrift(j.Before.Drift, changed, r.Changed)
@@ -111,6 +111,8 @@ func news(j executor.Job, r executor.Report) bool {
 	return changed > changes(*before)
 }
 
+// sameDrift is true when a check run has found the drift that was known before, or none as
+// before.
 func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 	if d == nil || changed == 0 {
 		return d == nil && changed == 0
@@ -121,7 +123,7 @@ func sameDrift(d *common.Drift, changed int64, tasks []common.DriftTask) bool {
 	})
 }
 
-// failedBefore is true for a poll or a retry that failed like the run before.
+// failedBefore is true for a periodic run or a retry that failed like the run before.
 func failedBefore(j executor.Job, r executor.Report) bool {
 	before := j.Before.Run
 	again := r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerRetry ||
@@ -156,8 +158,8 @@ func exhausted(j executor.Job, r executor.Report) bool {
 	return counts && r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
 }
 
-// installed are the collections and roles that a run used, unless they are those
-// that the object used before.
+// installed lists the collections and roles that a run used; empty if the object used the same
+// before.
 func installed(j executor.Job, r executor.Report) string {
 	c := r.Content
 	if c == nil || c.Digest == "" || slices.Equal(c.Collections, j.Before.Content.Collections) && slices.Equal(c.Roles, j.Before.Content.Roles) {
@@ -172,7 +174,7 @@ func installed(j executor.Job, r executor.Report) string {
 	return strings.Join(items, ", ")
 }
 
-// tasks that changed something, the first few.
+// tasks lists the first tasks that changed something.
 func tasks(r executor.Report) string {
 	items := make([]string, 0, maxItems)
 	for _, t := range r.Changed[:min(len(r.Changed), maxItems)] {
@@ -187,7 +189,8 @@ func tasks(r executor.Report) string {
 	return text
 }
 
-func bad(p common.RunPhase) bool { return p.Finished() && p != common.PhaseSucceeded }
+// unsuccessful is true for a run that has ended without success.
+func unsuccessful(p common.RunPhase) bool { return p.Finished() && p != common.PhaseSucceeded }
 
 func changes(r common.Run) int64 { return totals(r).Changed }
 
@@ -199,7 +202,7 @@ func totals(r common.Run) common.HostTotals {
 	return *r.Hosts
 }
 
-// kind of a run, in a word.
+// kind returns the kind of a run in a word: check, present or absent.
 func kind(r common.Run) string {
 	if r.Mode == common.ModeCheck {
 		return "check"
@@ -216,7 +219,7 @@ func count(tasks int64) string {
 	return fmt.Sprintf("%d tasks", tasks)
 }
 
-// recap of a run, in Ansible's words.
+// recap returns the counts of a run in Ansible's words.
 func recap(h common.HostTotals) string {
 	return fmt.Sprintf("ok=%d changed=%d unreachable=%d failed=%d skipped=%d rescued=%d ignored=%d",
 		h.OK, h.Changed, h.Unreachable, h.Failed, h.Skipped, h.Rescued, h.Ignored)

@@ -12,7 +12,7 @@ const (
 	causeRefresh = "refresh"
 )
 
-// ContentMetrics are of the content store, which they observe.
+// ContentMetrics are metrics of the content store. They are its Observer.
 type ContentMetrics struct {
 	collectors
 

@@ -42,7 +42,7 @@ func (os Observers) Ended(j executor.Job, r executor.Report, took time.Duration)
 	}
 }
 
-// Observed returns an executor that tells an observer of what x executes.
+// Observed returns an executor that tells an observer of the jobs that x executes.
 func Observed(x executor.Executor, o Observer) executor.Executor {
 	return observed{Executor: x, observer: o}
 }

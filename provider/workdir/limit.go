@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Measuring a directory takes time: that is done each interval, or less often, so that
-// it takes one part in share of the time at most.
+// A directory is measured each interval, or less often if that takes long: measuring takes
+// one part in share of the time at most.
 const (
 	interval = 5 * time.Second
 	share    = 20
@@ -33,9 +33,9 @@ func (e *SizeError) Error() string {
 		resource.NewQuantity(e.Limit, resource.BinarySI))
 }
 
-// WithLimit returns a context that is done soon after a directory takes more than the
-// limit on disk, in bytes, with a SizeError as its cause; 0 means no limit. Cancel
-// returns when the directory is not looked at any more.
+// WithLimit returns a context that is done soon after a directory takes more than the limit on
+// disk, in bytes, with a SizeError as its cause; 0 means no limit. The cancel function returns
+// when the directory is not looked at any more.
 func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, context.CancelFunc) {
 	return withLimit(ctx, dir, limit, interval)
 }

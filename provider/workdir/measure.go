@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// entrySize is what each file and directory counts at least, in bytes, so that
-	// empty files are not for free.
+	// entrySize is the least size that each file and directory counts with, in bytes, so
+	// that empty files count, too.
 	entrySize = 4 << 10
-	// readable is the least mode of a directory that its owner can measure.
+	// readable is the mode that a directory needs for its owner to measure it.
 	readable = 0o500
 	// deepestMeasured is the depth of the deepest directory that is measured. All
 	// directories above one are open meanwhile.
@@ -70,11 +70,11 @@ func (m *meter) entry(ctx context.Context, parent int, name string, depth int) e
 		return unlessGone(err)
 	}
 
-	size := s.Blocks * 512 // stat(2): whatever the blocks of the disk are.
+	size := s.Blocks * 512 // stat(2): the unit of st_blocks, on every disk.
 	m.usage.Entries++
 
 	if s.Mode&unix.S_IFMT != unix.S_IFDIR {
-		// Each of its names counts its share.
+		// Each name of a file with several names counts its share.
 		size = max(size/max(int64(s.Nlink), 1), entrySize) //nolint:gosec // No file has that many names.
 		m.usage.Size += size
 
