@@ -130,7 +130,8 @@ func usage(of, by map[string]any) map[string]any {
 		metadata["namespace"] = namespace
 	}
 
-	// What is cluster scoped is in the namespace "", and not in that of the Usage.
+	// Crossplane takes a reference without a namespace for one in the namespace of the Usage,
+	// so a cluster-scoped object has the namespace "".
 	if used != namespace {
 		ref["namespace"] = used
 	}

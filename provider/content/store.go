@@ -24,7 +24,7 @@ type Store struct {
 	config Config
 
 	// background is done when the store is stopped.
-	background context.Context //nolint:containedctx // What it is for outlives its callers.
+	background context.Context //nolint:containedctx // Refreshes outlive the callers that start them.
 	stop       context.CancelFunc
 	refreshing sync.WaitGroup
 	// refreshPlaces are for refreshes, installPlaces for installations that callers of

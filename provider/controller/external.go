@@ -140,7 +140,7 @@ func (e *external) observation(ctx context.Context, run common.AnsibleRun, s lif
 func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	switch {
 	case s.Active != nil && !s.Active.Finished:
-		// It is not known yet what this run can tell.
+		// The run in progress may be a check run that tells more.
 	case s.Policy == common.CheckWhenObserve && lifecycle.NotCheckable(s):
 		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
 	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
@@ -202,7 +202,7 @@ func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 		return
 	}
 
-	// It waits no more and does not say so.
+	// The object does not wait any more, and its status does not show that it did.
 	e.pool.Forget(run.GetUID(), r.Run.ID)
 }
 

@@ -73,7 +73,7 @@ func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error
 	f.pool.Withdraw(o.GetUID())
 
 	if r, known := f.pool.Report(o.GetUID()); known && !r.Waits() && !r.Run.Phase.Finished() {
-		// Nothing is lost with a check.
+		// A check run changes nothing, and may be cut off.
 		if r.Run.Mode == common.ModeCheck {
 			f.pool.Cancel(o.GetUID())
 		}

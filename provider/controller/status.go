@@ -91,7 +91,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 
 // refused is true for a request that the API server would refuse again.
 func refused(err error) bool {
-	// What etcd refuses is an internal error to the API server.
+	// The API server reports a refusal by etcd as an internal error.
 	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsRequestEntityTooLargeError(err) ||
 		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }

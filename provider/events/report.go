@@ -201,7 +201,7 @@ func Encode(values map[string]json.RawMessage) json.RawMessage {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 
-	// What was read as JSON can be written.
+	// Values that were read as JSON can be written.
 	if err := enc.Encode(values); err != nil {
 		return json.RawMessage("{}")
 	}

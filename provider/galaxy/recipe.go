@@ -37,7 +37,7 @@ type Recipe struct {
 
 // A Step of a recipe is one program.
 type Step struct {
-	// What it installs, for error messages.
+	// What the step installs, for error messages.
 	What string `json:"what"`
 	// Argv of the program. Of what users write it has the options for verification only.
 	Argv []string `json:"argv"`

@@ -312,7 +312,7 @@ func decideDeleted(s Situation) Decision {
 	}
 
 	if s.Recorded.AppliedDigest == "" && !s.Recorded.Executed && !lost(s) && !removes(s) {
-		return Decision{} // Nothing was ever done.
+		return Decision{} // No run has ever changed anything.
 	}
 
 	d := decideAbsent(s)

@@ -6,9 +6,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// Ready is the Ready condition that the situation calls for, given the one on
-// the object. It is True exactly when the inputs are those last applied and the
-// last apply did not fail, or has changed nothing.
+// Ready returns the Ready condition for a situation, given the condition that the object has
+// now. It is True exactly when the inputs are those last applied, and the last apply has not
+// failed, or has failed without changing anything.
 func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	o, last := s.Recorded, s.Recorded.LastApply
 
@@ -57,8 +57,8 @@ func forbidden(s Situation) string {
 	return why
 }
 
-// unready says that the last apply failed, and why. What is said already stays
-// while the next attempt waits for its turn.
+// unready returns the condition for a failed apply, with the reason. The condition of the object
+// stays when the reason is not known any more.
 func unready(s Situation, now xpv2.Condition) xpv2.Condition {
 	c, why := common.RunFailed(), why(s.Recorded)
 

@@ -25,9 +25,9 @@ var (
 	errNotNoted = errors.New("the API server took no note of it for " + noteLimit.String())
 )
 
-// Noted says that the status of an object shows the run that is about to begin. A job
-// that may change something begins only then: if this process were killed in the middle
-// of a run that no status shows, the next one would not know of it.
+// Noted says that the status of an object shows the run that is about to begin. A job that may
+// change something begins only then: a run that no status shows would be unknown to the next
+// process if this one were killed.
 func (p *Pool) Noted(uid types.UID, runID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (e *entry) isNoted() bool {
 	}
 }
 
-// notBegun is the report on a job that was about to begin.
+// notBegun returns the report on a job that was about to begin, and did not.
 func (p *Pool) notBegun(e *entry, why error) executor.Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 // no task. By that an object keeps its Ready condition when a later apply fails before it has
 // changed anything: status.lastApply.untouched of the API.
 //
-// That no event tells of a task is not enough: where the disk is full, events are lost. So
-// Ansible is asked to load the same playbook with the same inputs, and to do no more. If that
-// ends in the same error before Ansible says how many plays there are, then the run has ended
-// there, too: Ansible says that before the first play begins. An inventory that is a program
-// may do anything while it is loaded.
+// The lack of events about tasks is no proof, since events are lost when the disk is full. So
+// Ansible has to load the same playbook with the same inputs again, and to do no more. Ansible
+// says how many plays there are before the first one begins. If loading ends in the same error
+// before that, the run has ended there, too. An inventory that is a program may do anything
+// while it is loaded, so that nothing is certain then.
 func (r *Runner) untouched(ctx context.Context, run Spec, e ending) bool {
 	switch {
 	case e.summary.Finished:

@@ -10,8 +10,8 @@ import (
 // dropCapabilities of this thread, and of all that it starts. After that root, too, has only the
 // rights that the modes of files and the owners of processes give it.
 func dropCapabilities() error {
-	// Who may not change the bounding set cannot get what is in it either: without
-	// new privileges no program brings any. capabilities(7)
+	// A process that may not change the bounding set does no harm with it: without new
+	// privileges no program can gain a capability of the set. capabilities(7)
 	for c := uintptr(0); ; c++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {

@@ -45,7 +45,7 @@ func ContainerMemory(root fs.FS) int64 {
 		for p := path.Clean("/" + f[2]); ; p = path.Dir(p) {
 			raw, _ := fs.ReadFile(root, path.Join(dir, p, file))
 
-			// What is no number is no limit, and version 1 has a large one for that.
+			// Text such as max means no limit, and so does a very large number in version 1.
 			n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
 			if err == nil && n > 0 && n < 1<<60 && (least == 0 || n < least) {
 				least = n

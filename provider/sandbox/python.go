@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Programs returns what has to be read so that a script can run: the script's
-// interpreter, where that has its modules, and the directories of a PATH. The
-// environment is that of the script.
+// Programs returns the paths that a script has to read in order to run: the script, its
+// interpreter, the directories of the interpreter's modules, and those of the PATH in the
+// environment of the script.
 func Programs(ctx context.Context, script string, env []string) ([]string, error) {
 	paths := []string{script}
 

@@ -34,7 +34,7 @@ func ThisMachine() (Machine, error) {
 // and the files of the image in /etc that every user may read. More are paths that every run may
 // read, too, such as the Python that Ansible runs in. Never are paths that no run may read.
 //
-// What a cluster mounts into the image, such as a Secret, is left out.
+// Mounts of a cluster in the image, such as Secrets, are left out.
 func (m Machine) Survey(more, never []string) []string {
 	var paths []string
 
@@ -165,8 +165,8 @@ func mountPoints(mountinfo []byte) []string {
 	return points
 }
 
-// resolved are absolute paths with their links followed, beside themselves.
-// Those that are not there are left out.
+// resolved returns the targets of absolute paths, with links followed. Paths that do not exist
+// are left out.
 func resolved(paths []string) []string {
 	var out []string
 

@@ -63,8 +63,8 @@ func (r *remover) empty(d *os.File, depth int) error {
 	var failed error
 
 	for {
-		// Removing names may make the reader miss others, so that it starts again. Names
-		// that cannot be removed would be read again.
+		// Names may be missed while others are removed, so that reading starts again, unless
+		// one could not be removed, which would be read for ever.
 		if failed == nil {
 			if _, err := d.Seek(0, io.SeekStart); err != nil {
 				return err
@@ -105,7 +105,7 @@ func (r *remover) remove(parent int, name string, depth int) error {
 		return r.moveUp(parent, name)
 	}
 
-	// It may be another user's, and usable as it is.
+	// A directory of another user may be usable as it is.
 	_ = makeUsable(parent, name)
 
 	d, err := open(parent, name)
