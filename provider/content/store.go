@@ -51,11 +51,11 @@ type Config struct {
 	Key []byte
 	// Tools is the version of the tools. Another version installs everything again.
 	Tools string
-	// TTL is how long content that is not pinned serves before it is to be resolved
-	// again; 0 means for ever.
+	// TTL is the time after which a request that is not pinned is resolved again; 0 means
+	// never.
 	TTL time.Duration
-	// MaxSize is how much sets may take on disk, in bytes, before those that nobody
-	// uses go, the least recently used first; 0 means no limit.
+	// MaxSize is how much the sets may take on disk, in bytes; 0 means no limit. Above it,
+	// sets that no run uses are removed, the least recently used first.
 	MaxSize int64
 	// MaxInstalls is how many sets are installed at a time for those who wait for
 	// them, beside those that are resolved again; at least 1. If that is more than

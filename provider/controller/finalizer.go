@@ -58,8 +58,8 @@ func setExternalName(run common.AnsibleRun) {
 	}
 }
 
-// keepingStatus writes an object, and keeps the status that is still to be written:
-// clients decode what the API server answers over what is there.
+// keepingStatus writes an object, and then restores its status, which is still to be written:
+// the client overwrites the object with the answer of the API server.
 func keepingStatus(run common.AnsibleRun, write func() error) error {
 	observation, conditions := run.Observation().DeepCopy(), slices.Clone(*run.Conditions())
 	err := write()

@@ -68,9 +68,9 @@ func (j Job) UID() types.UID { return j.Object.UID }
 // Needs of a job are met before it takes a place of the pool. A job needs its content to be
 // installed.
 type Needs struct {
-	// Key of what is needed: the same for all jobs that need the same.
+	// Key of the needs: jobs with the same needs have the same key.
 	Key string
-	// Get what is needed, and return when it is there; nil when nothing is needed.
+	// Get meets the needs and returns when they are met; nil when nothing is needed.
 	Get func(context.Context) error
 }
 

@@ -36,9 +36,8 @@ func compiled(patterns ...string) []*regexp.Regexp {
 	return all
 }
 
-// reason that the output of ansible-galaxy gives for its failure: what it calls
-// an error and the roles it did not install, then what git or ssh said. Without
-// any of these, the last lines.
+// reason returns why ansible-galaxy failed, by its output: its errors and the roles that it did
+// not install, then the error of git or ssh. Without any of these it returns the last lines.
 func reason(output string) string {
 	var galaxy, git, last []string
 
@@ -111,8 +110,8 @@ func gitReason(line string) string {
 	return ""
 }
 
-// withoutCommands leaves out command lines with temporary directories; what the
-// commands said follows.
+// withoutCommands leaves out command lines, which have temporary directories. The messages of
+// the commands follow in other lines.
 func withoutCommands(s string) string {
 	s, _, _ = strings.Cut(s, ": Command '")
 	s = commandRun.ReplaceAllString(s, ": ")

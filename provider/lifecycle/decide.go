@@ -210,8 +210,8 @@ func trigger(s Situation) common.RunTrigger {
 	return common.TriggerCreated
 }
 
-// lost is true when an apply may have begun of which nothing was recorded,
-// because the provider ended at the same moment.
+// lost is true when an apply may have begun without a record of it, since the provider ended
+// right then.
 func lost(s Situation) bool {
 	r := s.Recorded.LastRun
 

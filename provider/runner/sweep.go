@@ -80,8 +80,8 @@ func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name s
 		defer lock.Close() //nolint:errcheck // Nothing was written to it.
 	}
 
-	// The supervisor may have been killed, too: then nobody holds the lock. Neither does the
-	// lock say anything if content has changed its file.
+	// The lock is no proof: the supervisor may have been killed, too, or content may have
+	// replaced the file.
 	return endLeft(dir)
 }
 

@@ -51,8 +51,8 @@ func Self() error {
 		return fmt.Errorf("cannot turn core dumps off: %w", err)
 	}
 
-	// PR_SET_DUMPABLE(2const): /proc/self is root's then, and nobody can trace
-	// the process. It ends when the process becomes another program.
+	// PR_SET_DUMPABLE(2const): /proc/self belongs to root then, and no process can trace this
+	// one. The setting ends when the process becomes another program.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot keep this process to itself: %w", err)
 	}

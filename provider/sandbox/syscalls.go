@@ -29,8 +29,8 @@ const namespaces = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET 
 func refused() []seccomp.SyscallGroup {
 	return []seccomp.SyscallGroup{
 		{Action: absent, Names: []string{
-			// Flags of clone3(2) are in memory, where nobody can look at them. C
-			// libraries use clone(2) instead.
+			// The flags of clone3(2) are in memory, which filters cannot read. C libraries
+			// use clone(2) instead.
 			"clone3",
 			// Objects of the user, which all runs would share.
 			"add_key", "keyctl", "request_key",
