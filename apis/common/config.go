@@ -8,8 +8,8 @@ import (
 // and what it runs with.
 type ProviderConfigSpec struct {
 	// Credentials are files in the working directory of a play, of mode 0600. When
-	// content is installed, git uses a .git-credentials, and ansible-galaxy an
-	// ansible.cfg.
+	// content is installed, git uses the one named .git-credentials, and
+	// ansible-galaxy the one named ansible.cfg.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
@@ -31,12 +31,13 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *apiextensionsv1.JSON `json:"vars,omitempty"`
 
-	// Verification of content when it is installed.
+	// Verification says which signatures and files installed content must have.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 
-	// Confinement allows the content more of the provider's machine than its
-	// own directories. Only cluster scoped configurations may have it.
+	// Confinement grants the content more paths of the provider's container than its
+	// own directories, or the provider's service account. Only cluster scoped
+	// configurations may have it.
 	// +optional
 	Confinement *Confinement `json:"confinement,omitempty"`
 }

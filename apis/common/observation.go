@@ -116,7 +116,7 @@ type AnsibleRunObservation struct {
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
-	// Content that the last run used.
+	// Content is the collections and roles that the last run used.
 	// +optional
 	Content *Content `json:"content,omitempty"`
 
@@ -124,10 +124,10 @@ type AnsibleRunObservation struct {
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 
-	// Outputs are what the content published with ansible.builtin.set_stats in
-	// the last successful apply, and what it reported over that with
-	// crossplane.ansible.status: the last successful apply, and any that came
-	// after it or is in progress. 64 KiB at most.
+	// Outputs are the values that the content published with
+	// ansible.builtin.set_stats in the last successful apply. Over them are those
+	// that it reported with crossplane.ansible.status, in that apply and in all
+	// applies since, the one in progress included. 64 KiB at most.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields

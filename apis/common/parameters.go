@@ -85,7 +85,8 @@ type AnsibleRunParameters struct {
 	// +optional
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
-	// Inventories are read together with inventoryInline.
+	// Inventories are texts of inventories in Secrets and ConfigMaps. Ansible reads
+	// inventoryInline first, then these in their order, and merges them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
@@ -241,7 +242,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="env must be set with source Environment"
 // +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="fs must be set with source Filesystem"
 type FileSelector struct {
-	// Source says where the content is.
+	// Source says where the text of the file is. None and InjectedIdentity, which
+	// other providers know, bring no file.
 	Source FileSource `json:"source"`
 
 	// SecretRef selects a key of a Secret.

@@ -13,12 +13,12 @@ import (
 // +kubebuilder:storageversion
 // +kubebuilder:resource:categories=crossplane
 
-// AnsibleRuns says which AnsibleRuns an XR becomes, and which of their results the XR
-// shows.
+// AnsibleRuns is the input of function-ansible in a step of a Composition. It says
+// which AnsibleRun objects an XR becomes, and which of their results the XR shows.
 //
-// Strings in when, readyWhen, forEach, forEachKey, vars, varsFrom, inventory, labels,
-// annotations, requiredResources, connectionDetails and status may hold CEL
-// expressions, written ${…}. A string that is one expression and nothing else takes
+// Strings in when, readyWhen, forEach, forEachKey, previousNames, vars, varsFrom,
+// inventory, labels, annotations, requiredResources, connectionDetails, conditions,
+// locals and status may hold CEL expressions, written ${…}. A string that is one expression and nothing else takes
 // the type of the expression's value; elsewhere the value is put into the string. $${
 // is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
 // ConfigMaps and ProviderConfigs, which are in the XR's own namespace. Each run may
@@ -36,22 +36,23 @@ import (
 //     status. A run with forEach is a map of these by key.
 //   - resources: what other steps compose, as observed, by composition resource
 //     name. A run that refers to one depends on it as on another run.
-//   - required: requiredResources by name, those that are there.
+//   - required: the requiredResources that exist, by their names in this input.
 //   - environment: the data of the EnvironmentConfigs that an earlier step of the
 //     pipeline has selected and merged.
 //   - context: what earlier steps have put into the context of the pipeline.
-//   - locals: what this input has names for.
+//   - locals: the values in locals, by name.
 //   - each: in a run with forEach, its item, with key and value.
 //
 // A run whose expressions refer to another run depends on it: the run is created after
-// the other run is ready, and changed only while that is ready. A reference with .?,
-// as in runs.?database, may be to a run that is not wanted.
+// the other run is ready, and changed only while the other run is ready. An expression
+// can refer to a run that may not be wanted with .?, as in runs.?database.
 type AnsibleRuns struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Defaults lie under every run: maps are merged deeply, lists are replaced,
-	// and a run's content replaces the default's.
+	// Defaults are fields that all runs share. A run's own fields win: its maps are
+	// merged deeply with those of the defaults, and its lists and its content replace
+	// those of the defaults.
 	// +optional
 	Defaults *RunTemplate `json:"defaults,omitempty"`
 
@@ -245,9 +246,9 @@ type RunTemplate struct {
 	// +optional
 	Removal *Removal `json:"removal,omitempty"`
 
-	// Prune is false for a run that stays, with everything that it has made, when it is
-	// not wanted any more, or gone from the Composition. Such a run is removed only
-	// with the XR. The default is true.
+	// Prune says whether the run is removed when it is not wanted any more, or gone
+	// from the Composition. With false it stays, with everything that it has made, and
+	// is removed only with the XR. The default is true.
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
 
@@ -273,7 +274,8 @@ type RunTemplate struct {
 	// +optional
 	ProviderConfigRef *ProviderConfigReference `json:"providerConfigRef,omitempty"`
 
-	// ManagementPolicies of the AnsibleRun, for example all but Delete.
+	// ManagementPolicies of the AnsibleRun: its actions that are allowed. Without
+	// Delete, what the run has made stays when the AnsibleRun is deleted.
 	// +optional
 	ManagementPolicies []string `json:"managementPolicies,omitempty"`
 
@@ -368,7 +370,8 @@ type RunTemplate struct {
 	// +optional
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
-	// Inventories are read together with inventoryInline.
+	// Inventories are texts of inventories in Secrets and ConfigMaps. Ansible reads
+	// inventoryInline first, then these in their order, and merges them.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	Inventories []common.Inventory `json:"inventories,omitempty"`
@@ -378,7 +381,7 @@ type RunTemplate struct {
 	// +optional
 	ExecutableInventory bool `json:"executableInventory,omitempty"`
 
-	// Limit the run further to the hosts that match this pattern.
+	// Limit is a pattern of hosts: the run leaves out all others, as with --limit.
 	// +optional
 	Limit string `json:"limit,omitempty"`
 

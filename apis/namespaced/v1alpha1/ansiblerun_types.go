@@ -15,8 +15,8 @@ import (
 type AnsibleRunSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider says what to run, with which variables, and where. Who applies
-	// it applies all of it.
+	// ForProvider says what to run, with which variables, and where. For server-side
+	// apply it is one field: whoever applies it replaces all of it.
 	// +structType=atomic
 	ForProvider common.AnsibleRunParameters `json:"forProvider"`
 }
@@ -44,8 +44,9 @@ type AnsibleRunStatus struct {
 // +kubebuilder:printcolumn:name="REASON",type="string",priority=1,JSONPath=".status.conditions[?(@.status=='False')].reason"
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",priority=1,JSONPath=".status.conditions[?(@.status=='False')].message"
 
-// An AnsibleRun is Ansible content that is run with these variables while the
-// object is there, and with state absent when it is deleted.
+// An AnsibleRun says which Ansible content runs, with which variables and on which
+// hosts. The content runs with state present while the AnsibleRun exists, and with
+// state absent when it is deleted.
 type AnsibleRun struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
