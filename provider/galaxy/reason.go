@@ -111,7 +111,7 @@ func gitReason(line string) string {
 }
 
 // withoutCommands leaves out command lines, which have temporary directories. The messages of
-// the commands follow in other lines.
+// the commands are in the rest of the line, or in the next ones.
 func withoutCommands(s string) string {
 	s, _, _ = strings.Cut(s, ": Command '")
 	s = commandRun.ReplaceAllString(s, ": ")
