@@ -22,8 +22,17 @@ func (in Inputs) AnsibleConfig() AnsibleConfig {
 	return parseAnsibleConfig(string(f.Data))
 }
 
+// sectionDefault has the options that all other sections have, too, unless they set them.
+const sectionDefault = "DEFAULT"
+
 // Get an option, such as roles_path of the section defaults; empty if it is not set.
-func (c AnsibleConfig) Get(section, option string) string { return c[[2]string{section, option}] }
+func (c AnsibleConfig) Get(section, option string) string {
+	if value, ok := c[[2]string{section, option}]; ok {
+		return value
+	}
+
+	return c[[2]string{sectionDefault, option}]
+}
 
 // cfgComment matches a comment: a semicolon may follow a value.
 var cfgComment = regexp.MustCompile(`^\s*#.*|(?:^|\s);.*`)
@@ -33,9 +42,9 @@ var cfgComment = regexp.MustCompile(`^\s*#.*|(?:^|\s);.*`)
 // What configparser would refuse is skipped: Ansible says so.
 // https://docs.python.org/3/library/configparser.html#supported-ini-file-structure
 func parseAnsibleConfig(text string) AnsibleConfig {
-	c := AnsibleConfig{}
-
 	var (
+		// lines of values, which are joined once: there may be very many.
+		lines  = map[[2]string][]string{}
 		key    [2]string
 		option bool
 		indent int
@@ -50,7 +59,7 @@ func parseAnsibleConfig(text string) AnsibleConfig {
 		case value == "":
 			continue
 		case option && level > indent:
-			c[key] += "\n" + value
+			lines[key] = append(lines[key], value)
 
 			continue
 		case value[0] == '[':
@@ -58,11 +67,16 @@ func parseAnsibleConfig(text string) AnsibleConfig {
 			option = false
 		case i >= 0:
 			key[1] = strings.ToLower(strings.TrimSpace(value[:i]))
-			c[key] = strings.TrimSpace(value[i+1:])
+			lines[key] = []string{strings.TrimSpace(value[i+1:])}
 			option = true
 		}
 
 		indent = level
+	}
+
+	c := make(AnsibleConfig, len(lines))
+	for key, value := range lines {
+		c[key] = strings.Join(value, "\n")
 	}
 
 	return c

@@ -120,6 +120,7 @@ func TestVaulted(t *testing.T) {
 		"File":     {reason: "The environment may name the file of the one password.", env: map[string]string{"ANSIBLE_VAULT_PASSWORD_FILE": "one"}, want: []string{"one", "of_file: three\n"}},
 		"Identity": {reason: "Or of several.", env: map[string]string{"ANSIBLE_VAULT_IDENTITY_LIST": "a@one, b@./two"}, want: []string{"one", "two", "of_file: three\n", "two"}},
 		"Lines":    {reason: "A list may take several lines.", config: "[defaults]\nvault_identity_list = a@one,\n  b@two\n", want: []string{"one", "two", "of_file: three\n", "two"}},
+		"Default":  {reason: "Options of the section DEFAULT are those of all sections.", config: "[DEFAULT]\nvault_password_file = two\n[defaults]\nforks = 1\n", want: []string{"two", "two"}},
 		"Config":   {reason: "So may an ansible.cfg.", config: "[defaults]\nvault_password_file = two\n", want: []string{"two", "two"}},
 	}
 
