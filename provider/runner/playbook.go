@@ -1,10 +1,11 @@
 package runner
 
 import (
-	"go.yaml.in/yaml/v3"
+	"bytes"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -17,10 +18,11 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 		return []byte(p.PlaybookInline), nil
 	}
 
-	var plays []any
+	var b bytes.Buffer
 
 	for _, r := range in.Roles {
-		plays = append(plays, map[string]any{"name": r.Name, "hosts": hosts(in), "roles": []any{map[string]any{"role": r.Name}}})
+		name := yamltext.Quote(r.Name)
+		b.WriteString("- name: " + name + "\n  hosts: " + yamltext.Quote(hosts(in)) + "\n  roles:\n  - role: " + name + "\n")
 	}
 
 	imports := p.Playbooks
@@ -29,16 +31,14 @@ func playbook(in inputs.Inputs) ([]byte, error) {
 	}
 
 	for _, name := range imports {
-		plays = append(plays, map[string]any{"import_playbook": name})
+		b.WriteString("- import_playbook: " + yamltext.Quote(name) + "\n")
 	}
 
-	if len(plays) == 0 {
+	if b.Len() == 0 {
 		return nil, errors.New("one of role, roles, playbook, playbooks and playbookInline must be set in spec.forProvider")
 	}
 
-	text, err := yaml.Marshal(node(plays, 0))
-
-	return text, errors.Wrap(err, "cannot write the playbook")
+	return b.Bytes(), nil
 }
 
 // hosts is the pattern of the hosts of plays for roles.

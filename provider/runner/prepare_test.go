@@ -38,7 +38,7 @@ func raw(json string) *runtime.RawExtension { return &runtime.RawExtension{Raw: 
 
 // roleOn hosts is a play.
 func roleOn(role, hosts string) string {
-	return `- "hosts": "` + hosts + "\"\n" + `  "name": "` + role + "\"\n" + `  "roles":` + "\n" + `    - "role": "` + role + "\"\n"
+	return `- name: "` + role + "\"\n" + `  hosts: "` + hosts + "\"\n" + "  roles:\n" + `  - role: "` + role + "\"\n"
 }
 
 func TestPrepareFiles(t *testing.T) {
@@ -109,7 +109,7 @@ func TestPrepareFiles(t *testing.T) {
 			reason: "Each playbook is imported.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "a.b.d"}}},
 			want: map[string]string{
-				"project/playbook.yml":         "- \"import_playbook\": \"a.b.c\"\n- \"import_playbook\": \"a.b.d\"\n",
+				"project/playbook.yml":         "- import_playbook: \"a.b.c\"\n- import_playbook: \"a.b.d\"\n",
 				"inventory/none":               "",
 				"inventory/group_vars/all.yml": asyncDir,
 				"vars/000.yml":                 meta,

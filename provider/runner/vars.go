@@ -60,12 +60,7 @@ func varFiles(run Spec) ([]file, error) {
 			continue
 		}
 
-		text, err := untemplated(vars)
-		if err != nil {
-			return nil, err
-		}
-
-		texts = append(texts, text)
+		texts = append(texts, untemplated(vars))
 	}
 
 	files := make([]file, len(texts))

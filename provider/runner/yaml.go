@@ -1,63 +1,87 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 )
 
 // unsafeTag keeps Ansible from templating any string in a mapping. It must not tag a
 // single string: ansible-core 2.19 forgets the quotes of such a string, and makes a
 // boolean of "yes" and a number of "1".
 // https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_advanced_syntax.html#unsafe-or-raw-strings
-const unsafeTag = "!unsafe"
+const unsafeTag = "!unsafe "
+
+// longKey is the length of a key from which on it is announced by a question mark.
+// PyYAML gives up on any other key without a colon within 1024 characters.
+const longKey = 200
 
 // untemplated returns a file of variables whose strings Ansible does not template. It is YAML:
 // JSON has no tags, and in JSON Ansible takes some mappings for encrypted values.
-func untemplated(vars map[string]any) ([]byte, error) {
-	n := node(vars, yaml.FlowStyle)
-	n.Tag = unsafeTag
+func untemplated(vars map[string]any) []byte {
+	var b bytes.Buffer
 
-	text, err := yaml.Marshal(n)
+	b.WriteString(unsafeTag)
+	writeYAML(&b, vars)
+	b.WriteByte('\n')
 
-	return text, errors.Wrap(err, "cannot write variables as YAML")
+	return b.Bytes()
 }
 
-// node of YAML for a value decoded from JSON, in which numbers are json.Number. Strings are
-// quoted, so that no version of YAML takes them for anything else. Collections have a style.
-func node(v any, style yaml.Style) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode}
-
+// writeYAML writes a value decoded from JSON, in which numbers are json.Number. Strings are
+// quoted, so that no version of YAML takes them for anything else. Nodes of yaml.v3 would
+// take some hundred times the memory of the values, which may fill an object.
+func writeYAML(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
 	case nil:
-		n.Value = "null"
+		b.WriteString("null")
 	case string:
-		n.Tag, n.Style, n.Value = "!!str", yaml.DoubleQuotedStyle, v
+		b.WriteString(yamltext.Quote(v))
 	case json.Number:
-		n.Value = number(v.String())
+		b.WriteString(number(v.String()))
 	case []any:
-		n.Kind, n.Style = yaml.SequenceNode, style
+		b.WriteByte('[')
 
-		for _, item := range v {
-			n.Content = append(n.Content, node(item, style))
+		for i, item := range v {
+			separate(b, i)
+			writeYAML(b, item)
 		}
+
+		b.WriteByte(']')
 	case map[string]any:
-		n.Kind, n.Style = yaml.MappingNode, style
+		b.WriteByte('{')
 
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			n.Content = append(n.Content, node(k, style), node(v[k], style))
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			separate(b, i)
+			writeKey(b, yamltext.Quote(k))
+			writeYAML(b, v[k])
 		}
+
+		b.WriteByte('}')
 	default:
-		n.Value = fmt.Sprint(v)
+		fmt.Fprint(b, v)
+	}
+}
+
+// separate an item from the one before.
+func separate(b *bytes.Buffer, i int) {
+	if i > 0 {
+		b.WriteString(", ")
+	}
+}
+
+func writeKey(b *bytes.Buffer, quoted string) {
+	if len(quoted) > longKey {
+		b.WriteString("? " + quoted + " : ")
+		return
 	}
 
-	return n
+	b.WriteString(quoted + ": ")
 }
 
 // number is a JSON number as PyYAML reads numbers: integers of any size as they are; a
