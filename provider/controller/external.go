@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -121,7 +122,12 @@ func (e *external) observation(ctx context.Context, run common.AnsibleRun, s lif
 		o.ResourceUpToDate = true
 	case !o.ResourceExists && s.Update:
 		if err := e.claim(ctx, run); err != nil {
-			e.pool.Withdraw(run.GetUID())
+			// An object that somebody has just changed is read again at once, and
+			// keeps its place.
+			if !kerrors.IsConflict(err) {
+				e.pool.Withdraw(run.GetUID())
+			}
+
 			return managed.ExternalObservation{}, err
 		}
 

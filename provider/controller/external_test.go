@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -569,6 +571,35 @@ func TestJobIsApart(t *testing.T) {
 
 	if diff := cmp.Diff(lifecycle.AbsentDigest(2), j.Digest(content.Set{})); diff != "" {
 		t.Errorf("A job should keep the generation that it started with: -want, +got:\n%s", diff)
+	}
+}
+
+// TestClaimRefused has an API server that refuses the write before the first apply.
+func TestClaimRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		err       error
+		withdrawn int
+	}{
+		"Conflict":  {reason: "An object that somebody else has just changed should keep its place, and not wait for another turn.", err: kerrors.NewConflict(schema.GroupResource{}, "run", errBoom)},
+		"Forbidden": {reason: "One that cannot be written should leave its place to others.", err: errBoom, withdrawn: 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, run := &fakePool{}, object()
+			e := connect(t, p, run, func() (inputs.Inputs, error) { return in("a"), nil }, func(c *connector) {
+				c.kube = &test.MockClient{MockUpdate: test.NewMockUpdateFn(tc.err)}
+			})
+
+			if _, err := e.Observe(t.Context(), run); !errors.Is(err, tc.err) {
+				t.Errorf("\n%s\nObserve(...): want the error %v, got %v", tc.reason, tc.err, err)
+			}
+
+			if len(p.submitted) > 0 || p.withdrawn != tc.withdrawn {
+				t.Errorf("\n%s\nwant nothing submitted, and %d withdrawn, got %+v", tc.reason, tc.withdrawn, p)
+			}
+		})
 	}
 }
 
