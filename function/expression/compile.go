@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		known:     e.fieldsOf(compiled.OutputType()),
 	}
 
-	for name := range u.locals {
+	for _, name := range slices.Sorted(maps.Keys(u.locals)) {
 		for _, p := range e.locals.compiled[name].programs {
 			out.useAlso(p)
 		}

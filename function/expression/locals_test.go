@@ -211,3 +211,57 @@ func TestLocalsOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestLocalsInOrder compiles an expression again and again: whatever has a problem in
+// several locals, the same one is told each time.
+func TestLocalsInOrder(t *testing.T) {
+	values := map[string]any{
+		"one": "${resources['one-' + xr.spec.unset].metadata.name}",
+		"two": "${resources['two-' + xr.spec.key].metadata.name}",
+	}
+
+	for range 20 {
+		e, locals, errs := withLocals(t, values)
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+
+		tmpl, errs := e.Compile(field.NewPath("vars"), "${locals.two + locals.one}")
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+
+		data := Data{XR: map[string]any{"spec": map[string]any{}}}
+		data.Locals = locals.For(data)
+
+		_, problems := tmpl.Resources(t.Context(), data)
+		if len(problems) != 1 || !strings.Contains(problems[0].Message, "xr.spec.unset") {
+			t.Fatalf("Resources(...): want the problem of the first local by name, got %v", problems)
+		}
+	}
+}
+
+// TestLocalsTogether has locals that refer to all before them: there are twice as many
+// ways to the name of a resource with each of them.
+func TestLocalsTogether(t *testing.T) {
+	values, refers := map[string]any{"a": "${resources['one-' + xr.spec.key].metadata.name}"}, "locals.a"
+
+	for c := 'b'; c <= 'l'; c++ {
+		values[string(c)] = "${" + refers + "}"
+		refers += " + locals." + string(c)
+	}
+
+	e, _, errs := withLocals(t, values)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	tmpl, errs := e.Compile(field.NewPath("vars"), "${"+refers+"}")
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	if n := len(tmpl.expression().resources); n != 1 {
+		t.Errorf("The name of the resource should be computed once, not %d times", n)
+	}
+}

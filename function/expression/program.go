@@ -3,6 +3,7 @@ package expression
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -71,7 +72,13 @@ func (p *program) useAlso(local *program) {
 	add(p.uses.sets, local.uses.sets)
 	add(p.uses.required, local.uses.required)
 	add(p.uses.resources, local.uses.resources)
-	p.resources = append(p.resources, local.resources...)
+
+	// Locals that refer to each other lead to the same name in many ways.
+	for _, name := range local.resources {
+		if !slices.Contains(p.resources, name) {
+			p.resources = append(p.resources, name)
+		}
+	}
 }
 
 func add(names, more map[string]bool) {
