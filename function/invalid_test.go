@@ -39,6 +39,11 @@ func TestInvalidInput(t *testing.T) {
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{source: Filesystem, fs: {path: /etc/hosts}}]}]}`,
 			want:   []string{`runs[0].inventories: Invalid value: inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own`},
 		},
+		"RemovalBeyondNumbers": {
+			reason: "A number that no integer can hold should not be taken for another one, nor should the fields behind it be forgotten.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, resourceName: b, usages: false, forEach: [x], removal: {atMost: 9999999999}}]}`,
+			want:   []string{`runs[0].removal.atMost: Invalid value: 9999999999: must be a number that is not negative, or a share such as 10%`},
+		},
 		"NoRuns": {
 			reason: "There must be runs.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: []}`,

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -24,10 +25,11 @@ func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
 		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
 	}
 
-	limit := t.Removal.AtMost
-	if !removalBound.MatchString(limit.String()) {
-		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), manifest.Nested(t.object, "removal", "atMost"), "must be a number that is not negative, or a share such as 10%")}
+	// As it is written: decoding ends at a number that is no int32.
+	limit := manifest.Nested(t.object, "removal", "atMost")
+	if !removalBound.MatchString(fmt.Sprint(limit)) {
+		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), limit, "must be a number that is not negative, or a share such as 10%")}
 	}
 
-	return new(intstr.Parse(limit.String())), nil
+	return new(intstr.Parse(fmt.Sprint(limit))), nil
 }
