@@ -36,7 +36,8 @@ func (f finalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 }
 
 // claim an object before the first apply, unless that was done before. One write adds the
-// external name, the finalizer, and the annotation that an apply may have begun.
+// external name, the finalizer, and the annotation that an apply may have begun. With the
+// pending annotation alone the object would look as if its creation were stuck.
 func (e *external) claim(ctx context.Context, run common.AnsibleRun) error {
 	if begun(run) {
 		return nil
@@ -45,6 +46,7 @@ func (e *external) claim(ctx context.Context, run common.AnsibleRun) error {
 	setExternalName(run)
 	meta.AddFinalizer(run, managed.FinalizerName)
 	meta.SetExternalCreatePending(run, e.now())
+	meta.SetExternalCreateSucceeded(run, e.now())
 
 	err := keepingStatus(run, func() error { return e.kube.Update(ctx, run) })
 
