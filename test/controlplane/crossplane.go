@@ -25,6 +25,10 @@ import (
 // Namespace of Crossplane and everything that belongs to it.
 const Namespace = "crossplane-system"
 
+// CircuitBreakerBurst is the number of events of an XR after which core's circuit
+// breaker opens.
+const CircuitBreakerBurst = 2000
+
 // Where core finds its certificates.
 const (
 	secretCA     = "crossplane-root-ca"
@@ -134,6 +138,11 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 		"--xfn-cache-dir=" + s.path(dirCore, "xfn"),
 		fmt.Sprintf("--metrics-port=%d", s.ports[nameCore]),
 		fmt.Sprintf("--health-probe-port=%d", s.ports[portCoreHealth]),
+	}
+	// Tests edit XRs faster than people do. A change that the circuit breaker drops while an
+	// XR is paused is lost: nothing brings the XR back to core when it is resumed.
+	if Since("v2.4") {
+		args = append(args, fmt.Sprintf("--circuit-breaker-burst=%d", CircuitBreakerBurst))
 	}
 	return s.piece(nameCore, ready, env, args...), nil
 }
