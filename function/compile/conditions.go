@@ -19,7 +19,7 @@ var reservedConditions = map[string]bool{ //nolint:gochecknoglobals // It is a c
 	ansiblerun.ConditionReady: true, ansiblerun.ConditionSynced: true, "Healthy": true, "UpToDate": true, "Responsive": true, TypeAnsibleRunsReady: true,
 }
 
-// An ConditionTemplate is a condition of the input, compiled.
+// A ConditionTemplate is a condition of the input, compiled.
 type ConditionTemplate struct {
 	Type                    string
 	Status, Reason, Message *expression.Template

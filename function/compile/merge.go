@@ -14,7 +14,7 @@ import (
 
 // A template is a run of the input, with the defaults merged in.
 type template struct {
-	// Run has the fields of the run but for its settings, which may be computed.
+	// Run has the fields of the run. Settings that are computed are not set.
 	v1alpha1.Run
 
 	path *field.Path
@@ -25,11 +25,13 @@ type template struct {
 // resource is the composition resource name.
 func (t template) resource() string { return cmp.Or(t.ResourceName, t.Name) }
 
-// decode JSON into a type. Values that violate the schema are left out: reading has
-// reported them.
+// decode the fields of an object into a type, each by itself: one that is a computed
+// setting, or violates the schema, is left out and keeps no other from being read.
 func decode(from map[string]any, into any) {
-	if b, err := json.Marshal(from); err == nil {
-		_ = json.Unmarshal(b, into)
+	for name, v := range from {
+		if b, err := json.Marshal(map[string]any{name: v}); err == nil {
+			_ = json.Unmarshal(b, into)
+		}
 	}
 }
 
@@ -52,13 +54,7 @@ func merge(in map[string]any) ([]template, field.ErrorList) {
 		}
 
 		t := template{path: field.NewPath("runs").Index(i), object: manifest.Overlay(under(defaults, r), r)}
-
-		literal := maps.Clone(t.object)
-		for name := range settings {
-			delete(literal, name)
-		}
-
-		decode(literal, &t.Run)
+		decode(t.object, &t.Run)
 
 		switch t.Name {
 		case "in", "true", "false", "null":

@@ -52,7 +52,7 @@ type Object struct {
 	names map[string]*expression.Template
 }
 
-// Computed of an AnsibleRun that are computed.
+// Computed are the parts of an AnsibleRun that depend on the XR.
 type Computed struct {
 	Vars, UnsafeVars map[string]any
 	Inventory        string

@@ -40,12 +40,12 @@ func (r Requirement) String() string {
 	return s
 }
 
-// A RequiredResource resource, compiled.
+// A RequiredResource is a required resource of the input, compiled.
 type RequiredResource struct {
 	Requirement
 
 	Name string
-	// one of these is set.
+	// One of these is set.
 	matchName, MatchLabels *expression.Template
 	// Pinned resources are in the XR's own namespace, since it chooses them.
 	Pinned bool
