@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	apiextensionsv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 	"github.com/crossplane-ansible/crossplane-ansible/function/report"
@@ -81,7 +81,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return nil, errors.Wrap(err, "cannot render in time")
 	}
 
-	rsp.Meta.Ttl = durationpb.New(ttl(req, result))
+	rsp.Meta.Ttl = durationpb.New(ttl(state.XR, result))
 
 	f.log.Debug("Rendered", "tag", req.GetMeta().GetTag(), "runs", len(result.Runs))
 
@@ -104,28 +104,15 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	return rsp, nil
 }
 
-// ttl of the response to a request, after which core asks again. Core hears little of
-// what becomes of AnsibleRuns while its circuit breaker is open for their XR, as a
-// burst of some dozens of changes makes it.
-func ttl(req *fnv1.RunFunctionRequest, result render.Result) time.Duration {
-	done := !slices.ContainsFunc(result.Runs, func(r desired.Outcome) bool { return !r.Done() })
-	if done || !circuitOpen(req.GetObserved().GetComposite().GetResource()) {
-		return response.DefaultTTL
+// ttl is how long core waits until it asks again for an XR. While core's circuit breaker
+// is open for the XR, core drops nearly all events of its AnsibleRuns.
+func ttl(xr map[string]any, result render.Result) time.Duration {
+	open := manifest.Condition(xr, string(apiextensionsv1.TypeResponsive))["status"] == ansiblerun.ConditionFalse
+	if open && slices.ContainsFunc(result.Runs, func(r desired.Outcome) bool { return !r.Done() }) {
+		return circuitTTL
 	}
 
-	return circuitTTL
-}
-
-// circuitOpen is true for an XR that core does not reconcile at once when something
-// changes.
-func circuitOpen(xr *structpb.Struct) bool {
-	conditions := xr.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues()
-
-	return slices.ContainsFunc(conditions, func(v *structpb.Value) bool {
-		c := v.GetStructValue().GetFields()
-
-		return c["type"].GetStringValue() == string(apiextensionsv1.TypeResponsive) && c["status"].GetStringValue() == string(corev1.ConditionFalse)
-	})
+	return response.DefaultTTL
 }
 
 // isOperation is true for requests of Operations, which have no XR.

@@ -2,9 +2,9 @@ package compile
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"

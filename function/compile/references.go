@@ -31,32 +31,34 @@ func references(at *field.Path, object map[string]any) []reference {
 
 	for _, f := range referring {
 		if v, ok := object[f]; ok {
-			refs = append(refs, referencesIn(at.Child(f), f, v)...)
+			eachReference(at.Child(f), f, v, func(r reference) {
+				if strings.Contains(r.name, "${") {
+					refs = append(refs, r)
+				}
+			})
 		}
 	}
 
 	return refs
 }
 
-func referencesIn(path *field.Path, name string, v any) []reference {
-	var refs []reference
-
+// eachReference calls do for the objects that a field of a name, and those below it, refer
+// to: they are named in fields whose names end in Ref.
+func eachReference(path *field.Path, name string, v any, do func(reference)) {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			refs = append(refs, referencesIn(path.Index(i), "", v[i])...)
+			eachReference(path.Index(i), "", v[i], do)
 		}
 	case map[string]any:
 		for _, k := range manifest.SortedKeys(v) {
-			refs = append(refs, referencesIn(path.Child(k), k, v[k])...)
+			eachReference(path.Child(k), k, v[k], do)
 		}
 
-		if n := manifest.Text(v, "name"); strings.HasSuffix(name, "Ref") && strings.Contains(n, "${") {
-			refs = append(refs, reference{path: path.Child("name"), name: n, kind: manifest.Text(v, "kind")})
+		if n := manifest.Text(v, "name"); strings.HasSuffix(name, "Ref") && n != "" {
+			do(reference{path: path.Child("name"), name: n, kind: manifest.Text(v, "kind")})
 		}
 	}
-
-	return refs
 }
 
 // Expressions for the name and the uid of an XR.

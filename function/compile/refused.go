@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
@@ -77,8 +76,8 @@ func (r *Run) refused(t template, in map[string]any) field.ErrorList {
 	}
 
 	errs := append(s.Validate(r.withPlaceholders()), roleMistakes(r.Object.parameters["roles"])...)
-	errs = append(errs, nameMistakesIn(field.NewPath("spec"), "", r.Object.spec)...)
-	errs = append(errs, nameMistakesIn(field.NewPath("spec", "forProvider"), "", r.Object.parameters)...)
+	errs = append(errs, nameMistakesIn(field.NewPath("spec"), r.Object.spec)...)
+	errs = append(errs, nameMistakesIn(field.NewPath("spec", "forProvider"), r.Object.parameters)...)
 
 	for _, err := range errs {
 		err.Field = inputPath(err.Field, t, in)
@@ -162,24 +161,14 @@ func roleMistakes(roles any) field.ErrorList {
 }
 
 // nameMistakesIn reports literal names in references that no object can have.
-func nameMistakesIn(path *field.Path, name string, v any) field.ErrorList {
+func nameMistakesIn(path *field.Path, object map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
-	switch v := v.(type) {
-	case []any:
-		for i := range v {
-			errs = append(errs, nameMistakesIn(path.Index(i), "", v[i])...)
+	eachReference(path, "", object, func(r reference) {
+		if !strings.Contains(r.name, "${") && len(validation.IsDNS1123Subdomain(r.name)) > 0 {
+			errs = append(errs, field.Invalid(r.path, r.name, "cannot be the name of an object"))
 		}
-	case map[string]any:
-		for _, k := range manifest.SortedKeys(v) {
-			errs = append(errs, nameMistakesIn(path.Child(k), k, v[k])...)
-		}
-
-		n := manifest.Text(v, "name")
-		if strings.HasSuffix(name, "Ref") && n != "" && !strings.Contains(n, "${") && len(validation.IsDNS1123Subdomain(n)) > 0 {
-			errs = append(errs, field.Invalid(path.Child("name"), n, "cannot be the name of an object"))
-		}
-	}
+	})
 
 	return errs
 }

@@ -25,7 +25,7 @@ func atMostOf(t template) (*intstr.IntOrString, field.ErrorList) {
 		return nil, field.ErrorList{field.Forbidden(path, "only with forEach")}
 	}
 
-	// As it is written: decoding ends at a number that is no int32.
+	// A number that is no int32 was left out of the type.
 	limit := manifest.Nested(t.object, "removal", "atMost")
 	if !removalBound.MatchString(fmt.Sprint(limit)) {
 		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), limit, "must be a number that is not negative, or a share such as 10%")}

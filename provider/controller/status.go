@@ -13,6 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 )
@@ -105,7 +106,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 	last := &common.Run{
 		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
 		InputsDigest: o.LastRun.InputsDigest, StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Hosts: o.LastRun.Hosts,
-		Reason: executor.ReasonStatusRefused, Message: short("the API server refused the status: " + why.Error()),
+		Reason: executor.ReasonStatusRefused, Message: clip.Text("the API server refused the status: "+why.Error(), maxRefusal),
 	}
 	now := common.AnsibleRunObservation{
 		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
@@ -136,13 +137,8 @@ func reduce(run, was common.AnsibleRun, why error) {
 func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
 	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !lifecycle.IsOwn(c) })
 	for i := range now {
-		now[i].Message = short(now[i].Message)
+		now[i].Message = clip.Text(now[i].Message, maxRefusal)
 	}
 
 	return append(now, slices.DeleteFunc(slices.Clone(was), lifecycle.IsOwn)...)
-}
-
-// short returns valid text of maxRefusal bytes at most.
-func short(s string) string {
-	return strings.ToValidUTF8(s[:min(len(s), maxRefusal)], "")
 }
