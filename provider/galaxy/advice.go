@@ -55,7 +55,7 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	{
 		regexp.MustCompile(`host key is known for|Host key verification failed`),
 		ifCredential(
-			knownHosts,
+			inputs.KnownHostsFile,
 			"add its line, as ssh-keyscan prints it, to the credential known_hosts",
 			"add a known_hosts with its line, as ssh-keyscan prints it, to spec.credentials"),
 	},
@@ -84,7 +84,7 @@ func adviseGalaxy(req Request) string {
 		return "check the token in the credential " + file
 	}
 
-	if cfg, _ := inputs.Find(req.Credentials, ansibleConfig); bytes.Contains(cfg.Data, []byte("[galaxy")) {
+	if cfg, _ := inputs.Find(req.Credentials, inputs.AnsibleConfigFile); bytes.Contains(cfg.Data, []byte("[galaxy")) {
 		return "check the token, or the username and password, of the server in the credential ansible.cfg"
 	}
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
 // environment of ansible-galaxy in a workspace: the provider's variables that are passed on,
@@ -57,8 +58,8 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 
 	for _, f := range credentials {
 		switch f.Name {
-		case ansibleConfig:
-			env["ANSIBLE_CONFIG"] = filepath.Join(w.Home(), ansibleConfig)
+		case inputs.AnsibleConfigFile:
+			env["ANSIBLE_CONFIG"] = filepath.Join(w.Home(), inputs.AnsibleConfigFile)
 		case gitCredentials:
 			maps.Copy(env, credentialHelper(filepath.Join(w.Home(), gitCredentials)))
 		}
@@ -97,7 +98,7 @@ func credentialPaths(config map[string]string, credentials []inputs.File, dir st
 // https://git-scm.com/docs/git-config#ENVIRONMENT
 func credentialHelper(file string) map[string]string {
 	env := map[string]string{}
-	values := []string{"", "store --file=" + shellQuote(file)}
+	values := []string{"", "store --file=" + shell.Quote(file)}
 
 	for i, v := range values {
 		env["GIT_CONFIG_KEY_"+strconv.Itoa(i)] = "credential.helper"

@@ -21,7 +21,6 @@ import (
 // Names of credentials that ansible-galaxy and git know.
 const (
 	gitCredentials = ".git-credentials"
-	ansibleConfig  = "ansible.cfg"
 	netrc          = ".netrc"
 )
 
@@ -111,7 +110,7 @@ func isOnPath(env map[string]string) func(role string) bool {
 // know by their names, those that one of fileVariables names, those whose name is anywhere in
 // the ansible.cfg, and those for ssh when git uses it. A change of the others installs nothing.
 func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.File {
-	names := []string{gitCredentials, ansibleConfig, netrc}
+	names := []string{gitCredentials, inputs.AnsibleConfigFile, netrc}
 	if in.Verification != nil {
 		names = append(names, in.Verification.Keyring)
 	}
@@ -122,14 +121,14 @@ func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.
 
 	var relevant []inputs.File
 
-	cfg, _ := inputs.Find(in.Credentials, ansibleConfig)
+	cfg, _ := inputs.Find(in.Credentials, inputs.AnsibleConfigFile)
 	keys := sshKeys(in.Env, in.Credentials)
 
 	for _, f := range in.Credentials {
 		isKey := slices.Contains(keys, f.Name)
 		given := bytes.Contains(cfg.Data, []byte(f.Name))
 
-		if isKey || f.Name == knownHosts {
+		if isKey || f.Name == inputs.KnownHostsFile {
 			given = required.OverSSH()
 		}
 
@@ -137,9 +136,8 @@ func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.
 			continue
 		}
 
-		// ssh reads no key whose last line does not end.
-		if isKey && !bytes.HasSuffix(f.Data, []byte("\n")) {
-			f.Data = append(slices.Clone(f.Data), '\n')
+		if isKey {
+			f = f.WithLineEnd()
 		}
 
 		relevant = append(relevant, f)

@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
-
-// knownHosts is the credential with the keys of hosts that ssh trusts.
-const knownHosts = "known_hosts"
 
 var keyFile = regexp.MustCompile(`(?m)^\s*private_key_file\s*[=:]\s*(\S+)`)
 
@@ -22,7 +20,7 @@ func sshKeys(env map[string]string, files []inputs.File) []string {
 
 	mentioned := []string{env["ANSIBLE_PRIVATE_KEY_FILE"]}
 
-	cfg, _ := inputs.Find(files, ansibleConfig)
+	cfg, _ := inputs.Find(files, inputs.AnsibleConfigFile)
 	for _, m := range keyFile.FindAllSubmatch(cfg.Data, -1) {
 		mentioned = append(mentioned, string(m[1]))
 	}
@@ -48,7 +46,7 @@ func sshCommand(keys []string, files []inputs.File, dir string) string {
 	for _, f := range files {
 		file := filepath.Join(dir, f.Name)
 
-		if f.Name == knownHosts {
+		if f.Name == inputs.KnownHostsFile {
 			known = file
 		}
 
@@ -67,7 +65,7 @@ func sshCommand(keys []string, files []inputs.File, dir string) string {
 	var command strings.Builder
 	command.WriteString("ssh")
 	for _, a := range args {
-		command.WriteString(" -o " + shellQuote(a))
+		command.WriteString(" -o " + shell.Quote(a))
 	}
 
 	return command.String()
@@ -76,8 +74,4 @@ func sshCommand(keys []string, files []inputs.File, dir string) string {
 // sshQuote a path in an option of ssh, which expands percent signs.
 func sshQuote(path string) string {
 	return `"` + strings.ReplaceAll(path, "%", "%%") + `"`
-}
-
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -4,11 +4,15 @@
 package inputs
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
+
+// KnownHostsFile is the name of the credential with the keys of hosts that ssh trusts.
+const KnownHostsFile = "known_hosts"
 
 // A File that a reference resolved to.
 type File struct {
@@ -32,6 +36,16 @@ func Find(files []File, name string) (File, bool) {
 	}
 
 	return files[i], true
+}
+
+// WithLineEnd returns the file with an end of its last line. ssh reads no private key without
+// one, and it is easily lost on the way into a Secret.
+func (f File) WithLineEnd() File {
+	if !bytes.HasSuffix(f.Data, []byte("\n")) {
+		f.Data = append(bytes.Clone(f.Data), '\n')
+	}
+
+	return f
 }
 
 // Inputs of a run.

@@ -110,7 +110,7 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 // hostKeyChecking is on when the credentials have known hosts, or when the ansible.cfg
 // asks for it. ansible-runner would turn it off even then.
 func hostKeyChecking(run Spec, cfg inputs.AnsibleConfig) string {
-	if _, known := inputs.Find(run.Inputs.Credentials, fileKnownHosts); known || cfgChecksHostKeys(cfg) {
+	if _, known := inputs.Find(run.Inputs.Credentials, inputs.KnownHostsFile); known || cfgChecksHostKeys(cfg) {
 		return yes
 	}
 
@@ -156,9 +156,9 @@ func (r *Runner) sshArgs(env map[string]string, run Spec, cfg inputs.AnsibleConf
 
 	common := ""
 
-	switch _, known := inputs.Find(run.Inputs.Credentials, fileKnownHosts); {
+	switch _, known := inputs.Find(run.Inputs.Credentials, inputs.KnownHostsFile); {
 	case known:
-		file := `"` + filepath.Join(dir, projectDir, fileKnownHosts) + `"`
+		file := `"` + filepath.Join(dir, projectDir, inputs.KnownHostsFile) + `"`
 		common = "-o UserKnownHostsFile=" + file
 
 		add("ANSIBLE_SSH_ARGS", "ssh_args", defaultSSHArgs, "-o GlobalKnownHostsFile="+file)

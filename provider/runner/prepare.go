@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/shell"
 )
 
 // driver runs ansible-runner, and has its events to itself.
@@ -149,7 +150,7 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 func commandLine(argv []string) string {
 	quoted := make([]string, len(argv))
 	for i, a := range argv {
-		quoted[i] = "'" + strings.ReplaceAll(a, "'", `'"'"'`) + "'"
+		quoted[i] = shell.Quote(a)
 	}
 
 	return strings.Join(quoted, " ") + "\n"

@@ -259,7 +259,7 @@ func TestPrepareCommand(t *testing.T) {
 			},
 			mode: common.ModeCheck,
 			want: play + "'--inventory=/runs/r1/inventory/none' '--extra-vars=@/runs/r1/vars/000.yml' " +
-				`'--limit=--it'"'"'s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n",
+				`'--limit=--it'\''s' '--tags=a,b' '--skip-tags=c' '--forks=7' '-vvv' '--check' '--diff' 'playbook.yml'` + "\n",
 		},
 		"Absent": {
 			reason: "Tags do not keep content from being cleaned up.",

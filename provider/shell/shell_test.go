@@ -1,0 +1,33 @@
+package shell
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQuote(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+	}{
+		"Empty":     {reason: "Nothing is a word, too."},
+		"Spaces":    {reason: "Spaces and line ends do not divide a word.", text: "  a b\n\tc\n"},
+		"Quotes":    {reason: "Quotes do not end a word.", text: `it's "a" ''word'`},
+		"Expansion": {reason: "Nothing is expanded, and nothing is run.", text: `~/*.go $HOME $(id) ` + "`id`" + ` \n\ ; id & # !! \`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := exec.Command("/bin/sh", "-c", "printf '%s|' "+Quote(tc.text)).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.text+"|", string(out)); diff != "" {
+				t.Errorf("\n%s\nQuote(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
