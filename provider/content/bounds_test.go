@@ -120,9 +120,9 @@ func TestLoadOddities(t *testing.T) {
 	touch(t, s.sets(), "file", "")
 	must(t, os.Symlink("file", filepath.Join(s.sets(), "link")))
 	touch(t, s.temp(), "x"+trashSuffix, "")
-	touch(t, s.temp(), "y"+lockSuffix, "")
+	touch(t, s.temp(), workdir.LockFile("y"), "")
 	touch(t, s.temp(), "y", "")
-	mkfifo(t, filepath.Join(s.temp(), "z"+lockSuffix))
+	mkfifo(t, filepath.Join(s.temp(), workdir.LockFile("z")))
 
 	for i, oddity := range []func(t *testing.T, manifest string){
 		mkfifo,

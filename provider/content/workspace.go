@@ -15,11 +15,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Names in the temporary directory end with these.
-const (
-	lockSuffix  = ".lock"
-	trashSuffix = ".trash"
-)
+// trashSuffix ends the names of directories that are being removed.
+const trashSuffix = ".trash"
 
 // A workspace is the temporary directory of one installation. It is locked for
 // as long as its process lives, so that another process that shares the store
@@ -36,7 +33,7 @@ func newWorkspace(parent, digest string) (*workspace, error) {
 	w := &workspace{Workspace: galaxy.Workspace(dir)}
 
 	var err error
-	if w.lock, err = workdir.Lock(dir + lockSuffix); err != nil {
+	if w.lock, err = workdir.Lock(workdir.LockFile(dir)); err != nil {
 		return nil, errors.Wrap(err, "cannot lock a temporary directory")
 	}
 
@@ -72,7 +69,7 @@ func removeLeftovers(parent string) error {
 
 	remove(trash)
 
-	locks, err := filepath.Glob(filepath.Join(parent, "*"+lockSuffix))
+	locks, err := filepath.Glob(filepath.Join(parent, "*"+workdir.LockSuffix))
 	if err != nil {
 		return errors.Wrap(err, "cannot look for leftovers")
 	}
@@ -83,7 +80,7 @@ func removeLeftovers(parent string) error {
 			continue
 		}
 
-		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && workdir.Remove(strings.TrimSuffix(name, lockSuffix)) == nil {
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && workdir.Remove(strings.TrimSuffix(name, workdir.LockSuffix)) == nil {
 			_ = os.Remove(name)
 		}
 

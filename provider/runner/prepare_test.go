@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // planner is a runner that only makes plans, and needs no tools for it.
@@ -507,7 +508,7 @@ func TestRemoveStubborn(t *testing.T) {
 		}
 	}
 
-	if err := os.WriteFile(lockFile(dir), nil, 0o600); err != nil {
+	if err := os.WriteFile(workdir.LockFile(dir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 

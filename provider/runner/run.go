@@ -37,7 +37,7 @@ func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, err
 		return Result{Untouched: true}, errors.Wrap(err, "cannot use the directory of the runs")
 	}
 
-	lock, err := workdir.Lock(lockFile(p.Dir))
+	lock, err := workdir.Lock(workdir.LockFile(p.Dir))
 	if err != nil {
 		return Result{Untouched: true}, errors.Wrapf(err, "cannot start run %q", run.ID)
 	}

@@ -17,13 +17,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-const lockSuffix = ".lock"
-
 // tidyInterval is how often it is tried to remove what could not be removed.
 const tidyInterval = time.Minute
-
-// lockFile of a private data directory is beside the directory, and outlives it.
-func lockFile(dir string) string { return dir + lockSuffix }
 
 // Sweep ends the runs of a former provider and removes their private data directories. It
 // must not be called while this provider runs anything. First it waits until the supervisor
@@ -40,7 +35,7 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed fu
 	seen := map[string]bool{}
 
 	for _, e := range entries {
-		name := cmp.Or(strings.TrimSuffix(e.Name(), lockSuffix), e.Name())
+		name := cmp.Or(strings.TrimSuffix(e.Name(), workdir.LockSuffix), e.Name())
 		if seen[name] {
 			continue
 		}
@@ -63,7 +58,7 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed fu
 func (r *Runner) endFormer(ctx context.Context, name string, waiting func(name string)) error {
 	dir := filepath.Join(r.dir, name)
 
-	lock, err := workdir.Lock(lockFile(dir))
+	lock, err := workdir.Lock(workdir.LockFile(dir))
 	if errors.Is(err, workdir.ErrLocked) {
 		if waiting != nil {
 			waiting(name)
@@ -106,7 +101,7 @@ func (r *Runner) waitLock(ctx context.Context, dir string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, supervisor.LeftAfter(r.grace))
 	defer cancel()
 
-	return workdir.WaitLock(ctx, lockFile(dir))
+	return workdir.WaitLock(ctx, workdir.LockFile(dir))
 }
 
 // endLeft kills all processes of a run. The environment of each names the home of the run, and
@@ -126,7 +121,7 @@ func (r *Runner) remove(name string) error {
 	}
 
 	if err == nil {
-		err = errors.Wrap(workdir.Remove(lockFile(dir)), "cannot remove the lock of a run")
+		err = errors.Wrap(workdir.Remove(workdir.LockFile(dir)), "cannot remove the lock of a run")
 	}
 
 	r.left.Lock()

@@ -46,7 +46,7 @@ func (r *Runner) load(ctx context.Context, run Spec) (loading, error) {
 		return loading{}, err
 	}
 
-	lock, err := workdir.Lock(lockFile(p.Dir))
+	lock, err := workdir.Lock(workdir.LockFile(p.Dir))
 	if err != nil {
 		return loading{}, err
 	}

@@ -102,7 +102,7 @@ func TestUntouchedWithoutEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			lock, err := workdir.Lock(lockFile(plan.Dir))
+			lock, err := workdir.Lock(workdir.LockFile(plan.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
