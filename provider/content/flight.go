@@ -2,12 +2,12 @@ package content
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 )
 
 // A flight is an installation in progress, which all callers share that wait for it.
@@ -103,14 +103,9 @@ func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Req
 // installGuarded calls install and recovers from panics, which must not end the runs of
 // others.
 func (s *Store) installGuarded(ctx context.Context, digest string, req Request, again bool) (e *entry, result Result, err error) {
-	defer func() {
-		if recover() != nil {
-			// Without the value of the panic, which may have a secret in it.
-			debug.PrintStack()
-
-			e, result, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
-		}
-	}()
+	defer redact.Panic(func() {
+		e, result, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
+	})
 
 	return s.install(ctx, digest, req, again)
 }

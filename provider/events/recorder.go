@@ -3,7 +3,6 @@ package events
 import (
 	"encoding/json"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -110,19 +109,12 @@ func (r *Recorder) Err() error {
 // recorder cannot read must not end the runs of all others.
 func (r *Recorder) guard(read func(line []byte)) func(line []byte) {
 	return func(line []byte) {
-		defer func() {
-			if recover() == nil {
-				return
-			}
-
-			// Without the value of the panic, which may have a secret in it.
-			debug.PrintStack()
-
+		defer redact.Panic(func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 
 			r.broken = true
-		}()
+		})
 
 		read(line)
 	}

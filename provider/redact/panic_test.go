@@ -1,0 +1,50 @@
+package redact
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPanic(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		call   func()
+		want   bool
+	}{
+		"None":  {reason: "Without a panic nothing is printed or called.", call: func() {}},
+		"Panic": {reason: "After a panic the stack is printed, without the value.", call: func() { panic("hunter2") }, want: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close() //nolint:errcheck // It was read by its name.
+
+			stderr := os.Stderr
+			os.Stderr = file
+			called := false
+
+			func() {
+				defer func() { os.Stderr = stderr }()
+				defer Panic(func() { called = true })
+
+				tc.call()
+			}()
+
+			text, err := os.ReadFile(file.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			printed := strings.Contains(string(text), "TestPanic")
+			if called != tc.want || printed != tc.want || strings.Contains(string(text), "hunter2") {
+				t.Errorf("\n%s\nPanic(...): called: %t, printed:\n%s", tc.reason, called, text)
+			}
+		})
+	}
+}
