@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -77,7 +77,7 @@ func TestAttackSparse(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 
-	if _, err := manifest.New(ctx, set, "", requirements.File{}, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := installed.New(ctx, set, "", requirements.File{}, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("\nWithout bounds it should take minutes to read.\nNew(...): %v", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestLoadOddities(t *testing.T) {
 	} {
 		odd := filepath.Join(s.sets(), fmt.Sprintf("%032x", i))
 		must(t, os.Mkdir(odd, 0o700))
-		oddity(t, filepath.Join(odd, manifest.File))
+		oddity(t, filepath.Join(odd, installed.File))
 	}
 
 	s = newStore(t, dir, fake)

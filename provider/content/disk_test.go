@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -138,7 +138,7 @@ func TestDiskFull(t *testing.T) {
 func TestDiskFullMakeRoom(t *testing.T) {
 	disk := smallDisk(t, "1m")
 
-	installed := 0
+	count := 0
 
 	s := newStore(t, disk, withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
 		err := install(argv, "x", 150) // Of 256 blocks that the disk has.
@@ -147,7 +147,7 @@ func TestDiskFullMakeRoom(t *testing.T) {
 			return err
 		}
 
-		installed++
+		count++
 
 		return nil
 	}))
@@ -156,8 +156,8 @@ func TestDiskFullMakeRoom(t *testing.T) {
 		_, release := ensure(t, s, request(t, inputs.Inputs{Requirements: "collections: [{name: acme." + name + ", version: 1.0.0}]"}))
 		release()
 
-		if installed != i+1 {
-			t.Errorf("\nEach is installed, and the other one made room for it.\nEnsure(...): want %d installed, got %d", i+1, installed)
+		if count != i+1 {
+			t.Errorf("\nEach is installed, and the other one made room for it.\nEnsure(...): want %d installed, got %d", i+1, count)
 		}
 	}
 
@@ -223,7 +223,7 @@ func TestDiskFullLeastRecentlyUsed(t *testing.T) {
 	s.freeSpace("")
 
 	lies, files = true, 1
-	s.entries = map[string]*entry{"x": newEntry(manifest.Manifest{Digest: "x"}, 0, filepath.Join(s.sets(), "x"))}
+	s.entries = map[string]*entry{"x": newEntry(installed.Manifest{Digest: "x"}, 0, filepath.Join(s.sets(), "x"))}
 
 	if _, _, err := s.Ensure(t.Context(), requires(t, "a")); !IsOwn(err) || len(s.entries) != 1 {
 		t.Errorf("\nWho only says so gets nothing: all that an installation may take is free.\nEnsure(...): %v", err)

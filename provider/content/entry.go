@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
 // Marks are empty files in the directory of a set, whose modification times are recorded
@@ -28,7 +28,7 @@ var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
 // An entry is a set in the store. Sets to which the same request has resolved at different
 // times are numbered.
 type entry struct {
-	manifest manifest.Manifest
+	manifest installed.Manifest
 	number   int
 	dir      string
 
@@ -41,14 +41,14 @@ type entry struct {
 	// store.
 	resolved time.Time
 
-	// checking is held while the files are looked at. Stamp is the manifest.Stamp of the
+	// checking is held while the files are looked at. Stamp is the installed.Stamp of the
 	// files when they were last known to be intact; empty before the first use after a
 	// start.
 	checking chan struct{}
 	stamp    string
 }
 
-func newEntry(m manifest.Manifest, number int, dir string) *entry {
+func newEntry(m installed.Manifest, number int, dir string) *entry {
 	return &entry{manifest: m, number: number, dir: dir, checking: make(chan struct{}, 1)}
 }
 
@@ -77,7 +77,7 @@ func (e *entry) intact(ctx context.Context) (bool, error) {
 // checkFiles is true when the files are what was installed. It is false, too, when the context
 // is done before that is known.
 func (e *entry) checkFiles(ctx context.Context) bool {
-	stamp, err := manifest.Stamp(ctx, e.dir)
+	stamp, err := installed.Stamp(ctx, e.dir)
 	if err != nil {
 		return false
 	}
@@ -122,13 +122,13 @@ func loadEntry(dir string) (*entry, error) {
 		return nil, errors.Errorf("%q is not a content set", filepath.Base(dir))
 	}
 
-	m, err := manifest.Read(dir)
+	m, err := installed.Read(dir)
 	if err != nil {
 		return nil, err
 	}
 
 	// No request asks for a set of another schema.
-	if m.Schema != manifest.Schema || m.Digest != digest || m.Tree.Sum == "" {
+	if m.Schema != installed.Schema || m.Digest != digest || m.Tree.Sum == "" {
 		return nil, errors.New("the manifest is not that of this content set")
 	}
 
@@ -153,7 +153,7 @@ func mark(dir, name string, at time.Time) {
 
 // marked returns the time of a mark; without one, the time when the set was installed.
 func marked(dir, name string) time.Time {
-	for _, file := range []string{name, manifest.File} {
+	for _, file := range []string{name, installed.File} {
 		if info, err := os.Stat(filepath.Join(dir, file)); err == nil {
 			return info.ModTime()
 		}

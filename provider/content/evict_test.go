@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
 // block is what a file takes on disk at least, in bytes.
@@ -69,7 +69,7 @@ func TestEvictions(t *testing.T) {
 	now := newClock().Now()
 	set := func(name string, bytes int64, used time.Duration, os ...func(*entry)) *entry {
 		digest, number, _ := parseEntryName(name)
-		e := &entry{manifest: manifest.Manifest{Digest: digest, Tree: manifest.Tree{Bytes: bytes}}, number: number, dir: name, used: now.Add(used)}
+		e := &entry{manifest: installed.Manifest{Digest: digest, Tree: installed.Tree{Bytes: bytes}}, number: number, dir: name, used: now.Add(used)}
 
 		for _, o := range os {
 			o(e)

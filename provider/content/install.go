@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
 // install a set. When the disk is full, sets that nobody uses are removed, a little more each
@@ -52,7 +52,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", installedError(ctx, err)
 	}
 
-	m, err := manifest.New(ctx, w.Set(), digest, req.Requirements, manifest.Bounds(s.config.Installer.Policy.RunSize))
+	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, installed.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
 		return nil, "", installedError(ctx, err)
 	}
@@ -65,7 +65,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", err
 	}
 
-	stamp, err := manifest.Stamp(ctx, w.Set())
+	stamp, err := installed.Stamp(ctx, w.Set())
 	if err != nil {
 		return nil, "", err
 	}
@@ -86,7 +86,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 // publish a complete set in the store, with one use. A current set with the same content stays
 // in its place. Resolved is when the request was resolved to the set: before now, if the
 // versions of then were installed again.
-func (s *Store) publish(dir string, m manifest.Manifest, stamp string, resolved time.Time) (*entry, Result, error) {
+func (s *Store) publish(dir string, m installed.Manifest, stamp string, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

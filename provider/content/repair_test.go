@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -67,12 +67,12 @@ func TestRepair(t *testing.T) {
 		},
 		"NoManifest": {
 			reason:  "A set without a manifest is replaced.",
-			damage:  func(dir string) error { return os.Remove(filepath.Join(dir, manifest.File)) },
+			damage:  func(dir string) error { return os.Remove(filepath.Join(dir, installed.File)) },
 			damaged: true,
 		},
 		"ManifestUnreadable": {
 			reason:  "So is one whose manifest cannot be read.",
-			damage:  func(dir string) error { return os.WriteFile(filepath.Join(dir, manifest.File), []byte("{"), 0o600) },
+			damage:  func(dir string) error { return os.WriteFile(filepath.Join(dir, installed.File), []byte("{"), 0o600) },
 			damaged: true,
 		},
 		"FileMissing": {
@@ -208,7 +208,7 @@ func TestOtherSchema(t *testing.T) {
 	set, release := ensure(t, newStore(t, dir, installs), req)
 	release()
 
-	m, err := manifest.Read(set.Dir)
+	m, err := installed.Read(set.Dir)
 	must(t, err)
 
 	m.Schema--
@@ -240,7 +240,7 @@ func BenchmarkIntact(b *testing.B) {
 		b.Fatal(err)
 	}
 
-	m, err := manifest.New(b.Context(), dir, "a", requirements.File{}, manifest.Bounds(0))
+	m, err := installed.New(b.Context(), dir, "a", requirements.File{}, installed.Bounds(0))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
@@ -37,7 +37,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 
 	// Verification cannot be satisfied when nothing is installed.
 	if r.Requirements.Empty() {
-		if err := (manifest.Manifest{}).Verify(in.Verification); err != nil {
+		if err := (installed.Manifest{}).Verify(in.Verification); err != nil {
 			return Request{}, r.Reported(errors.Wrap(err, in.Config))
 		}
 	}
@@ -69,7 +69,7 @@ func digestOf(key []byte, tools string, r galaxy.Recipe) string {
 		Tools  string        `json:"tools"`
 		Env    [][]byte      `json:"env"`
 		Recipe galaxy.Recipe `json:"recipe"`
-	}{Schema: manifest.Schema, Tools: tools, Env: env, Recipe: r})
+	}{Schema: installed.Schema, Tools: tools, Env: env, Recipe: r})
 }
 
 // wanted identifies the part of a request that users write. As long as it stays the same, the

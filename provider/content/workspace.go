@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -100,7 +100,7 @@ func (w *workspace) checkSet() error {
 		}
 	}
 
-	for _, name := range []string{manifest.File, markResolved, markUsed} {
+	for _, name := range []string{installed.File, markResolved, markUsed} {
 		if err := os.RemoveAll(filepath.Join(w.Set(), name)); err != nil {
 			return errors.Wrap(err, "cannot remove what is not content")
 		}

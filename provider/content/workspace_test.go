@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
 
 // Whoever has taken over ansible-galaxy may do what it likes in the workspace, and
@@ -35,7 +35,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			reason: "Nor is the manifest.",
 			attack: func(t *testing.T, w, victim string) {
 				t.Helper()
-				must(t, os.Symlink(victim, filepath.Join(w, "set", manifest.File)))
+				must(t, os.Symlink(victim, filepath.Join(w, "set", installed.File)))
 			},
 			served: true,
 		},
@@ -52,7 +52,7 @@ func TestTakenOverWorkspace(t *testing.T) {
 			reason: "A pipe is not waited for.",
 			attack: func(t *testing.T, w, _ string) {
 				t.Helper()
-				must(t, unix.Mkfifo(filepath.Join(w, "set", manifest.File), 0o600))
+				must(t, unix.Mkfifo(filepath.Join(w, "set", installed.File), 0o600))
 			},
 			served: true,
 		},

@@ -1,10 +1,10 @@
-// Package manifest says what a directory with collections and roles consists of, after
+// Package installed says what a directory with collections and roles consists of, after
 // ansible-galaxy has installed them there. New takes a directory whose content may be
 // an attack: it refuses more than can be read, removes what differs from one
 // installation to the next, and returns the items with their versions, and sums of
 // their files. Later the same manifest tells whether the files are still what was
 // installed. Package content keeps directories with their manifests.
-package manifest
+package installed
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func New(ctx context.Context, dir, digest string, required requirements.File, l 
 		return m, err
 	}
 
-	if m.Collections, m.Roles, err = installed(ctx, dir); err != nil {
+	if m.Collections, m.Roles, err = items(ctx, dir); err != nil {
 		return m, err
 	}
 

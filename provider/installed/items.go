@@ -1,4 +1,4 @@
-package manifest
+package installed
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 // maxInfo is the size of the largest file that says what was installed, in bytes.
 const maxInfo = 4 << 20
 
-// installed collections and roles in a directory.
-func installed(ctx context.Context, dir string) (collections, roles []common.ContentItem, err error) {
+// items are the collections and roles in a directory.
+func items(ctx context.Context, dir string) (collections, roles []common.ContentItem, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil, errors.Wrap(err, "cannot read what was installed")
