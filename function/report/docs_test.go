@@ -1,0 +1,41 @@
+package report
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReasons compares the table of reasons in docs/function.md with the reasons that the condition
+// may have, in the order in which one comes before another.
+func TestReasons(t *testing.T) {
+	text, err := os.ReadFile("../../docs/function.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, table, _ := strings.Cut(string(text), "\n### Reasons of AnsibleRunsReady\n")
+	table, _, _ = strings.Cut(table, "\n### ")
+
+	var documented []string
+
+	for _, row := range regexp.MustCompile(`(?m)^\| (?:True|False) \| ([^|]*) \|`).FindAllStringSubmatch(table, -1) {
+		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row[1], -1) {
+			documented = append(documented, m[1])
+		}
+	}
+
+	reasons := []string{ReasonInvalidInput, ReasonTooLarge}
+	for _, r := range severity() {
+		reasons = append(reasons, string(r))
+	}
+
+	reasons = append(reasons, ReasonInvalidStatus, ReasonAvailable)
+
+	if diff := cmp.Diff(reasons, documented); diff != "" {
+		t.Errorf("docs/function.md should explain these reasons, in this order.\n-want, +got:\n%s", diff)
+	}
+}
