@@ -22,13 +22,13 @@ var (
 	seeds     = flag.Uint64("edits.seeds", 12, "How many seeds of TestEdits there are.")
 )
 
-// A stage is where a story plays: an imitation of core, and of the provider. Its
+// An imitation of core and of the provider, to which a session is applied. Its
 // objects are by their composition resource names.
-type stage struct {
+type imitation struct {
 	*world
 
 	t        *testing.T
-	story    *edits.Story
+	session  *edits.Session
 	function *Function
 	// composition and xr are what core has.
 	input, xr map[string]any
@@ -40,16 +40,16 @@ type stage struct {
 	changed bool
 }
 
-func (s *stage) fail(wrong ...string) {
+func (s *imitation) fail(wrong ...string) {
 	s.t.Helper()
 
 	if len(wrong) > 0 {
-		s.t.Fatalf("%s\n%s\n%v\n%v", strings.Join(s.story.Log, "\n"), strings.Join(wrong, "\n"), structOf(map[string]any{"runs": s.input["runs"]}), s.xr)
+		s.t.Fatalf("%s\n%s\n%v\n%v", strings.Join(s.session.Log, "\n"), strings.Join(wrong, "\n"), structOf(map[string]any{"runs": s.input["runs"]}), s.xr)
 	}
 }
 
-// told is what the play of an AnsibleRun tells.
-func told(o map[string]any) edits.Entry {
+// entryOf an AnsibleRun is what its play writes to the ledger.
+func entryOf(o map[string]any) edits.Entry {
 	parameters := o["spec"].(map[string]any)["forProvider"].(map[string]any)
 	vars, _ := parameters["vars"].(map[string]any)
 	unsafe, _ := parameters["unsafeVars"].(map[string]any)
@@ -60,7 +60,7 @@ func told(o map[string]any) edits.Entry {
 
 // provide does what the provider does next about an AnsibleRun. It is false when that
 // is nothing.
-func (s *stage) provide(o map[string]any, gone func()) bool {
+func (s *imitation) provide(o map[string]any, gone func()) bool {
 	metadata := o["metadata"].(map[string]any)
 	uid := metadata["uid"].(string)
 	_, deleted := metadata["deletionTimestamp"]
@@ -81,7 +81,7 @@ func (s *stage) provide(o map[string]any, gone func()) bool {
 		run.Begins = false
 		delete(s.working, uid)
 		s.applied[uid] = run.Inputs()
-		s.fail(s.story.Tell(run)...)
+		s.fail(s.session.Record(run)...)
 
 		if deleted {
 			gone()
@@ -93,12 +93,12 @@ func (s *stage) provide(o map[string]any, gone func()) bool {
 		return true
 	}
 
-	if is := told(o); deleted || last != is.Inputs() {
+	if is := entryOf(o); deleted || last != is.Inputs() {
 		s.serial++
 		is.State, is.Run, is.Begins = state, fmt.Sprint(s.serial), true
 		s.working[uid] = is
 		s.applied[uid] = "begun"
-		s.fail(s.story.Tell(is)...)
+		s.fail(s.session.Record(is)...)
 		s.status(o, "False", nil)
 
 		return true
@@ -106,12 +106,12 @@ func (s *stage) provide(o map[string]any, gone func()) bool {
 
 	status, _ := o["status"].(map[string]any)
 	before := proto.Clone(structOf(map[string]any{"x": status}))
-	s.status(o, "True", map[string]any{"value": told(o).Thing + ":" + told(o).Value})
+	s.status(o, "True", map[string]any{"value": entryOf(o).Thing + ":" + entryOf(o).Value})
 
 	return !proto.Equal(before, structOf(map[string]any{"x": o["status"]}))
 }
 
-func (s *stage) status(o map[string]any, ready string, outputs map[string]any) {
+func (s *imitation) status(o map[string]any, ready string, outputs map[string]any) {
 	was, _ := o["status"].(map[string]any)
 	provider, _ := was["atProvider"].(map[string]any)
 
@@ -133,7 +133,7 @@ func (s *stage) status(o map[string]any, ready string, outputs map[string]any) {
 }
 
 // compose as core does.
-func (s *stage) compose() {
+func (s *imitation) compose() {
 	// What is deleted by hand is seen.
 	req := &fnv1.RunFunctionRequest{
 		Input: structOf(s.input),
@@ -179,7 +179,7 @@ func (s *stage) compose() {
 		s.ready = s.ready && r.GetReady() == fnv1.Ready_READY_TRUE
 
 		if _, ok := observed[name]; !ok {
-			s.story.Notef("  core: create %s", name)
+			s.session.Notef("  core: create %s", name)
 		}
 	}
 
@@ -188,7 +188,7 @@ func (s *stage) compose() {
 			continue
 		}
 
-		s.story.Notef("  core: delete %s", name)
+		s.session.Notef("  core: delete %s", name)
 
 		for _, u := range observed {
 			if u["kind"] == "Usage" && o["kind"] == "AnsibleRun" && u["spec"].(map[string]any)["of"].(map[string]any)["resourceRef"].(map[string]any)["name"] == o["metadata"].(map[string]any)["name"] {
@@ -200,7 +200,7 @@ func (s *stage) compose() {
 	before := structOf(map[string]any{"x": plain(s.exists)})
 	s.apply(observed, desired)
 	s.changed = !proto.Equal(before, structOf(map[string]any{"x": plain(s.exists)}))
-	s.story.Notef("  core: %s: %s", rsp.GetConditions()[0].GetReason(), strings.ReplaceAll(rsp.GetConditions()[0].GetMessage(), "\n", "; "))
+	s.session.Notef("  core: %s: %s", rsp.GetConditions()[0].GetReason(), strings.ReplaceAll(rsp.GetConditions()[0].GetMessage(), "\n", "; "))
 }
 
 func plain(m map[string]map[string]any) map[string]any {
@@ -213,7 +213,7 @@ func plain(m map[string]map[string]any) map[string]any {
 }
 
 // live on, one thing after the other. It is false when there is nothing to do.
-func (s *stage) live() bool {
+func (s *imitation) live() bool {
 	type deed func() bool
 
 	deeds := []deed{func() bool { s.compose(); return s.changed }}
@@ -250,25 +250,26 @@ func (s *stage) live() bool {
 	return done
 }
 
-func (s *stage) tell(composition, xr bool) {
+// edited applies the Composition, the XR, or both, as they are now.
+func (s *imitation) edited(composition, xr bool) {
 	s.serial++
 
 	if composition {
-		s.input = s.story.Input(s.serial)
+		s.input = s.session.Input(s.serial)
 	}
 
 	if xr {
 		s.xr = map[string]any{
 			"apiVersion": "example.org/v1", "kind": "App",
-			"metadata": map[string]any{"name": "app", "namespace": "default", "uid": "xr", "annotations": map[string]any{"ansible.fn.crossplane.io/allow-removal": s.story.Allowed()}},
-			"spec":     s.story.Spec(s.serial),
+			"metadata": map[string]any{"name": "app", "namespace": "default", "uid": "xr", "annotations": map[string]any{"ansible.fn.crossplane.io/allow-removal": s.session.Allowed()}},
+			"spec":     s.session.Spec(s.serial),
 		}
 	}
 
-	s.story.Applied()
+	s.session.Applied()
 }
 
-func (s *stage) settle() {
+func (s *imitation) settle() {
 	for range 300 {
 		if s.live() {
 			continue
@@ -278,16 +279,16 @@ func (s *stage) settle() {
 
 		for name, o := range s.exists {
 			if o["kind"] == "AnsibleRun" {
-				got[name] = told(o)
+				got[name] = entryOf(o)
 			}
 		}
 
-		why, ok := s.story.Reached(got, s.ready)
+		why, ok := s.session.Reached(got, s.ready)
 		if !ok {
 			s.fail(why)
 		}
 
-		s.fail(s.story.Unapplied()...)
+		s.fail(s.session.Unapplied()...)
 
 		return
 	}
@@ -301,34 +302,34 @@ func (s *stage) settle() {
 func TestEdits(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			story := edits.New(seed, "/tmp")
-			s := &stage{
-				t: t, story: story, function: newFunction(t), working: map[string]edits.Entry{}, applied: map[string]string{},
+			session := edits.New(seed, "/tmp")
+			s := &imitation{
+				t: t, session: session, function: newFunction(t), working: map[string]edits.Entry{}, applied: map[string]string{},
 				world: &world{rnd: rand.New(rand.NewPCG(seed, 2)), exists: map[string]map[string]any{}},
 			}
-			s.tell(true, true)
+			s.edited(true, true)
 			s.settle()
 
 			for range 12 {
-				if free := story.Deletable(); len(free) > 0 && story.Chance(6) {
-					called := free[story.Pick(len(free))]
+				if free := session.Deletable(); len(free) > 0 && session.Chance(6) {
+					called := free[session.Pick(len(free))]
 					s.exists[called]["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-					story.Deleted(called)
+					session.Deleted(called)
 				}
 
-				for range 1 + story.Pick(3) {
-					for range story.Pick(4) {
+				for range 1 + session.Pick(3) {
+					for range session.Pick(4) {
 						s.live()
 					}
 
-					s.tell(story.Edit())
+					s.edited(session.Edit())
 				}
 
 				s.settle()
 			}
 
-			story.Right()
-			s.tell(true, true)
+			session.Right()
+			s.edited(true, true)
 			s.settle()
 
 			if !s.ready {

@@ -25,9 +25,9 @@ var (
 	editRounds = flag.Int("edits.rounds", 3, "Rounds of edits of each seed of TestEdits.")
 )
 
-// A theatre is where a story plays.
-type theatre struct {
-	*edits.Story
+// An editSession applies the edits of a session to the control plane.
+type editSession struct {
+	*edits.Session
 
 	namespace string
 	// composition and xr count what was applied.
@@ -36,10 +36,10 @@ type theatre struct {
 	read int
 }
 
-// TestEdits edits Compositions and XRs at random, and sees that nothing is removed
-// but what somebody asked for, that dependents go first, that nothing runs twice
-// for the same inputs, and that all ends as the last edit says. The function's own
-// test plays many more stories, with an imitation of core.
+// TestEdits edits Compositions and XRs at random. Nothing may be removed but what an edit has
+// asked for, dependents are removed first, nothing runs twice for the same inputs, and the end is
+// what the last edit says. TestEdits of the function has many more sessions, with an imitation of
+// core.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 
@@ -52,18 +52,18 @@ func TestEdits(t *testing.T) {
 		t.Run("Seed"+text, func(t *testing.T) {
 			t.Parallel()
 
-			s := &theatre{Story: edits.New(seed, directory(t)), namespace: cp.Namespace(t)}
+			s := &editSession{Session: edits.New(seed, directory(t)), namespace: cp.Namespace(t)}
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Logf("-args -edits.seeds=%s -edits.rounds=%d:\n%s", text, *editRounds, strings.Join(s.Log, "\n"))
 				}
 			})
-			s.play(t)
+			s.run(t)
 		})
 	}
 }
 
-func (s *theatre) play(t *testing.T) {
+func (s *editSession) run(t *testing.T) {
 	t.Helper()
 	cp.Apply(t, "apiVersion: "+apiNamespaced+"\nkind: ProviderConfig\nmetadata: {namespace: "+s.namespace+", name: default}\nspec: {}\n", nil)
 
@@ -81,12 +81,12 @@ func (s *theatre) play(t *testing.T) {
 	s.end(t)
 }
 
-func (s *theatre) object() Object {
+func (s *editSession) object() Object {
 	return Object{APIVersion: apiXR, Kind: "Edited", Namespace: s.namespace, Name: "site"}
 }
 
 // round of edits, which are applied one after the other without any waiting.
-func (s *theatre) round(t *testing.T) {
+func (s *editSession) round(t *testing.T) {
 	t.Helper()
 
 	if free := s.Deletable(); len(free) > 0 && s.Chance(6) {
@@ -115,7 +115,7 @@ func (s *theatre) round(t *testing.T) {
 }
 
 // pause an object, or go on with it, unless it is gone.
-func (s *theatre) pause(t *testing.T, o Object, paused any) {
+func (s *editSession) pause(t *testing.T, o Object, paused any) {
 	t.Helper()
 	if paused != nil {
 		paused = fmt.Sprint(paused)
@@ -130,7 +130,7 @@ func called(u *unstructured.Unstructured) string {
 	return u.GetAnnotations()["crossplane.io/composition-resource-name"]
 }
 
-func (s *theatre) deleteByHand(t *testing.T, name string) {
+func (s *editSession) deleteByHand(t *testing.T, name string) {
 	t.Helper()
 	for _, u := range s.runs(t) {
 		if called(&u) != name {
@@ -147,18 +147,18 @@ func (s *theatre) deleteByHand(t *testing.T, name string) {
 }
 
 // runs are the AnsibleRuns that there are.
-func (s *theatre) runs(t *testing.T) []unstructured.Unstructured {
+func (s *editSession) runs(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
 	return cp.List(t, apiNamespaced, "AnsibleRun", s.namespace)
 }
 
-// settle waits until there is what there is to be, and judges what was done.
-func (s *theatre) settle(t *testing.T) {
+// settle waits until the AnsibleRuns are those that the model predicts, and judges the plays.
+func (s *editSession) settle(t *testing.T) {
 	t.Helper()
 	var why string
 	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
 		for _, l := range s.ledger(t) {
-			s.wrong(t, s.Tell(l))
+			s.wrong(t, s.Record(l))
 		}
 		why = s.differs(t)
 		return why == "", nil
@@ -169,16 +169,15 @@ func (s *theatre) settle(t *testing.T) {
 	s.wrong(t, s.Unapplied())
 }
 
-func (s *theatre) wrong(t *testing.T, all []string) {
+func (s *editSession) wrong(t *testing.T, all []string) {
 	t.Helper()
 	if len(all) > 0 {
 		t.Fatalf("%s\n%s", strings.Join(all, "\n"), cp.describe(context.Background(), s.object()))
 	}
 }
 
-// differs says how what there is differs from all that there may be; "" for what
-// may be.
-func (s *theatre) differs(t *testing.T) string {
+// differs says how the AnsibleRuns differ from all predictions; "" if they are as predicted.
+func (s *editSession) differs(t *testing.T) string {
 	t.Helper()
 	xr := cp.Get(t, s.object())
 	if field(xr, "status.composition") != int64(s.composition) || field(xr, "status.xr") != int64(s.xr) {
@@ -210,7 +209,7 @@ func (s *theatre) differs(t *testing.T) string {
 }
 
 // ledger returns the lines that are new.
-func (s *theatre) ledger(t *testing.T) []edits.Entry {
+func (s *editSession) ledger(t *testing.T) []edits.Entry {
 	t.Helper()
 	f, err := os.Open(filepath.Join(s.Directory, "ledger"))
 	if os.IsNotExist(err) {
@@ -236,7 +235,7 @@ func (s *theatre) ledger(t *testing.T) []edits.Entry {
 }
 
 // end deletes the XR.
-func (s *theatre) end(t *testing.T) {
+func (s *editSession) end(t *testing.T) {
 	t.Helper()
 	s.Notef("delete the XR")
 	runs := s.runs(t)
@@ -249,7 +248,7 @@ func (s *theatre) end(t *testing.T) {
 }
 
 // apply the Composition, the XR, or both, as they are now.
-func (s *theatre) apply(t *testing.T, composition, xr bool) {
+func (s *editSession) apply(t *testing.T, composition, xr bool) {
 	t.Helper()
 	name := "edited-" + s.namespace
 	if xr {
@@ -270,8 +269,8 @@ func (s *theatre) apply(t *testing.T, composition, xr bool) {
 				"pipeline": []any{map[string]any{"step": "run-ansible", "functionRef": map[string]any{"name": "function-ansible"}, "input": s.Input(s.composition)}},
 			},
 		})
-		// Core may give two revisions one number, and take now this one, now that, when it
-		// makes one before it has seen the other.
+		// Core may give two revisions the same number, and alternate between them, when it makes
+		// one before it has seen the other.
 		eventually(t, "the revision of the Composition", func() bool {
 			return slices.ContainsFunc(cp.List(t, "apiextensions.crossplane.io/v1", "CompositionRevision", ""), func(u unstructured.Unstructured) bool {
 				return u.GetLabels()["crossplane.io/composition-name"] == name && field(&u, "spec.revision") == int64(s.composition)
@@ -281,7 +280,7 @@ func (s *theatre) apply(t *testing.T, composition, xr bool) {
 	s.Applied()
 }
 
-func (s *theatre) send(t *testing.T, o map[string]any) {
+func (s *editSession) send(t *testing.T, o map[string]any) {
 	t.Helper()
 	b, err := json.Marshal(o)
 	must(t, err)

@@ -126,13 +126,13 @@ type thing struct {
 	On   []int
 	// Key in its set, "" for a single run.
 	Key string
-	// Keep is what it was told of prune last.
+	// Keep is the prune: false that it was rendered with last.
 	Keep bool
 
 	Origin, Thing, Value, Upstream, Form string
 }
 
-// mayHaveBeen is true for a thing that a plan may have made under another name, by what is
+// mayHaveBeen is true for a thing that a plan may have made under another name, judging by what is
 // literal in the plan.
 func (p plan) mayHaveBeen(was thing) bool {
 	value := was.Value == p.value(state{})
@@ -151,7 +151,7 @@ func (o thing) inputs() string {
 	return strings.Join([]string{o.Thing, o.Form, o.Value, o.Upstream}, " ")
 }
 
-// same is true for two that cannot be told apart but by name.
+// same is true for two things that differ only by name.
 func (o thing) same(p thing) bool { return o.Origin == p.Origin && o.inputs() == p.inputs() }
 
 // A world has all AnsibleRuns of an XR, by composition resource name.
@@ -166,7 +166,7 @@ func (w world) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// id tells worlds apart, with what cannot be seen.
+// id tells worlds apart, also by what the API does not show.
 func (w world) id() string {
 	var lines []string
 	for _, called := range slices.Sorted(maps.Keys(w)) {
@@ -180,11 +180,11 @@ type move struct {
 	to world
 	// gone are the things that are removed, with all that is there then.
 	gone map[string][]string
-	// held is true when something waits for somebody.
+	// held is true when an AnsibleRun waits for an edit.
 	held bool
 }
 
-// settling is one look of the model at a world.
+// settling computes the move from one world.
 type settling struct {
 	state state
 	from  world
@@ -449,7 +449,7 @@ func (l *settling) going() []string {
 	return l.ordering(going, maker)
 }
 
-// bounded returns those that may go, as far as nobody says otherwise.
+// bounded returns those that may go, as far as the limits of the sets allow.
 func (l *settling) bounded(held map[string]bool, maker func(called string) *plan) []string {
 	var going []string
 	leaving := map[int]int{}

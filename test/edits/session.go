@@ -1,6 +1,6 @@
-// Package edits changes a Composition and its XR at random, and knows what has to come
-// of that: what is wanted, what may be removed on the way, and before what. It knows
-// that from a model, which has nothing of the function in it.
+// Package edits changes a Composition and its XR at random, and predicts the AnsibleRuns that
+// follow: which exist in the end, which may be removed on the way, and in which order. The
+// predictions come from a model that shares no code with the function.
 package edits
 
 import (
@@ -11,35 +11,35 @@ import (
 	"strings"
 )
 
-// A Story is that of an XR and its Composition.
-type Story struct {
+// A Session edits one XR and its Composition, and judges what becomes of them.
+type Session struct {
 	// Directory with the ledger that plays write to.
 	Directory string
-	// Log of what was done, for people.
+	// Log of the edits and of the plays, for whoever reads a failed test.
 	Log []string
 
 	rnd   *rand.Rand
 	state state
-	// serial numbers everything that must not be there twice.
+	// serial is the last number given to a name or a value, so that none is there twice.
 	serial int
-	// calm is true when nothing waits for anything.
-	calm bool
-	// pending tells what is to be told yet.
+	// settled is true when no AnsibleRun waits for another one.
+	settled bool
+	// pending adds the previousNames that an edit has left out; nil for none.
 	pending func() (composition, xr bool)
 
-	// start is what there was when the edits began that are not settled.
+	// start has the AnsibleRuns as they were when they had settled last.
 	start world
-	// worlds that there may be since, and the moves between them.
+	// worlds that are possible since then, and the moves between them.
 	worlds map[string]world
 	moves  []move
-	// deleted are things that were deleted by hand since.
+	// deleted are the things that were deleted by hand since then.
 	deleted map[string]bool
 	last    map[string]Entry
 }
 
-// New story that a seed decides, with a Composition of a few runs.
-func New(seed uint64, directory string) *Story {
-	s := &Story{
+// New returns a session whose edits a seed decides, with a Composition of a few runs.
+func New(seed uint64, directory string) *Session {
+	s := &Session{
 		Directory: directory, rnd: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // Not a secret.
 		state: state{Lists: map[string][]item{}, Toggles: map[string]bool{}, Allowed: map[string]int{}},
 		start: world{}, deleted: map[string]bool{}, last: map[string]Entry{},
@@ -52,23 +52,23 @@ func New(seed uint64, directory string) *Story {
 	return s
 }
 
-func (s *Story) next() int { s.serial++; return s.serial }
+func (s *Session) next() int { s.serial++; return s.serial }
 
 // Chance is true once in so many times.
-func (s *Story) Chance(of int) bool { return s.rnd.IntN(of) == 0 }
+func (s *Session) Chance(of int) bool { return s.rnd.IntN(of) == 0 }
 
 // Pick one of so many.
-func (s *Story) Pick(of int) int { return s.rnd.IntN(of) }
+func (s *Session) Pick(of int) int { return s.rnd.IntN(of) }
 
 // Notef notes something in the log.
-func (s *Story) Notef(format string, args ...any) {
+func (s *Session) Notef(format string, args ...any) {
 	s.Log = append(s.Log, fmt.Sprintf(format, args...))
 }
 
-// Edit something at random, and say what it is. What is edited takes effect with
-// Applied.
-func (s *Story) Edit() (composition, xr bool) {
-	// What nobody has been told is told later, while all that it is known by stays.
+// Edit the Composition or the XR at random, and return which of them was edited. The edit takes
+// effect with Applied.
+func (s *Session) Edit() (composition, xr bool) {
+	// While previousNames are missing, the fields stay by which the function recognizes the runs.
 	harmless := []func() (composition, xr bool){s.addRun, s.addSet, s.changeDependsOn, s.changeAtMost, s.allow, s.keep}
 	all := append([]func() (composition, xr bool){
 		s.removeRun, s.rename, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute, s.changeWhen, s.changeValue,
@@ -82,10 +82,10 @@ func (s *Story) Edit() (composition, xr bool) {
 		return composition, xr
 	case s.pending != nil:
 		all = harmless
-	case s.calm:
-		all = append(all, s.renameUntold, s.changeKeyUntold, s.relabel)
+	case s.settled:
+		all = append(all, s.renameUndeclared, s.changeKeyUndeclared, s.relabel)
 	}
-	s.calm = false
+	s.settled = false
 	for range 100 {
 		if composition, xr := all[s.rnd.IntN(len(all))](); composition || xr {
 			return composition, xr
@@ -94,7 +94,7 @@ func (s *Story) Edit() (composition, xr bool) {
 	return false, false
 }
 
-// playbook tells the ledger that it begins and ends, with what it was given.
+// playbook writes to the ledger when it begins and ends, with its variables.
 const playbook = `- hosts: localhost
   gather_facts: false
   tasks:
@@ -108,7 +108,7 @@ const playbook = `- hosts: localhost
   - ansible.builtin.set_stats: {data: {value: "{{ thing }}:{{ value }}"}}
 `
 
-// States of what plays are about.
+// States that a play is run with.
 const (
 	present = "present"
 	absent  = "absent"
@@ -132,8 +132,8 @@ func (l Entry) String() string {
 	return fmt.Sprintf("%s %s of run %s, begins %t", l.Inputs(), l.State, l.Run, l.Begins)
 }
 
-// Applied expands the worlds by all that may come of them in the state as it is.
-func (s *Story) Applied() {
+// Applied adds the worlds that the present state can lead to.
+func (s *Session) Applied() {
 	for _, w := range slices.Collect(maps.Values(s.worlds)) {
 		for range 100 {
 			m := step(s.state, w)
@@ -147,8 +147,8 @@ func (s *Story) Applied() {
 	}
 }
 
-// Tell the story what a play has told the ledger. It returns what is wrong with that.
-func (s *Story) Tell(l Entry) []string {
+// Record what a play has written to the ledger, and return what is wrong with it.
+func (s *Session) Record(l Entry) []string {
 	s.Notef("    %s", l)
 	was, ok := s.last[l.Thing]
 	s.last[l.Thing] = l
@@ -169,7 +169,7 @@ func (s *Story) Tell(l Entry) []string {
 }
 
 // removes says what is wrong with the removal of a thing.
-func (s *Story) removes(id string) (wrong []string) {
+func (s *Session) removes(id string) (wrong []string) {
 	if s.deleted[id] {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (s *Story) removes(id string) (wrong []string) {
 		}
 	}
 	if !asked {
-		return []string{id + " is removed, and nobody has asked for that"}
+		return []string{id + " is removed, although no edit has asked for that"}
 	}
 
 	plan := -1
@@ -202,16 +202,16 @@ func (s *Story) removes(id string) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s is removed while %s, which depends on it, is there", id, o.Thing))
 		}
 		if l.State == present && slices.Contains(strings.FieldsFunc(l.Upstream, func(c rune) bool { return strings.ContainsRune("=+:/", c) }), id) {
-			wrong = append(wrong, fmt.Sprintf("%s is removed while %s goes on with it: %s", id, o.Thing, l))
+			wrong = append(wrong, fmt.Sprintf("%s is removed while %s still uses it: %s", id, o.Thing, l))
 		}
 	}
 	return wrong
 }
 
 // Reached is true for the worlds that it may come to, given as what there is by
-// composition resource names, and whether the XR is ready. The story goes on from
+// composition resource names, and whether the XR is ready. The session continues from
 // there.
-func (s *Story) Reached(got map[string]Entry, ready bool) (why string, ok bool) {
+func (s *Session) Reached(got map[string]Entry, ready bool) (why string, ok bool) {
 	var lines []string
 	for _, called := range slices.Sorted(maps.Keys(got)) {
 		lines = append(lines, called+": "+got[called].Inputs())
@@ -237,13 +237,13 @@ func (s *Story) Reached(got map[string]Entry, ready bool) (why string, ok bool) 
 	if len(reached) == 0 {
 		return why, false
 	}
-	s.calm, s.worlds, s.moves, s.deleted = ready, reached, nil, map[string]bool{}
+	s.settled, s.worlds, s.moves, s.deleted = ready, reached, nil, map[string]bool{}
 	s.Notef("settled, ready %t:\n%s", ready, s.start)
 	return "", true
 }
 
 // Unapplied says what is wrong with the last runs of what there is now.
-func (s *Story) Unapplied() (wrong []string) {
+func (s *Session) Unapplied() (wrong []string) {
 	for _, o := range s.start {
 		if l := s.last[o.Thing]; l.State != present || l.Inputs() != o.inputs() {
 			wrong = append(wrong, fmt.Sprintf("%s was not applied last with %q: got %s", o.Called, o.inputs(), l))
@@ -254,7 +254,7 @@ func (s *Story) Unapplied() (wrong []string) {
 
 // Deletable are the composition resource names of AnsibleRuns that nothing depends
 // on.
-func (s *Story) Deletable() []string {
+func (s *Session) Deletable() []string {
 	var free []string
 	for _, called := range slices.Sorted(maps.Keys(s.start)) {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(s.start)), func(o thing) bool { return slices.Contains(o.On, s.start[called].Plan) }) {
@@ -264,8 +264,8 @@ func (s *Story) Deletable() []string {
 	return free
 }
 
-// Deleted by hand is an AnsibleRun, by its composition resource name.
-func (s *Story) Deleted(called string) {
+// Deleted says that an AnsibleRun was deleted by hand, by its composition resource name.
+func (s *Session) Deleted(called string) {
 	s.Notef("delete %s by hand", called)
 	s.deleted[s.start[called].Thing] = true
 	without := maps.Clone(s.start)
@@ -274,8 +274,8 @@ func (s *Story) Deleted(called string) {
 	s.Applied()
 }
 
-// Ended judges what was told while the XR was deleted.
-func (s *Story) Ended(told []Entry) (wrong []string) {
+// Ended returns what is wrong with the entries of the ledger since the XR was deleted.
+func (s *Session) Ended(told []Entry) (wrong []string) {
 	gone := map[string]bool{}
 	for _, l := range told {
 		s.Notef("    %s", l)
@@ -304,8 +304,8 @@ func (s *Story) Ended(told []Entry) (wrong []string) {
 	return wrong
 }
 
-// Input of the function, which says on the XR that it is of a step.
-func (s *Story) Input(step int) map[string]any {
+// Input of the function. It writes the number of its step to the status of the XR.
+func (s *Session) Input(step int) map[string]any {
 	runs := make([]any, 0, len(s.state.Plans))
 	for _, p := range s.state.Plans {
 		vars := map[string]any{
@@ -369,8 +369,8 @@ func (s *Story) Input(step int) map[string]any {
 	}
 }
 
-// Spec of the XR, which says of which step it is.
-func (s *Story) Spec(step int) map[string]any {
+// Spec of the XR, with the number of its step.
+func (s *Session) Spec(step int) map[string]any {
 	lists := map[string]any{}
 	for name, items := range s.state.Lists {
 		list := []any{}
@@ -389,7 +389,7 @@ func (s *Story) Spec(step int) map[string]any {
 }
 
 // pick a plan; nil for none.
-func (s *Story) pick(is func(p plan) bool) *plan {
+func (s *Session) pick(is func(p plan) bool) *plan {
 	var of []int
 	for i, p := range s.state.Plans {
 		if is(p) {
@@ -403,7 +403,7 @@ func (s *Story) pick(is func(p plan) bool) *plan {
 }
 
 // insert a plan somewhere, which depends on others that do not depend on it.
-func (s *Story) insert(p plan) {
+func (s *Session) insert(p plan) {
 	p.AtMost = -1
 	for _, on := range s.state.Plans {
 		if !whole(on) {
@@ -421,7 +421,7 @@ func (s *Story) insert(p plan) {
 }
 
 // room for another run.
-func (s *Story) room() bool {
+func (s *Session) room() bool {
 	n := 0
 	for _, p := range s.state.Plans {
 		n += max(1, len(s.state.Lists[p.List]))
@@ -429,12 +429,12 @@ func (s *Story) room() bool {
 	return n < 6
 }
 
-func (s *Story) newPlan() plan {
+func (s *Session) newPlan() plan {
 	id := s.next()
 	return plan{ID: id, Name: fmt.Sprintf("r%d", id), Origin: fmt.Sprintf("o%d", id), Literal: id, AtMost: -1, Computed: s.Chance(3)}
 }
 
-func (s *Story) addRun() (composition, xr bool) {
+func (s *Session) addRun() (composition, xr bool) {
 	if !s.room() {
 		return false, false
 	}
@@ -445,12 +445,12 @@ func (s *Story) addRun() (composition, xr bool) {
 	return true, false
 }
 
-func (s *Story) newItem() item {
+func (s *Session) newItem() item {
 	n := s.next()
 	return item{Name: fmt.Sprintf("n%d", n), ID: fmt.Sprintf("t%d", n)}
 }
 
-func (s *Story) addSet() (composition, xr bool) {
+func (s *Session) addSet() (composition, xr bool) {
 	if !s.room() {
 		return false, false
 	}
@@ -462,8 +462,8 @@ func (s *Story) addSet() (composition, xr bool) {
 	return true, true
 }
 
-// change a plan, with no part of it in common with what it was.
-func (s *Story) change(is func(p plan) bool, to func(p *plan)) (composition, xr bool) {
+// change a plan into a copy that shares no memory with it.
+func (s *Session) change(is func(p plan) bool, to func(p *plan)) (composition, xr bool) {
 	s.state = s.state.clone()
 	p := s.pick(is)
 	if p == nil {
@@ -485,13 +485,13 @@ func whole(p plan) bool {
 }
 
 // alone is true for a plan that no other depends on.
-func (s *Story) alone(id int) bool {
+func (s *Session) alone(id int) bool {
 	return !slices.ContainsFunc(s.state.Plans, func(p plan) bool { return slices.Contains(slices.Concat(p.After, p.Refs), id) })
 }
 
 func anyPlan(plan) bool { return true }
 
-func (s *Story) removeRun() (composition, xr bool) {
+func (s *Session) removeRun() (composition, xr bool) {
 	if len(s.state.Plans) < 3 {
 		return false, false
 	}
@@ -504,7 +504,7 @@ func (s *Story) removeRun() (composition, xr bool) {
 }
 
 // without a plan that others depend on.
-func (s *Story) without(id int) {
+func (s *Session) without(id int) {
 	for i := range s.state.Plans {
 		p := &s.state.Plans[i]
 		p.After = slices.DeleteFunc(slices.Clone(p.After), func(on int) bool { return on == id })
@@ -519,15 +519,15 @@ func formerly(p plan) []former {
 	return append([]former{{Name: p.Name, Key: fieldName}, {Name: p.Name, Key: "id"}}, p.Previous...)
 }
 
-func (s *Story) rename() (composition, xr bool) {
+func (s *Session) rename() (composition, xr bool) {
 	return s.change(anyPlan, func(p *plan) {
 		p.Previous = formerly(*p)
 		p.Name = fmt.Sprintf("r%d", s.next())
 	})
 }
 
-// renameUntold renames without a word.
-func (s *Story) renameUntold() (composition, xr bool) {
+// renameUndeclared renames a run. A later edit adds its previousNames.
+func (s *Session) renameUndeclared() (composition, xr bool) {
 	return s.change(func(p plan) bool { return p.Previous == nil }, func(p *plan) {
 		id, was := s.next(), *p
 		alone := s.alone(p.ID)
@@ -559,7 +559,7 @@ func replaced(list []int, was, is int) []int {
 }
 
 // eachOf makes a set of a single run, which is the first of its items.
-func (s *Story) eachOf() (composition, xr bool) {
+func (s *Session) eachOf() (composition, xr bool) {
 	if !s.room() {
 		return false, false
 	}
@@ -580,7 +580,7 @@ func (s *Story) eachOf() (composition, xr bool) {
 }
 
 // changeKey of a set, with its former names.
-func (s *Story) changeKey() (composition, xr bool) {
+func (s *Session) changeKey() (composition, xr bool) {
 	return s.change(func(p plan) bool { return p.List != "" }, func(p *plan) {
 		p.Previous, p.Key = formerly(*p), otherKey(p.Key)
 	})
@@ -588,8 +588,8 @@ func (s *Story) changeKey() (composition, xr bool) {
 
 func otherKey(key string) string { return map[string]string{fieldName: "id", "id": fieldName}[key] }
 
-// changeKeyUntold of a set changes it without a word.
-func (s *Story) changeKeyUntold() (composition, xr bool) {
+// changeKeyUndeclared changes the key of a set. A later edit adds its previousNames.
+func (s *Session) changeKeyUndeclared() (composition, xr bool) {
 	return s.change(func(p plan) bool { return p.List != "" && p.Previous == nil }, func(p *plan) {
 		p.Key = otherKey(p.Key)
 		id := p.ID
@@ -599,7 +599,7 @@ func (s *Story) changeKeyUntold() (composition, xr bool) {
 	})
 }
 
-func (s *Story) changeLiteral() (composition, xr bool) {
+func (s *Session) changeLiteral() (composition, xr bool) {
 	return s.change(anyPlan, func(p *plan) { p.Literal = s.next() })
 }
 
@@ -612,36 +612,36 @@ func toggled(list []int, id int) []int {
 }
 
 // reaches is true when a plan depends on another one.
-func (s *Story) reaches(p plan, id int) bool {
+func (s *Session) reaches(p plan, id int) bool {
 	return p.ID == id || slices.ContainsFunc(slices.Concat(p.After, p.Refs), func(on int) bool { return s.reaches(*s.state.plan(on), id) })
 }
 
-func (s *Story) changeDependsOn() (composition, xr bool) {
+func (s *Session) changeDependsOn() (composition, xr bool) {
 	on := s.state.Plans[s.rnd.IntN(len(s.state.Plans))]
 	return s.change(func(p plan) bool { return whole(on) && !s.reaches(on, p.ID) }, func(p *plan) { p.After = toggled(p.After, on.ID) })
 }
 
-func (s *Story) changeRefs() (composition, xr bool) {
+func (s *Session) changeRefs() (composition, xr bool) {
 	on := s.state.Plans[s.rnd.IntN(len(s.state.Plans))]
 	return s.change(func(p plan) bool { return whole(on) && !s.reaches(on, p.ID) }, func(p *plan) { p.Refs = toggled(p.Refs, on.ID) })
 }
 
-// keep what a plan has made, or do not.
-func (s *Story) keep() (composition, xr bool) {
+// keep turns prune: false of a plan on or off.
+func (s *Session) keep() (composition, xr bool) {
 	return s.change(whole, func(p *plan) { p.Keep = !p.Keep })
 }
 
-// loosen a plan: it has no Usages, or has some.
-func (s *Story) loosen() (composition, xr bool) {
+// loosen turns the Usages of a plan off or on.
+func (s *Session) loosen() (composition, xr bool) {
 	return s.change(anyPlan, func(p *plan) { p.Loose = !p.Loose })
 }
 
-// compute the value of a plan, or do not.
-func (s *Story) compute() (composition, xr bool) {
+// compute turns the computed part of the value of a plan on or off.
+func (s *Session) compute() (composition, xr bool) {
 	return s.change(anyPlan, func(p *plan) { p.Computed, p.Literal = !p.Computed, s.next() })
 }
 
-func (s *Story) changeWhen() (composition, xr bool) {
+func (s *Session) changeWhen() (composition, xr bool) {
 	composition, _ = s.change(func(p plan) bool { return whole(p) && (p.When == "" || s.state.Toggles[p.When]) }, func(p *plan) {
 		if p.When != "" {
 			p.When = ""
@@ -653,18 +653,18 @@ func (s *Story) changeWhen() (composition, xr bool) {
 	return composition, composition
 }
 
-func (s *Story) changeAtMost() (composition, xr bool) {
+func (s *Session) changeAtMost() (composition, xr bool) {
 	return s.change(func(p plan) bool { return p.List != "" && whole(p) }, func(p *plan) { p.AtMost = s.rnd.IntN(3) - 1 })
 }
 
-func (s *Story) changeValue() (composition, xr bool) {
+func (s *Session) changeValue() (composition, xr bool) {
 	s.state.Value++
 	s.Notef("value is %d", s.state.Value)
 	return false, true
 }
 
 // turn a toggle on, off, or lose it.
-func (s *Story) turn() (composition, xr bool) {
+func (s *Session) turn() (composition, xr bool) {
 	p := s.pick(func(p plan) bool { return p.When != "" })
 	if p == nil {
 		return s.changeWhen()
@@ -681,7 +681,7 @@ func (s *Story) turn() (composition, xr bool) {
 	return false, true
 }
 
-func (s *Story) changeItems() (composition, xr bool) {
+func (s *Session) changeItems() (composition, xr bool) {
 	p := s.pick(func(p plan) bool { return p.List != "" && whole(p) })
 	if p == nil {
 		return false, false
@@ -711,7 +711,7 @@ func (s *Story) changeItems() (composition, xr bool) {
 }
 
 // relabel an item of a list, which is its key.
-func (s *Story) relabel() (composition, xr bool) {
+func (s *Session) relabel() (composition, xr bool) {
 	p := s.pick(func(p plan) bool {
 		return p.List != "" && p.Key == fieldName && p.Previous == nil && len(s.state.Lists[p.List]) > 0
 	})
@@ -738,7 +738,7 @@ func (s *Story) relabel() (composition, xr bool) {
 }
 
 // allow so many removals of a set, or none.
-func (s *Story) allow() (composition, xr bool) {
+func (s *Session) allow() (composition, xr bool) {
 	p := s.pick(func(p plan) bool { return p.AtMost >= 0 })
 	if p == nil {
 		return false, false
@@ -753,8 +753,8 @@ func (s *Story) allow() (composition, xr bool) {
 	return false, true
 }
 
-// Right makes it a state in which nothing is held.
-func (s *Story) Right() {
+// Right turns the state into one in which nothing is held.
+func (s *Session) Right() {
 	if s.pending != nil {
 		s.pending()
 		s.pending = nil
@@ -778,7 +778,7 @@ func (s *Story) Right() {
 }
 
 // Allowed is the annotation of the XR that allows removals.
-func (s *Story) Allowed() string {
+func (s *Session) Allowed() string {
 	var allow []string
 	for _, name := range slices.Sorted(maps.Keys(s.state.Allowed)) {
 		allow = append(allow, fmt.Sprintf("%s=%d", name, s.state.Allowed[name]))
