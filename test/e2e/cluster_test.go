@@ -31,7 +31,7 @@ import (
 // How long things may take. The garbage collector notices a new kind within half
 // a minute, and deletes nothing that such a kind owns before.
 const (
-	patience = 6 * time.Minute
+	maxWait  = 6 * time.Minute
 	interval = 100 * time.Millisecond
 )
 
@@ -122,7 +122,7 @@ func (c *cluster) Apply(t *testing.T, manifests string, data any) []Object {
 		case slices.Contains([]string{"CompositeResourceDefinition", "CustomResourceDefinition"}, u.GetKind()):
 			c.WaitFor(t, out[i], Condition("Established", "True"))
 		case u.GetKind() == "Composition" || !fresh:
-			// It stays, or it is to go when whoever made it is done.
+			// It stays, or is removed by the test that made it.
 		default:
 			t.Cleanup(func() { c.cleanUp(t, out[i]) })
 		}
@@ -181,7 +181,7 @@ func (c *cluster) cleanUp(t *testing.T, o Object) {
 		}
 	}
 	if t.Failed() {
-		return // They may not be able to go, and there is enough to read already.
+		return // The objects may not be able to go, and the first failure is what counts.
 	}
 	for _, o := range append([]Object{o}, composed...) {
 		if err := c.poll(ctx, o.unstructured(), kerrors.IsNotFound); err != nil {
@@ -271,12 +271,12 @@ func (c *cluster) WaitGone(t *testing.T, o Object) {
 
 // poll an object until what getting it returned will do.
 func (c *cluster) poll(ctx context.Context, u *unstructured.Unstructured, will func(error) bool) error {
-	return wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, interval, maxWait, true, func(ctx context.Context) (bool, error) {
 		return will(c.kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
 	})
 }
 
-// describe an object as it is now, and what the pieces said last.
+// describe an object as it is now, with the ends of the logs.
 func (c *cluster) describe(ctx context.Context, o Object) string {
 	s := &strings.Builder{}
 	_, _ = fmt.Fprintf(s, "--- object\n%s\n", c.yaml(ctx, o))
@@ -386,7 +386,7 @@ func Field(path string, want any) Expectation {
 	}
 }
 
-// That expects whatever the function says.
+// That expects that a function returns true.
 func That(text string, met func(u *unstructured.Unstructured) bool) Expectation {
 	return Expectation{text: text, met: met}
 }

@@ -124,7 +124,7 @@ spec:
 				cp.Kubectl(t, "patch", d.Plural+".e2e.example.org", "shop", "--namespace="+d.Namespace, "--type=merge", fmt.Sprintf(`--patch={"spec": {"off": %t}}`, off))
 			}
 
-			// Both leave an XR that stays, and come back.
+			// Both are removed while the XR stays, and come back.
 			turn(true)
 
 			for _, o := range composed {
@@ -244,7 +244,7 @@ spec:
 	want = append(want, "app-of-others-present-begins", "app-of-others-present-ends")
 	second := used("of-others")
 
-	// Both leave.
+	// Both are removed.
 	cp.Apply(t, strings.TrimSuffix(strings.TrimSpace(composition("new", "last")), "---"), d)
 
 	want = append(want, "app-of-others-absent-begins", "app-of-others-absent-ends")
@@ -317,7 +317,7 @@ data: {color: red, label: blue}
 	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "fleet-connection"},
 		Field("data.a", base64.StdEncoding.EncodeToString([]byte("secret-of-a-red"))))
 
-	// What is in the middle goes, and something else comes.
+	// The item in the middle is removed, and another one is added.
 	cp.Apply(t, fmt.Sprintf(fleet, "[c, a]"), d)
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.names", "map[a:a-red c:c-red]"))
 	eventually(t, "the absent run of what is gone", func() bool { return slices.Contains(lines(t, d.Directory), "b-red-absent-ends") })

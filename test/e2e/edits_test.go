@@ -156,7 +156,7 @@ func (s *editSession) runs(t *testing.T) []unstructured.Unstructured {
 func (s *editSession) settle(t *testing.T) {
 	t.Helper()
 	var why string
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), interval, maxWait, true, func(context.Context) (bool, error) {
 		for _, l := range s.ledger(t) {
 			s.wrong(t, s.Record(l))
 		}

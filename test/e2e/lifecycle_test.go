@@ -223,7 +223,8 @@ func TestOrphanedWhileRunning(t *testing.T) {
 	}
 }
 
-// TestGoneWhileRunning takes an object from under its run.
+// TestGoneWhileRunning removes the finalizers of an object in the middle of a run, so that it is
+// gone before the run ends.
 func TestGoneWhileRunning(t *testing.T) {
 	t.Parallel()
 

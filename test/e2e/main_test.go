@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run the tests on a stack of their own. It does not mind one that make up has
-// started.
+// run the tests on a stack of their own. The stack of make up may run
+// beside it.
 func run(m *testing.M, keep bool) (code int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -57,7 +57,7 @@ func run(m *testing.M, keep bool) (code int, err error) {
 	}
 	defer unlock()
 
-	// Last of all, since what ends may race, too.
+	// Last of all, since processes that end may race, too.
 	defer func() { err = errors.Join(err, s.Races()) }()
 
 	if !keep {

@@ -397,7 +397,7 @@ func TestPatterns(t *testing.T) {
 		},
 	}
 
-	// A machine is nobody's here: the test does what its provider would.
+	// There is no provider for machines: the test writes their status, and their finalizers.
 	cp.Apply(t, machines, nil)
 
 	prepare := map[string]func(t *testing.T, xr Object){

@@ -136,8 +136,8 @@ type pipelineData struct {
 	Patched bool
 }
 
-// TestPipeline puts ours behind functions that most Compositions use, as they
-// are, and lets another one decide what is ready.
+// TestPipeline runs our function after functions that most Compositions use, unchanged, and has
+// another one decide what is ready.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
@@ -175,8 +175,8 @@ func TestPipeline(t *testing.T) {
 		Field("status.path", ledger), Field("status.settings", settings.GetName()))
 }
 
-// TestPatchedPipeline has a later step add to what ours composes. It is still
-// what was rendered.
+// TestPatchedPipeline has a later step add to an AnsibleRun. The function still recognizes it as
+// what it has rendered.
 func TestPatchedPipeline(t *testing.T) {
 	t.Parallel()
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)

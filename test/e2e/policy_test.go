@@ -69,17 +69,17 @@ const (
 	namespaced    = "ansible.m.crossplane.io"
 )
 
-// A walker is an object of one policy on its way through its life.
-type walker struct {
+// A subject is an AnsibleRun with one policy, the target of its play, and the ledger of its runs.
+type subject struct {
 	policyData
 
 	object Object
-	// seen is how much of the ledger was looked at.
+	// seen is the number of lines of the ledger that lines has returned.
 	seen int
 }
 
-// newWalker returns a walker of a group, which is not applied yet.
-func newWalker(t *testing.T, group, namespace, policy string) *walker {
+// newSubject returns a subject in a group. It is not applied yet.
+func newSubject(t *testing.T, group, namespace, policy string) *subject {
 	t.Helper()
 	d := policyData{
 		Group: group, Directory: directory(t), Policy: policy, Actions: all, Title: "one",
@@ -93,40 +93,40 @@ func newWalker(t *testing.T, group, namespace, policy string) *walker {
 		d.Run = fmt.Sprintf("{name: %s, annotations: {ansible.crossplane.io/runPolicy: %s}}", name, policy)
 		d.Kind = fmt.Sprintf("{name: %s}", name)
 	}
-	return &walker{policyData: d}
+	return &subject{policyData: d}
 }
 
 // apply the object as it is to be now.
-func (w *walker) apply(t *testing.T) {
+func (s *subject) apply(t *testing.T) {
 	t.Helper()
-	w.object = cp.Apply(t, noting, w.policyData)[1]
+	s.object = cp.Apply(t, noting, s.policyData)[1]
 }
 
 // annotate the object. A key that ends in - is removed.
-func (w *walker) annotate(t *testing.T, annotations ...string) {
+func (s *subject) annotate(t *testing.T, annotations ...string) {
 	t.Helper()
-	args := []string{"annotate", "--overwrite", "ansibleruns." + w.Group, w.object.Name}
-	if w.object.Namespace != "" {
-		args = append(args, "--namespace="+w.object.Namespace)
+	args := []string{"annotate", "--overwrite", "ansibleruns." + s.Group, s.object.Name}
+	if s.object.Namespace != "" {
+		args = append(args, "--namespace="+s.object.Namespace)
 	}
 	cp.Kubectl(t, append(args, annotations...)...)
 }
 
 // patch the spec of the object.
-func (w *walker) patch(t *testing.T, spec string) {
+func (s *subject) patch(t *testing.T, spec string) {
 	t.Helper()
-	args := []string{"patch", "ansibleruns." + w.Group, w.object.Name, "--type=merge", "--patch", `{"spec":` + spec + `}`}
-	if w.object.Namespace != "" {
-		args = append(args, "--namespace="+w.object.Namespace)
+	args := []string{"patch", "ansibleruns." + s.Group, s.object.Name, "--type=merge", "--patch", `{"spec":` + spec + `}`}
+	if s.object.Namespace != "" {
+		args = append(args, "--namespace="+s.object.Namespace)
 	}
 	cp.Kubectl(t, args...)
 }
 
-// lines of the ledger: what was run since somebody last looked, in the words of
-// the play, without the ids of the runs. Each run notes itself once.
-func (w *walker) lines(t *testing.T) []string {
+// lines of the ledger since the last call, one for each run, as the play writes them but without
+// the id of the run.
+func (s *subject) lines(t *testing.T) []string {
 	t.Helper()
-	lines := w.ledger(t)
+	lines := s.ledger(t)
 	ids := map[string]bool{}
 	var out []string
 	for i, line := range lines {
@@ -135,11 +135,11 @@ func (w *walker) lines(t *testing.T) []string {
 			t.Errorf("Run %s should have been carried out once.", id)
 		}
 		ids[id] = true
-		if i >= w.seen {
+		if i >= s.seen {
 			out = append(out, what)
 		}
 	}
-	w.seen = len(lines)
+	s.seen = len(lines)
 	return out
 }
 
@@ -150,9 +150,9 @@ func cut(line string) (what, id string, ok bool) {
 }
 
 // ledger of all runs.
-func (w *walker) ledger(t *testing.T) []string {
+func (s *subject) ledger(t *testing.T) []string {
 	t.Helper()
-	file := filepath.Join(w.Directory, "ledger")
+	file := filepath.Join(s.Directory, "ledger")
 	if !exists(file) {
 		return nil
 	}
@@ -160,66 +160,63 @@ func (w *walker) ledger(t *testing.T) []string {
 }
 
 // page as it is; empty if there is none.
-func (w *walker) page(t *testing.T) string {
+func (s *subject) page(t *testing.T) string {
 	t.Helper()
-	file := filepath.Join(w.Directory, "page")
+	file := filepath.Join(s.Directory, "page")
 	if !exists(file) {
 		return ""
 	}
 	return readFile(t, file)
 }
 
-// ran says what should have been run since somebody last looked, and how the
-// page should be.
-func (w *walker) ran(t *testing.T, page string, want ...string) {
+// ran fails the test unless the ledger has these lines since the last call, and the page this text.
+func (s *subject) ran(t *testing.T, page string, want ...string) {
 	t.Helper()
-	if got := w.lines(t); !slices.Equal(got, want) {
-		t.Errorf("%s should have run %q, got %q", w.object, want, got)
+	if got := s.lines(t); !slices.Equal(got, want) {
+		t.Errorf("%s should have run %q, got %q", s.object, want, got)
 	}
-	if got := w.page(t); got != page {
-		t.Errorf("The page of %s should be %q, got %q", w.object, page, got)
+	if got := s.page(t); got != page {
+		t.Errorf("The page of %s should be %q, got %q", s.object, page, got)
 	}
 }
 
-// ranSome says which kinds of runs there should have been since somebody last
-// looked. It is not known how often an object was polled: the first there was at
-// least once.
-func (w *walker) ranSome(t *testing.T, page string, want ...string) {
+// ranSome fails the test unless the ledger has only these lines since the last call, the first at
+// least once, and the page has this text. How often an object was polled is not known.
+func (s *subject) ranSome(t *testing.T, page string, want ...string) {
 	t.Helper()
-	got := w.lines(t)
+	got := s.lines(t)
 	for _, line := range got {
 		if !slices.Contains(want, line) {
-			t.Errorf("%s should have run %q, got %q", w.object, want, got)
+			t.Errorf("%s should have run %q, got %q", s.object, want, got)
 			break
 		}
 	}
 	if len(want) > 0 && !slices.Contains(got, want[0]) {
-		t.Errorf("%s should have run %q, got %q", w.object, want[0], got)
+		t.Errorf("%s should have run %q, got %q", s.object, want[0], got)
 	}
-	if got := w.page(t); got != page {
-		t.Errorf("The page of %s should be %q, got %q", w.object, page, got)
+	if got := s.page(t); got != page {
+		t.Errorf("The page of %s should be %q, got %q", s.object, page, got)
 	}
 }
 
-// drift changes the page behind the back of its object.
-func (w *walker) drift(t *testing.T) {
+// drift changes the page outside of Ansible.
+func (s *subject) drift(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(w.Directory, "page"), []byte("drifted"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.Directory, "page"), []byte("drifted"), 0o600); err != nil {
 		t.Fatalf("cannot write file: %s", err)
 	}
 }
 
-// tick lets objects pass whose poll interval is a second, as they are annotated
-// now: by the time that this one was polled twice, they were polled.
-func (w *walker) tick(t *testing.T) {
+// tick polls the object twice. Others with a poll interval of a second were polled by then.
+func (s *subject) tick(t *testing.T) {
 	t.Helper()
-	before := len(w.ledger(t))
-	w.annotate(t, "crossplane.io/poll-interval=1s")
-	eventually(t, "an object to be polled twice", func() bool { return len(w.ledger(t)) >= before+2 })
-	w.annotate(t, "crossplane.io/poll-interval=1h")
+	before := len(s.ledger(t))
+	s.annotate(t, "crossplane.io/poll-interval=1s")
+	eventually(t, "an object to be polled twice", func() bool { return len(s.ledger(t)) >= before+2 })
+	s.annotate(t, "crossplane.io/poll-interval=1h")
 }
 
-// What the plays of this file note.
+// Lines that the plays of this file write to the ledger.
 const (
 	checkCreated   = "check present Created"
 	checkChanged   = "check present Changed"
@@ -232,30 +229,30 @@ const (
 	applyDeleted   = "apply absent Deleted"
 )
 
-// TestPolicies takes objects through their life, one of each policy and one of
-// the other group, each step together.
+// TestPolicies creates, changes, polls, requests, pauses and deletes AnsibleRuns: one of each policy
+// and one of the other group, all of them in each step.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 
 	namespace := cp.Namespace(t)
-	observe := newWalker(t, namespaced, namespace, "ObserveAndDelete")
-	check := newWalker(t, namespaced, namespace, "CheckWhenObserve")
-	change := newWalker(t, namespaced, namespace, "RunOnChange")
-	cluster := newWalker(t, clusterScoped, namespace, "ObserveAndDelete")
+	observe := newSubject(t, namespaced, namespace, "ObserveAndDelete")
+	check := newSubject(t, namespaced, namespace, "CheckWhenObserve")
+	change := newSubject(t, namespaced, namespace, "RunOnChange")
+	cluster := newSubject(t, clusterScoped, namespace, "ObserveAndDelete")
 
-	names := map[*walker]string{observe: "ObserveAndDelete", check: "CheckWhenObserve", change: "RunOnChange", cluster: "ClusterScoped"}
-	walkers := []*walker{observe, check, change, cluster}
-	each := func(do func(w *walker)) {
-		for _, w := range walkers {
-			do(w)
+	names := map[*subject]string{observe: "ObserveAndDelete", check: "CheckWhenObserve", change: "RunOnChange", cluster: "ClusterScoped"}
+	subjects := []*subject{observe, check, change, cluster}
+	each := func(do func(s *subject)) {
+		for _, s := range subjects {
+			do(s)
 		}
 	}
 	// step runs a subtest for each of them.
-	type runs map[*walker][]string
-	step := func(name string, want runs, check func(t *testing.T, w *walker, want ...string)) {
+	type runs map[*subject][]string
+	step := func(name string, want runs, check func(t *testing.T, s *subject, want ...string)) {
 		t.Run(name, func(t *testing.T) {
-			for _, w := range walkers {
-				t.Run(names[w], func(t *testing.T) { check(t, w, want[w]...) })
+			for _, s := range subjects {
+				t.Run(names[s], func(t *testing.T) { check(t, s, want[s]...) })
 			}
 		})
 	}
@@ -263,36 +260,36 @@ func TestPolicies(t *testing.T) {
 		return append(more, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"))
 	}
 
-	each(func(w *walker) { w.apply(t) })
+	each(func(s *subject) { s.apply(t) })
 	step("Create", runs{
 		observe: {applyCreated},
 		check:   {checkCreated, applyCreated},
 		change:  {applyCreated},
 		cluster: {applyCreated},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitFor(t, w.object, settled(Field("status.atProvider.lastRun.trigger", "Created"), Field("status.atProvider.lastRun.mode", "Apply"))...)
-		w.ran(t, "one", want...)
+		cp.WaitFor(t, s.object, settled(Field("status.atProvider.lastRun.trigger", "Created"), Field("status.atProvider.lastRun.mode", "Apply"))...)
+		s.ran(t, "one", want...)
 	})
 
-	each(func(w *walker) { w.Title = "two"; w.apply(t) })
+	each(func(s *subject) { s.Title = "two"; s.apply(t) })
 	step("Change", runs{
 		observe: {applyChanged},
 		check:   {checkChanged, applyChanged},
 		change:  {applyChanged},
 		cluster: {applyChanged},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitFor(t, w.object, settled(Field("status.atProvider.lastRun.trigger", "Changed"), Field("status.atProvider.lastRun.mode", "Apply"))...)
-		w.ran(t, "two", want...)
+		cp.WaitFor(t, s.object, settled(Field("status.atProvider.lastRun.trigger", "Changed"), Field("status.atProvider.lastRun.mode", "Apply"))...)
+		s.ran(t, "two", want...)
 	})
 
 	// A poll finds nothing to do. By the time that one object has run twice, the
 	// others were polled.
-	since := map[*walker]any{}
-	each(func(w *walker) {
-		since[w] = condition(cp.Get(t, w.object), "Ready")["lastTransitionTime"]
-		w.annotate(t, "crossplane.io/poll-interval=1s")
+	since := map[*subject]any{}
+	each(func(s *subject) {
+		since[s] = condition(cp.Get(t, s.object), "Ready")["lastTransitionTime"]
+		s.annotate(t, "crossplane.io/poll-interval=1s")
 	})
 	first := observe.seen
 	step("Poll", runs{
@@ -300,134 +297,134 @@ func TestPolicies(t *testing.T) {
 		check:   {checkDrift},
 		change:  {},
 		cluster: {applyDrift},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
 		eventually(t, "the object to be polled", func() bool {
-			return len(observe.ledger(t)) >= first+2 && (len(want) == 0 || len(w.ledger(t)) > w.seen)
+			return len(observe.ledger(t)) >= first+2 && (len(want) == 0 || len(s.ledger(t)) > s.seen)
 		})
-		w.annotate(t, "crossplane.io/poll-interval=1h")
-		w.ranSome(t, "two", want...)
-		if now := condition(cp.Get(t, w.object), "Ready"); now["status"] != "True" || now["lastTransitionTime"] != since[w] {
-			t.Errorf("Ready should not change at periodic runs: it was True since %v, and is %v", since[w], now)
+		s.annotate(t, "crossplane.io/poll-interval=1h")
+		s.ranSome(t, "two", want...)
+		if now := condition(cp.Get(t, s.object), "Ready"); now["status"] != "True" || now["lastTransitionTime"] != since[s] {
+			t.Errorf("Ready should not change at periodic runs: it was True since %v, and is %v", since[s], now)
 		}
 	})
 
-	// A poll finds that somebody has changed the page.
+	// A poll finds that the page has changed.
 	first = observe.seen
-	each(func(w *walker) {
-		w.drift(t)
-		w.annotate(t, "crossplane.io/poll-interval=1s")
+	each(func(s *subject) {
+		s.drift(t)
+		s.annotate(t, "crossplane.io/poll-interval=1s")
 	})
 	step("Drift", runs{
 		observe: {applyDrift},
 		check:   {applyDrift, checkDrift},
 		change:  {},
 		cluster: {applyDrift},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
 		page := "two"
 		if len(want) == 0 {
 			page = "drifted"
 		}
 		eventually(t, "the object to be polled, and the page to be "+page, func() bool {
-			return len(observe.ledger(t)) >= first+2 && w.page(t) == page
+			return len(observe.ledger(t)) >= first+2 && s.page(t) == page
 		})
-		w.annotate(t, "crossplane.io/poll-interval=1h")
-		w.ranSome(t, page, want...)
+		s.annotate(t, "crossplane.io/poll-interval=1h")
+		s.ranSome(t, page, want...)
 	})
 
-	// Somebody asks for a run. There may have been one more poll before.
-	each(func(w *walker) { w.annotate(t, "crossplane.io/reconcile-requested-at=first") })
+	// A user requests a run. There may have been one more poll before.
+	each(func(s *subject) { s.annotate(t, "crossplane.io/reconcile-requested-at=first") })
 	step("Requested", runs{
 		observe: {applyRequested},
 		check:   {checkRequested},
 		change:  {applyRequested},
 		cluster: {applyRequested},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitFor(t, w.object, settled(Field("status.atProvider.handledRequest", "first"), Field("status.atProvider.lastRun.trigger", "Requested"))...)
-		lines := w.lines(t)
+		cp.WaitFor(t, s.object, settled(Field("status.atProvider.handledRequest", "first"), Field("status.atProvider.lastRun.trigger", "Requested"))...)
+		lines := s.lines(t)
 		if len(lines) == 0 || slices.Index(lines, want[0]) != len(lines)-1 {
 			t.Errorf("A request should be answered once: want %q, got %q", want, lines)
 		}
-		if got := w.page(t); got != "two" {
+		if got := s.page(t); got != "two" {
 			t.Errorf("The page should be as it was applied, got %q", got)
 		}
 	})
 
 	// Objects with a longer interval are not polled while another one is.
-	clock := newWalker(t, namespaced, namespace, "ObserveAndDelete")
+	clock := newSubject(t, namespaced, namespace, "ObserveAndDelete")
 	clock.Run = strings.Replace(clock.Run, "observeanddelete", "clock", 1)
 	clock.Actions = `[Observe, Create, Update]`
 	clock.apply(t)
 	clock.tick(t)
-	idle := func(t *testing.T, w *walker, want ...string) {
+	idle := func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		w.ran(t, "two", want...)
+		s.ran(t, "two", want...)
 	}
 	step("PollInterval", runs{}, idle)
 
-	// Nothing is done about an object that is paused, whatever happens.
-	each(func(w *walker) {
-		w.annotate(t, "crossplane.io/paused=true", "crossplane.io/poll-interval=1s")
-		cp.WaitFor(t, w.object, Reason("Synced", "ReconcilePaused"))
-		w.patch(t, `{"forProvider":{"vars":{"title":"three"}}}`)
-		w.Title = "three"
-		w.annotate(t, "crossplane.io/reconcile-requested-at=second")
+	// Nothing is run for an object that is paused.
+	each(func(s *subject) {
+		s.annotate(t, "crossplane.io/paused=true", "crossplane.io/poll-interval=1s")
+		cp.WaitFor(t, s.object, Reason("Synced", "ReconcilePaused"))
+		s.patch(t, `{"forProvider":{"vars":{"title":"three"}}}`)
+		s.Title = "three"
+		s.annotate(t, "crossplane.io/reconcile-requested-at=second")
 	})
 	clock.tick(t)
 	step("Paused", runs{}, idle)
 
-	each(func(w *walker) { w.annotate(t, "crossplane.io/paused-", "crossplane.io/poll-interval=1h") })
+	each(func(s *subject) { s.annotate(t, "crossplane.io/paused-", "crossplane.io/poll-interval=1h") })
 	step("Resumed", runs{
 		observe: {applyChanged},
 		check:   {checkRequested, applyChanged},
 		change:  {applyChanged},
 		cluster: {applyChanged},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitFor(t, w.object, settled(Field("status.atProvider.handledRequest", "second"), Field("status.atProvider.lastRun.mode", "Apply"))...)
-		w.ran(t, "three", want...)
+		cp.WaitFor(t, s.object, settled(Field("status.atProvider.handledRequest", "second"), Field("status.atProvider.lastRun.mode", "Apply"))...)
+		s.ran(t, "three", want...)
 	})
 
 	// The objects go, and what they stand for stays.
-	each(func(w *walker) {
+	each(func(s *subject) {
 		spec := `{"managementPolicies":["Observe","Create","Update","LateInitialize"]}`
-		if w == cluster {
+		if s == cluster {
 			spec = `{"deletionPolicy":"Orphan"}`
 		}
-		w.patch(t, spec)
-		cp.Delete(t, w.object)
+		s.patch(t, spec)
+		cp.Delete(t, s.object)
 	})
-	step("Orphan", runs{}, func(t *testing.T, w *walker, want ...string) {
+	step("Orphan", runs{}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitGone(t, w.object)
-		w.ran(t, "three", want...)
+		cp.WaitGone(t, s.object)
+		s.ran(t, "three", want...)
 	})
 
 	// Others take their place.
-	each(func(w *walker) { w.apply(t) })
+	each(func(s *subject) { s.apply(t) })
 	step("Adopt", runs{
 		observe: {applyCreated},
 		check:   {checkCreated},
 		change:  {applyCreated},
 		cluster: {applyCreated},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitFor(t, w.object, settled(Field("status.atProvider.lastRun.trigger", "Created"))...)
-		w.ran(t, "three", want...)
+		cp.WaitFor(t, s.object, settled(Field("status.atProvider.lastRun.trigger", "Created"))...)
+		s.ran(t, "three", want...)
 	})
 
-	each(func(w *walker) { cp.Delete(t, w.object) })
+	each(func(s *subject) { cp.Delete(t, s.object) })
 	step("Delete", runs{
 		observe: {applyDeleted},
 		check:   {applyDeleted},
 		change:  {applyDeleted},
 		cluster: {applyDeleted},
-	}, func(t *testing.T, w *walker, want ...string) {
+	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		cp.WaitGone(t, w.object)
-		w.ran(t, "", want...)
+		cp.WaitGone(t, s.object)
+		s.ran(t, "", want...)
 	})
 }
 
@@ -469,10 +466,10 @@ func TestManagementPolicies(t *testing.T) {
 		t.Run(set, func(t *testing.T) {
 			t.Parallel()
 
-			w := newWalker(t, namespaced, namespace, "RunOnChange")
-			w.Run = fmt.Sprintf("{namespace: %s, name: run-%d, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}", namespace, i)
-			w.Actions = set
-			if err := os.WriteFile(filepath.Join(w.Directory, "page"), []byte("made by others"), 0o600); err != nil {
+			s := newSubject(t, namespaced, namespace, "RunOnChange")
+			s.Run = fmt.Sprintf("{namespace: %s, name: run-%d, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}", namespace, i)
+			s.Actions = set
+			if err := os.WriteFile(filepath.Join(s.Directory, "page"), []byte("made by others"), 0o600); err != nil {
 				t.Fatalf("cannot write file: %s", err)
 			}
 
@@ -484,25 +481,25 @@ func TestManagementPolicies(t *testing.T) {
 				expect = []Expectation{Condition("Synced", "True"), Reason("Ready", "NotApplied")}
 			}
 
-			w.apply(t)
-			u := cp.WaitFor(t, w.object, expect...)
-			if got := w.page(t); got != want.Created {
+			s.apply(t)
+			u := cp.WaitFor(t, s.object, expect...)
+			if got := s.page(t); got != want.Created {
 				t.Errorf("When the object is there the page should be %q, got %q", want.Created, got)
 			}
 			runs := field(u, "status.atProvider.lastRun.id")
 
-			w.Title = "two"
-			w.apply(t)
-			cp.WaitFor(t, w.object, append(expect, That("a run of the inputs, if there is to be one", func(u *unstructured.Unstructured) bool {
+			s.Title = "two"
+			s.apply(t)
+			cp.WaitFor(t, s.object, append(expect, That("a run of the inputs, if there is to be one", func(u *unstructured.Unstructured) bool {
 				return want.Created == want.Changed || field(u, "status.atProvider.lastRun.id") != runs
 			}))...)
-			if got := w.page(t); got != want.Changed {
+			if got := s.page(t); got != want.Changed {
 				t.Errorf("When the object was changed the page should be %q, got %q", want.Changed, got)
 			}
 
-			cp.Delete(t, w.object)
-			cp.WaitGone(t, w.object)
-			if got := w.page(t); got != want.Deleted {
+			cp.Delete(t, s.object)
+			cp.WaitGone(t, s.object)
+			if got := s.page(t); got != want.Deleted {
 				t.Errorf("When the object is gone the page should be %q, got %q", want.Deleted, got)
 			}
 		})
@@ -514,39 +511,39 @@ func TestManagementPolicies(t *testing.T) {
 func TestRetries(t *testing.T) {
 	t.Parallel()
 
-	w := newWalker(t, namespaced, cp.Namespace(t), "RunOnChange")
-	w.RetryLimit = 2
-	obstacle := filepath.Join(w.Directory, "obstacle")
+	s := newSubject(t, namespaced, cp.Namespace(t), "RunOnChange")
+	s.RetryLimit = 2
+	obstacle := filepath.Join(s.Directory, "obstacle")
 	touch(t, obstacle)
 
-	w.apply(t)
-	cp.WaitFor(t, w.object, Field("status.atProvider.lastApply.result", "Failed"), Field("status.atProvider.lastApply.attempts", 1),
+	s.apply(t)
+	cp.WaitFor(t, s.object, Field("status.atProvider.lastApply.result", "Failed"), Field("status.atProvider.lastApply.attempts", 1),
 		That("the time of the next attempt", func(u *unstructured.Unstructured) bool {
 			return field(u, "status.atProvider.lastApply.nextRetryTime") != nil
 		}),
 		Reason("Ready", "RunFailed"), Message("Ready", "There is an obstacle"), Condition("Synced", "False"), Message("Synced", "attempt 2 follows at"))
-	cp.WaitFor(t, w.object, Field("status.atProvider.lastApply.attempts", 2), Condition("Ready", "False"), Reason("Ready", "RetriesExhausted"),
+	cp.WaitFor(t, s.object, Field("status.atProvider.lastApply.attempts", 2), Condition("Ready", "False"), Reason("Ready", "RetriesExhausted"),
 		Message("Ready", "There is an obstacle"), Message("Ready", "gave up after attempt 2 of 2"), Message("Ready", "crossplane.io/reconcile-requested-at"),
 		Condition("Synced", "False"))
-	w.ran(t, "", "apply present Created", "apply present Retry")
+	s.ran(t, "", "apply present Created", "apply present Retry")
 
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)
 	}
-	w.annotate(t, "crossplane.io/reconcile-requested-at=now")
-	cp.WaitFor(t, w.object, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastApply.attempts", 3))
-	w.ran(t, "one", applyRequested)
+	s.annotate(t, "crossplane.io/reconcile-requested-at=now")
+	cp.WaitFor(t, s.object, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastApply.attempts", 3))
+	s.ran(t, "one", applyRequested)
 
 	touch(t, obstacle)
-	cp.Delete(t, w.object)
-	cp.WaitFor(t, w.object, Condition("Deletable", "False"), Reason("Deletable", "RetriesExhausted"), Message("Deletable", "There is an obstacle"),
+	cp.Delete(t, s.object)
+	cp.WaitFor(t, s.object, Condition("Deletable", "False"), Reason("Deletable", "RetriesExhausted"), Message("Deletable", "There is an obstacle"),
 		Message("Deletable", "spec.managementPolicies"), Field("status.atProvider.lastApply.attempts", 2), Field("status.atProvider.lastApply.state", "absent"))
-	w.ran(t, "one", applyDeleted, applyDeleted)
+	s.ran(t, "one", applyDeleted, applyDeleted)
 
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)
 	}
-	w.annotate(t, "crossplane.io/reconcile-requested-at=later")
-	cp.WaitGone(t, w.object)
-	w.ran(t, "", "apply absent Requested")
+	s.annotate(t, "crossplane.io/reconcile-requested-at=later")
+	cp.WaitGone(t, s.object)
+	s.ran(t, "", "apply absent Requested")
 }

@@ -375,7 +375,7 @@ spec:
 	if left := commands(t, d.Marker); len(left) > 0 {
 		t.Errorf("Nothing of the run should be left, got %v", left)
 	}
-	// The absent run would nap, too.
+	// The absent run would take too long, too.
 	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, "run", "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update","LateInitialize"]}}`)
 }
 
@@ -416,7 +416,7 @@ spec:
 		t.Errorf("The connection secret should be one: got type %v", got)
 	}
 
-	// They are had again, and not at the next poll.
+	// They are published again at once, not at the next poll.
 	cp.Kubectl(t, "delete", "secret", "-n", d.Namespace, "connection")
 	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "connection"},
 		Field("data.password", base64.StdEncoding.EncodeToString([]byte("correct-horse"))))

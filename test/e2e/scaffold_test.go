@@ -73,8 +73,8 @@ argument_specs:
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			// The role is told where to write by a default of its own, in the
-			// file that nobody reads but Ansible.
+			// The role is told where to write by a default of its own, in a
+			// file that only Ansible reads.
 			dir, role := directory(t), ""
 			for path := range tc.files {
 				role = filepath.Base(filepath.Dir(filepath.Dir(path)))

@@ -150,7 +150,7 @@ func TestNoSecretLeaves(t *testing.T) {
 		"Remote":        "https://me:" + c["url"] + "@127.0.0.1:1",
 	}
 
-	// What one writes and removes again is not another's.
+	// Each run writes to a directory of its own.
 	for name := range d["Policies"].(map[string]string) {
 		must(t, os.Mkdir(filepath.Join(d["Directory"].(string), name), 0o700))
 	}
@@ -175,7 +175,7 @@ func TestNoSecretLeaves(t *testing.T) {
 		t.Error("The connection Secret is where a secret should be found.")
 	}
 
-	// What they say is worth nothing if they say nothing.
+	// The search proves nothing unless the plays have printed something.
 	masks := 0
 	for _, m := range cp.List(t, "v1", "ConfigMap", ns) {
 		masks += strings.Count(cp.yaml(t.Context(), objectOf(&m)), "********")
@@ -191,7 +191,7 @@ func TestNoSecretLeaves(t *testing.T) {
 		}
 	}
 
-	// For those who may read all but Secrets and ProviderConfigs.
+	// everything that people can read who may not read Secrets and ProviderConfigs.
 	kinds := map[string]string{"AnsibleRun": objs[0].APIVersion, "ConfigMap": "v1", "Event": "v1", "ProviderConfigUsage": objs[0].APIVersion}
 	everything := func() {
 		t.Helper()
@@ -220,7 +220,7 @@ func TestNoSecretLeaves(t *testing.T) {
 
 	for _, o := range objs {
 		if !slices.Contains([]string{"prints", "checks"}, o.Name) {
-			// They cannot remove what they could not make.
+			// The absent runs fail where the present ones did.
 			must(t, cp.kube.Patch(t.Context(), cp.Get(t, o), client.RawPatch(types.MergePatchType, []byte(`{"spec": {"managementPolicies": ["Observe"]}}`))))
 		}
 		cp.Delete(t, o)

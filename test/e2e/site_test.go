@@ -116,7 +116,7 @@ func composedRun(t *testing.T, xr Object) Object {
 // eventually waits until something is true that is not in the API.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) { return is(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), interval, maxWait, true, func(context.Context) (bool, error) { return is(), nil })
 	if err != nil {
 		t.Fatalf("waited for %s: %s", what, err)
 	}

@@ -67,7 +67,7 @@ spec:
 `, other)[1]
 	cp.WaitFor(t, run, Condition("Ready", "True"))
 
-	// What nobody waits for any more is ended.
+	// An installation that no object waits for is ended.
 	for i := 1; i < len(slow); i += 2 {
 		cp.Delete(t, slow[i])
 		cp.WaitGone(t, slow[i])

@@ -206,7 +206,7 @@ func TestContentSources(t *testing.T) {
 			t.Errorf("The run should have failed, is %v", phase)
 		}
 
-		// Content that was never installed could not clean up either.
+		// An absent run would fail without content, too.
 		cp.Apply(t, sourceManifests, cases["Galaxy"].data.in(d))
 		cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"))
 	})

@@ -189,8 +189,8 @@ spec:
 	}
 }
 
-// TestLastEvents ends a provider in the middle of a run: what became of the run
-// is still told.
+// TestLastEvents ends a provider in the middle of a run: its result is
+// still an event.
 func TestLastEvents(t *testing.T) {
 	cp.Provider.Restart(t, "--shutdown-grace-period=1s")
 
@@ -279,7 +279,7 @@ func TestKeptOutput(t *testing.T) {
 			cp.WaitFor(t, run, Field("status.atProvider.keptOutput", nil))
 			cp.WaitGone(t, kept)
 
-			// What somebody else has made stays.
+			// A ConfigMap that the provider has not made stays.
 			foreign := cp.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: %s, name: %s}\ndata: {output: mine}\n", kept.Namespace, kept.Name), nil)[0]
 			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "ansible.crossplane.io/keepOutput=true", "crossplane.io/reconcile-requested-at=third", "--overwrite")
 			cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "third"), Condition("Synced", "True"), Condition("Ready", "True"))
@@ -388,7 +388,7 @@ spec:
 		}
 	}
 
-	// Who debugs finds each task in the log.
+	// The debug log has each task.
 	id := fmt.Sprint(field(cp.Get(t, objs[1]), "status.atProvider.lastRun.id"))
 	var line string
 	for l := range strings.Lines(cp.Provider.Log(t)) {
@@ -466,7 +466,7 @@ spec:
 		return strings.Contains(readFile(t, filepath.Join(d.Directory, "ledger")), "run-7 Changed two\n")
 	})
 
-	// One is in progress, one has its turn every now and then, and reading the
+	// One run is in progress, a periodic run has its turn now and then, and reading the
 	// object again takes a while.
 	after := strings.Split(readFile(t, filepath.Join(d.Directory, "ledger")), "\n")[from:]
 	for _, want := range []string{"run-3 Deleted", "run-7 Changed two"} {

@@ -14,7 +14,7 @@ import (
 // fences are the blocks of a page.
 var fences = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// A shell is where a user types.
+// A shell runs commands as a user does.
 type shell struct {
 	Dir string
 	Env []string
@@ -79,7 +79,7 @@ const pageTasks = `
     data: {address: "https://example.org/{{ page_title }}"}
 `
 
-// TestTutorial types what the tutorial says into a shell. All that it adds is
+// TestTutorial runs the commands of the tutorial. All that it adds is
 // what the role does, and where it comes from.
 func TestTutorial(t *testing.T) {
 	t.Parallel()

@@ -172,7 +172,7 @@ func createRun(t *testing.T, s scope, run Object, params map[string]any) {
 	cp.Kubectl(t, "create", "--filename="+path)
 }
 
-// texts of values. To cmp.Diff, a difference far down is one to think about.
+// texts of values: cmp.Diff takes long for differences that are nested deeply.
 func texts(t *testing.T, m map[string]any) map[string]string {
 	t.Helper()
 	out := make(map[string]string, len(m))

@@ -57,8 +57,8 @@ stringData: {password: "[[$.Password]]"}
 [[- end]]
 `
 
-// TestReferencesAreWatched changes what an AnsibleRun refers to, and finds that
-// acted on long before the next poll.
+// TestReferencesAreWatched changes what an AnsibleRun refers to, and expects a
+// run long before the next poll.
 func TestReferencesAreWatched(t *testing.T) {
 	t.Parallel()
 

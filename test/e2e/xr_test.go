@@ -108,8 +108,7 @@ type xrData struct {
 	Kind, Namespace, Composition, Title, Directory, Source, Status string
 }
 
-// TestNamespacedXR takes a namespaced XR through its life: it is created,
-// changed, and removed by a role from a collection in a git repository.
+// TestNamespacedXR creates, changes and removes a namespaced XR with a role from a collection in a git repository.
 func TestNamespacedXR(t *testing.T) {
 	t.Parallel()
 
@@ -202,7 +201,7 @@ spec:
 	cp.WaitGone(t, xr)
 }
 
-// TestClusterScopedXR takes a cluster scoped XR through its life, with an inline
+// TestClusterScopedXR creates, changes and removes a cluster-scoped XR, with an inline
 // playbook and a role from an archive.
 func TestClusterScopedXR(t *testing.T) {
 	t.Parallel()
@@ -248,8 +247,8 @@ spec:
 		t.Errorf("The role should have written the page: want %q, got %q", "Hello", got)
 	}
 
-	// A status whose value is not there keeps what Crossplane has applied, and nothing
-	// that somebody else has written.
+	// A status whose value is not there keeps what Crossplane has applied, and no
+	// value of another writer.
 	cp.Kubectl(t, "patch", "clustersites.e2e.example.org", "site", "--subresource=status", "--field-manager=somebody", "--type=merge", "-p", `{"status": {"size": 7}}`)
 
 	d.Status = "runs.page.outputs.later"
@@ -262,7 +261,7 @@ spec:
 		}
 	}
 
-	// What is in it no more goes.
+	// A field that is not in it any more is removed.
 	d.Status = "{'size': 8}"
 	cp.Apply(t, composition, d)
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Field("status.path", nil), Field("status.size", 8))

@@ -77,8 +77,8 @@ func (d *drive) played(ctx context.Context, o *object) bool {
 	case e := <-t.Caught():
 		t.Open()
 
-		return d.eventually(ctx, patience, func() bool { return d.book.Run(e.RunID).Outcome != ledger.Working })
-	case <-time.After(patience):
+		return d.eventually(ctx, maxWait, func() bool { return d.book.Run(e.RunID).Outcome != ledger.Working })
+	case <-time.After(maxWait):
 	case <-ctx.Done():
 	}
 
@@ -97,7 +97,7 @@ func (d *drive) inflate(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	came := d.eventually(ctx, patience/2, fetched)
+	came := d.eventually(ctx, maxWait/2, fetched)
 	pause(ctx, time.Duration(2000+d.roll(4000))*time.Millisecond)
 
 	if err := d.population.bump(context.WithoutCancel(ctx)); err != nil {

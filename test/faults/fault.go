@@ -17,8 +17,8 @@ import (
 const (
 	// runTimeout is that of each run.
 	runTimeout = 20 * time.Second
-	// patience with a moment to strike at.
-	patience = 40 * time.Second
+	// maxWait with a moment to strike at.
+	maxWait = 40 * time.Second
 )
 
 // errMissed is returned by a fault whose moment did not come.

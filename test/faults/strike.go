@@ -152,7 +152,7 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 	t := d.traps.Arm(p.match)
 	defer d.traps.Disarm(t)
 
-	deadline := time.After(patience)
+	deadline := time.After(maxWait)
 
 	for {
 		if err := p.provoke(ctx); err != nil {
@@ -164,7 +164,7 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 			d.book.Note(e.UID, "STRIKE", p.name, e.RunID)
 
 			return e.RunID, how(ctx, t)
-		case <-time.After(patience / 4):
+		case <-time.After(maxWait / 4):
 		case <-deadline:
 			return "", errMissed
 		case <-ctx.Done():
@@ -189,7 +189,7 @@ func (d *drive) forget(ctx context.Context) (string, error) {
 
 		return d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) == nil && run.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
 	}
-	if !d.eventually(ctx, patience, ready) {
+	if !d.eventually(ctx, maxWait, ready) {
 		return "", errMissed
 	}
 

@@ -124,7 +124,7 @@ func (d *drive) replace(ctx context.Context, objects []*object, busy int, atMost
 
 	select {
 	case <-first.Caught():
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		return nil, errors.New("no play began before an upgrade")
 	}
 

@@ -135,7 +135,7 @@ func (d *drive) spoil(ctx context.Context, m sources.Mood) (string, error) {
 		return "", err
 	}
 
-	d.eventually(ctx, patience/2, func() bool { return len(d.source.Requests()) > before })
+	d.eventually(ctx, maxWait/2, func() bool { return len(d.source.Requests()) > before })
 	pause(ctx, time.Duration(1000+d.roll(3000))*time.Millisecond)
 	d.source.Set(sources.Well)
 
@@ -159,7 +159,7 @@ func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
 	select {
 	case id := <-taken:
 		return "run " + id, nil
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		return "", errMissed
 	case <-ctx.Done():
 		return "", errMissed
@@ -170,7 +170,7 @@ func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
 // ahead. That it is put right must not take a year.
 func (d *drive) clock(ctx context.Context) (string, error) {
 	name := ""
-	if !d.eventually(ctx, patience/4, func() bool { name = d.ahead(ctx); return name != "" }) {
+	if !d.eventually(ctx, maxWait/4, func() bool { name = d.ahead(ctx); return name != "" }) {
 		return "", errMissed
 	}
 

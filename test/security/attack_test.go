@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// patience is how long tests wait for what is bound to happen.
-const patience = time.Minute
+// maxWait is how long tests wait for what is bound to happen.
+const maxWait = time.Minute
 
 // A world has one run that attacks, and all that it must not reach.
 type world struct {
@@ -130,7 +130,7 @@ func (w *world) victim(t *testing.T) int {
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
 			pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 			must(t, err)
@@ -312,7 +312,7 @@ func TestLimits(t *testing.T) {
 				t.Skip("root has no such limit")
 			}
 
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 			defer cancel()
 
 			d := w.domain(t, w.own, sandbox.Grant{})

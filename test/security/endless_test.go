@@ -47,7 +47,7 @@ func TestPlayEndless(t *testing.T) {
 
 			var pid []byte
 
-			for deadline := time.Now().Add(patience); len(pid) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(maxWait); len(pid) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				pid, _ = os.ReadFile(pidfile)
 			}
 
@@ -62,7 +62,7 @@ func TestPlayEndless(t *testing.T) {
 			select {
 			case <-ended:
 				t.Logf("It has taken %s to end.", time.Since(since).Round(time.Millisecond))
-			case <-time.After(patience):
+			case <-time.After(maxWait):
 				t.Fatal("The run should have ended.")
 			}
 

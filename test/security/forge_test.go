@@ -49,7 +49,7 @@ func TestPlayForgesEvents(t *testing.T) {
 				outputs <- string(res.Summary.Outputs)
 			}()
 
-			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(maxWait); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(shared, "ready")); err == nil {
 					break
 				}

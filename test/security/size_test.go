@@ -51,7 +51,7 @@ func TestPlayFills(t *testing.T) {
 			r, state := newRunner(t, sandbox.Required, func(p *sandbox.Policy) { p.RunSize = tc.size })
 
 			got, err := r.Run(t.Context(), runner.Spec{
-				ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: patience,
+				ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: maxWait,
 				Inputs: inputs.Inputs{
 					Parameters: common.AnsibleRunParameters{PlaybookInline: "- hosts: localhost\n  gather_facts: false\n  tasks:\n" +
 						"  - {name: Flood, ansible.builtin.shell: '" + flood + "'}\n"},

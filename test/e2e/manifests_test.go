@@ -11,7 +11,7 @@ import (
 var providerAnsible string
 
 // TestProviderAnsibleManifests applies what the documentation of
-// provider-ansible shows, and sees that it means what the text says.
+// provider-ansible shows, and expects what the text says.
 func TestProviderAnsibleManifests(t *testing.T) {
 	t.Parallel()
 
@@ -29,7 +29,7 @@ func TestProviderAnsibleManifests(t *testing.T) {
   when: ansible_provider_meta.managed_resource.state == 'absent'
 `,
 		"roles/sample_namespace.openshift_cluster/tasks/setup-resource.yml": `
-- ansible.builtin.copy: {dest: "` + d.Directory + `/cluster", content: "{{ ocpVersion }} {{ platform }} {{ size }} {{ ansible_provider_meta['seeds-openshift-cluster'].state }}"}
+- ansible.builtin.copy: {dest: "` + d.Directory + `/cluster", content: "{{ ocpVersion }} {{ platform }} {{ size }} {{ ansible_provider_meta['v08-openshift-cluster'].state }}"}
 `,
 		"roles/sample_namespace.openshift_cluster/tasks/cleanup-resource.yml": `
 - ansible.builtin.file: {path: "` + d.Directory + `/cluster", state: absent}
@@ -63,7 +63,7 @@ stringData:
 		objs[o.Name] = o
 	}
 
-	for _, name := range []string{"seeds-roles", "seeds-playbooks", "seeds-nginx", "seeds-check"} {
+	for _, name := range []string{"v08-roles", "v08-playbooks", "v08-nginx", "v08-check"} {
 		cp.WaitFor(t, objs[name], Reason("Synced", "ReconcilePaused"))
 	}
 
@@ -71,19 +71,19 @@ stringData:
 		t.Helper()
 		cp.WaitFor(t, objs[name], append(also, Condition("Ready", "True"), Condition("Synced", "True"))...)
 	}
-	ready("seeds-inline-example")
-	ready("seeds-vars", Field("status.atProvider.outputs.text", "value1 value2 value1"))
+	ready("v08-inline-example")
+	ready("v08-vars", Field("status.atProvider.outputs.text", "value1 value2 value1"))
 	// What comes from a Secret is not shown.
-	ready("seeds-var-files", Field("status.atProvider.outputs.text", "plain listed ********"))
-	ready("seeds-openshift-cluster")
+	ready("v08-var-files", Field("status.atProvider.outputs.text", "plain listed ********"))
+	ready("v08-openshift-cluster")
 
 	cluster := filepath.Join(d.Directory, "cluster")
 	if got := readFile(t, cluster); got != "4.8.27 x large present" {
 		t.Errorf("The variables should have reached the role: got %q", got)
 	}
 
-	cp.Delete(t, objs["seeds-openshift-cluster"])
-	cp.WaitGone(t, objs["seeds-openshift-cluster"])
+	cp.Delete(t, objs["v08-openshift-cluster"])
+	cp.WaitGone(t, objs["v08-openshift-cluster"])
 	if exists(cluster) {
 		t.Error("The role should have run with state absent before the object went.")
 	}
