@@ -11,10 +11,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-// Attacks of plays on what they share with others, each a line of bash. That they
-// are refused, tests of their own show; here they are weather that nobody else may
-// feel. A play knows its own directory, and with that those of the provider. The
-// processes above it the ledger tells it.
+// Attacks of plays on what they share with others, each a line of bash. The tests of
+// test/security show that they fail; here they must not affect other runs. A play knows the
+// directories of the provider from its own directory, and asks the ledger for the processes
+// above it.
 const (
 	attackDirectories = `dir=$HOME; dir=${dir%%/runs/*}; for d in "$dir" "$dir"/runs "$dir"/content "$dir"/content/tmp "$dir"/collections "$dir"/lock; do chmod 0 "$d" 2>&1; done;`
 
@@ -26,7 +26,7 @@ const (
 	attackLeftovers = `mkdir -p "$HOME"/a/b; touch "$HOME"/a/b/c; chmod 0 "$HOME"/a/b "$HOME"/a; (setsid sleep 100000 </dev/null >/dev/null 2>&1 &);`
 )
 
-// attacks of content, while everybody else goes on.
+// attacks by content, while other runs are in progress.
 func (d *drive) attacks() []fault {
 	var out []fault
 
@@ -56,7 +56,7 @@ func (d *drive) attack(ctx context.Context, line string) (string, error) {
 
 	attacked := d.played(ctx, o)
 
-	// Also when there is no time left: nobody else would.
+	// Also when the time is over: otherwise the object would attack for ever.
 	if err := d.population.arm(context.WithoutCancel(ctx), o, ""); err != nil {
 		return "", err
 	}

@@ -39,11 +39,11 @@ const (
 type director struct {
 	traps *trap.Set
 
-	mu    sync.Mutex
-	rng   *rand.Rand
-	moods map[string]chan<- string
-	ways  map[string]way
-	calm  bool
+	mu        sync.Mutex
+	rng       *rand.Rand
+	moods     map[string]chan<- string
+	ways      map[string]way
+	faultless bool
 	// dirs of runs, by their ids.
 	dirs map[string]string
 	// unsupervised are the directories of runs whose supervisors were killed.
@@ -55,7 +55,7 @@ type way struct {
 	// least and most time that they take.
 	least, most time.Duration
 	// fails is the share of the plays that fail, of those with state present.
-	// Hopeless ones do so always, also when everything else is well.
+	// Hopeless ones always fail, also without faults.
 	fails    float64
 	hopeless bool
 }
@@ -72,12 +72,12 @@ func (d *director) behave(uid string, w way) {
 	d.ways[uid] = w
 }
 
-// calmDown makes all go well from now on, or not.
-func (d *director) calmDown(on bool) {
+// setFaultless has all plays and tools work without faults from now on, or not.
+func (d *director) setFaultless(on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	d.calm = on
+	d.faultless = on
 	if on {
 		clear(d.moods)
 	}
@@ -197,7 +197,7 @@ func (d *director) Play(ctx context.Context, r ledger.Run) (fail bool) {
 	fail = w.hopeless && r.State == ledger.StatePresent
 
 	switch {
-	case d.calm:
+	case d.faultless:
 		took = min(took, 100*time.Millisecond)
 	case r.State == ledger.StatePresent || d.rng.IntN(2) == 0:
 		fail = fail || d.rng.Float64() < w.fails
@@ -212,8 +212,8 @@ func (d *director) Play(ctx context.Context, r ledger.Run) (fail bool) {
 	return fail
 }
 
-// endContainer does what the kernel does to a container whose first process was
-// killed, as far as nobody else can: it ends what killed supervisors have left.
+// endContainer ends what killed supervisors have left, as the kernel does when the first process
+// of a container was killed.
 func (d *director) endContainer(state string) {
 	d.mu.Lock()
 	dirs := slices.Clone(d.unsupervised)

@@ -12,15 +12,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// A drive of the population through faults.
+// A drive injects faults while the population changes.
 type drive struct {
 	*stage
 
 	population *population
 	tally      *tally
 
-	// sky is locked by whoever makes the weather of the API.
-	sky sync.Mutex
+	// api is held while a fault sets the rules of the proxies.
+	api sync.Mutex
 
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -30,8 +30,8 @@ type drive struct {
 type round struct {
 	// replicas of the provider.
 	replicas int
-	// strikes and weather that are to be injected.
-	strikes, weather int
+	// Numbers of strikes and disturbances to inject.
+	strikes, disturbances int
 }
 
 func (d *drive) roll(n int) int {
@@ -92,12 +92,12 @@ func (d *drive) run(ctx context.Context, r *replica) error {
 }
 
 // round of faults.
-func (d *drive) round(ctx context.Context, r round, strikes, weather *bag) error {
+func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) error {
 	if err := d.start(ctx, r.replicas); err != nil {
 		return err
 	}
 
-	d.director.calmDown(false)
+	d.director.setFaultless(false)
 
 	for len(d.population.live()) < 6 {
 		if err := d.population.create(ctx); err != nil {
@@ -137,7 +137,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, weather *bag) error
 
 		fail(d.inject(work, r.strikes, strikes))
 	})
-	injecting.Go(func() { fail(d.inject(work, r.weather, weather)) })
+	injecting.Go(func() { fail(d.inject(work, r.disturbances, disturbances)) })
 	injecting.Wait()
 	done()
 	around.Wait()
@@ -177,9 +177,9 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 	return nil
 }
 
-// heal what faults have left, as far as it does not heal by itself.
+// heal undoes what faults have left behind and the programs do not undo.
 func (d *drive) heal() {
-	d.director.calmDown(true)
+	d.director.setFaultless(true)
 	d.source.Set(sources.Well)
 
 	for _, r := range d.replicas {

@@ -17,7 +17,7 @@ import (
 const (
 	// runTimeout is that of each run.
 	runTimeout = 20 * time.Second
-	// maxWait with a moment to strike at.
+	// maxWait is how long a fault waits for its moment.
 	maxWait = 40 * time.Second
 )
 

@@ -1,19 +1,17 @@
-// Command faults drives a population of AnsibleRuns of all policies and both
-// groups on a real control plane, while it breaks things: the provider, the API
-// server, the disk, the source of content, ansible-runner. The plays tell a ledger
-// what they do; from that it judges whether what must always hold did hold.
+// Command faults injects faults while AnsibleRuns of all policies and both groups come and go on a
+// real control plane: into the provider, the API server, the disk, the source of content, and
+// ansible-runner. The plays write what they do to a ledger. The command compares the ledger with
+// the statuses, and with what must always hold.
 //
-// What is struck is the real thing, in the phase that the fault is named for: what
-// the phase is known by, a request or a play, is held while it is struck. Three
-// faults are stand-ins. The ansible-runner that the provider finds asks how to
-// behave, and becomes the real one when it is not to misbehave. A process that is
-// killed as for memory is killed by this one, by the signal that the kernel sends.
-// A clock that jumps is the status that such a clock leaves: a static binary does
-// not ask the C library for the time, where others could answer, and the clock of
-// the machine belongs to everybody.
+// A fault that is named for a phase of a run strikes in that phase: the request or the play that
+// marks the phase is held meanwhile. Three faults are imitated. The ansible-runner that the provider
+// finds asks how to behave, and becomes the real one unless it is to misbehave. A process that is
+// killed as for memory gets the signal of the kernel from this command. For a clock that jumps the
+// status gets the times that such a clock would leave: a static binary does not ask the C library
+// for the time, and the clock of the machine has other users.
 //
-// The seed decides what is done, and in which order; how long everything takes, and
-// with that what meets what, the machine decides.
+// The seed decides which faults come, and in which order. The machine decides how long everything
+// takes, and so which faults coincide.
 package main
 
 import (
@@ -79,7 +77,7 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	wg.Go(func() { d.population.watch(watching) })
 
 	if err = d.upgrade(ctx, c.size()); err == nil {
-		err = d.rounds(ctx, c, &bag{rng: stream(4), all: named(d.strikes(), c.Only)}, &bag{rng: stream(5), all: named(d.weather(), c.Only)})
+		err = d.rounds(ctx, c, &bag{rng: stream(4), all: named(d.strikes(), c.Only)}, &bag{rng: stream(5), all: named(d.disturbances(), c.Only)})
 	}
 
 	stop()
@@ -107,28 +105,28 @@ func (c *cli) size() int {
 }
 
 // rounds of faults until there were enough of them.
-func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error {
+func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) error {
 	var was map[string]float64
 
 	before := 1
 
 	for n := 1; ; n++ {
-		r := round{replicas: 1, strikes: 16, weather: 44}
+		r := round{replicas: 1, strikes: 16, disturbances: 44}
 
 		switch {
 		case c.Short:
-			r = round{replicas: 1, strikes: 6, weather: 9}
+			r = round{replicas: 1, strikes: 6, disturbances: 9}
 		case n%3 == 2:
 			r.replicas = 2
 		}
 
 		// In the last round the provider stays the same process, so that what it
 		// has now can be compared with what it had before.
-		last := c.Short && n > 1 || !c.Short && d.tally.total() >= c.Faults-len(weather.all)
+		last := c.Short && n > 1 || !c.Short && d.tally.total() >= c.Faults-len(disturbances.all)
 		if last {
-			r = round{replicas: before, weather: len(weather.all)}
+			r = round{replicas: before, disturbances: len(disturbances.all)}
 			if c.Short {
-				r.weather = 4
+				r.disturbances = 4
 			}
 		}
 
@@ -138,18 +136,18 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, weather *bag) error
 			r.strikes = 0
 		}
 
-		if len(weather.all) == 0 {
-			r.weather = 0
+		if len(disturbances.all) == 0 {
+			r.disturbances = 0
 		}
 
 		d.printf("Round %d, %d replica(s)\n", n, r.replicas)
 
-		if err := d.round(ctx, r, strikes, weather); err != nil {
+		if err := d.round(ctx, r, strikes, disturbances); err != nil {
 			return err
 		}
 
-		d.printf("  %7.1fs  calm\n", time.Since(d.began).Seconds())
-		d.calm(ctx)
+		d.printf("  %7.1fs  recovery\n", time.Since(d.began).Seconds())
+		d.recovery(ctx)
 
 		if last {
 			if grown := d.growth(ctx, d.replicas[0], was); grown != "" {

@@ -47,7 +47,7 @@ type object struct {
 	misspelt bool
 	deleted  bool
 	gone     bool
-	// kept for one that has plans for it, and not changed at random.
+	// kept for a fault that needs it, and not changed at random.
 	kept bool
 }
 
@@ -184,7 +184,7 @@ func (p *population) live() []*object {
 	return p.those(func(o *object) bool { return !o.deleted && !o.kept })
 }
 
-// there are all objects that are not gone.
+// there returns all objects that are not gone.
 func (p *population) there() []*object {
 	return p.those(func(o *object) bool { return !o.gone })
 }
@@ -236,7 +236,7 @@ func (p *population) create(ctx context.Context) error {
 	return p.add(ctx, o)
 }
 
-// keep an object of one's own that is run on change.
+// keep an object from being changed at random. It is run on change.
 func (p *population) keep(ctx context.Context) (*object, error) {
 	p.mu.Lock()
 	p.number++
@@ -384,7 +384,7 @@ func (p *population) delete(ctx context.Context, o *object) error {
 // bump the requirements, so that content has to be installed again.
 func (p *population) bump(ctx context.Context) error { return p.require(ctx, p.next()) }
 
-// next requirements, which nobody had before.
+// next returns requirements that were not used before.
 func (p *population) next() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -475,7 +475,7 @@ func (p *population) look(ctx context.Context) error {
 			continue
 		}
 
-		p.truth(run)
+		p.checkStatus(run)
 	}
 
 	return nil

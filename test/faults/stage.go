@@ -123,7 +123,7 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 		return err
 	}
 
-	return s.perform(ctx, rng)
+	return s.startServers(ctx, rng)
 }
 
 // connect to the API server, past the proxies.
@@ -150,7 +150,7 @@ func (s *stage) connect(ctx context.Context) error {
 }
 
 // perform starts the ledger, the source of content, and what replicas need.
-func (s *stage) perform(ctx context.Context, rng *rand.Rand) error {
+func (s *stage) startServers(ctx context.Context, rng *rand.Rand) error {
 	file, err := os.Create(filepath.Join(filepath.Dir(s.dir), "logs", "faults", "ledger.log"))
 	if err != nil {
 		return errors.Wrap(err, "cannot write the ledger")

@@ -173,7 +173,7 @@ func (d *drive) strike(ctx context.Context, p phase, how func(context.Context, *
 	}
 }
 
-// forget a run: an object is changed while its status cannot be written, the
+// forget a run, in this order: an object is changed while its status cannot be written, the
 // provider is killed once a play has begun, and the object is changed back. If
 // nothing begins because nothing can be written, that is as good.
 func (d *drive) forget(ctx context.Context) (string, error) {
@@ -193,8 +193,8 @@ func (d *drive) forget(ctx context.Context) (string, error) {
 		return "", errMissed
 	}
 
-	d.sky.Lock()
-	defer d.sky.Unlock()
+	d.api.Lock()
+	defer d.api.Unlock()
 
 	for _, r := range d.replicas {
 		r.proxy.Set(func(r *http.Request) proxy.Effect {
@@ -256,8 +256,8 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 // isolate the leader from the API until it gives up, which it has to do before
 // another one may lead.
 func (d *drive) isolate(ctx context.Context) (string, error) {
-	d.sky.Lock()
-	defer d.sky.Unlock()
+	d.api.Lock()
+	defer d.api.Unlock()
 
 	r := d.leader(ctx)
 	r.proxy.Set(func(*http.Request) proxy.Effect { return proxy.Effect{Cut: true} })
@@ -294,8 +294,8 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second)), d.run(ctx, r)
 }
 
-// yield the lease of a replica that was killed, once nothing is left of what it
-// ran: nobody else would lead before the lease has run out.
+// yield removes the lease of a replica that was killed, once nothing is left of what it ran.
+// Otherwise the next replica would lead only after the lease has run out.
 func (d *drive) yield(ctx context.Context, r *replica) error {
 	d.director.endContainer(r.state)
 
@@ -393,7 +393,7 @@ func (d *drive) fill(ctx context.Context) (string, error) {
 	n := 0
 	block := make([]byte, 4096)
 
-	// Whatever is freed meanwhile is filled, too.
+	// What is freed meanwhile is filled, too.
 	for until := time.Now().Add(time.Duration(3+d.roll(4)) * time.Second); time.Now().Before(until) && ctx.Err() == nil; {
 		written, err := f.Write(block)
 		n += written

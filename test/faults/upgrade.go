@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-const unchanged = "an upgrade changes no condition that nothing happened to"
+const unchanged = "an upgrade changes no condition of objects to which nothing happened"
 
 // upgrade the provider as a Deployment does, one process after another, while
 // there are many objects: most have nothing to do, a tenth of them has just been
@@ -30,7 +30,7 @@ func (d *drive) upgrade(ctx context.Context, n int) error {
 	}
 
 	d.printf("An upgrade under load of %d objects\n", n)
-	d.director.calmDown(true)
+	d.director.setFaultless(true)
 
 	if err := d.start(ctx, 1); err != nil {
 		return err
@@ -161,14 +161,14 @@ func (d *drive) replace(ctx context.Context, objects []*object, busy int, atMost
 	return w.wrong(objects[busy:]), nil
 }
 
-// A witness of what becomes of conditions.
-type witness struct {
+// An observation of the conditions of objects.
+type observation struct {
 	done chan struct{}
 	seen map[types.UID][]*clusterv1alpha1.AnsibleRun
 }
 
 // observe all states of objects until the context is done.
-func (s *stage) observe(ctx context.Context) (*witness, error) {
+func (s *stage) observe(ctx context.Context) (*observation, error) {
 	kube, err := client.NewWithWatch(s.cfg, client.Options{Scheme: s.kube.Scheme()})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
@@ -179,7 +179,7 @@ func (s *stage) observe(ctx context.Context) (*witness, error) {
 		return nil, errors.Wrap(err, "cannot list AnsibleRuns")
 	}
 
-	w := &witness{done: make(chan struct{}), seen: map[types.UID][]*clusterv1alpha1.AnsibleRun{}}
+	w := &observation{done: make(chan struct{}), seen: map[types.UID][]*clusterv1alpha1.AnsibleRun{}}
 	for i := range runs.Items {
 		w.seen[runs.Items[i].UID] = []*clusterv1alpha1.AnsibleRun{&runs.Items[i]}
 	}
@@ -206,7 +206,7 @@ func (s *stage) observe(ctx context.Context) (*witness, error) {
 
 // wrong is what changed: any condition of objects that nothing happened to, and
 // that an object is no more synced unless a run of it was cut off.
-func (w *witness) wrong(idle []*object) []changed {
+func (w *observation) wrong(idle []*object) []changed {
 	<-w.done
 
 	var out []changed

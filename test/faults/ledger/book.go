@@ -1,6 +1,6 @@
-// Package ledger is the witness of what plays do. Each play tells it, over a
-// connection that one of its own processes holds for as long as it works: so the
-// kernel tells the end of a play also when nobody else can.
+// Package ledger records what plays do. Each play reports over a connection that one of its own
+// processes holds for as long as it works. So the kernel reports the end of a play that is
+// killed.
 package ledger
 
 import (
@@ -131,7 +131,7 @@ func (b *Book) End(id string, how Outcome) {
 	}
 }
 
-// Drift changes a target behind everybody's back, if nobody works on it.
+// Drift changes a target outside of Ansible, unless a play works on it.
 func (b *Book) Drift(uid string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBook is about what a book finds wrong: a witness that believes everything
-// is none.
+// TestBook is about the breaches that a book finds: a book without any would prove nothing.
 func TestBook(t *testing.T) {
 	apply := func(id, state string) Run { return Run{UID: "a", ID: id, Mode: ModeApply, State: state, Value: "v"} }
 

@@ -157,8 +157,8 @@ func word(is bool, yes, no string) string {
 	return no
 }
 
-// ancestors of a process: a play that is confined cannot ask for them, and one
-// that attacks them may know them by chance.
+// ancestors of a process: a play that is confined cannot look them up, and the
+// test assumes an attacker that knows them.
 func ancestors(pid string) []string {
 	var out []string
 

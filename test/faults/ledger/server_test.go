@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A still director lets everything happen.
+// A still director injects no faults.
 type still struct{ left []string }
 
 func (still) Tool(context.Context, string, string) string { return "well" }

@@ -1,5 +1,4 @@
-// Package proxy stands between the provider and kube-apiserver, and misbehaves
-// when it is told to.
+// Package proxy is a proxy between the provider and kube-apiserver that injects faults.
 package proxy
 
 import (
@@ -37,8 +36,8 @@ type Effect struct {
 	Cut bool
 }
 
-// Weather decides on the effect on a request.
-type Weather func(r *http.Request) Effect
+// A Rule decides on the effect on a request.
+type Rule func(r *http.Request) Effect
 
 // A Proxy on loopback. Use Start.
 type Proxy struct {
@@ -47,7 +46,7 @@ type Proxy struct {
 	pass   *httputil.ReverseProxy
 
 	mu      sync.Mutex
-	weather Weather
+	rule    Rule
 	hit     int
 	watches map[int]context.CancelFunc
 	next    int
@@ -62,7 +61,7 @@ func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
 		return nil, errors.Wrap(err, "cannot parse the URL of the API server")
 	}
 
-	// The clients say who they are; the proxy itself is nobody.
+	// The clients authenticate themselves; the proxy has no credentials.
 	transport, err := rest.TransportFor(&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData}})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect to the API server")
@@ -101,14 +100,14 @@ func (p *Proxy) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
-// Set the weather; nil is fine weather. It returns how many requests the one
-// before had an effect on.
-func (p *Proxy) Set(w Weather) int {
+// Set the rule; nil for no effects. It returns how many requests the rule before had an effect
+// on.
+func (p *Proxy) Set(w Rule) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
 	hit := p.hit
-	p.weather, p.hit = w, 0
+	p.rule, p.hit = w, 0
 
 	return hit
 }
@@ -186,11 +185,11 @@ func (p *Proxy) effect(r *http.Request) Effect {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if p.weather == nil {
+	if p.rule == nil {
 		return Effect{}
 	}
 
-	e := p.weather(r)
+	e := p.rule(r)
 	if e != (Effect{}) {
 		p.hit++
 	}

@@ -74,14 +74,14 @@ func (w *world) do(ctx context.Context, t *testing.T, method, path, body string)
 	return w.client.Do(r)
 }
 
-func TestWeather(t *testing.T) {
+func TestRule(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		effect Effect
 		code   int
 		served bool
 	}{
-		"Fine":     {reason: "Nothing should happen to a request.", code: http.StatusOK, served: true},
+		"None":     {reason: "Nothing should happen to a request.", code: http.StatusOK, served: true},
 		"Conflict": {reason: "A request should be answered in place of the server.", effect: Effect{Status: http.StatusConflict}, code: http.StatusConflict},
 		"Lost":     {reason: "A request should take effect without an answer.", effect: Effect{Lose: true}, served: true},
 		"Cut":      {reason: "A request should get nowhere.", effect: Effect{Cut: true}},

@@ -15,11 +15,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
-// weather are faults around the provider, which goes on running.
-func (d *drive) weather() []fault {
+// disturbances are faults outside of the provider, which goes on running.
+func (d *drive) disturbances() []fault {
 	var out []fault
 
-	share := func(share float64, is func(*http.Request) bool, e proxy.Effect) proxy.Weather {
+	share := func(share float64, is func(*http.Request) bool, e proxy.Effect) proxy.Rule {
 		return func(r *http.Request) proxy.Effect {
 			if (is == nil || is(r)) && rand.Float64() < share { //nolint:gosec // Not a secret.
 				return e
@@ -30,8 +30,8 @@ func (d *drive) weather() []fault {
 	}
 
 	for _, w := range []struct {
-		name    string
-		weather proxy.Weather
+		name string
+		rule proxy.Rule
 	}{
 		{"API errors", share(0.4, nil, proxy.Effect{Status: http.StatusInternalServerError})},
 		{"API unavailable", share(0.6, nil, proxy.Effect{Status: http.StatusServiceUnavailable})},
@@ -43,7 +43,7 @@ func (d *drive) weather() []fault {
 		{"API answers lost", share(0.4, proxy.Writes, proxy.Effect{Lose: true})},
 		{"API not reached", share(1, nil, proxy.Effect{Cut: true})},
 	} {
-		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.blow(ctx, w.weather) }})
+		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }})
 	}
 
 	out = append(out,
@@ -75,13 +75,13 @@ func (d *drive) weather() []fault {
 	return append(out, d.attacks()...)
 }
 
-// blow a weather at the API of all replicas for some seconds.
-func (d *drive) blow(ctx context.Context, w proxy.Weather) (string, error) {
-	d.sky.Lock()
-	defer d.sky.Unlock()
+// disturb the API of all replicas for some seconds.
+func (d *drive) disturb(ctx context.Context, rule proxy.Rule) (string, error) {
+	d.api.Lock()
+	defer d.api.Unlock()
 
 	for _, r := range d.replicas {
-		r.proxy.Set(w)
+		r.proxy.Set(rule)
 	}
 
 	pause(ctx, time.Duration(2000+d.roll(5000))*time.Millisecond)
@@ -147,7 +147,7 @@ func (d *drive) spoil(ctx context.Context, m sources.Mood) (string, error) {
 	return fmt.Sprintf("%d requests", n), nil
 }
 
-// misbehave is what the ansible-runner of the next run does.
+// misbehave has the ansible-runner of the next run misbehave.
 func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
 	taken := d.director.next(mood)
 	defer d.director.forget(mood)
@@ -166,8 +166,8 @@ func (d *drive) misbehave(ctx context.Context, mood string) (string, error) {
 	}
 }
 
-// clock writes times into a status as a provider does whose clock is a year
-// ahead. That it is put right must not take a year.
+// clock writes times into a status as a provider does whose clock is a year ahead. The provider
+// must correct them at once, not in a year.
 func (d *drive) clock(ctx context.Context) (string, error) {
 	name := ""
 	if !d.eventually(ctx, maxWait/4, func() bool { name = d.ahead(ctx); return name != "" }) {

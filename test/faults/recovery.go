@@ -22,12 +22,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
-// settling is how long everything may take to come right after the faults.
+// settling is how long all objects may take to become as wanted after the faults.
 const settling = 4 * time.Minute
 
-// calm waits until everything has come right after the faults, removes all
-// objects, and looks for what is left over.
-func (d *drive) calm(ctx context.Context) {
+// recovery waits until all objects are as wanted after the faults, removes them, and looks for
+// what is left over.
+func (d *drive) recovery(ctx context.Context) {
 	d.heal()
 
 	asked := map[types.UID]string{}
@@ -66,9 +66,8 @@ func (d *drive) calm(ctx context.Context) {
 	}
 }
 
-// settle until each object was right once, and return those that were not with what
-// is wrong with them. Periodic runs go on meanwhile. The provider says when it tries
-// again; it is not waited for that for long.
+// settle waits until each object was as wanted once, and returns the others with what is wrong
+// with them. Periodic runs go on meanwhile. Retries that are planned for later are requested.
 func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func(*object, common.AnsibleRun) string) map[*object]string {
 	wrong, right := map[*object]string{}, map[*object]bool{}
 
@@ -107,7 +106,7 @@ func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func
 // failed so often that it gave up: once per attempt.
 func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, asked map[types.UID]string) {
 	if o.deleted && o.misspelt && run.Observation().Executed {
-		// What may have been done cannot be removed by a role that is not there.
+		// A role that does not exist cannot remove anything.
 		_ = d.population.repair(ctx, o)
 
 		return
@@ -133,8 +132,7 @@ func (d *drive) hurry(ctx context.Context, o *object, run common.AnsibleRun, ask
 	_ = d.population.request(ctx, o)
 }
 
-// unlikeWanted says what an object is not yet that it is to be; empty when there
-// is nothing.
+// unlikeWanted says how an object differs from what is wanted; empty when it does not.
 func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	ready, synced := run.GetCondition(xpv2.TypeReady), run.GetCondition(xpv2.TypeSynced)
 	last, apply := run.Observation().LastRun, run.Observation().LastApply
