@@ -55,7 +55,7 @@ func TestPartsAsUser(t *testing.T) {
 
 	for part, attacks := range map[string][]string{
 		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
-		"manifest":   {"TestManifestOfAttacks"},
+		"installed":  {"TestManifestOfAttacks"},
 		"runner":     {"TestAttackEvents"},
 		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
 	} {
