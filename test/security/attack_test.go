@@ -22,26 +22,25 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// maxWait is how long tests wait for what is bound to happen.
+// maxWait is how long a test waits for an event.
 const maxWait = time.Minute
 
-// A world has one run that attacks, and all that it must not reach.
-type world struct {
+// A fixture has one run that attacks, and the files and processes that it must not reach.
+type fixture struct {
 	dir string
 	// own is the private data directory of the run that attacks.
 	own string
 	env []string
 }
 
-// newWorld in a directory of the test's, with a victim that runs until the test
-// is over.
-func newWorld(t *testing.T) *world {
+// newFixture in a temporary directory, with a victim that runs until the test is over.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 
-	w := &world{dir: dir, own: filepath.Join(dir, "state", "runs", "own")}
+	w := &fixture{dir: dir, own: filepath.Join(dir, "state", "runs", "own")}
 
 	for name, text := range map[string]string{
 		"state/runs/own/project/playbook.yml":        "[]",
@@ -75,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// terminal of somebody else.
+// terminal that another process has open.
 func terminal(t *testing.T) string {
 	t.Helper()
 
@@ -92,8 +91,8 @@ func terminal(t *testing.T) string {
 	return fmt.Sprintf("/dev/pts/%d", n)
 }
 
-// policy of the provider in this world, as its flags make it.
-func (w *world) policy() sandbox.Policy {
+// policy of the provider in this fixture, as its flags make it.
+func (w *fixture) policy() sandbox.Policy {
 	return sandbox.Policy{
 		Mode: sandbox.Required, State: filepath.Join(w.dir, "state"), ServiceAccount: filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount"),
 		System: sandbox.Machine{Root: os.DirFS("/")}.Survey([]string{filepath.Dir(os.Args[0])}, []string{w.dir}),
@@ -101,7 +100,7 @@ func (w *world) policy() sandbox.Policy {
 }
 
 // domain of a run with a private data directory.
-func (w *world) domain(t *testing.T, dir string, g sandbox.Grant) sandbox.Domain {
+func (w *fixture) domain(t *testing.T, dir string, g sandbox.Grant) sandbox.Domain {
 	t.Helper()
 
 	d, err := w.policy().Domain([]string{os.Args[0]}, []string{dir}, g)
@@ -112,7 +111,7 @@ func (w *world) domain(t *testing.T, dir string, g sandbox.Grant) sandbox.Domain
 
 // victim is another run, confined like all, with a secret in its environment
 // and one in its arguments. It returns the victim's process id.
-func (w *world) victim(t *testing.T) int {
+func (w *fixture) victim(t *testing.T) int {
 	t.Helper()
 
 	dir := filepath.Join(w.dir, "state/runs/other")
@@ -144,8 +143,8 @@ func (w *world) victim(t *testing.T) int {
 	return 0
 }
 
-// attack with a script in a domain, and return what it says.
-func (w *world) attack(ctx context.Context, t *testing.T, d sandbox.Domain, script string) string {
+// attack with a script in a domain, and return its output.
+func (w *fixture) attack(ctx context.Context, t *testing.T, d sandbox.Domain, script string) string {
 	t.Helper()
 
 	var out bytes.Buffer
@@ -167,47 +166,47 @@ func TestAttacks(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// script that says OWNED when it has succeeded.
+		// script of the attack, which prints OWNED if it succeeds.
 		script string
 		// skip it where the kernel is too old.
 		skip bool
-		// safe is true for what fails without Landlock, too.
+		// safe is true for an attack that fails without Landlock, too.
 		safe bool
 	}{
 		"ReadRun":        {reason: "Other runs have credentials.", script: `cat "$OTHER/project/.git-credentials" && echo OWNED`},
-		"ListRuns":       {reason: "Names of runs are how their files are reached.", script: `ls "$STATE/runs" && echo OWNED`},
-		"WriteRun":       {reason: "What another run executes is its own.", script: `echo >"$OTHER/project/hosts" && echo OWNED`},
-		"RemoveRun":      {reason: "Nothing of another run can be removed.", script: `rm "$OTHER/cp/victim" && echo OWNED`},
-		"TruncateRun":    {reason: "Nor emptied.", script: `truncate --size=0 "$OTHER/project/.git-credentials" && echo OWNED`},
-		"MoveRun":        {reason: "Nor taken.", script: `mv "$OTHER/project" mine && echo OWNED`},
-		"LinkRun":        {reason: "Nor linked to.", script: `ln "$OTHER/project/.git-credentials" mine && cat mine && echo OWNED`},
-		"SymlinkRun":     {reason: "A link leads nowhere else.", script: `ln -s "$OTHER/project" link; cat link/.git-credentials && echo OWNED`},
+		"ListRuns":       {reason: "The names of runs are secret: they lead to the files.", script: `ls "$STATE/runs" && echo OWNED`},
+		"WriteRun":       {reason: "No run changes what another run executes.", script: `echo >"$OTHER/project/hosts" && echo OWNED`},
+		"RemoveRun":      {reason: "No run removes files of another run.", script: `rm "$OTHER/cp/victim" && echo OWNED`},
+		"TruncateRun":    {reason: "No run empties files of another run.", script: `truncate --size=0 "$OTHER/project/.git-credentials" && echo OWNED`},
+		"MoveRun":        {reason: "No run moves files of another run.", script: `mv "$OTHER/project" mine && echo OWNED`},
+		"LinkRun":        {reason: "No run makes hard links to files of another run.", script: `ln "$OTHER/project/.git-credentials" mine && cat mine && echo OWNED`},
+		"SymlinkRun":     {reason: "A symbolic link gives no access to files of another run.", script: `ln -s "$OTHER/project" link; cat link/.git-credentials && echo OWNED`},
 		"ReadToken":      {reason: "The service account can read all Secrets.", script: `cat "$TOKEN" && echo OWNED`},
-		"ReadKubeconfig": {reason: "So can who the kubeconfig is for.", script: `cat "$KUBE" && echo OWNED`},
-		"ReadInstall":    {reason: "Credentials of installations are others'.", script: `cat "$STORE/tmp/other/home/ansible.cfg" && echo OWNED`},
-		"ReadContent":    {reason: "Content may have come by credentials of others.", script: `cat "$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
+		"ReadKubeconfig": {reason: "The kubeconfig can read all Secrets, too.", script: `cat "$KUBE" && echo OWNED`},
+		"ReadInstall":    {reason: "Installations have credentials of other tenants.", script: `cat "$STORE/tmp/other/home/ansible.cfg" && echo OWNED`},
+		"ReadContent":    {reason: "Other tenants may have installed content with their credentials.", script: `cat "$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
 		"WriteContent":   {reason: "Other runs execute what is in the store.", script: `echo >>"$STORE/sets/other/roles/r/main.yml" && echo OWNED`},
-		"PlantContent":   {reason: "Nothing comes into the store but by installation.", script: `ln -s "$OWN" "$STORE/sets/mine" && echo OWNED`},
-		"ListProcesses":  {reason: "Processes of others are nobody's business.", script: `ls /proc && echo OWNED`},
+		"PlantContent":   {reason: "Only installations add content to the store.", script: `ln -s "$OWN" "$STORE/sets/mine" && echo OWNED`},
+		"ListProcesses":  {reason: "A run does not see the processes of others.", script: `ls /proc && echo OWNED`},
 		"Arguments":      {reason: "Careless content has secrets in its arguments.", script: `cat "/proc/$VICTIM/cmdline" && echo OWNED`},
 		"Environment":    {reason: "The environment of other runs has secrets.", script: `cat "/proc/$VICTIM/environ" && echo OWNED`},
-		"Provider":       {reason: "So may that of the provider.", script: `grep -q PATH "/proc/$PROVIDER/environ" && echo OWNED`},
-		"Memory":         {reason: "What is where in memory is the first step to reading it.", script: `head -c 1 "/proc/$VICTIM/maps" && echo OWNED`},
+		"Provider":       {reason: "The environment of the provider may have secrets.", script: `grep -q PATH "/proc/$PROVIDER/environ" && echo OWNED`},
+		"Memory":         {reason: "The layout of memory is the first step to reading it.", script: `head -c 1 "/proc/$VICTIM/maps" && echo OWNED`},
 		"Root":           {reason: "The root directory of others leads to their files.", script: `cat "/proc/$VICTIM/cwd/project/.git-credentials" && echo OWNED`},
-		"Trace":          {reason: "Who traces a process is the process.", script: `"$TOOL" tool trace "$VICTIM"`},
+		"Trace":          {reason: "Whoever traces a process controls it.", script: `"$TOOL" tool trace "$VICTIM"`},
 		"KillRun":        {reason: "Runs do not end each other.", script: `kill -0 "$VICTIM" && echo OWNED`, skip: !scope},
-		"KillProvider":   {reason: "Nor the provider.", script: `kill -0 "$PROVIDER" && echo OWNED`, skip: !scope},
-		"KillSupervisor": {reason: "Nor who ends their daemons.", script: `kill -0 "$PPID" && echo OWNED`, skip: !scope},
-		"Socket":         {reason: "Sockets without a file are no way out.", script: `"$TOOL" tool connect "$ABSTRACT"`, skip: !scope},
+		"KillProvider":   {reason: "No run ends the provider.", script: `kill -0 "$PROVIDER" && echo OWNED`, skip: !scope},
+		"KillSupervisor": {reason: "No run ends its supervisor, which ends its daemons.", script: `kill -0 "$PPID" && echo OWNED`, skip: !scope},
+		"Socket":         {reason: "Abstract sockets of the provider cannot be reached.", script: `"$TOOL" tool connect "$ABSTRACT"`, skip: !scope},
 		"SharedMemory":   {reason: "Names in shared memory cannot be listed.", script: `ls /dev/shm && echo OWNED`},
-		"Shared":         {reason: "There is no directory that runs share.", script: `echo >"/tmp/$$.attack" && rm "/tmp/$$.attack" && echo OWNED`},
-		"Terminal":       {reason: "What a terminal shows is who writes into it.", script: `echo >"$TERMINAL" && echo OWNED`},
-		"NewTerminal":    {reason: "Nobody makes one that others could open.", script: `(: <>/dev/ptmx) && echo OWNED`},
-		"Pipe":           {reason: "What a run says arrives by a pipe of its own.", script: `echo >"/proc/$VICTIM/fd/1" && echo OWNED`},
+		"Shared":         {reason: "Runs share no directory.", script: `echo >"/tmp/$$.attack" && rm "/tmp/$$.attack" && echo OWNED`},
+		"Terminal":       {reason: "No run writes to a terminal of another process.", script: `echo >"$TERMINAL" && echo OWNED`},
+		"NewTerminal":    {reason: "No run makes a terminal, which others could open.", script: `(: <>/dev/ptmx) && echo OWNED`},
+		"Pipe":           {reason: "No run writes to the pipe of another run's output.", script: `echo >"/proc/$VICTIM/fd/1" && echo OWNED`},
 		"Privileges":     {reason: "No program gives new privileges.", script: `"$TOOL" tool privileges`},
 		"Descriptors":    {reason: "No descriptor is inherited.", script: `"$TOOL" tool descriptors`, safe: true},
-		"Cores":          {reason: "Secrets are not dumped.", script: `test "$(ulimit -c)" = 0 || echo OWNED`, safe: true},
-		"Umask":          {reason: "Files are their owner's from the moment they exist.", script: `: >new; mkdir -p dir; stat -c %a new dir | grep -qv '^[67]00$' && echo OWNED`, safe: true},
+		"Cores":          {reason: "There are no core dumps, which would have secrets.", script: `test "$(ulimit -c)" = 0 || echo OWNED`, safe: true},
+		"Umask":          {reason: "New files can be read only by their owner.", script: `: >new; mkdir -p dir; stat -c %a new dir | grep -qv '^[67]00$' && echo OWNED`, safe: true},
 	}
 
 	for name, tc := range cases {
@@ -216,13 +215,13 @@ func TestAttacks(t *testing.T) {
 				needs.Machinef(t, "The kernel is too old.")
 			}
 
-			w := newWorld(t)
+			w := newFixture(t)
 
 			if out := w.attack(t.Context(), t, w.domain(t, w.own, sandbox.Grant{}), tc.script); strings.Contains(out, owned) {
 				t.Errorf("%s\n%s", tc.reason, out)
 			}
 
-			// An attack that fails by itself proves nothing.
+			// An attack that fails without confinement, too, proves nothing.
 			if out := w.attack(t.Context(), t, sandbox.Domain{}, tc.script); strings.Contains(out, owned) == tc.safe {
 				t.Errorf("without confinement: %s\n%s", tc.reason, out)
 			}
@@ -233,7 +232,7 @@ func TestAttacks(t *testing.T) {
 func TestGrants(t *testing.T) {
 	needLandlock(t)
 
-	w := newWorld(t)
+	w := newFixture(t)
 	token := filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount")
 	shared := filepath.Join(w.dir, "shared", "new")
 
@@ -244,19 +243,19 @@ func TestGrants(t *testing.T) {
 		want   string
 	}{
 		"ServiceAccount": {
-			reason: "A configuration may give the service account away.",
+			reason: "A configuration may grant the service account.",
 			grant:  sandbox.Grant{ServiceAccount: true},
 			script: `cat "$TOKEN"; echo >>"$TOKEN" && echo OWNED`,
 			want:   "token",
 		},
 		"Read": {
-			reason: "It may let content read more.",
+			reason: "A configuration may grant more paths to read.",
 			grant:  sandbox.Grant{Read: []string{token}},
 			script: `cat "$TOKEN"; rm "$TOKEN" && echo OWNED`,
 			want:   "token",
 		},
 		"Write": {
-			reason: "And write; a directory that is not there is made.",
+			reason: "A configuration may grant paths to write. A missing directory is made.",
 			grant:  sandbox.Grant{Write: []string{shared}},
 			script: fmt.Sprintf(`echo hello >%[1]s/page && mv %[1]s/page mine && cat mine`, shared),
 			want:   "hello\n",
@@ -274,7 +273,7 @@ func TestGrants(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 
 	cases := map[string]struct {
 		reason string
@@ -285,21 +284,21 @@ func TestLimits(t *testing.T) {
 		want string
 	}{
 		"FileSize": {
-			reason: "A file does not fill the disk.",
+			reason: "The size of a file is limited.",
 			limits: sandbox.Limits{FileSize: 1 << 20},
 			script: `head -c 4000000 /dev/zero >big; stat -c %s big`,
 			want:   "1048576\n",
 		},
 		"Memory": {
-			reason: "A process does not take all memory.",
+			reason: "The memory of a process is limited.",
 			limits: sandbox.Limits{Memory: 256 << 20},
 			script: `head -c 400000000 /dev/zero | tail -n 1 | wc -c`,
 			want:   "0\n",
 		},
 		"Processes": {
-			reason: "Who forks for ever comes to an end, and what was forked does not outlive the run.",
+			reason: "The number of processes is limited, and none outlives the run.",
 			limits: sandbox.Limits{Processes: 100},
-			// The shell that cannot fork ends; the one around it need not fork to tell.
+			// The inner shell ends when it cannot fork; the outer one prints that without a fork.
 			script: `(n=0; while echo $n >forked && test $n -lt 200; do sleep 1000 & n=$((n + 1)); done); read n <forked; test $n -le 100 && echo over`,
 			user:   true,
 			want:   "over\n",

@@ -77,7 +77,7 @@ func TestPlayEndless(t *testing.T) {
 	}
 }
 
-// harms that content does to its supervisor.
+// harms are what content can do to its supervisor without confinement.
 var harms = map[string]func(pid int) error{
 	"Files": func(pid int) error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil) },
 	"Stop":  func(pid int) error { return unix.Kill(pid, unix.SIGSTOP) },
@@ -86,7 +86,7 @@ var harms = map[string]func(pid int) error{
 
 // harm the supervisor of this process, which is the first one above it.
 func harm(name string) error {
-	// What it has done it says, also when it is to end for that.
+	// It prints what it has done, also when it is ended for it.
 	signal.Ignore(unix.SIGTERM)
 
 	for pid := os.Getppid(); pid > 1; {

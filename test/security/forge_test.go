@@ -20,16 +20,15 @@ import (
 // forged is an event that gives a run outputs.
 const forged = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 1}, "artifact_data": {"forged": true}}}`
 
-// TestPlayForgesEvents has a run write an event into whatever another run has
-// open: terminals, and what tells of its events. Terminals of others may be those of
-// tests beside this one.
+// TestPlayForgesEvents has a run write an event to everything that another run has open: its
+// terminals, and the pipe of its events. Some terminals may belong to other tests.
 func TestPlayForgesEvents(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		mode   sandbox.Mode
 		want   string
 	}{
-		"Confined":   {reason: "Nobody else makes events of a run.", mode: sandbox.Required},
+		"Confined":   {reason: "Only a run itself makes its events.", mode: sandbox.Required},
 		"Unconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, want: `{"forged":true}`},
 	}
 
@@ -70,7 +69,7 @@ touch %s/done`, strings.Join(writable(t, filepath.Join(state, "runs")), " "), sh
 	}
 }
 
-// playing a script.
+// playing returns a run that plays a script.
 func playing(script string) runner.Spec {
 	return runner.Spec{
 		ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1,

@@ -25,12 +25,12 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// loot is in everything that an installation must not reach.
-const loot = "loot-of-somebody-else"
+// foreign is the text of all files that an installation must not reach.
+const foreign = "secret-of-another-tenant"
 
-// plunder is what attackers do who have taken ansible-galaxy or git over. It says
-// OWNED for each thing that it reaches.
-const plunder = `
+// attackScript is run in place of git, as if an attacker had taken git over. It prints OWNED for
+// each file and directory that it reaches.
+const attackScript = `
 for f in TOKEN KUBE OTHER/project/.git-credentials STORE/tmp/other/home/ansible.cfg STORE/sets/other/galaxy.yml /proc/PROVIDER/environ; do
   cat "$f" >/dev/null && echo "OWNED $f"
 done
@@ -40,23 +40,23 @@ for d in OTHER/project STORE/sets STORE/sets/other STORE/tmp STATE/runs; do
 done
 `
 
-// A landscape has content that was made to harm in a place that all installations
-// may read, as if it came from a server, and what it must not reach.
-type landscape struct {
-	*world
+// An installFixture adds malicious content to a fixture, in a directory that all installations may
+// read, as if it came from a server.
+type installFixture struct {
+	*fixture
 
 	mirror string
-	// server keeps what it is sent.
+	// server belongs to the attacker. It keeps what it is sent.
 	server *httptest.Server
 	mu     sync.Mutex
 	sent   strings.Builder
 }
 
-func newLandscape(t *testing.T) *landscape {
+func newInstallFixture(t *testing.T) *installFixture {
 	t.Helper()
 
-	w := newWorld(t)
-	l := &landscape{world: w, mirror: filepath.Join(w.dir, "mirror")}
+	w := newFixture(t)
+	l := &installFixture{fixture: w, mirror: filepath.Join(w.dir, "mirror")}
 
 	l.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
@@ -69,18 +69,18 @@ func newLandscape(t *testing.T) *landscape {
 	t.Cleanup(l.server.Close)
 
 	l.write(t, map[string]string{
-		"TOKEN":                             loot,
-		"KUBE":                              loot,
-		"OTHER/project/.git-credentials":    loot,
-		"OTHER/project/token":               "token: " + loot,
-		"OTHER/project/.netrc":              "machine 127.0.0.1 login a password " + loot,
+		"TOKEN":                             foreign,
+		"KUBE":                              foreign,
+		"OTHER/project/.git-credentials":    foreign,
+		"OTHER/project/token":               "token: " + foreign,
+		"OTHER/project/.netrc":              "machine 127.0.0.1 login a password " + foreign,
 		"OTHER/project/galaxy.yml":          "namespace: other\nname: other\nversion: 1.0.0\nreadme: README.md\nauthors: [other]\n",
-		"OTHER/project/README.md":           loot,
-		"OTHER/repo/meta/main.yml":          "galaxy_info: {author: other, description: " + loot + ", license: none, min_ansible_version: '2.14'}\n",
-		"OTHER/repo/tasks/main.yml":         "- ansible.builtin.debug: {msg: " + loot + "}\n",
+		"OTHER/project/README.md":           foreign,
+		"OTHER/repo/meta/main.yml":          "galaxy_info: {author: other, description: " + foreign + ", license: none, min_ansible_version: '2.14'}\n",
+		"OTHER/repo/tasks/main.yml":         "- ansible.builtin.debug: {msg: " + foreign + "}\n",
 		"STORE/sets/other/galaxy.yml":       "namespace: other\nname: other\nversion: 1.0.0\nreadme: README.md\nauthors: [other]\n",
-		"STORE/sets/other/README.md":        loot,
-		"STORE/tmp/other/home/ansible.cfg":  "[galaxy]\n# " + loot,
+		"STORE/sets/other/README.md":        foreign,
+		"STORE/tmp/other/home/ansible.cfg":  "[galaxy]\n# " + foreign,
 		"MIRROR/role/meta/main.yml":         "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\ndependencies: [{name: y, src: 'file://OTHER/repo', scm: git}]\n",
 		"MIRROR/role/tasks/main.yml":        "[]\n",
 		"MIRROR/archived/meta/main.yml":     "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\ndependencies: [{name: y, src: OTHER/x.tar.gz}]\n",
@@ -91,7 +91,7 @@ func newLandscape(t *testing.T) *landscape {
 		"MIRROR/linked/README.md":           "# Linked\n",
 		"MIRROR/plain/meta/main.yml":        "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\n",
 		"MIRROR/plain/tasks/main.yml":       "[]\n",
-		"MIRROR/bin/git":                    "#!/bin/sh\n{ " + plunder + "} 2>/dev/null | grep OWNED >&2\nexit 1\n",
+		"MIRROR/bin/git":                    "#!/bin/sh\n{ " + attackScript + "} 2>/dev/null | grep OWNED >&2\nexit 1\n",
 		"MIRROR/alternate/meta/main.yml":    "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\n",
 		"MIRROR/alternate/tasks/main.yml":   "[]\n",
 		"MIRROR/submodule/meta/main.yml":    "galaxy_info: {author: me, description: a role, license: none, min_ansible_version: '2.14'}\n",
@@ -120,8 +120,8 @@ func newLandscape(t *testing.T) *landscape {
 	return l
 }
 
-// fill in where things are.
-func (l *landscape) fill(s string) string {
+// fill in the paths and addresses of the fixture.
+func (l *installFixture) fill(s string) string {
 	state := filepath.Join(l.dir, "state")
 
 	return strings.NewReplacer(
@@ -131,7 +131,7 @@ func (l *landscape) fill(s string) string {
 	).Replace(s)
 }
 
-func (l *landscape) write(t *testing.T, files map[string]string) {
+func (l *installFixture) write(t *testing.T, files map[string]string) {
 	t.Helper()
 
 	for name, text := range files {
@@ -141,7 +141,7 @@ func (l *landscape) write(t *testing.T, files map[string]string) {
 	}
 }
 
-func (l *landscape) commit(t *testing.T, dir string) {
+func (l *installFixture) commit(t *testing.T, dir string) {
 	t.Helper()
 
 	l.git(t, dir, "init", "-q")
@@ -149,7 +149,7 @@ func (l *landscape) commit(t *testing.T, dir string) {
 	l.git(t, dir, "-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-q", "-m", "first")
 }
 
-func (l *landscape) git(t *testing.T, dir string, args ...string) string {
+func (l *installFixture) git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -165,7 +165,7 @@ func (l *landscape) git(t *testing.T, dir string, args ...string) string {
 }
 
 // archive a role, as a file.
-func (l *landscape) archive(t *testing.T, path, dir string) {
+func (l *installFixture) archive(t *testing.T, path, dir string) {
 	t.Helper()
 
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
@@ -188,9 +188,9 @@ func (l *landscape) archive(t *testing.T, path, dir string) {
 	must(t, f.Close())
 }
 
-// install what is required, confined or not, in the way in which the provider does
-// it. It returns all that an attacker sees of that, and what was changed.
-func (l *landscape) install(t *testing.T, mode sandbox.Mode, in inputs.Inputs, path string) (seen string, changed string) {
+// install the required content as the provider does, confined or not. It returns all that an
+// attacker sees of the installation, and the foreign files that it has changed.
+func (l *installFixture) install(t *testing.T, mode sandbox.Mode, in inputs.Inputs, path string) (seen string, changed string) {
 	t.Helper()
 
 	before := l.files(t)
@@ -241,8 +241,8 @@ func (l *landscape) install(t *testing.T, mode sandbox.Mode, in inputs.Inputs, p
 	return all.String(), cmp.Diff(before, l.files(t))
 }
 
-// files that are not the attacker's.
-func (l *landscape) files(t *testing.T) map[string]string {
+// files that do not belong to the attacker, by their paths.
+func (l *installFixture) files(t *testing.T) map[string]string {
 	t.Helper()
 
 	all := map[string]string{}
@@ -274,9 +274,8 @@ func readAll(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestInstallAttacks has content, and configurations of tenants, reach for what is
-// others' while they are installed with the real ansible-galaxy and git, as the
-// provider does it.
+// TestInstallAttacks has content, and configurations of tenants, attack others while the content
+// is installed with the real ansible-galaxy and git, as the provider does it.
 func TestInstallAttacks(t *testing.T) {
 	needLandlock(t)
 
@@ -285,84 +284,84 @@ func TestInstallAttacks(t *testing.T) {
 		requirements string
 		credentials  map[string]string
 		env          map[string]string
-		// path of programs that come first.
+		// path of programs that come before those of the machine.
 		path string
-		// safe is true for what the tools do not do, confined or not.
+		// safe is true for attacks that the tools refuse, confined or not.
 		safe bool
 	}{
 		"Repository": {
-			reason:       "A requirement names a repository in another run's directory.",
+			reason:       "A requirement may not name a repository in another run's directory.",
 			requirements: "roles: [{name: x, src: 'file://OTHER/repo', scm: git}]",
 		},
 		"Archive": {
-			reason:       "It names an archive.",
+			reason:       "A requirement may not name an archive of another run.",
 			requirements: "roles: [{name: x, src: OTHER/x.tar.gz}]",
 		},
 		"Directory": {
-			reason:       "It names a directory that ansible-galaxy makes a collection of.",
+			reason:       "A requirement may not name a directory of another run, of which ansible-galaxy makes a collection.",
 			requirements: "collections: [{name: OTHER/project, type: dir}]",
 		},
 		"Set": {
-			reason:       "What was installed with the credentials of others is not for all.",
+			reason:       "A requirement may not name content that others have installed with their credentials.",
 			requirements: "collections: [{name: STORE/sets/other, type: dir}]",
 		},
 		"Sets": {
-			reason:       "Nor can it be looked for.",
+			reason:       "A requirement may not search the content store.",
 			requirements: "collections: [{name: STORE/sets, type: subdirs}]",
 		},
 		"RoleDependency": {
-			reason:       "A role that is installed brings requirements of its own, which nobody has parsed.",
+			reason:       "A role may not name the files of another run in requirements of its own, which the provider does not parse.",
 			requirements: "roles: [{name: x, src: 'file://MIRROR/role', scm: git}]",
 		},
 		"ArchiveDependency": {
-			reason:       "They may be files.",
+			reason:       "A role may not name files in its requirements.",
 			requirements: "roles: [{name: x, src: 'file://MIRROR/archived', scm: git}]",
 		},
 		"CollectionDependency": {
-			reason:       "So does a collection.",
+			reason:       "A collection may not name the files of another run in its dependencies.",
 			requirements: "collections: [{name: 'file://MIRROR/collection', type: git}]",
 		},
 		"Link": {
-			reason:       "A file of a collection is a link to the service account's token, of which its list of files would have the digest, were it kept.",
+			reason:       "A collection may not link to the token of the service account: its list of files would have the digest of the token.",
 			requirements: "collections: [{name: 'file://MIRROR/linked', type: git}]",
 			safe:         true,
 		},
 		"Alternate": {
-			reason:       "A repository borrows the objects of another.",
+			reason:       "A repository may not use the objects of another run's repository.",
 			requirements: "roles: [{name: x, src: 'file://MIRROR/alternate', scm: git, version: theirs}]",
 		},
 		"Submodule": {
-			reason:       "Submodules, filters and other drivers in a repository count for nothing.",
+			reason:       "Submodules, filters and other drivers of a repository are not used.",
 			requirements: "roles: [{name: x, src: 'file://MIRROR/submodule', scm: git}]",
 			safe:         true,
 		},
 		"Token": {
-			reason:       "A setting names another tenant's token, which is sent to a server of the attacker's.",
+			reason:       "A setting may not send another tenant's token to a server of the attacker.",
 			requirements: "collections: [{name: acme.web}]",
 			env:          map[string]string{"ANSIBLE_GALAXY_SERVER": "SERVER", "ANSIBLE_GALAXY_TOKEN_PATH": "OTHER/project/token"},
 		},
 		"TokenInConfig": {
-			reason:       "So does a file of settings.",
+			reason:       "An ansible.cfg may not do so, either.",
 			requirements: "collections: [{name: acme.web}]",
 			credentials:  map[string]string{"ansible.cfg": "[galaxy]\nserver = SERVER\ntoken_path = OTHER/project/token\n"},
 		},
 		"Netrc": {
-			reason:       "A variable names another tenant's passwords.",
+			reason:       "A variable may not name the file of another tenant's passwords.",
 			requirements: "roles: [{name: x, src: SERVER/x.tar.gz}]",
 			env:          map[string]string{"NETRC": "OTHER/project/.netrc"},
 		},
 		"Log": {
-			reason:       "A log is written into another run's files.",
+			reason:       "A log may not be written to another run's files.",
 			requirements: "roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]",
 			env:          map[string]string{"ANSIBLE_LOG_PATH": "OTHER/project/README.md"},
 		},
 		"LogInConfig": {
-			reason:       "And into content that others use.",
+			reason:       "A log may not be written to content that others use.",
 			requirements: "roles: [{name: x, src: 'file://MIRROR/plain', scm: git}]",
 			credentials:  map[string]string{"ansible.cfg": "[defaults]\nlog_path = STORE/sets/other/README.md\n"},
 		},
 		"TakenOver": {
-			reason:       "A program that has been taken over reaches no more than it did before.",
+			reason:       "A program that an attacker has replaced reaches nothing more.",
 			requirements: "roles: [{name: x, src: 'https://git.example.org/x', scm: git}]",
 			path:         "MIRROR/bin",
 		},
@@ -373,7 +372,7 @@ func TestInstallAttacks(t *testing.T) {
 			t.Parallel()
 
 			for _, mode := range []sandbox.Mode{sandbox.Required, sandbox.Off} {
-				l := newLandscape(t)
+				l := newInstallFixture(t)
 				path := strings.TrimPrefix(l.fill(tc.path)+":"+os.Getenv("PATH"), ":")
 				in := inputs.Inputs{Requirements: l.fill(tc.requirements), Env: map[string]string{}}
 
@@ -385,12 +384,12 @@ func TestInstallAttacks(t *testing.T) {
 					in.Credentials = append(in.Credentials, inputs.File{Name: k, Data: []byte(l.fill(v))})
 				}
 
-				// What the provider would refuse is no attack.
+				// The provider would refuse the request.
 				must(t, in.ValidateConfig())
 
 				seen, changed := l.install(t, mode, in, path)
-				sum := sha256.Sum256([]byte(loot))
-				got := strings.Contains(seen, loot) || strings.Contains(seen, hex.EncodeToString(sum[:])) || strings.Contains(seen, owned) || changed != ""
+				sum := sha256.Sum256([]byte(foreign))
+				got := strings.Contains(seen, foreign) || strings.Contains(seen, hex.EncodeToString(sum[:])) || strings.Contains(seen, owned) || changed != ""
 
 				if want := mode == sandbox.Off && !tc.safe; got != want {
 					t.Errorf("%s\nWith confinement %s the attack succeeds: %t, want %t.\n%s\n%s", tc.reason, mode, got, want, seen, changed)
@@ -404,7 +403,7 @@ func TestInstallAttacks(t *testing.T) {
 func TestInstallWorks(t *testing.T) {
 	needLandlock(t)
 
-	l := newLandscape(t)
+	l := newInstallFixture(t)
 	l.write(t, map[string]string{"MIRROR/collection/galaxy.yml": "namespace: me\nname: mine\nversion: 1.0.0\nreadme: README.md\nauthors: [me]\n"})
 	l.commit(t, filepath.Join(l.mirror, "collection"))
 

@@ -24,7 +24,7 @@ func TestPlayLoads(t *testing.T) {
 	for name, attack := range map[string]string{"Link": link, "Pipe": pipe} {
 		t.Run(name, func(t *testing.T) {
 			r, state := newRunner(t, sandbox.Required)
-			victim := filepath.Join(state, "of-somebody-else")
+			victim := filepath.Join(state, "of-another-run")
 			must(t, os.WriteFile(victim, []byte("precious"), 0o600))
 
 			attack = strings.ReplaceAll(attack, "VICTIM", victim)

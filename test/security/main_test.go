@@ -1,5 +1,4 @@
-// Package security attacks what the provider protects, as content could that
-// somebody without trust has written.
+// Package security attacks what the provider protects, as untrusted content could.
 package security
 
 import (
@@ -15,13 +14,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 )
 
-// owned is what an attack says that has succeeded.
+// owned is what a successful attack prints.
 const owned = "OWNED"
 
 // self is the argv of the test binary as a supervisor.
 var self, errSelf = reexec.Self()
 
-// TestMain lets the test binary be a tool of attackers, and an ordinary user's.
+// TestMain lets the test binary be a tool of attacks, and run as an ordinary user.
 func TestMain(m *testing.M) {
 	switch {
 	case errSelf != nil:
@@ -33,15 +32,15 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 2 && os.Args[1] == "forget":
 		fmt.Println(forget(os.Args[2:]))
 		os.Exit(1)
-	case len(os.Args) > 3 && os.Args[1] == "lend":
-		fmt.Println(borrow(strings.Split(os.Args[2], ":"), os.Args[3:]))
+	case len(os.Args) > 3 && os.Args[1] == "as-user":
+		fmt.Println(becomeUser(strings.Split(os.Args[2], ":"), os.Args[3:]))
 		os.Exit(1)
 	default:
 		os.Exit(m.Run())
 	}
 }
 
-// tool does what no shell can.
+// tool carries out attacks for which a shell has no command.
 func tool(name string, args []string) bool {
 	switch name {
 	case "trace":

@@ -22,8 +22,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// TestPlayOutage takes all rights to the provider's own directories away, as whoever is
-// the same user may. The next run, and the next provider, have them.
+// TestPlayOutage has a play take away the modes of the provider's own directories, as any process of
+// the same user may. The next run, and the next provider, must restore them.
 func TestPlayOutage(t *testing.T) {
 	needLandlock(t)
 
@@ -33,7 +33,7 @@ func TestPlayOutage(t *testing.T) {
 	p := sandbox.Policy{Mode: sandbox.Required, State: state, System: system(t, state)}
 	runs, store, collections, lock := filepath.Join(state, "runs"), filepath.Join(state, "content"), filepath.Join(state, "collections"), filepath.Join(state, "lock")
 
-	// What has no rights t.TempDir cannot remove.
+	// t.TempDir cannot remove directories without their modes.
 	t.Cleanup(func() { must(t, workdir.Remove(state)) })
 
 	// What a provider does when it starts.
@@ -63,7 +63,7 @@ func TestPlayOutage(t *testing.T) {
 	domain, err := p.Domain(nil, []string{temp}, sandbox.Grant{})
 	must(t, err)
 
-	// wantBarred paths, which nobody can use who has the rights of a run.
+	// wantBarred fails the test unless the paths cannot be used with the rights of a run.
 	wantBarred := func(want ...string) {
 		t.Helper()
 

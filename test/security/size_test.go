@@ -75,7 +75,7 @@ func TestPlayFills(t *testing.T) {
 func TestInstallFills(t *testing.T) {
 	needLandlock(t)
 
-	l := newLandscape(t)
+	l := newInstallFixture(t)
 	l.write(t, map[string]string{"MIRROR/bin/git": "#!/bin/sh\nWAIT=1000\n" + flood + "\n"})
 
 	policy := l.policy()

@@ -19,37 +19,36 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// somebody is the user that the image of the provider has. It needs no name.
-const somebody = 2000
+// ordinaryUser is the user that the image of the provider has. It needs no name.
+const ordinaryUser = 2000
 
-// TestAttacksAsUser attacks once more as an ordinary user, which has less to be
-// kept from, and limits of its own.
+// TestAttacksAsUser repeats the attacks as an ordinary user, who has fewer rights than root, and
+// other limits.
 func TestAttacksAsUser(t *testing.T) {
-	program, temp := lend(t)
+	program, temp := copyForUser(t)
 
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestCalls|TestLimits|TestGrants)$", "-test.v")
 	cmd.Dir = temp
 	cmd.Env = []string{"TMPDIR=" + temp, "PATH=/usr/bin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("As user %d: %v\n%s", somebody, err, out)
+		t.Errorf("As user %d: %v\n%s", ordinaryUser, err, out)
 	}
 }
 
-// TestPlaysAsUser plays and installs once more as an ordinary user.
+// TestPlaysAsUser repeats plays and installations as an ordinary user.
 func TestPlaysAsUser(t *testing.T) {
 	needLandlock(t)
 
-	program, temp := lend(t)
+	program, temp := copyForUser(t)
 
-	out := borrowed(t, program, temp, program, "-test.run=^(TestPlay.*|TestModes|TestInstall.*)$", "-test.skip=AsUser", "-test.v")
+	out := outputAsUser(t, program, temp, program, "-test.run=^(TestPlay.*|TestModes|TestInstall.*)$", "-test.skip=AsUser", "-test.v")
 	wantPassed(t, out, "TestPlayAttacks", "TestPlayEndless", "TestPlayOutage")
 }
 
-// TestPartsAsUser attacks single parts of the provider once more as an ordinary user, as
-// their own tests do.
+// TestPartsAsUser repeats the attacks in the tests of single packages as an ordinary user.
 func TestPartsAsUser(t *testing.T) {
 	needs.Ansible(t)
 
@@ -60,28 +59,28 @@ func TestPartsAsUser(t *testing.T) {
 		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
 	} {
 		t.Run(part, func(t *testing.T) {
-			program, temp := lend(t)
+			program, temp := copyForUser(t)
 			tests := filepath.Join(filepath.Dir(program), part)
 
 			if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", tests, "../../provider/"+part).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 
-			out := borrowed(t, program, temp, tests, "-test.run=^("+strings.Join(attacks, "|")+")$", "-test.v")
+			out := outputAsUser(t, program, temp, tests, "-test.run=^("+strings.Join(attacks, "|")+")$", "-test.v")
 			wantPassed(t, out, attacks...)
 		})
 	}
 }
 
-// borrowed returns what a program says that an ordinary user runs. Ansible may be where
-// only root can go: then they find it there, and nothing else.
-func borrowed(t *testing.T, program, temp string, argv ...string) string {
+// outputAsUser returns the output of a program that an ordinary user runs, who can reach Ansible even
+// below directories that only root can pass.
+func outputAsUser(t *testing.T, program, temp string, argv ...string) string {
 	t.Helper()
 
 	needed, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(t, err)
 
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"lend", strings.Join(needed, ":")}, argv...)...)
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"as-user", strings.Join(needed, ":")}, argv...)...)
 	cmd.Dir = temp
 	cmd.Env = []string{"TMPDIR=" + temp, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -92,7 +91,7 @@ func borrowed(t *testing.T, program, temp string, argv ...string) string {
 	}
 
 	if err != nil {
-		t.Errorf("As user %d: %v\n%s", somebody, err, out)
+		t.Errorf("As user %d: %v\n%s", ordinaryUser, err, out)
 	}
 
 	return string(out)
@@ -104,18 +103,19 @@ func wantPassed(t *testing.T, out string, tests ...string) {
 
 	for _, name := range tests {
 		if !strings.Contains(out, "--- PASS: "+name+" (") {
-			t.Errorf("As user %d: want %s passed\n%s", somebody, name, out)
+			t.Errorf("As user %d: want %s passed\n%s", ordinaryUser, name, out)
 		}
 	}
 }
 
-// lend this program to an ordinary user, with a directory for temporary files.
-func lend(t *testing.T) (program, temp string) {
+// copyForUser makes a copy of this program that an ordinary user can run, and a directory for its
+// temporary files.
+func copyForUser(t *testing.T) (program, temp string) {
 	t.Helper()
 
 	needs.Root(t, "Only root can become an ordinary user.")
 
-	// Below directories that everybody may pass.
+	// Below directories that all users can pass.
 	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -126,31 +126,30 @@ func lend(t *testing.T) (program, temp string) {
 	must(t, err)
 	must(t, os.WriteFile(program, raw, 0o755))
 	must(t, os.Mkdir(temp, 0o700))
-	must(t, os.Chown(temp, somebody, somebody))
+	must(t, os.Chown(temp, ordinaryUser, ordinaryUser))
 
 	return program, temp
 }
 
-// borrow paths from root, in a mount namespace, and become a program of an ordinary
-// user's. Directories above the paths that not everybody may pass have nothing but
-// the paths in them.
-func borrow(paths, argv []string) error {
+// becomeUser executes a program as an ordinary user, who can reach the paths even below directories
+// that only root can pass. Such a directory has only the paths in it then, in a mount namespace.
+func becomeUser(paths, argv []string) error {
 	runtime.LockOSThread()
 
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
 
-	// They can be reached by their descriptors when something is mounted above.
-	type lent struct {
+	// The paths are reached by their descriptors once their directories are covered by mounts.
+	type bind struct {
 		fd   int
 		path string
 		dir  bool
 	}
 
 	var (
-		borrowed []lent
-		closed   []string
+		binds  []bind
+		closed []string
 	)
 
 	slices.Sort(paths)
@@ -159,7 +158,7 @@ func borrow(paths, argv []string) error {
 		info, err := os.Stat(p)
 		top := barred(p)
 
-		if err != nil || top == "" || len(borrowed) > 0 && strings.HasPrefix(p+"/", borrowed[len(borrowed)-1].path+"/") {
+		if err != nil || top == "" || len(binds) > 0 && strings.HasPrefix(p+"/", binds[len(binds)-1].path+"/") {
 			continue
 		}
 
@@ -168,7 +167,7 @@ func borrow(paths, argv []string) error {
 			return err
 		}
 
-		borrowed = append(borrowed, lent{fd: fd, path: p, dir: info.IsDir()})
+		binds = append(binds, bind{fd: fd, path: p, dir: info.IsDir()})
 
 		if !slices.Contains(closed, top) {
 			closed = append(closed, top)
@@ -181,7 +180,7 @@ func borrow(paths, argv []string) error {
 		}
 	}
 
-	for _, b := range borrowed {
+	for _, b := range binds {
 		dir := b.path
 		if !b.dir {
 			dir = filepath.Dir(b.path)
@@ -202,14 +201,14 @@ func borrow(paths, argv []string) error {
 		}
 	}
 
-	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(somebody, somebody, somebody), unix.Setresuid(somebody, somebody, somebody)); err != nil {
+	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(ordinaryUser, ordinaryUser, ordinaryUser), unix.Setresuid(ordinaryUser, ordinaryUser, ordinaryUser)); err != nil {
 		return err
 	}
 
 	return unix.Exec(argv[0], argv, os.Environ())
 }
 
-// barred is the first directory on the way to a path that not everybody may pass.
+// barred is the first directory on the way to a path that only its owner can pass.
 func barred(path string) string {
 	for i := 1; i < len(path); i++ {
 		if path[i] != '/' {

@@ -6,5 +6,5 @@ package int80
 
 import "syscall"
 
-// Call by its number in the table of i386, which there is none of.
+// Call by its number in the table of i386, which does not exist on this architecture.
 func Call(_, _, _ uint32) (int, error) { return 0, syscall.ENOSYS }
