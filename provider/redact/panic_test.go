@@ -23,7 +23,7 @@ func TestPanic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer file.Close() //nolint:errcheck // It was read by its name.
+			defer file.Close()
 
 			stderr := os.Stderr
 			os.Stderr = file
