@@ -1,9 +1,6 @@
 package inputs
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
 func TestSecrets(t *testing.T) {
@@ -78,20 +76,7 @@ func TestVaulted(t *testing.T) {
 	encrypt := func(password, text string) string {
 		t.Helper()
 
-		file := filepath.Join(t.TempDir(), "password")
-		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
-			t.Fatal(err)
-		}
-
-		cmd := exec.Command(needs.Program(t, "ansible-vault"), "encrypt", "--vault-password-file", file, "--output", "-", "-")
-		cmd.Stdin = strings.NewReader(text)
-
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("ansible-vault: %v", err)
-		}
-
-		return string(out)
+		return vaulted.Text(t, needs.Program(t, "ansible-vault"), "", password, text)
 	}
 
 	block := func(text string) []byte {

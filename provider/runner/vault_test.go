@@ -3,7 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,26 +13,14 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
 // encrypt a text with ansible-vault under an id, with a password.
 func encrypt(t *testing.T, id, password, text string) string {
 	t.Helper()
 
-	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	cmd := exec.Command(needs.Program(t, "ansible-vault"), "encrypt", "--vault-id", id+"@"+file, "--encrypt-vault-id", id, "--output", "-", "-")
-	cmd.Stdin = strings.NewReader(text)
-
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("ansible-vault: %v", err)
-	}
-
-	return string(out)
+	return vaulted.Text(t, needs.Program(t, "ansible-vault"), id, password, text)
 }
 
 func TestRunVault(t *testing.T) {

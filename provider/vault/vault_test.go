@@ -1,9 +1,6 @@
 package vault
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,26 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
-// encrypt a text with ansible-vault.
+// encrypt a text with ansible-vault under an id, with a password.
 func encrypt(t *testing.T, id, password, text string) string {
 	t.Helper()
 
-	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	cmd := exec.Command(needs.Program(t, "ansible-vault"), "encrypt", "--vault-id", id+"@"+file, "--encrypt-vault-id", id, "--output", "-", "-")
-	cmd.Stdin = strings.NewReader(text)
-
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("ansible-vault: %v", err)
-	}
-
-	return string(out)
+	return vaulted.Text(t, needs.Program(t, "ansible-vault"), id, password, text)
 }
 
 func TestDecrypt(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
+	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
 // leaks are a configuration with secrets wherever one can be, and what uses it.
@@ -246,14 +246,5 @@ func TestNoSecretLeaves(t *testing.T) {
 // encrypted text of ansible-vault.
 func encrypted(t *testing.T, password, text string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "password")
-	must(t, os.WriteFile(file, []byte(password), 0o600))
-	defer os.Remove(file)
-	cmd := exec.Command(filepath.Join(cp.stack.VirtualEnv(), "ansible-vault"), "encrypt", "--vault-password-file", file, "--output", "-", "-")
-	cmd.Stdin = strings.NewReader(text)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("cannot encrypt: %s", err)
-	}
-	return string(out)
+	return vaulted.Text(t, filepath.Join(cp.stack.VirtualEnv(), "ansible-vault"), "", password, text)
 }

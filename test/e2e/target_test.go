@@ -113,7 +113,7 @@ func TestTargets(t *testing.T) {
 				KnownHosts: fmt.Sprintf("%q", strings.Replace(other.KnownHosts(), fmt.Sprint(other.Port), fmt.Sprint(server.Port), 1)),
 				Vars:       fmt.Sprintf("ansible_host: %s, ansible_port: %d, ansible_user: %s", server.Host, server.Port, server.User),
 			}
-			manifests := strings.ReplaceAll(targets, "[[.Name]]", fmt.Sprintf("{__ansible_vault: %q}", vaulted(t, d.Password, "World")))
+			manifests := strings.ReplaceAll(targets, "[[.Name]]", fmt.Sprintf("{__ansible_vault: %q}", encrypted(t, d.Password, "World")))
 			cp.Apply(t, manifests, d)
 			run := s.run("site")
 
@@ -145,13 +145,4 @@ func TestTargets(t *testing.T) {
 			}
 		})
 	}
-}
-
-// vaulted is a text that ansible-vault has encrypted.
-func vaulted(t *testing.T, password, text string) string {
-	t.Helper()
-	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"password": password, "text": text})
-	command(t, dir, "ansible-vault", "encrypt", "--vault-password-file=password", "text")
-	return readFile(t, filepath.Join(dir, "text"))
 }

@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// told are the events of an object, by reason.
-type told map[string]corev1.Event
+// eventsByReason are the events of an object, by reason.
+type eventsByReason map[string]corev1.Event
 
 // events of an object. Those of cluster scoped objects are in the namespace
 // default.
-func events(t *testing.T, o Object) told {
+func events(t *testing.T, o Object) eventsByReason {
 	t.Helper()
 	l := &corev1.EventList{}
 	ns := o.Namespace
@@ -32,7 +32,7 @@ func events(t *testing.T, o Object) told {
 		t.Fatalf("cannot list events: %s", err)
 	}
 	uid := cp.Get(t, o).GetUID()
-	out := told{}
+	out := eventsByReason{}
 	for _, e := range l.Items {
 		if e.InvolvedObject.UID != uid {
 			continue
@@ -44,7 +44,7 @@ func events(t *testing.T, o Object) told {
 }
 
 // counts of events, by reason.
-func (e told) counts() string {
+func (e eventsByReason) counts() string {
 	var out []string
 	for reason, e := range e {
 		out = append(out, fmt.Sprintf("%s=%d", reason, e.Count))
@@ -57,7 +57,7 @@ func (e told) counts() string {
 // the last one's message.
 func waitForEvent(t *testing.T, o Object, reason string, want int32, part string) {
 	t.Helper()
-	var got told
+	var got eventsByReason
 	defer func() {
 		if t.Failed() {
 			t.Logf("%s has events %s, %s: %s", o, got.counts(), reason, got[reason].Message)
