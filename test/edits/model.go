@@ -166,7 +166,7 @@ func (w world) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// id tells worlds apart, also by what the API does not show.
+// id is different for different worlds, also for those that the API shows alike.
 func (w world) id() string {
 	var lines []string
 	for _, called := range slices.Sorted(maps.Keys(w)) {
