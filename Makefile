@@ -24,15 +24,17 @@ tool = CGO_ENABLED=0 go build -C test/tools/$1 -trimpath -ldflags '-s -w $3' -o 
 pinned = $(shell go list -C test/tools/$1 -m -f '{{.Version}}' $2)
 
 KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kubectl)
+NODE_PROGRAMS := $(addprefix $(BIN)/,kube-scheduler kubelet containerd containerd-shim-runc-v2 ctr cni/bridge cni/host-local test-node)
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.installed
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
+PROVIDER_IMAGE := .cache/images/.provider # For the node: an image of it, with whatever program.
 ANSIBLE       := $(VENV)/.installed
 
 # make skips no test because of a missing program; tests that this machine cannot run
 # are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up down demo recording clean
+.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up node-image down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -43,7 +45,7 @@ build: ## Build bin/function-ansible and bin/provider-ansible
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/function-ansible ./function
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
 
-tools: $(ANSIBLE) $(CONTROL_PLANE) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs of the tests and checks
+tools: $(ANSIBLE) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs of the tests and checks
 
 generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs/api and the pictures in docs
 	$(BIN)/controller-gen object paths=./apis/...
@@ -67,13 +69,13 @@ test: FAULTS = --short --seed=1
 test: test-unit lint fuzz test-security test-faults test-install test-e2e ## Run all tests and checks
 
 # Tests that need a control plane, or attack the provider, have a target of their own,
-# and so has TestOperations.
+# and so have TestNode and TestOperations.
 ELSEWHERE := e2e|install|render|security
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
 	@rm -f $(TESTS_SKIPPED)
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -skip '^TestOperations$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -skip '^Test(Node|Operations)$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
 	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that generated files are up to date
@@ -96,7 +98,8 @@ test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) 
 # is empty the test puts packages together itself.
 PACKAGES = $(shell package/engine.sh >/dev/null 2>&1 && echo dist)
 
-test-install: build $(CONTROL_PLANE) $(BIN)/crank $(ANSIBLE) ## Install both packages, on a control plane of their own
+test-install: build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(BIN)/crank $(ANSIBLE) ## Install both packages, on a control plane of their own
+	go test ./test/controlplane -run '^TestNode$$' -count=1 -v
 	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
 	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
 
@@ -118,9 +121,12 @@ recording: ## Record make demo in docs/demo.txt, and draw it
 		| sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' > docs/demo.txt
 	go run ./docs/generate
 
-up: build $(CONTROL_PLANE) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine
-	@$(STACK) up
+up: build $(CONTROL_PLANE) $(if $(NODE),$(NODE_PROGRAMS)) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine; with NODE=1 and a node
+	@$(STACK) up $(if $(NODE),--node)
 	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
+
+node-image: build $(PROVIDER_IMAGE) ## Give the node of make up NODE=1 the image of the provider, as it is now
+	@$(STACK) image
 
 down: ## Stop what make up started, and remove its data
 	@$(STACK) down
@@ -180,6 +186,10 @@ arch    = $(lastword $(subst -, ,$1))
 .cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt
 	package/image.sh $(call program,$*) $(call arch,$*) $(VERSION)
 
+$(PROVIDER_IMAGE): package-provider/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt
+	$(MAKE) --no-print-directory .cache/images/provider-ansible-$(shell go env GOARCH).tar
+	touch $@
+
 # The examples of the provider are those that need no function.
 dist/linux_%.xpkg: .cache/images/$$(*F)-$$(*D).tar $(BIN)/crank package-$$(firstword $$(subst -, ,$$(*F)))/crossplane.yaml
 	mkdir -p $(@D)
@@ -192,7 +202,7 @@ dist/linux_%.spdx.json: .cache/images/$$(*F)-$$(*D).tar $(BIN)/syft
 	SYFT_CHECK_FOR_APP_UPDATE=false SYFT_GOLANG_SEARCH_LOCAL_MOD_CACHE_LICENSES=true \
 	$(BIN)/syft scan docker-archive:$< --quiet --source-name=$(*F) --source-version=$(VERSION) --output=spdx-json=$@
 
-$(KUBERNETES): $(BIN)/%: test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
+$(KUBERNETES) $(BIN)/kube-scheduler $(BIN)/kubelet: $(BIN)/%: test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
 	$(call tool,kubernetes,k8s.io/kubernetes/cmd/$*,-X k8s.io/component-base/version.gitVersion=$(call pinned,kubernetes,k8s.io/kubernetes))
 
 $(BIN)/etcd: test/tools/etcd/go.mod test/tools/etcd/go.sum
@@ -200,6 +210,18 @@ $(BIN)/etcd: test/tools/etcd/go.mod test/tools/etcd/go.sum
 
 $(BIN)/crossplane: test/tools/crossplane/go.mod test/tools/crossplane/go.sum
 	$(call tool,crossplane,github.com/crossplane/crossplane/v2/cmd/crossplane,-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$(call pinned,crossplane,github.com/crossplane/crossplane/v2))
+
+$(BIN)/containerd $(BIN)/containerd-shim-runc-v2 $(BIN)/ctr: $(BIN)/%: test/tools/containerd/go.mod test/tools/containerd/go.sum
+	$(call tool,containerd,github.com/containerd/containerd/v2/cmd/$*)
+
+$(BIN)/cni/bridge: test/tools/cni/go.mod test/tools/cni/go.sum
+	$(call tool,cni,github.com/containernetworking/plugins/plugins/main/bridge)
+
+$(BIN)/cni/host-local: test/tools/cni/go.mod test/tools/cni/go.sum
+	$(call tool,cni,github.com/containernetworking/plugins/plugins/ipam/host-local)
+
+$(BIN)/test-node: $(wildcard test/node/*.go) go.mod
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./test/node
 
 $(BIN)/controller-gen: test/tools/generate/go.mod test/tools/generate/go.sum
 	$(call tool,generate,sigs.k8s.io/controller-tools/cmd/controller-gen)

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // maxCompositions are kept compiled. There is an input for each revision of a
@@ -26,7 +25,7 @@ type compositions struct {
 
 // compiled is an input, or what is wrong with it.
 type compiled struct {
-	plan *plan.Plan
+	plan *compile.Plan
 	errs field.ErrorList
 }
 
@@ -52,7 +51,7 @@ func newCompositions() (*compositions, error) {
 }
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
+func (c *compositions) Get(in *structpb.Struct, u use) (*compile.Plan, field.ErrorList) {
 	k := key{digest: digest(in, u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
@@ -73,15 +72,20 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	}
 
 	var (
-		p     *plan.Plan
+		plan  *compile.Plan
 		cerrs field.ErrorList
 	)
 
 	if u.operation {
-		p, cerrs = compile.Operation(object)
+		plan, cerrs = compile.Operation(object)
 	} else {
-		p, cerrs = compile.Composition(object, u.namespaced, compile.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
+		plan, cerrs = compile.Composition(object, u.namespaced, compile.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
 	}
 
-	return compiled{plan: p, errs: input.Causes(append(errs, cerrs...))}
+	errs = append(errs, cerrs...)
+	if plan != nil {
+		errs = append(errs, plan.Refused(errs)...)
+	}
+
+	return compiled{plan: plan, errs: input.Causes(errs)}
 }

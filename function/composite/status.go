@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -36,12 +37,12 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 	status, object := v.(map[string]any)
 
 	if v != nil && !object {
-		problems = append(problems, expression.InvalidAt(t.Path(), errors.New("must be an object")))
+		problems = append(problems, compile.Invalid(t.Path(), errors.New("must be an object")))
 	}
 
 	for _, name := range manifest.ReservedStatus {
 		if _, ok := status[name]; ok {
-			problems = append(problems, expression.InvalidAt(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
+			problems = append(problems, compile.Invalid(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
 		}
 	}
 
@@ -129,7 +130,7 @@ func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, o
 
 	v, err := e.plan.Schemas[t].Convert(v)
 	if err != nil {
-		return nil, false, []expression.Problem{expression.InvalidAt(t.Path(), err)}
+		return nil, false, []expression.Problem{compile.Invalid(t.Path(), err)}
 	}
 
 	return v, true, nil

@@ -1,5 +1,4 @@
-// Package schema validates objects as the API server does, and converts values to what a
-// schema has.
+// Package schema validates objects as the API server does.
 package schema
 
 import (

@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
-	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // A Result is what was found.
@@ -86,11 +85,11 @@ type checker struct {
 }
 
 // A compiler of inputs, as package input reads them, for one use of them.
-type compiler func(in map[string]any) (*plan.Plan, field.ErrorList)
+type compiler func(in map[string]any) (*compile.Plan, field.ErrorList)
 
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
 func forXR(v version, resources map[string]map[string]any) compiler {
-	return func(in map[string]any) (*plan.Plan, field.ErrorList) {
+	return func(in map[string]any) (*compile.Plan, field.ErrorList) {
 		return compile.Composition(in, v.namespaced, compile.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
 	}
 }
@@ -196,16 +195,17 @@ func (c *checker) compile(in map[string]any, compileInput compiler) verdict {
 		return verdict{mistakes: errs}
 	}
 
-	p, cerrs := compileInput(object)
-	errs = input.Causes(append(errs, cerrs...))
+	plan, cerrs := compileInput(object)
+	errs = append(errs, cerrs...)
 
-	if p != nil {
-		errs = append(errs, lint(p)...)
+	if plan != nil {
+		errs = append(errs, plan.Refused(errs)...)
+		errs = append(errs, plan.Lint()...)
 	}
 
 	if len(errs) > 0 {
-		return verdict{mistakes: errs}
+		return verdict{mistakes: input.Causes(errs)}
 	}
 
-	return verdict{warnings: warningsOf(p)}
+	return verdict{warnings: plan.Warnings()}
 }

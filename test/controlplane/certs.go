@@ -72,17 +72,18 @@ func parseAuthority(certPEM, keyPEM []byte) (*authority, error) {
 	return &authority{cert: pair.Leaf, key: key, pem: certPEM}, nil
 }
 
-// issue a certificate for a server on loopback, into a directory.
-func (a *authority) issue(dir, name string) error {
+// issue a certificate for a server on loopback, and at other addresses, into a
+// directory. It serves clients, too.
+func (a *authority) issue(dir, name string, others ...net.IP) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return errors.Wrap(err, "cannot generate key")
 	}
 	t := template(name)
 	t.DNSNames = []string{"localhost"}
-	t.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	t.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1)}, others...)
 	t.KeyUsage = x509.KeyUsageDigitalSignature
-	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, key.Public(), a.key)
 	if err != nil {
 		return errors.Wrap(err, "cannot sign certificate")

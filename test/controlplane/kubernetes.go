@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -70,7 +71,11 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+filepath.Join(dir, fileSigningKey),
 		"--service-account-signing-key-file="+filepath.Join(dir, fileSigningKey),
-		"--service-cluster-ip-range=10.0.0.0/24",
+		"--service-cluster-ip-range="+s.services().String(),
+		// For the node, if there is one.
+		"--kubelet-client-certificate="+filepath.Join(dir, fileCert),
+		"--kubelet-client-key="+filepath.Join(dir, fileKey),
+		"--kubelet-preferred-address-types=InternalIP",
 		// Nobody reaches it through a Service, and without these it looks
 		// for an address of this machine that others can reach.
 		"--advertise-address=127.0.0.1",
@@ -85,11 +90,16 @@ func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
 func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiServer(ctx) }
 
 // controllerManager with the two controllers without which nothing that is
-// deleted ever goes away, and those that make Pods of what packages come with.
+// deleted ever goes away, and those that make Pods of what packages come with, and
+// that Pods on a node need.
 func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 	controllers := "garbage-collector-controller,namespace-controller"
-	if s.opts.Packages {
+	if s.opts.Packages || s.opts.Node {
 		controllers += ",deployment-controller,replicaset-controller,root-ca-certificate-publisher-controller"
+	}
+	if s.opts.Node {
+		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller,node-lifecycle-controller,taint-eviction-controller" +
+			",serviceaccount-controller,endpoints-controller,endpointslice-controller,resourcequota-controller"
 	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
 		"--controllers="+controllers,
@@ -111,7 +121,7 @@ func (s *Stack) credentials() error {
 	if err != nil {
 		return err
 	}
-	if err := ca.issue(dir, nameAPIServer); err != nil {
+	if err := ca.issue(dir, nameAPIServer, net.ParseIP(s.Address())); err != nil {
 		return err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -33,6 +33,12 @@ type Piece struct {
 	args  []string
 	env   []string
 	ready func(context.Context) error
+
+	// apart gives the process a mount namespace of its own.
+	apart bool
+
+	// within is a command that becomes the process, elsewhere.
+	within []string
 }
 
 // An outcome says what was done to bring a piece up.
@@ -85,11 +91,15 @@ func (p *Piece) Start(ctx context.Context) error {
 	}
 	defer log.Close() //nolint:errcheck // The process has its own descriptor.
 
-	cmd := exec.Command(p.path, p.args...) //nolint:noctx // The process outlives the context.
+	argv := slices.Concat(p.within, []string{p.path}, p.args)
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // The process outlives the context.
 	cmd.Env = slices.Concat(p.env, []string{envStack + "=" + p.stack, envPiece + "=" + p.Name})
 	cmd.Dir = p.stack
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if p.apart {
+		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+	}
 	if err := cmd.Start(); err != nil {
 		return errors.Wrapf(err, "cannot start %s", p.Name)
 	}

@@ -24,6 +24,10 @@ const (
 	nameEtcd              = "etcd"
 	nameAPIServer         = "kube-apiserver"
 	nameControllerManager = "kube-controller-manager"
+	nameScheduler         = "kube-scheduler"
+	nameNode              = "test-node"
+	nameContainerd        = "containerd"
+	nameKubelet           = "kubelet"
 	nameCore              = "crossplane"
 	nameRBAC              = "crossplane-rbac"
 	nameFunction          = "function-ansible"
@@ -40,7 +44,10 @@ const (
 
 // order in which the pieces start.
 func order() []string {
-	return []string{nameEtcd, nameAPIServer, nameControllerManager, nameCore, nameRBAC, nameFunction, nameProvider}
+	return []string{
+		nameEtcd, nameAPIServer, nameControllerManager, nameScheduler, nameNode, nameContainerd, nameKubelet,
+		nameCore, nameRBAC, nameFunction, nameProvider,
+	}
 }
 
 // Options of a Stack. All paths but Root are relative to Root unless they are
@@ -72,6 +79,9 @@ type Options struct {
 	// Crossplane: what it makes of packages is there, rights and Deployments and
 	// their Pods, but nothing runs those. It takes port 8080.
 	Packages bool
+
+	// Node adds a node that runs Pods. It needs what CheckNode asks for.
+	Node bool
 
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
@@ -151,6 +161,12 @@ func (s *Stack) Up(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
+	if running, err := s.holder().Running(); err != nil || running {
+		if err != nil {
+			return err
+		}
+		s.opts.Node = true // It stays as it is.
+	}
 	steps := []step{
 		{nameEtcd, s.ensure(s.etcd)},
 		{nameAPIServer, s.ensure(s.apiServer)},
@@ -175,6 +191,13 @@ func (s *Stack) Up(ctx context.Context) error {
 			{"namespace", s.initNamespace},
 			{"API of the provider", s.installProvider},
 		}
+		if s.opts.Node {
+			steps = slices.Insert(steps, 2, step{nameControllerManager, s.ensure(s.controllerManager)})
+		}
+	}
+	if s.opts.Node {
+		// It gets ready while the others start.
+		steps = append(slices.Insert(steps, 3, s.nodeSteps()...), step{"node", s.nodeReady})
 	}
 	for _, st := range steps {
 		t := time.Now()
@@ -193,6 +216,9 @@ func (s *Stack) Up(ctx context.Context) error {
 // Built says what the stack needs that was not built yet; nil when it is all there.
 func (s *Stack) Built() error {
 	for _, n := range order() {
+		if isNode(n) && !s.opts.Node {
+			continue
+		}
 		if _, err := os.Stat(s.bin(n)); err != nil {
 			return errors.Wrapf(err, "cannot find %s", n)
 		}
@@ -220,7 +246,7 @@ func (s *Stack) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return errors.Wrap(err, "cannot make directory")
 	}
-	p, err := loadPorts(ctx, s.path(filePorts), nameEtcd, portEtcdPeer, nameAPIServer,
+	p, err := loadPorts(ctx, s.path(filePorts), nameEtcd, portEtcdPeer, nameAPIServer, nameKubelet,
 		nameCore, portCoreHealth, portCoreWebhooks, nameFunction, portFunctionMetrics, nameProvider, portProviderMetrics)
 	if err != nil {
 		return err
@@ -247,10 +273,19 @@ func (s *Stack) Down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.ports, err = loadPorts(ctx, s.path(filePorts)); err != nil {
+		return err
+	}
 	slices.Reverse(names)
 	stopped := 0
 	for _, n := range names {
 		t := time.Now()
+		if n == nameContainerd {
+			// Nothing starts them again, and there is still who tidies up after them.
+			if err := s.endPods(ctx); err != nil {
+				return err
+			}
+		}
 		p := &Piece{Name: n, stack: s.opts.Dir}
 		ps, err := p.processes()
 		if err != nil {
@@ -267,6 +302,9 @@ func (s *Stack) Down(ctx context.Context) error {
 	}
 	if stopped == 0 {
 		s.printf("  nothing was running\n")
+	}
+	if err := s.disconnect(ctx); err != nil {
+		return err
 	}
 	if err := os.RemoveAll(s.opts.Dir); err != nil {
 		return errors.Wrap(err, "cannot remove data")

@@ -163,7 +163,7 @@ spec: {}
 	}
 	d.runAll(t)
 
-	// These references have no field for a namespace: the API server refuses one.
+	// These have no namespace, and the API server knows none.
 	const run = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun

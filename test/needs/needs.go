@@ -88,6 +88,20 @@ func Root(tb testing.TB, why string) {
 	}
 }
 
+// Able runs the test, unless an error says what this machine, or this user, cannot do.
+// CI can.
+func Able(tb testing.TB, err error) {
+	tb.Helper()
+
+	switch {
+	case err == nil:
+	case os.Getenv("CI") != "":
+		tb.Fatalf("%s. CI runs this test.", err)
+	default:
+		Machinef(tb, "%s.", err)
+	}
+}
+
 // Machinef says what this one cannot do, whatever is installed: the test is skipped.
 func Machinef(tb testing.TB, format string, args ...any) {
 	tb.Helper()

@@ -81,7 +81,7 @@ func playing(script string) runner.Spec {
 }
 
 // writable are the terminals that the run below a directory has open, and the pipes of the
-// process that writes its events.
+// process which tells of it.
 func writable(t *testing.T, dir string) []string {
 	t.Helper()
 

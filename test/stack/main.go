@@ -19,8 +19,9 @@ import (
 )
 
 type cli struct {
-	Up   upCmd   `cmd:"" help:"Start what is not running yet, and wait until all of it is ready."`
-	Down downCmd `cmd:"" help:"Stop all of it, wait for its end, and remove its data."`
+	Up    upCmd    `cmd:"" help:"Start what is not running yet, and wait until all of it is ready."`
+	Image imageCmd `cmd:"" help:"Give the node the image of the provider."`
+	Down  downCmd  `cmd:"" help:"Stop all of it, wait for its end, and remove its data."`
 
 	Dir        string `default:".cache/stack"      help:"Directory that the stack is known by."`
 	Logs       string `default:".cache/logs"       help:"Directory for logs."`
@@ -28,8 +29,12 @@ type cli struct {
 }
 
 type upCmd struct {
+	Node bool `help:"Start a node that runs Pods, too. It needs root."`
+
 	ProviderFlags []string `arg:"" help:"Flags for provider-ansible, after a --." optional:""`
 }
+
+type imageCmd struct{}
 
 type downCmd struct{}
 
@@ -38,7 +43,7 @@ type downCmd struct{}
 func (u *upCmd) Run(ctx context.Context, c *cli) error {
 	const mode = sandbox.BestEffort
 	flags := append([]string{"--confinement=" + string(mode)}, u.ProviderFlags...)
-	if err := c.locked(ctx, flags, (*controlplane.Stack).Up); err != nil {
+	if err := c.locked(ctx, controlplane.Options{ProviderFlags: flags, Node: u.Node}, (*controlplane.Stack).Up); err != nil {
 		return err
 	}
 	warning, err := mode.Check(sandbox.Kernel(), sandbox.Filters())
@@ -49,20 +54,23 @@ func (u *upCmd) Run(ctx context.Context, c *cli) error {
 	return err
 }
 
-// Run brings the stack down.
-func (d *downCmd) Run(ctx context.Context, c *cli) error {
-	return c.locked(ctx, nil, (*controlplane.Stack).Down)
+// Run imports the image, and prints its name.
+func (i *imageCmd) Run(ctx context.Context, c *cli) error {
+	if err := c.locked(ctx, controlplane.Options{}, (*controlplane.Stack).ImportProvider); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(os.Stdout, controlplane.ProviderImage)
+	return err
 }
 
-func (c *cli) locked(ctx context.Context, flags []string, do func(*controlplane.Stack, context.Context) error) error {
-	s, err := controlplane.New(controlplane.Options{
-		Root:          ".",
-		Dir:           c.Dir,
-		Logs:          c.Logs,
-		Kubeconfig:    c.Kubeconfig,
-		ProviderFlags: flags,
-		Out:           os.Stdout,
-	})
+// Run brings the stack down.
+func (d *downCmd) Run(ctx context.Context, c *cli) error {
+	return c.locked(ctx, controlplane.Options{}, (*controlplane.Stack).Down)
+}
+
+func (c *cli) locked(ctx context.Context, o controlplane.Options, do func(*controlplane.Stack, context.Context) error) error {
+	o.Root, o.Dir, o.Logs, o.Kubeconfig, o.Out = ".", c.Dir, c.Logs, c.Kubeconfig, os.Stdout
+	s, err := controlplane.New(o)
 	if err != nil {
 		return err
 	}

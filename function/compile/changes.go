@@ -1,4 +1,4 @@
-package validate
+package compile
 
 import (
 	"encoding/json"
@@ -7,36 +7,43 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
-	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// Actions beside those that follow from a field.
+// An Action is what a change of a Composition means to a run of its XRs.
+type Action string
+
+// Actions, in lower case for messages.
 const (
-	// create a run that was not there.
-	create fields.Action = "create"
-	// adopt a run that had another name.
-	adopt fields.Action = "adopt"
-	// remove a run. Its content is run with state absent.
-	remove fields.Action = "remove"
+	// Create a run that was not there.
+	Create Action = "create"
+	// RunAgain a run whose inputs are others, or may be.
+	RunAgain Action = "run again"
+	// Update a run without running it.
+	Update Action = "update"
+	// Adopt a run that had another name.
+	Adopt Action = "adopt"
+	// Hold a run that is to be where no run can move to.
+	Hold Action = "hold"
+	// Remove a run. Its content is run with state absent.
+	Remove Action = "remove"
+	// MayRemove a run, or some of a set, which depends on the XR.
+	MayRemove Action = "may remove"
 )
 
 // A Change of a run.
 type Change struct {
-	// Composition is its name; "" for an input that stands alone.
-	Composition string
 	// Resource is the composition resource name of the run.
 	Resource string
 	// Action that follows.
-	Action fields.Action
+	Action Action
 	// Fields that differ; of an adopted run, the name that it had.
 	Fields []string
 }
 
 // String returns the change in one line.
 func (c Change) String() string {
-	s := strings.TrimPrefix(c.Composition+": ", ": ") + string(c.Action) + " " + c.Resource
+	s := string(c.Action) + " " + c.Resource
 	if len(c.Fields) > 0 {
 		s += " (" + strings.Join(c.Fields, ", ") + ")"
 	}
@@ -45,12 +52,12 @@ func (c Change) String() string {
 }
 
 // Removes is true when something may be gone by the change.
-func (c Change) Removes() bool { return c.Action == remove || c.Action == fields.MayRemove }
+func (c Change) Removes() bool { return c.Action == Remove || c.Action == MayRemove }
 
-// changesOf returns what it means for the runs of an XR when the inputs of a pipeline become
+// Changes returns what it means for the runs of an XR when the inputs of a pipeline become
 // others, both as package input reads them. It compares what is written, without an XR: there
 // is one Change for each run that differs, and one for a whole set.
-func changesOf(before, after []map[string]any) []Change {
+func Changes(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
 
 	var changes []Change
@@ -62,13 +69,13 @@ func changesOf(before, after []map[string]any) []Change {
 		if !ok {
 			if name := adoptedFrom(now[resource], old, now); name != "" {
 				adopted[name] = true
-				changes = append(changes, Change{Resource: resource, Action: adopt, Fields: []string{"was " + name}})
+				changes = append(changes, Change{Resource: resource, Action: Adopt, Fields: []string{"was " + name}})
 				was, ok = old[name], true
 			}
 		}
 
 		if !ok {
-			changes = append(changes, Change{Resource: resource, Action: create})
+			changes = append(changes, Change{Resource: resource, Action: Create})
 			continue
 		}
 
@@ -79,7 +86,7 @@ func changesOf(before, after []map[string]any) []Change {
 
 	for _, resource := range manifest.SortedKeys(old) {
 		if now[resource] == nil && !adopted[resource] {
-			changes = append(changes, Change{Resource: resource, Action: remove})
+			changes = append(changes, Change{Resource: resource, Action: Remove})
 		}
 	}
 
@@ -92,15 +99,15 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	runs := map[string]map[string]any{}
 
 	for _, in := range inputs {
-		all, _ := input.Runs(in)
-		for _, r := range all {
-			object := maps.Clone(r.Object)
+		templates, _ := merge(in)
+		for _, t := range templates {
+			object := maps.Clone(t.object)
 
 			if text, err := json.Marshal(object); err == nil && in["locals"] != nil && strings.Contains(string(text), "locals.") {
 				object["locals"] = in["locals"]
 			}
 
-			runs[r.Resource()] = object
+			runs[t.resource()] = object
 		}
 	}
 
@@ -122,20 +129,34 @@ func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string 
 
 // differ says what the difference between two runs means, if there is any.
 func differ(resource string, was, is map[string]any) (Change, bool) {
-	c := Change{Resource: resource, Action: fields.Nothing}
+	c := Change{Resource: resource, Action: Update}
 
 	all := maps.Clone(was)
 	maps.Copy(all, is)
 
 	for _, name := range manifest.SortedKeys(all) {
-		action := fields.Of(name).Action
-		if action == fields.Nothing || reflect.DeepEqual(was[name], is[name]) {
+		if reflect.DeepEqual(was[name], is[name]) {
 			continue
 		}
 
+		action := Update
+
+		switch name {
+		case "name", "resourceName", "previousNames":
+			continue
+		case "labels", "annotations", "runPolicy", "dependsOn", "usages", "readyWhen", "removal", "prune", "managementPolicies", "deletionPolicy",
+			"writeConnectionSecretToRef", "retryLimit", "forks", "verbosity":
+		case "when", "forEach", "forEachKey":
+			action = MayRemove
+		case "scope", "namespace":
+			action = Hold
+		default:
+			action = RunAgain
+		}
+
 		c.Fields = append(c.Fields, name)
-		c.Action = slices.MaxFunc([]fields.Action{c.Action, action}, func(a, b fields.Action) int {
-			order := []fields.Action{fields.Nothing, fields.Update, fields.RunAgain, fields.Hold, fields.MayRemove}
+		c.Action = slices.MaxFunc([]Action{c.Action, action}, func(a, b Action) int {
+			order := []Action{Update, RunAgain, Hold, MayRemove}
 			return slices.Index(order, a) - slices.Index(order, b)
 		})
 	}

@@ -1,0 +1,129 @@
+// Command node is what a node of the test stack is built around.
+//
+//	node hold DIR LISTEN TARGET
+//
+// holds the mount namespace of a node, which it must have been started in, so that
+// kubelet and containerd may use the paths that they use everywhere and leave
+// nothing on the machine. What they write is below DIR. It also relays connections
+// from LISTEN, where Pods expect the API server, to TARGET, where it is.
+//
+//	node pause
+//
+// is the process that keeps the namespaces of a Pod.
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "node:", err)
+		os.Exit(1) //nolint:gocritic // There is nothing to clean up.
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 1 && args[0] == "pause":
+		<-ctx.Done()
+		return nil
+	case len(args) == 4 && args[0] == "hold":
+		return hold(ctx, args[1], args[2], args[3])
+	}
+	return errors.Errorf("want pause, or hold DIR LISTEN TARGET, got %q", args)
+}
+
+func hold(ctx context.Context, dir, listen, target string) error {
+	// Where kubelet, containerd and the plugins of the network write.
+	for _, path := range []string{"/run", "/var/lib", "/var/log"} {
+		if err := os.MkdirAll(dir+path, 0o755); err != nil { //nolint:gosec // Pods look into it, as other users.
+			return errors.Wrap(err, "cannot make directory")
+		}
+		if err := bind(dir+path, path); err != nil {
+			return err
+		}
+	}
+	// What the kubelet would change of the machine: it may change copies.
+	for _, name := range []string{"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"} {
+		setting := filepath.Join("/proc/sys", name)
+		value, err := os.ReadFile(setting)
+		if err != nil {
+			return errors.Wrap(err, "cannot read setting")
+		}
+		copied := filepath.Join(dir, "sys", name)
+		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+			return errors.Wrap(err, "cannot make directory")
+		}
+		if err := os.WriteFile(copied, bytes.TrimSpace(value), 0o600); err != nil {
+			return errors.Wrap(err, "cannot copy setting")
+		}
+		if err := bind(copied, setting); err != nil {
+			return err
+		}
+	}
+	return relay(ctx, listen, target)
+}
+
+// bind a file or directory to a path.
+func bind(source, path string) error {
+	return errors.Wrapf(unix.Mount(source, path, "", unix.MS_BIND, ""), "cannot mount %q at %q", source, path)
+}
+
+// relay connections until the context is done.
+func relay(ctx context.Context, listen, target string) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return errors.Wrap(err, "cannot listen for Pods")
+	}
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	for {
+		from, err := l.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return errors.Wrap(err, "cannot accept a connection")
+		}
+		go connect(ctx, from, target)
+	}
+}
+
+// connect a client to the target until both have had enough.
+func connect(ctx context.Context, from net.Conn, target string) {
+	defer from.Close() //nolint:errcheck // There is nobody to tell.
+	to, err := (&net.Dialer{}).DialContext(ctx, "tcp", target)
+	if err != nil {
+		return
+	}
+	defer to.Close() //nolint:errcheck // There is nobody to tell.
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		pump(to, from)
+	}()
+	pump(from, to)
+	<-ended
+}
+
+// pump what one sends to the other, and then say that this was all.
+func pump(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	if c, ok := to.(*net.TCPConn); ok {
+		_ = c.CloseWrite()
+	}
+}
