@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // maxCompositions are kept compiled. There is an input for each revision of a
@@ -25,7 +26,7 @@ type compositions struct {
 
 // compiled is an input, or what is wrong with it.
 type compiled struct {
-	plan *compile.Plan
+	plan *plan.Plan
 	errs field.ErrorList
 }
 
@@ -51,7 +52,7 @@ func newCompositions() (*compositions, error) {
 }
 
 // Get the compiled input for a use. The field errors are the mistakes of the input.
-func (c *compositions) Get(in *structpb.Struct, u use) (*compile.Plan, field.ErrorList) {
+func (c *compositions) Get(in *structpb.Struct, u use) (*plan.Plan, field.ErrorList) {
 	k := key{digest: digest(in, u.schema), operation: u.operation, namespaced: u.namespaced}
 
 	if v, ok := c.compiled.Get(k); ok {
@@ -72,20 +73,15 @@ func (c *compositions) compile(in *structpb.Struct, u use) compiled {
 	}
 
 	var (
-		plan  *compile.Plan
+		p     *plan.Plan
 		cerrs field.ErrorList
 	)
 
 	if u.operation {
-		plan, cerrs = compile.Operation(object)
+		p, cerrs = compile.Operation(object)
 	} else {
-		plan, cerrs = compile.Composition(object, u.namespaced, compile.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
+		p, cerrs = compile.Composition(object, u.namespaced, compile.Schemas{XR: expression.NewSchema(u.schema.AsMap())})
 	}
 
-	errs = append(errs, cerrs...)
-	if plan != nil {
-		errs = append(errs, plan.Refused(errs)...)
-	}
-
-	return compiled{plan: plan, errs: input.Causes(errs)}
+	return compiled{plan: p, errs: input.Causes(append(errs, cerrs...))}
 }

@@ -47,8 +47,7 @@ say 'The Site is ready, and knows where it is.'
 show kubectl get --namespace demo site hello
 
 say 'What Ansible did: its tasks by their outcome, and the page.'
-hosts=.status.atProvider.lastRun.hosts
-show kubectl get --namespace demo "$runs" -o "custom-columns=RUN:.metadata.name,OK:$hosts.ok,CHANGED:$hosts.changed,SKIPPED:$hosts.skipped,FAILED:$hosts.failed"
+show kubectl get --namespace demo managed -o 'custom-columns=OK:..hosts.ok,CHANGED:..hosts.changed'
 show cat "$(kubectl get --namespace demo site hello -o 'jsonpath={.status.location}')"
 
 say 'What to try next'

@@ -2,6 +2,7 @@ package ansiblerun
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"strings"
 
@@ -203,4 +204,27 @@ func defaulted(spec any) any {
 	return manifest.Overlay(map[string]any{"forProvider": map[string]any{
 		"stateVariable": map[string]any{"present": string(common.StatePresent), "absent": string(common.StateAbsent)},
 	}}, s)
+}
+
+// Stored returns parameters as they are once the provider has written the AnsibleRun:
+// 20m is 20m0s then, and what is empty is not there. Rendered in another way they would
+// look changed.
+func Stored(parameters map[string]any) map[string]any {
+	typed, out := common.AnsibleRunParameters{}, map[string]any{}
+
+	b, err := json.Marshal(parameters)
+	if err == nil {
+		err = json.Unmarshal(b, &typed)
+	}
+
+	if err == nil {
+		b, err = json.Marshal(typed)
+	}
+
+	// What is no parameter of an AnsibleRun is a mistake already.
+	if err != nil || json.Unmarshal(b, &out) != nil {
+		return maps.Clone(parameters)
+	}
+
+	return out
 }

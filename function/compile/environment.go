@@ -2,6 +2,8 @@ package compile
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
@@ -33,7 +36,7 @@ type scopes struct {
 	mistakes field.ErrorList
 }
 
-func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, templates []template, d expression.Declarations) (scopes, error) {
+func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, runs []input.Run, d expression.Declarations) (scopes, error) {
 	run, err := runSchema()
 	if err != nil {
 		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
@@ -41,7 +44,7 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 
 	required := requiredNames(resources)
 	maps.Copy(required, d.Required)
-	d.Runs, d.Required, d.Run = names(templates), required, run
+	d.Runs, d.Required, d.Run = namesOf(runs), required, run
 
 	locals, _ := in["locals"].(map[string]any)
 	d.Locals = expression.NewLocals(locals)
@@ -66,6 +69,16 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 	return scopes{
 		xr: xr, item: item, details: details, typed: map[string]*expression.Environment{}, declarations: d, locals: d.Locals, mistakes: mistakes,
 	}, err
+}
+
+// namesOf the runs: true for those that are made by forEach.
+func namesOf(runs []input.Run) map[string]bool {
+	names := make(map[string]bool, len(runs))
+	for i := range runs {
+		names[runs[i].Name] = runs[i].IsSet()
+	}
+
+	return names
 }
 
 // compileLocals returns the mistakes in the locals. Locals do not see items.
@@ -115,11 +128,7 @@ func (s scopes) of(object map[string]any) *expression.Environment {
 func (s scopes) runs() map[string]bool {
 	runs := map[string]bool{}
 
-	for _, env := range s.typed {
-		maps.Copy(runs, env.Runs())
-	}
-
-	for _, env := range []*expression.Environment{s.xr, s.item, s.details} {
+	for _, env := range slices.AppendSeq([]*expression.Environment{s.xr, s.item, s.details}, maps.Values(s.typed)) {
 		maps.Copy(runs, env.Runs())
 	}
 
@@ -135,3 +144,23 @@ var runSchema = sync.OnceValues(func() (map[string]any, error) { //nolint:gochec
 
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
 })
+
+// mistyped reports a computed value that can never be of one of these types. The schema of
+// the input checks literal values.
+func mistyped(path *field.Path, t *expression.Template, types ...expression.Type) field.ErrorList {
+	if !t.Computed() || t.Is(types...) {
+		return nil
+	}
+
+	names := make([]string, len(types))
+	for i := range types {
+		names[i] = string(types[i])
+	}
+
+	message := "must be of type " + strings.Join(names, " or ") + ", and is of type " + string(t.Type())
+	if len(types) == 1 && types[0] == expression.String && t.Type() != expression.Object && t.Type() != expression.Array {
+		message += "; write string(…) around it"
+	}
+
+	return field.ErrorList{field.Invalid(path, t.String(), message)}
+}

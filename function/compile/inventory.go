@@ -1,50 +1,29 @@
 package compile
 
 import (
-	"context"
-	"maps"
-	"strconv"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane/function-sdk-go/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
-)
-
-// An Inventory has groups with hosts, vars and children. Ansible reads its literal values as
-// in any inventory. Computed values come from untrusted authors: they may name hosts, groups
-// and variables, of Ansible's own variables only those that say where to connect to, and
-// none of their strings is templated.
-// https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
-type Inventory struct {
-	groups map[string]*expression.Template
-}
-
-// Parts of a group.
-const (
-	groupHosts    = "hosts"
-	groupVars     = "vars"
-	groupChildren = "children"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // compileInventory compiles the inventory of a run, if it has one. The errors do not include
 // mistakes within single expressions, which are reported where these are written.
-func compileInventory(env *expression.Environment, t template) (*Inventory, []*expression.Template, field.ErrorList) {
-	v, ok := t.object["inventory"].(map[string]any)
+func compileInventory(env *expression.Environment, r input.Run) (*plan.Inventory, []*expression.Template, field.ErrorList) {
+	v, ok := r.Object["inventory"].(map[string]any)
 	if !ok {
 		return nil, nil, nil
 	}
 
 	var errs field.ErrorList
 
-	path := t.path.Child("inventory")
+	path := r.Path.Child("inventory")
 
 	for _, other := range []string{"inventoryInline", "executableInventory"} {
-		if _, ok := t.object[other]; ok {
-			errs = append(errs, field.Forbidden(t.path.Child(other), "not together with inventory"))
+		if _, ok := r.Object[other]; ok {
+			errs = append(errs, field.Forbidden(r.Path.Child(other), "not together with inventory"))
 		}
 	}
 
@@ -54,7 +33,7 @@ func compileInventory(env *expression.Environment, t template) (*Inventory, []*e
 		errs = append(errs, groupMistakes(path.Child(name), all.Fields()[name])...)
 	}
 
-	return &Inventory{groups: all.Fields()}, []*expression.Template{all}, errs
+	return &plan.Inventory{Groups: all.Fields()}, []*expression.Template{all}, errs
 }
 
 func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
@@ -64,15 +43,15 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 		below, at := t.Fields()[part], path.Child(part)
 
 		switch part {
-		case groupHosts:
+		case plan.GroupHosts:
 			errs = append(errs, mistyped(at, below, expression.Object, expression.Array)...)
 
 			for _, name := range manifest.SortedKeys(below.Fields()) {
 				errs = append(errs, varsMistakes(at.Child(name), below.Fields()[name])...)
 			}
-		case groupVars:
+		case plan.GroupVars:
 			errs = append(errs, varsMistakes(at, below)...)
-		case groupChildren:
+		case plan.GroupChildren:
 			errs = append(errs, mistyped(at, below, expression.Object)...)
 
 			for _, name := range manifest.SortedKeys(below.Fields()) {
@@ -94,224 +73,4 @@ func varsMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 	}
 
 	return errs
-}
-
-// An evaluation of an inventory collects the problems.
-type evaluation struct {
-	ctx      context.Context //nolint:containedctx // It lives as long as one call.
-	data     expression.Data
-	problems []expression.Problem
-}
-
-// Evaluate the inventory as text.
-func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string, []expression.Problem) {
-	e := &evaluation{ctx: ctx, data: data}
-	groups := map[string]any{}
-
-	for _, name := range manifest.SortedKeys(i.groups) {
-		if g, ok := e.group("inventory."+name, i.groups[name]); ok {
-			groups[name] = g
-		}
-	}
-
-	if len(e.problems) > 0 {
-		return "", e.problems
-	}
-
-	return ansible.Inventory(groups), nil
-}
-
-func (e *evaluation) invalid(path string, err error) {
-	e.problems = append(e.problems, Invalid(path, err))
-}
-
-func (e *evaluation) value(t *expression.Template) (any, bool) {
-	v, ok, problems := t.Evaluate(e.ctx, e.data)
-	e.problems = append(e.problems, problems...)
-
-	return v, ok && len(problems) == 0
-}
-
-// group evaluates a group that has a literal name.
-func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
-	if t.Fields() == nil {
-		v, ok := e.value(t)
-		if !ok {
-			return nil, false
-		}
-
-		return e.groupData(path, v), true
-	}
-
-	out := map[string]any{}
-
-	for _, part := range manifest.SortedKeys(t.Fields()) {
-		at, below := path+"."+part, t.Fields()[part]
-
-		switch part {
-		case groupVars:
-			out[part] = e.vars(at, below)
-		case groupHosts:
-			out[part] = e.members(at, below, e.hostsData, func(at string, t *expression.Template) (any, bool) { return e.vars(at, t), true })
-		case groupChildren:
-			out[part] = e.members(at, below, e.childrenData, e.group)
-		}
-	}
-
-	return out, true
-}
-
-// members evaluates the hosts or children of a group: one by one when their names are
-// literal, and otherwise as one value, which data checks.
-func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any, member func(string, *expression.Template) (any, bool)) any {
-	if t.Fields() == nil {
-		v, ok := e.value(t)
-		if !ok {
-			return nil
-		}
-
-		return data(path, v)
-	}
-
-	out := map[string]any{}
-
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		if v, ok := member(path+"."+name, t.Fields()[name]); ok {
-			out[name] = v
-		}
-	}
-
-	return out
-}
-
-// vars evaluates the variables of a host or a group.
-func (e *evaluation) vars(path string, t *expression.Template) any {
-	if t.Fields() == nil {
-		v, ok := e.value(t)
-		if !ok {
-			return nil
-		}
-
-		return e.varsData(path, v)
-	}
-
-	out := map[string]any{}
-
-	for _, name := range manifest.SortedKeys(t.Fields()) {
-		v, ok := e.value(t.Fields()[name])
-		if !ok {
-			continue
-		}
-
-		if !t.Fields()[name].Computed() {
-			out[name] = v
-			continue
-		}
-
-		if err := ansible.CheckConnection(name, v); err != nil {
-			e.invalid(path+"."+name, err)
-		}
-
-		out[name] = ansible.Unsafe{Value: v}
-	}
-
-	return out
-}
-
-// object returns a value that must be an object or null.
-func (e *evaluation) object(path string, v any) map[string]any {
-	m, ok := v.(map[string]any)
-	if !ok && v != nil {
-		e.invalid(path, errors.New("must be an object"))
-	}
-
-	return m
-}
-
-// groupData checks a group that is computed as a whole, and marks its values as unsafe.
-func (e *evaluation) groupData(path string, v any) any {
-	out := map[string]any{}
-	g := e.object(path, v)
-
-	for _, part := range manifest.SortedKeys(g) {
-		at := path + "." + part
-
-		switch part {
-		case groupVars:
-			out[part] = e.varsData(at, g[part])
-		case groupHosts:
-			out[part] = e.hostsData(at, g[part])
-		case groupChildren:
-			out[part] = e.childrenData(at, g[part])
-		default:
-			e.invalid(path, errors.Errorf("a group has hosts, vars and children only, not %.80q", part))
-		}
-	}
-
-	return out
-}
-
-// hostsData checks computed hosts: a map of names to variables, or a list of names.
-func (e *evaluation) hostsData(path string, v any) any {
-	if list, ok := v.([]any); ok {
-		hosts := make(map[string]any, len(list))
-
-		for i, item := range list {
-			name, ok := item.(string)
-			if !ok {
-				e.invalid(path+"["+strconv.Itoa(i)+"]", errors.New("must be the name of a host"))
-				continue
-			}
-
-			hosts[name] = nil
-		}
-
-		v = hosts
-	}
-
-	out := map[string]any{}
-	hosts := e.object(path, v)
-
-	for _, name := range manifest.SortedKeys(hosts) {
-		if err := ansible.CheckHost(name); err != nil {
-			e.invalid(path, err)
-		}
-
-		out[name] = e.varsData(path+"."+name, hosts[name])
-	}
-
-	return out
-}
-
-func (e *evaluation) childrenData(path string, v any) any {
-	out := map[string]any{}
-	groups := e.object(path, v)
-
-	for _, name := range manifest.SortedKeys(groups) {
-		if err := ansible.CheckGroup(name); err != nil {
-			e.invalid(path, err)
-		}
-
-		out[name] = e.groupData(path+"."+name, groups[name])
-	}
-
-	return out
-}
-
-func (e *evaluation) varsData(path string, v any) any {
-	vars := maps.Clone(e.object(path, v))
-
-	for _, name := range manifest.SortedKeys(vars) {
-		if ansible.IsConnection(name) {
-			if err := ansible.CheckConnection(name, vars[name]); err != nil {
-				e.invalid(path+"."+name, err)
-			}
-		} else if err := ansible.CheckVariable(name); err != nil {
-			e.invalid(path, err)
-		}
-
-		vars[name] = ansible.Unsafe{Value: vars[name]}
-	}
-
-	return vars
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -35,7 +36,7 @@ func TestInventoryInAnsible(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	in, _, errs := compileInventory(env, template{path: field.NewPath("x"), object: map[string]any{"inventory": map[string]any{
+	in, _, errs := compileInventory(env, input.Run{Path: field.NewPath("x"), Object: map[string]any{"inventory": map[string]any{
 		"all": map[string]any{
 			"vars":  map[string]any{"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}", "literal": "{{ 1 + 1 }}", "whole": "${xr.spec.values}"},
 			"hosts": map[string]any{"web1": "${{'values': xr.spec.values}}"},

@@ -2,9 +2,7 @@ package compile
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -16,204 +14,115 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// parameters are the fields that go into spec.forProvider as they are: all that there
-// are but variables, which are evaluated.
-var parameters = parameterNames() //nolint:gochecknoglobals // It is a constant that has to be read from a type.
-
-func parameterNames() []string {
-	var names []string
-
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[common.AnsibleRunParameters]()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "vars" && name != "unsafeVars" {
-			names = append(names, name)
-		}
-	}
-
-	return names
-}
-
-// An Object is an AnsibleRun without what is computed.
-type Object struct {
-	APIVersion  string
-	namespace   string
-	labels      map[string]any
-	annotations map[string]any
-	spec        map[string]any
-	// parameters as they are stored.
-	parameters map[string]any
-	// metadata are the labels and annotations that may hold expressions.
-	metadata map[string]*expression.Template
-	// settings that hold expressions, by name.
-	settings map[string]*expression.Template
-	// names of other objects that hold expressions.
-	names map[string]*expression.Template
-}
-
-// Computed are the parts of an AnsibleRun that depend on the XR.
-type Computed struct {
-	Vars, UnsafeVars map[string]any
-	Inventory        string
-	DependsOn        []string
-	// CompositeUID is the uid of the XR.
-	CompositeUID string
-}
-
-// With returns the AnsibleRun with what is computed, and an annotation of what
-// it was rendered after. The object itself stays as it is.
-func (o Object) With(p Computed) map[string]any {
-	parameters, spec, metadata := maps.Clone(o.parameters), maps.Clone(o.spec), map[string]any{}
-	spec["forProvider"] = parameters
-
-	if len(p.Vars) > 0 {
-		parameters["vars"] = p.Vars
-	}
-
-	if len(p.UnsafeVars) > 0 {
-		parameters["unsafeVars"] = p.UnsafeVars
-	}
-
-	if p.Inventory != "" {
-		parameters["inventoryInline"] = p.Inventory
-	}
-
-	if o.namespace != "" {
-		metadata["namespace"] = o.namespace
-	}
-
-	labels := manifest.Overlay(o.labels, nil)
-	if p.CompositeUID != "" {
-		labels[ansiblerun.LabelComposite] = p.CompositeUID
-	}
-
-	if len(labels) > 0 {
-		metadata["labels"] = labels
-	}
-
-	annotations := maps.Clone(o.annotations)
-	if len(p.DependsOn) > 0 {
-		annotations[ansiblerun.AnnotationDependsOn] = strings.Join(p.DependsOn, ",")
-	}
-
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
-	}
-
-	return map[string]any{
-		"apiVersion": o.APIVersion,
-		"kind":       common.KindAnsibleRun,
-		"metadata":   metadata,
-		"spec":       spec,
-	}
-}
-
-// stored returns parameters as they are once the provider has written the AnsibleRun:
-// 20m is 20m0s then, and what is empty is not there. Rendered in another way they would
-// look changed.
-func stored(parameters map[string]any) map[string]any {
-	typed, out := common.AnsibleRunParameters{}, map[string]any{}
-
-	b, err := json.Marshal(parameters)
-	if err == nil {
-		err = json.Unmarshal(b, &typed)
-	}
-
-	if err == nil {
-		b, err = json.Marshal(typed)
-	}
-
-	// What is no parameter of an AnsibleRun is a mistake already.
-	if err != nil || json.Unmarshal(b, &out) != nil {
-		return maps.Clone(parameters)
-	}
-
-	return out
-}
-
 // objectOf returns the AnsibleRun of a run, without what is computed.
-func objectOf(env *expression.Environment, t template, namespaced bool) (Object, field.ErrorList) {
-	scope, errs := scopeOf(t, namespaced)
-	errs = append(errs, oneContent(t)...)
+func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.Object, field.ErrorList) {
+	scope, errs := scopeOf(r, namespaced)
+	errs = append(errs, oneContent(r)...)
 
-	config, cerrs := configRef(t, scope)
+	config, cerrs := configRef(r, scope)
 	errs = append(errs, cerrs...)
 
-	annotations, aerrs := annotationsOf(t)
+	annotations, aerrs := annotationsOf(r)
 	errs = append(errs, aerrs...)
-	errs = append(errs, metadataMistakes(t)...)
+	errs = append(errs, metadataMistakes(r)...)
 
-	o := Object{
+	o := plan.Object{
 		APIVersion:  ansiblerun.APIVersionNamespaced,
-		namespace:   t.Namespace,
-		annotations: annotations,
-		spec:        map[string]any{"providerConfigRef": config},
-		parameters:  manifest.Pick(t.object, parameters...),
-		metadata:    map[string]*expression.Template{},
+		Namespace:   r.Namespace,
+		Annotations: annotations,
+		Spec:        partOf(r, fields.Spec),
+		Parameters:  partOf(r, fields.ForProvider),
+		Metadata:    map[string]*expression.Template{},
 	}
+	o.Spec["providerConfigRef"] = config
 
 	for _, name := range []string{"labels", "annotations"} {
-		if m, ok := t.object[name].(map[string]any); ok {
-			o.metadata[name], _ = env.Compile(field.NewPath(name), m)
+		if m, ok := r.Object[name].(map[string]any); ok {
+			o.Metadata[name], _ = env.Compile(field.NewPath(name), m)
 
-			for _, k := range manifest.SortedKeys(o.metadata[name].Fields()) {
-				errs = append(errs, mistyped(t.path.Child(name).Key(k), o.metadata[name].Fields()[k], expression.String)...)
+			for _, k := range manifest.SortedKeys(o.Metadata[name].Fields()) {
+				errs = append(errs, mistyped(r.Path.Child(name).Key(k), o.Metadata[name].Fields()[k], expression.String)...)
 			}
 		}
 	}
 
-	maps.Copy(o.spec, manifest.Pick(t.object, "managementPolicies", "deletionPolicy", "writeConnectionSecretToRef"))
-	errs = append(errs, secretRef(t, scope)...)
+	errs = append(errs, secretRef(r, scope)...)
 
 	if scope == v1alpha1.ScopeCluster {
 		o.APIVersion = ansiblerun.APIVersionCluster
-	} else if _, ok := o.spec["deletionPolicy"]; ok {
-		errs = append(errs, field.Forbidden(t.path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
+	} else if _, ok := o.Spec["deletionPolicy"]; ok {
+		errs = append(errs, field.Forbidden(r.Path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
 	}
 
-	set, serrs := settingsOf(env, t)
-	o.settings = set
+	set, serrs := settingsOf(env, r)
+	o.Settings = set
 	errs = append(errs, serrs...)
 
 	for name := range set {
-		delete(o.spec, name)
-		delete(o.parameters, name)
+		delete(o.Spec, name)
+		delete(o.Parameters, name)
 
 		if name == "runPolicy" {
-			delete(o.annotations, common.AnnotationRunPolicy)
+			delete(o.Annotations, common.AnnotationRunPolicy)
 		}
 	}
 
-	o.parameters = stored(o.parameters)
+	o.Parameters = ansiblerun.Stored(o.Parameters)
 
-	names, nerrs := namesOf(env, t, namespaced)
-	o.names = names
+	names, nerrs := objectNames(env, r, namespaced)
+	o.Names = names
 	errs = append(errs, nerrs...)
 
-	if isSet(t.object) {
-		errs = append(errs, sharedSecret(t, names)...)
+	if r.IsSet() {
+		errs = append(errs, sharedSecret(r, names)...)
 	}
 
 	return o, errs
 }
 
+// partOf an AnsibleRun that a run has, as it is written.
+func partOf(r input.Run, part fields.Part) map[string]any {
+	return manifest.Pick(r.Object, fields.Names(func(f fields.Field) bool { return f.Part == part })...)
+}
+
+// settingsOf returns the settings of a run that hold expressions, by name.
+func settingsOf(env *expression.Environment, r input.Run) (map[string]*expression.Template, field.ErrorList) {
+	var errs field.ErrorList
+
+	all := map[string]*expression.Template{}
+
+	for _, name := range manifest.SortedKeys(r.Object) {
+		if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(r.Object[name]) {
+			all[name], _ = env.Compile(field.NewPath(name), r.Object[name])
+			errs = append(errs, mistyped(r.Path.Child(name), all[name], f.Types...)...)
+		}
+	}
+
+	return all, errs
+}
+
 // sharedSecret reports a Secret for connection details that the runs of all items
 // would write, of which one can.
-func sharedSecret(t template, names map[string]*expression.Template) field.ErrorList {
-	ref := t.WriteConnectionSecretToRef
+func sharedSecret(r input.Run, names map[string]*expression.Template) field.ErrorList {
+	ref := r.WriteConnectionSecretToRef
 	if ref == nil || names[ref.Name] != nil && names[ref.Name].Each() {
 		return nil
 	}
 
-	return field.ErrorList{field.Forbidden(t.path.Child("writeConnectionSecretToRef", "name"), "all items would write the same Secret: have ${each.key} in its name")}
+	return field.ErrorList{field.Forbidden(r.Path.Child("writeConnectionSecretToRef", "name"), "all items would write the same Secret: have ${each.key} in its name")}
 }
 
 // secretRef reports a Secret for connection details that is not where Secrets
 // of such runs are.
-func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
-	ref := t.WriteConnectionSecretToRef
-	path := t.path.Child("writeConnectionSecretToRef", "namespace")
+func secretRef(r input.Run, scope v1alpha1.Scope) field.ErrorList {
+	ref := r.WriteConnectionSecretToRef
+	path := r.Path.Child("writeConnectionSecretToRef", "namespace")
 
 	switch {
 	case ref == nil:
@@ -227,13 +136,13 @@ func secretRef(t template, scope v1alpha1.Scope) field.ErrorList {
 }
 
 // scopeOf a run.
-func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
-	scope, namespace := t.Scope, t.Namespace
-	path := t.path.Child("namespace")
+func scopeOf(r input.Run, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
+	scope, namespace := r.Scope, r.Namespace
+	path := r.Path.Child("namespace")
 
 	switch {
 	case namespaced && scope == v1alpha1.ScopeCluster:
-		return scope, field.ErrorList{field.Forbidden(t.path.Child("scope"), "a namespaced XR can only have namespaced runs")}
+		return scope, field.ErrorList{field.Forbidden(r.Path.Child("scope"), "a namespaced XR can only have namespaced runs")}
 	case namespaced && namespace != "":
 		return scope, field.ErrorList{field.Forbidden(path, "the runs of a namespaced XR are in its own namespace")}
 	case namespaced:
@@ -252,22 +161,12 @@ func scopeOf(t template, namespaced bool) (v1alpha1.Scope, field.ErrorList) {
 	return scope, nil
 }
 
-// notANamespace reports what cannot be the name of a namespace: core could compose
-// nothing of the XR.
-func notANamespace(path *field.Path, name string) field.ErrorList {
-	if len(validation.IsDNS1123Label(name)) == 0 {
-		return nil
-	}
-
-	return field.ErrorList{field.Invalid(path, name, "cannot be the name of a namespace; it is literal")}
-}
-
 // oneContent reports a run with no content, or with more than one.
-func oneContent(t template) field.ErrorList {
+func oneContent(r input.Run) field.ErrorList {
 	var set []string
 
 	for _, c := range ansiblerun.ContentFields {
-		if _, ok := t.object[c]; ok {
+		if _, ok := r.Object[c]; ok {
 			set = append(set, c)
 		}
 	}
@@ -276,23 +175,23 @@ func oneContent(t template) field.ErrorList {
 
 	switch len(set) {
 	case 0:
-		return field.ErrorList{field.Required(t.path, "exactly one of "+all+" must be set, here or in defaults")}
+		return field.ErrorList{field.Required(r.Path, "exactly one of "+all+" must be set, here or in defaults")}
 	case 1:
 		return nil
 	}
 
-	return field.ErrorList{field.Forbidden(t.path, "exactly one of "+all+" must be set, not "+strings.Join(set, " and "))}
+	return field.ErrorList{field.Forbidden(r.Path, "exactly one of "+all+" must be set, not "+strings.Join(set, " and "))}
 }
 
 // configRef of a run. Cluster-scoped runs only know one kind, and do not say
 // it.
-func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
-	ref := ptr.Deref(t.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
+func configRef(r input.Run, scope v1alpha1.Scope) (map[string]any, field.ErrorList) {
+	ref := ptr.Deref(r.ProviderConfigRef, v1alpha1.ProviderConfigReference{})
 	kind, name := ref.Kind, cmp.Or(ref.Name, "default")
 
 	if scope == v1alpha1.ScopeCluster {
 		if kind != "" && kind != "ProviderConfig" {
-			return nil, field.ErrorList{field.Invalid(t.path.Child("providerConfigRef", "kind"), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
+			return nil, field.ErrorList{field.Invalid(r.Path.Child("providerConfigRef", "kind"), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
 		}
 
 		return map[string]any{"name": name}, nil
@@ -302,24 +201,24 @@ func configRef(t template, scope v1alpha1.Scope) (map[string]any, field.ErrorLis
 }
 
 // annotationsOf an AnsibleRun.
-func annotationsOf(t template) (map[string]any, field.ErrorList) {
+func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 	annotations := map[string]any{}
 
-	maps.Copy(annotations, manifest.Strings(t.Annotations))
+	maps.Copy(annotations, manifest.Strings(r.Annotations))
 
 	var errs field.ErrorList
 
 	for _, own := range ansiblerun.OwnedAnnotations {
 		if _, ok := annotations[own]; ok {
-			errs = append(errs, field.Forbidden(t.path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
+			errs = append(errs, field.Forbidden(r.Path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
 		}
 	}
 
-	if !ptr.Deref(t.Prune, true) {
+	if !ptr.Deref(r.Prune, true) {
 		annotations[ansiblerun.AnnotationPrune] = ansiblerun.PruneNever
 	}
 
-	if policy := manifest.Text(t.object, "runPolicy"); policy != "" {
+	if policy := manifest.Text(r.Object, "runPolicy"); policy != "" {
 		annotations[common.AnnotationRunPolicy] = policy
 	}
 
@@ -328,15 +227,15 @@ func annotationsOf(t template) (map[string]any, field.ErrorList) {
 
 // metadataMistakes are labels and annotations of literal names and values that the
 // API server refuses, which would stop the whole XR, and those that are core's own.
-func metadataMistakes(t template) field.ErrorList {
+func metadataMistakes(r input.Run) field.ErrorList {
 	var errs field.ErrorList
 
 	for _, of := range []struct {
 		name   string
 		values map[string]string
-	}{{"labels", t.Labels}, {"annotations", t.Annotations}} {
+	}{{"labels", r.Labels}, {"annotations", r.Annotations}} {
 		for _, k := range manifest.SortedKeys(of.values) {
-			path, v := t.path.Child(of.name).Key(k), of.values[k]
+			path, v := r.Path.Child(of.name).Key(k), of.values[k]
 
 			switch {
 			case strings.Contains(k, "${"):

@@ -2,17 +2,18 @@ package compile
 
 import (
 	"maps"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Operation compiles an input for Operations, as Composition does for XRs. There
 // is no XR in them, nothing is observed of runs, and so nothing can be waited for.
-func Operation(in map[string]any) (*Plan, field.ErrorList) {
+func Operation(in map[string]any) (*plan.Plan, field.ErrorList) {
 	var errs field.ErrorList
 
 	in = maps.Clone(in)
@@ -25,43 +26,37 @@ func Operation(in map[string]any) (*Plan, field.ErrorList) {
 		delete(in, name)
 	}
 
-	if required, _ := in["requiredResources"].(map[string]any); required[Watched] != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("requiredResources", Watched), "this is what a WatchOperation watches; give it another name"))
+	if required, _ := in["requiredResources"].(map[string]any); required[plan.Watched] != nil {
+		errs = append(errs, field.Forbidden(field.NewPath("requiredResources", plan.Watched), "this is what a WatchOperation watches; give it another name"))
 	}
 
-	c, cerrs := compileInput(in, false, expression.Declarations{Operation: true, Required: map[string]bool{Watched: false}})
+	p, cerrs := compileInput(in, false, expression.Declarations{Operation: true, Required: map[string]bool{plan.Watched: false}})
 	errs = append(errs, cerrs...)
 
-	templates, _ := merge(in)
-	for _, t := range templates {
-		errs = append(errs, inoperable(t)...)
+	runs, _ := input.Runs(in)
+	for _, r := range runs {
+		errs = append(errs, inoperable(r)...)
 	}
 
-	return c, errs
+	return p, errs
 }
 
 // inoperable reports what a run of an Operation cannot have.
-func inoperable(t template) field.ErrorList {
+func inoperable(r input.Run) field.ErrorList {
 	var errs field.ErrorList
 
-	if t.DependsOn != nil {
-		errs = append(errs, field.Forbidden(t.path.Child("dependsOn"), "nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
+	if r.DependsOn != nil {
+		errs = append(errs, field.Forbidden(r.Path.Child("dependsOn"), "nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
 	}
 
-	name := ObjectName(t.resource())
-	if isSet(t.object) {
-		name = ObjectName(MemberName(t.resource(), "key"))
+	name := plan.ObjectName(r.Resource())
+	if r.IsSet() {
+		name = plan.ObjectName(plan.MemberName(r.Resource(), "key"))
 	}
 
-	if t.resource() != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		errs = append(errs, field.Invalid(t.path, t.resource(), "an AnsibleRun cannot be called "+name+"; set resourceName"))
+	if r.Resource() != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		errs = append(errs, field.Invalid(r.Path, r.Resource(), "an AnsibleRun cannot be called "+name+"; set resourceName"))
 	}
 
 	return errs
-}
-
-// ObjectName returns the name of an AnsibleRun of an Operation, by its composition resource
-// name. The name of one of a set holds its key.
-func ObjectName(resource string) string {
-	return strings.NewReplacer("[", "-", "]", "").Replace(resource)
 }

@@ -6,13 +6,14 @@ import (
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	"github.com/crossplane-ansible/crossplane-ansible/package-provider/crds"
 )
@@ -21,66 +22,28 @@ import (
 // depend on either, which a test ensures.
 const placeholder = "computed"
 
-// Schemas of AnsibleRuns, as they are shipped. They take longer to compile than
-// most Compositions.
-var (
-	schemaNamespaced = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.AnsibleRuns) })        //nolint:gochecknoglobals // It is a constant that has to be compiled.
-	schemaCluster    = sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }) //nolint:gochecknoglobals // It is a constant that has to be compiled.
-)
-
-// Refused returns what the API server would refuse of the AnsibleRuns, and what the
-// provider could never run, whatever the XR is. It leaves out fields for which a mistake
-// is known already.
-func (c *Plan) Refused(known field.ErrorList) field.ErrorList {
-	var errs field.ErrorList
-
-	for _, err := range c.refused {
-		if !isKnown(known, err.Field) {
-			errs = append(errs, err)
-		}
-	}
-
-	return errs
-}
-
-// isKnown is true when a mistake is known of a field, of one within it, or of one that it
-// is within.
-func isKnown(known field.ErrorList, path string) bool {
-	for _, err := range known {
-		if isBelow(path, err.Field) || isBelow(err.Field, path) {
-			return true
-		}
-	}
-
-	return false
-}
-
-// isBelow is true for a path that is another one, or below it.
-func isBelow(path, above string) bool {
-	rest, ok := strings.CutPrefix(path, above)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+// shippedSchemas of AnsibleRuns, by apiVersion. They take longer to compile than most
+// Compositions.
+var shippedSchemas = map[string]func() (*schema.Schema, error){ //nolint:gochecknoglobals // They are constants that have to be compiled.
+	ansiblerun.APIVersionNamespaced: sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.AnsibleRuns) }),
+	ansiblerun.APIVersionCluster:    sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }),
 }
 
 // refused returns what the API server would refuse of a run's AnsibleRun, and what the
-// provider could never run. Mistakes in fields that come from the defaults of the input have
-// their paths there.
-func (r *Run) refused(t template, in map[string]any) field.ErrorList {
-	shipped := schemaNamespaced
-	if r.Object.APIVersion == ansiblerun.APIVersionCluster {
-		shipped = schemaCluster
-	}
-
-	s, err := shipped()
+// provider could never run, whatever the XR is. Package input leaves out those that follow
+// from another mistake.
+func refused(r *plan.Run, from input.Run) field.ErrorList {
+	s, err := shippedSchemas[r.Object.APIVersion]()
 	if err != nil {
-		return field.ErrorList{field.InternalError(t.path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
+		return field.ErrorList{field.InternalError(r.Path, errors.Wrap(err, "cannot use the schema of AnsibleRuns"))}
 	}
 
-	errs := append(s.Validate(r.withPlaceholders()), roleMistakes(r.Object.parameters["roles"])...)
-	errs = append(errs, nameMistakesIn(field.NewPath("spec"), r.Object.spec)...)
-	errs = append(errs, nameMistakesIn(field.NewPath("spec", "forProvider"), r.Object.parameters)...)
+	errs := append(s.Validate(withPlaceholders(r)), roleMistakes(r.Object.Parameters["roles"])...)
+	errs = append(errs, nameMistakes(field.NewPath("spec"), r.Object.Spec)...)
+	errs = append(errs, nameMistakes(field.NewPath("spec", "forProvider"), r.Object.Parameters)...)
 
 	for _, err := range errs {
-		err.Field = inputPath(err.Field, t, in)
+		err.Field, err.Origin = inputPath(err.Field, from), input.OriginAnsibleRun
 	}
 
 	return errs
@@ -88,26 +51,22 @@ func (r *Run) refused(t template, in map[string]any) field.ErrorList {
 
 // withPlaceholders returns the AnsibleRun with a value of the right type in each computed
 // field. Variables may be anything.
-func (r *Run) withPlaceholders() map[string]any {
-	o, p := r.Object, Computed{}
-
-	names := make(map[string]string, len(o.names))
-	for name := range o.names {
+func withPlaceholders(r *plan.Run) map[string]any {
+	names := make(map[string]string, len(r.Object.Names))
+	for name := range r.Object.Names {
 		names[name] = placeholder
 	}
 
-	o.spec, _ = named(o.spec, names).(map[string]any)
-	o.parameters, _ = named(o.parameters, names).(map[string]any)
-
+	p := plan.Computed{}
 	if r.Inventory != nil {
 		p.Inventory = placeholder
 	}
 
-	return o.With(p)
+	return r.Object.Named(names).With(p)
 }
 
 // inputPath returns the path in the input of the field at a path of an AnsibleRun.
-func inputPath(path string, t template, in map[string]any) string {
+func inputPath(path string, r input.Run) string {
 	for _, of := range []string{"spec.forProvider", "spec"} {
 		if rest, ok := strings.CutPrefix(path, of); ok {
 			path = strings.TrimPrefix(rest, ".")
@@ -116,24 +75,12 @@ func inputPath(path string, t template, in map[string]any) string {
 	}
 
 	if path == "" {
-		return t.path.String()
+		return r.Path.String()
 	}
 
-	name := path[:strings.IndexFunc(path+".", func(r rune) bool { return r == '.' || r == '[' })]
-	runs, _ := in["runs"].([]any)
-	defaults, _ := in["defaults"].(map[string]any)
+	end := strings.IndexAny(path+".", ".[")
 
-	for i := range runs {
-		own, _ := runs[i].(map[string]any)
-		_, ok := own[name]
-		_, below := defaults[name]
-
-		if t.path.String() == field.NewPath("runs").Index(i).String() && !ok && below {
-			return "defaults." + path
-		}
-	}
-
-	return t.path.String() + "." + path
+	return r.PathOf(path[:end]).String() + path[end:]
 }
 
 // roleMistakes reports roles that the provider cannot read.
@@ -158,17 +105,4 @@ func roleMistakes(roles any) field.ErrorList {
 	}
 
 	return field.ErrorList{field.Forbidden(field.NewPath(path), message)}
-}
-
-// nameMistakesIn reports literal names in references that no object can have.
-func nameMistakesIn(path *field.Path, object map[string]any) field.ErrorList {
-	var errs field.ErrorList
-
-	eachReference(path, "", object, func(r reference) {
-		if !strings.Contains(r.name, "${") && len(validation.IsDNS1123Subdomain(r.name)) > 0 {
-			errs = append(errs, field.Invalid(r.path, r.name, "cannot be the name of an object"))
-		}
-	})
-
-	return errs
 }

@@ -1,55 +1,19 @@
 package compile
 
 import (
-	"context"
 	"regexp"
-	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // requiredName is what the name of a required resource looks like.
 var requiredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
-
-// A Requirement selects resources that core is to fetch.
-type Requirement struct {
-	APIVersion, Kind string
-	// Namespace of the resources; "" for all that there are.
-	Namespace string
-	// MatchName selects one resource. If it is empty, MatchLabels select any
-	// number.
-	MatchName   string
-	MatchLabels map[string]string
-}
-
-// String says which resource a requirement selects.
-func (r Requirement) String() string {
-	s := r.Kind + " " + r.MatchName
-	if r.Namespace != "" {
-		s += " in namespace " + r.Namespace
-	}
-
-	return s
-}
-
-// A RequiredResource is a required resource of the input, compiled.
-type RequiredResource struct {
-	Requirement
-
-	Name string
-	// One of these is set.
-	matchName, MatchLabels *expression.Template
-	// Pinned resources are in the XR's own namespace, since it chooses them.
-	Pinned bool
-}
 
 // requiredNames returns the names of the required resources: true for those that
 // are lists.
@@ -63,9 +27,9 @@ func requiredNames(all map[string]v1alpha1.RequiredResource) map[string]bool {
 }
 
 // compileRequired resources, each after those that it refers to.
-func compileRequired(env *expression.Environment, all map[string]v1alpha1.RequiredResource, namespaced bool) ([]RequiredResource, field.ErrorList) {
+func compileRequired(env *expression.Environment, all map[string]v1alpha1.RequiredResource, namespaced bool) ([]plan.RequiredResource, field.ErrorList) {
 	var (
-		out  []RequiredResource
+		out  []plan.RequiredResource
 		errs field.ErrorList
 	)
 
@@ -87,8 +51,12 @@ func compileRequired(env *expression.Environment, all map[string]v1alpha1.Requir
 	return ordered, append(errs, oerrs...)
 }
 
-func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.RequiredResource, namespaced bool) (RequiredResource, field.ErrorList) {
-	r := RequiredResource{Requirement: Requirement{APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace}}
+func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.RequiredResource, namespaced bool) (plan.RequiredResource, field.ErrorList) {
+	r := plan.RequiredResource{
+		Requirement: plan.Requirement{APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace},
+		Selector:    &expression.Template{},
+		ByLabels:    v.MatchLabels != nil,
+	}
 
 	var errs field.ErrorList
 
@@ -98,24 +66,21 @@ func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.Requir
 		}
 	}
 
-	byName, byLabels := v.MatchName != "", v.MatchLabels != nil
-
-	if byName == byLabels {
+	if r.ByLabels == (v.MatchName != "") {
 		return r, append(errs, field.Required(path, "exactly one of matchName and matchLabels must be set"))
 	}
 
 	name, selector := "matchName", any(v.MatchName)
-	if byLabels {
+	if r.ByLabels {
 		name, selector = "matchLabels", manifest.Strings(v.MatchLabels)
 	}
 
 	t, terrs := env.Compile(path.Child(name), selector)
 	errs = append(errs, terrs...)
 
-	if byLabels {
-		r.MatchLabels = t
-	} else {
-		r.matchName = t
+	r.Selector = t
+
+	if !r.ByLabels {
 		errs = append(errs, mistyped(path.Child(name), t, expression.String)...)
 	}
 
@@ -136,7 +101,7 @@ func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.Requir
 	switch {
 	case r.Namespace != "":
 		errs = append(errs, field.Forbidden(path.Child("namespace"), "what an expression selects is in the XR's own namespace, or cluster scoped"))
-	case !namespaced && byLabels:
+	case !namespaced && r.ByLabels:
 		errs = append(errs, field.Forbidden(path.Child(name), "a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
 	}
 
@@ -145,11 +110,11 @@ func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.Requir
 
 // orderRequired sorts required resources such that each comes after those that
 // it refers to.
-func orderRequired(all []RequiredResource) ([]RequiredResource, field.ErrorList) {
+func orderRequired(all []plan.RequiredResource) ([]plan.RequiredResource, field.ErrorList) {
 	// Core asks again five times at most.
 	const maxDepth = 5
 
-	var out []RequiredResource
+	var out []plan.RequiredResource
 
 	depth := map[string]int{}
 
@@ -162,9 +127,9 @@ func orderRequired(all []RequiredResource) ([]RequiredResource, field.ErrorList)
 			}
 
 			d := 1
-			for on := range r.Template().Required() {
+			for on := range r.Selector.Required() {
 				// Core brings that without being asked.
-				if on == Watched && !Declared(all, Watched) {
+				if on == plan.Watched && !plan.Declared(all, plan.Watched) {
 					continue
 				}
 
@@ -202,73 +167,3 @@ func orderRequired(all []RequiredResource) ([]RequiredResource, field.ErrorList)
 
 	return out, errs
 }
-
-// Declared is true for the name of one of these required resources.
-func Declared(all []RequiredResource, name string) bool {
-	return slices.ContainsFunc(all, func(r RequiredResource) bool { return r.Name == name })
-}
-
-// Template of what selects the resource.
-func (r RequiredResource) Template() *expression.Template {
-	if r.MatchLabels != nil {
-		return r.MatchLabels
-	}
-
-	if r.matchName != nil {
-		return r.matchName
-	}
-
-	return &expression.Template{}
-}
-
-// Evaluate a requirement. There is none (false) when its value is
-// optional.none().
-func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data) (Requirement, bool, []expression.Problem) {
-	out := r.Requirement
-
-	v, ok, problems := r.Template().Evaluate(ctx, data)
-	if !ok || len(problems) > 0 {
-		return out, false, problems
-	}
-
-	path := "requiredResources." + r.Name
-
-	if r.MatchLabels == nil {
-		name, ok := v.(string)
-		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return out, false, []expression.Problem{Invalid(path+".matchName", errors.Errorf("%s cannot be the name of an object", manifest.Show(v)))}
-		}
-
-		out.MatchName = name
-
-		return out, true, nil
-	}
-
-	out.MatchLabels = map[string]string{}
-	labels, _ := v.(map[string]any)
-
-	for _, k := range manifest.SortedKeys(labels) {
-		s, ok := labels[k].(string)
-		if !ok || len(validation.IsValidLabelValue(s)) > 0 {
-			problems = append(problems, Invalid(path+".matchLabels."+k, errors.Errorf("%s cannot be the value of a label", manifest.Show(labels[k]))))
-		}
-
-		out.MatchLabels[k] = s
-	}
-
-	// No labels select everything.
-	if len(labels) == 0 {
-		problems = append(problems, Invalid(path+".matchLabels", errors.New("no label is left to select by")))
-	}
-
-	return out, len(problems) == 0, problems
-}
-
-const (
-	// Watched is what expressions call the resource that an Operation was made
-	// for, as in required.watched.
-	Watched = "watched"
-	// RequirementWatched is what core calls it. Source: RequirementNameWatchedResource
-	// of the API of Operations.
-	RequirementWatched = "ops.crossplane.io/watched-resource"
-)

@@ -6,9 +6,9 @@ package composite
 import (
 	"context"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // A Desired is what an XR itself is to have.
@@ -30,13 +30,13 @@ type Desired struct {
 
 // An evaluator evaluates what the XR itself is to have.
 type evaluator struct {
-	plan *compile.Plan
+	plan *plan.Plan
 	runs desired.Runs
 }
 
 // Evaluate returns what an XR itself is to have, once its runs are known.
-func Evaluate(ctx context.Context, plan *compile.Plan, runs desired.Runs) Desired {
-	e := evaluator{plan: plan, runs: runs}
+func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
+	e := evaluator{plan: p, runs: runs}
 
 	var (
 		out      Desired

@@ -8,10 +8,10 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // conditions evaluates the conditions of the XR. The problems do not include values that
@@ -31,7 +31,7 @@ func (e *evaluator) conditions(ctx context.Context) ([]Condition, []expression.P
 }
 
 // condition evaluates one condition. Its status is Unknown while its values are missing.
-func (e *evaluator) condition(ctx context.Context, c compile.ConditionTemplate) (Condition, []expression.Problem) {
+func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition, []expression.Problem) {
 	out := Condition{Type: c.Type, Status: ansiblerun.ConditionUnknown, Reason: string(desired.ValuePending)}
 
 	for _, t := range []*expression.Template{c.Status, c.Reason, c.Message} {
@@ -57,7 +57,7 @@ func (e *evaluator) condition(ctx context.Context, c compile.ConditionTemplate) 
 			out.Status = ansiblerun.ConditionTrue
 		}
 	} else if status != nil {
-		problems = append(problems, compile.Invalid(c.Status.Path(), errors.New("must be true or false")))
+		problems = append(problems, expression.InvalidAt(c.Status.Path(), errors.New("must be true or false")))
 	}
 
 	out.Message, _ = message.(string)
@@ -67,7 +67,7 @@ func (e *evaluator) condition(ctx context.Context, c compile.ConditionTemplate) 
 
 		if !conditionReason.MatchString(word) {
 			out.Reason = reasonComputed
-			problems = append(problems, compile.Invalid(c.Reason.Path(), errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))))
+			problems = append(problems, expression.InvalidAt(c.Reason.Path(), errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))))
 		}
 	}
 

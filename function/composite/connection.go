@@ -11,11 +11,11 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Type and name of the Secret with the connection details of an XR.
@@ -37,7 +37,7 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	was := e.runs.Observed.Details[""]
 
 	if !legacy {
-		was = secretData(e.runs.Observed.Resources[compile.ResourceConnection])
+		was = secretData(e.runs.Observed.Resources[plan.ResourceConnection])
 	}
 
 	values := map[string][]byte{}
@@ -90,7 +90,7 @@ func (e *evaluator) detail(ctx context.Context, t *expression.Template, data exp
 	case v == nil:
 		return nil, false, problems
 	case !isText:
-		return nil, true, append(problems, compile.Invalid(t.Path(), errors.New("must be a string")))
+		return nil, true, append(problems, expression.InvalidAt(t.Path(), errors.New("must be a string")))
 	}
 
 	return []byte(s), true, problems
@@ -130,7 +130,7 @@ func (e *evaluator) withDetails() expression.Data {
 		case map[string]any:
 			set := map[string]any{}
 			for key := range v {
-				set[key] = with(v[key], compile.MemberName(run.Resource, key))
+				set[key] = with(v[key], plan.MemberName(run.Resource, key))
 			}
 
 			data.Runs[run.Name] = set
@@ -142,7 +142,7 @@ func (e *evaluator) withDetails() expression.Data {
 
 // secret returns the Secret with connection details; nil while there is none to fill it.
 func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[string]any, []expression.Problem) {
-	if _, ok := e.runs.Observed.Resources[compile.ResourceConnection]; !ok && len(values) == 0 {
+	if _, ok := e.runs.Observed.Resources[plan.ResourceConnection]; !ok && len(values) == 0 {
 		return nil, nil
 	}
 
@@ -174,7 +174,7 @@ func (e *evaluator) secret(ctx context.Context, values map[string][]byte) (map[s
 // secretName returns the name and the namespace of the Secret with the connection details.
 // A Secret that exists keeps both. A namespaced XR needs no namespace.
 func (e *evaluator) secretName(ctx context.Context) (name, namespace string, problems []expression.Problem) {
-	if o, ok := e.runs.Observed.Resources[compile.ResourceConnection]; ok {
+	if o, ok := e.runs.Observed.Resources[plan.ResourceConnection]; ok {
 		name = manifest.Name(o)
 		namespace = manifest.Namespace(o)
 
@@ -183,7 +183,7 @@ func (e *evaluator) secretName(ctx context.Context) (name, namespace string, pro
 
 	d := e.plan.Connection
 	if xr := manifest.Namespace(e.runs.Observed.XR); xr == "" && d.Namespace == "" {
-		problems = append(problems, compile.Invalid("connectionDetails", errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
+		problems = append(problems, expression.InvalidAt("connectionDetails", errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
 	}
 
 	if d.Name == nil {
@@ -195,7 +195,7 @@ func (e *evaluator) secretName(ctx context.Context) (name, namespace string, pro
 
 	name, ok := v.(string)
 	if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
-		ps = append(ps, compile.Invalid(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
+		ps = append(ps, expression.InvalidAt(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
 	}
 
 	return name, d.Namespace, append(problems, ps...)

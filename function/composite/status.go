@@ -7,7 +7,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -37,12 +36,12 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 	status, object := v.(map[string]any)
 
 	if v != nil && !object {
-		problems = append(problems, compile.Invalid(t.Path(), errors.New("must be an object")))
+		problems = append(problems, expression.InvalidAt(t.Path(), errors.New("must be an object")))
 	}
 
 	for _, name := range manifest.ReservedStatus {
 		if _, ok := status[name]; ok {
-			problems = append(problems, compile.Invalid(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
+			problems = append(problems, expression.InvalidAt(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
 		}
 	}
 
@@ -130,7 +129,7 @@ func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, o
 
 	v, err := e.plan.Schemas[t].Convert(v)
 	if err != nil {
-		return nil, false, []expression.Problem{compile.Invalid(t.Path(), err)}
+		return nil, false, []expression.Problem{expression.InvalidAt(t.Path(), err)}
 	}
 
 	return v, true, nil

@@ -8,14 +8,14 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // adopt the AnsibleRun that is observed under a previous name of a run, if none is observed
 // under its name yet: from here on it is observed under the name of the run. Taken are the
 // names of the members of the set, which no previous name may be.
-func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) []expression.Problem {
+func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, data expression.Data, taken map[string]bool) []expression.Problem {
 	if run.PreviousNames == nil {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (r *renderer) adopt(ctx context.Context, run *compile.Run, resource string,
 		return problems
 	case len(found) > 1:
 		r.Unresolved[run] = true
-		return []expression.Problem{compile.Invalid("previousNames", errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
+		return []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
 	case len(found) == 0:
 		return nil
 	}
@@ -60,7 +60,7 @@ func renameKey[T any](m map[string]T, was, is string) map[string]T {
 
 // observedPreviousNames returns those previous names of a composed resource under which an
 // AnsibleRun is observed.
-func (r *renderer) observedPreviousNames(ctx context.Context, run *compile.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
+func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
 	v, _, problems := run.PreviousNames.Evaluate(ctx, data)
 	if len(problems) > 0 {
 		return nil, problems
@@ -72,7 +72,7 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *compile.Run, 
 	for i := range names {
 		name, ok := names[i].(string)
 		if !ok {
-			return nil, []expression.Problem{compile.Invalid("previousNames", errors.New("must be names"))}
+			return nil, []expression.Problem{expression.InvalidAt("previousNames", errors.New("must be names"))}
 		}
 
 		if name == resource {
@@ -80,7 +80,7 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *compile.Run, 
 		}
 
 		if taken[name] || r.isTaken(name, run) {
-			return nil, []expression.Problem{compile.Invalid("previousNames", errors.Errorf("%s is a run of the Composition", name))}
+			return nil, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf("%s is a run of the Composition", name))}
 		}
 
 		if _, ok := r.Observed.Run(name); ok && !slices.Contains(found, name) {
@@ -92,8 +92,8 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *compile.Run, 
 }
 
 // isTaken is true for the name of a composed resource that another run renders.
-func (r *renderer) isTaken(resource string, by *compile.Run) bool {
-	return slices.ContainsFunc(r.plan.Runs, func(run *compile.Run) bool { return run != by && run.Owns(resource) })
+func (r *renderer) isTaken(resource string, by *plan.Run) bool {
+	return slices.ContainsFunc(r.plan.Runs, func(run *plan.Run) bool { return run != by && run.Owns(resource) })
 }
 
 // PreviousName returns the name under which core knows a composed resource: the previous

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // object renders the AnsibleRun of a run.
-func (r *renderer) object(ctx context.Context, run *compile.Run, resource string, data expression.Data) (map[string]any, []expression.Problem) {
+func (r *renderer) object(ctx context.Context, run *plan.Run, resource string, data expression.Data) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
-	p := compile.Computed{DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID()}
-	p.Vars, p.UnsafeVars, problems = run.Evaluate(ctx, data)
+	p := plan.Computed{DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID()}
+	p.Vars, p.UnsafeVars, problems = run.Variables.Evaluate(ctx, data)
 
 	if run.Inventory != nil {
 		text, ps := run.Inventory.Evaluate(ctx, data)
@@ -30,7 +30,7 @@ func (r *renderer) object(ctx context.Context, run *compile.Run, resource string
 
 // dependsOn returns the composition resource names of what a run is rendered after: the
 // wanted runs that it depends on, and the resources of other steps that it refers to.
-func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.Data) []string {
+func (r *renderer) dependsOn(run *plan.Run, resource string, data expression.Data) []string {
 	var resources []string
 
 	key, _ := data.Each["key"].(string)
@@ -57,9 +57,9 @@ func (r *renderer) dependsOn(run *compile.Run, resource string, data expression.
 // dependsOnEntries returns the entries that AnnotationDependsOn of a run has for another
 // run, or for the member of the other run with a key. They are the names under which core
 // knows the AnsibleRuns, since these remain when the other run is gone from the Composition.
-func (r *renderer) dependsOnEntries(run, on *compile.Run, key string) []string {
+func (r *renderer) dependsOnEntries(run, on *plan.Run, key string) []string {
 	entry := run.Entry(on, key)
-	if !strings.HasSuffix(entry, compile.AllKeys) {
+	if !strings.HasSuffix(entry, plan.AllKeys) {
 		return []string{r.PreviousName(entry)}
 	}
 
@@ -70,8 +70,8 @@ func (r *renderer) dependsOnEntries(run, on *compile.Run, key string) []string {
 			continue
 		}
 
-		if set, _, ok := compile.Member(was); ok {
-			was = set + compile.AllKeys
+		if set, _, ok := plan.Member(was); ok {
+			was = set + plan.AllKeys
 		}
 
 		entries = append(entries, was)

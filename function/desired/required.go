@@ -5,26 +5,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // requirements returns the resources that core is to fetch, by name, and sets the problems
 // of the resources that are missing.
-func (r *renderer) requirements(ctx context.Context) map[string]compile.Requirement {
-	all := map[string]compile.Requirement{}
+func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement {
+	all := map[string]plan.Requirement{}
 	r.missing = map[string][]expression.Problem{}
 
-	if _, ok := r.Observed.Required[compile.RequirementWatched]; !ok && !compile.Declared(r.plan.Required, compile.Watched) {
-		r.missing[compile.Watched] = []expression.Problem{{
-			Path: "required." + compile.Watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a WatchOperation",
+	if _, ok := r.Observed.Required[plan.RequirementWatched]; !ok && !plan.Declared(r.plan.Required, plan.Watched) {
+		r.missing[plan.Watched] = []expression.Problem{{
+			Path: "required." + plan.Watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a WatchOperation",
 		}}
 	}
 
 	for _, req := range r.plan.Required {
-		if problems := r.missingFor(req.Template()); len(problems) > 0 {
+		if problems := r.missingFor(req.Selector); len(problems) > 0 {
 			r.missing[req.Name] = problems
 			continue
 		}
@@ -54,21 +54,21 @@ func (r *renderer) requirements(ctx context.Context) map[string]compile.Requirem
 
 // viewRequired returns what expressions see of required resources: those that
 // core has found. Lists are in the order of their names.
-func viewRequired(c *compile.Plan, answers map[string][]map[string]any) map[string]any {
+func viewRequired(p *plan.Plan, answers map[string][]map[string]any) map[string]any {
 	v := map[string]any{}
 
-	if found := answers[compile.RequirementWatched]; len(found) > 0 {
-		v[compile.Watched] = observed.ViewObject(found[0])
+	if found := answers[plan.RequirementWatched]; len(found) > 0 {
+		v[plan.Watched] = observed.ViewObject(found[0])
 	}
 
-	for _, r := range c.Required {
+	for _, r := range p.Required {
 		found, ok := answers[r.Name]
 
 		switch {
 		case !ok:
-		case r.MatchLabels == nil && len(found) > 0:
+		case !r.ByLabels && len(found) > 0:
 			v[r.Name] = observed.ViewObject(found[0])
-		case r.MatchLabels != nil:
+		case r.ByLabels:
 			found = slices.SortedFunc(slices.Values(found), func(a, b map[string]any) int {
 				return strings.Compare(manifest.NamespacedName(a), manifest.NamespacedName(b))
 			})

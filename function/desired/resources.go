@@ -4,23 +4,23 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // viewResources returns what expressions see of the resources that other steps
 // compose.
-func viewResources(c *compile.Plan, o observed.State) map[string]any {
+func viewResources(p *plan.Plan, o observed.State) map[string]any {
 	v := map[string]any{}
-	if !c.ReadsResources {
+	if !p.ReadsResources {
 		return v
 	}
 
 	for name, resource := range o.Resources {
 		// An AnsibleRun that no earlier step composes is, or was, one of this step.
-		if c.Unreferable(name) != nil || observed.IsUsage(resource) || ansiblerun.Is(resource) && !o.Earlier[name] {
+		if p.Unreferable(name) != nil || observed.IsUsage(resource) || ansiblerun.Is(resource) && !o.Earlier[name] {
 			continue
 		}
 
@@ -57,7 +57,7 @@ func (r Runs) Unavailable(names map[string]bool) []string {
 
 // unprotected reports the resources that a run refers to and that no Usage can keep
 // until the run is gone.
-func (r *renderer) unprotected(run *compile.Run, names map[string]bool) []expression.Problem {
+func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expression.Problem {
 	if !run.Usages || run.Object.APIVersion == ansiblerun.APIVersionNamespaced {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r *renderer) unprotected(run *compile.Run, names map[string]bool) []expres
 
 	for _, name := range manifest.SortedKeys(names) {
 		if namespace := manifest.Namespace(r.Observed.Resources[name]); namespace != "" {
-			problems = append(problems, compile.Invalid("usages", errors.Errorf(
+			problems = append(problems, expression.InvalidAt("usages", errors.Errorf(
 				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before this run; set usages: false if that does no harm", name)))
 		}
 	}

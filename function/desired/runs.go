@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Runs are the AnsibleRuns that an XR is to have, and what the later stages need to know
@@ -26,7 +26,7 @@ type Runs struct {
 	// Instances of each run of the plan, by its name.
 	Instances map[string]Instances
 	// Requirements are the resources that core is to fetch, by name.
-	Requirements map[string]compile.Requirement
+	Requirements map[string]plan.Requirement
 	// Observed state, in which an AnsibleRun that a run has adopted has the name that
 	// the run gives it.
 	Observed observed.State
@@ -45,14 +45,14 @@ type Runs struct {
 	// AnsibleRuns, by the names that their runs give them.
 	Renamed map[string]string
 	// Unresolved are the runs whose previous names are not known yet.
-	Unresolved map[*compile.Run]bool
+	Unresolved map[*plan.Run]bool
 }
 
 // A renderer adds runs to Runs, one after the other.
 type renderer struct {
 	Runs
 
-	plan *compile.Plan
+	plan *plan.Plan
 	// missing says why required resources are not there, by their names.
 	missing map[string][]expression.Problem
 	// usageCount is how many Usages the runs need that were rendered so far.
@@ -61,16 +61,16 @@ type renderer struct {
 
 // Render returns the AnsibleRuns that a plan makes of an observed state. Whatever goes
 // wrong is the Reason of an Outcome, never an error.
-func Render(ctx context.Context, plan *compile.Plan, state observed.State) Runs {
+func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 	r := &renderer{
-		plan: plan,
+		plan: p,
 		Runs: Runs{
 			Observed: state,
 			Data: expression.Data{
 				XR:          observed.ViewXR(state.XR),
 				Runs:        map[string]any{},
-				Required:    viewRequired(plan, state.Required),
-				Resources:   viewResources(plan, state),
+				Required:    viewRequired(p, state.Required),
+				Resources:   viewResources(p, state),
 				Environment: state.Environment(),
 				Context:     state.Context,
 				Budget:      &cost.Budget{},
@@ -79,13 +79,13 @@ func Render(ctx context.Context, plan *compile.Plan, state observed.State) Runs 
 			Terminating: state.Terminating(),
 			References:  map[string]map[string]bool{},
 			Renamed:     map[string]string{},
-			Unresolved:  map[*compile.Run]bool{},
+			Unresolved:  map[*plan.Run]bool{},
 		},
 	}
-	r.Data.Locals = plan.Locals.For(r.Data)
+	r.Data.Locals = p.Locals.For(r.Data)
 	r.Requirements = r.requirements(ctx)
 
-	for _, run := range plan.Runs {
+	for _, run := range p.Runs {
 		instances := r.instancesFor(ctx, run)
 		r.Instances[run.Name] = instances
 		r.Outcomes = append(r.Outcomes, instances.outcomes...)
@@ -109,7 +109,7 @@ func instancesOf(runs []Outcome) Instances {
 	out := Instances{outcomes: runs, Unwanted: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Outcome) bool { return r.Reason != Skipped })}
 
 	for _, r := range runs {
-		if _, key, ok := compile.Member(r.Name); ok {
+		if _, key, ok := plan.Member(r.Name); ok {
 			if out.members == nil {
 				out.members = map[string]Outcome{}
 			}
@@ -123,7 +123,7 @@ func instancesOf(runs []Outcome) Instances {
 
 // dependency returns the instances of another run that a run needs: those of a set, or
 // the one that has the same key.
-func (r *renderer) dependency(run *compile.Run, name string, data expression.Data) Instances {
+func (r *renderer) dependency(run *plan.Run, name string, data expression.Data) Instances {
 	out := r.Instances[name]
 
 	key, ok := data.Each["key"].(string)
@@ -150,7 +150,7 @@ func (o Instances) Done() bool {
 
 // addRunData adds what is observed of a run to the data that the expressions of later runs
 // see. A run that is not wanted is left out.
-func (r *renderer) addRunData(run *compile.Run, out Instances) {
+func (r *renderer) addRunData(run *plan.Run, out Instances) {
 	if out.Unwanted || !r.plan.Referenced[run.Name] {
 		return
 	}
@@ -176,7 +176,7 @@ func (r *renderer) addRunData(run *compile.Run, out Instances) {
 }
 
 // instancesFor renders a run whose dependencies are rendered.
-func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances {
+func (r *renderer) instancesFor(ctx context.Context, run *plan.Run) Instances {
 	out := Outcome{Name: run.Name, Resource: run.Resource}
 
 	if run.ForEach == nil {
@@ -205,7 +205,7 @@ func (r *renderer) instancesFor(ctx context.Context, run *compile.Run) Instances
 
 // decide whether a run is wanted. The outcome is final (true) when the run is not
 // wanted, or when it is not known yet whether it is.
-func (r *renderer) decide(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) (Outcome, bool) {
+func (r *renderer) decide(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) (Outcome, bool) {
 	if out, ok := r.await(ctx, run, out, data, run.When.Runs(), run.When); ok {
 		return out, true
 	}
@@ -222,7 +222,7 @@ func (r *renderer) decide(ctx context.Context, run *compile.Run, out Outcome, da
 
 // await the runs and resources that templates of a run refer to. The outcome is final
 // (true) when one of them is missing or not ready.
-func (r *renderer) await(ctx context.Context, run *compile.Run, out Outcome, data expression.Data, needs map[string]bool, templates ...*expression.Template) (Outcome, bool) {
+func (r *renderer) await(ctx context.Context, run *plan.Run, out Outcome, data expression.Data, needs map[string]bool, templates ...*expression.Template) (Outcome, bool) {
 	if out, ok := r.withoutDependency(run, out, data, templates...); ok {
 		return out, true
 	}
@@ -241,7 +241,7 @@ func (r *renderer) await(ctx context.Context, run *compile.Run, out Outcome, dat
 }
 
 // render a run that is wanted.
-func (r *renderer) render(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
+func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) Outcome {
 	names, problems := r.plan.ResourcesOf(ctx, data, run.Uses...)
 	if len(problems) == 0 {
 		r.References[out.Resource] = names
@@ -278,7 +278,7 @@ func (r *renderer) render(ctx context.Context, run *compile.Run, out Outcome, da
 
 // evaluateReadyWhen evaluates readyWhen of a run whose AnsibleRun is ready. While a value is
 // missing the run is not ready.
-func (r *renderer) evaluateReadyWhen(ctx context.Context, run *compile.Run, out Outcome, data expression.Data) Outcome {
+func (r *renderer) evaluateReadyWhen(ctx context.Context, run *plan.Run, out Outcome, data expression.Data) Outcome {
 	var self any = observed.ViewRun(r.Observed.Resources[out.Resource])
 	if key, ok := run.Key(out.Resource); ok && run.ForEach != nil {
 		self = map[string]any{key: self}
@@ -329,7 +329,7 @@ func (r *renderer) missingFor(templates ...*expression.Template) []expression.Pr
 // withoutDependency returns the final outcome (true) of a run whose templates need
 // another run that is not wanted. An AnsibleRun that exists is held: only its own when,
 // its own key and the Composition remove it.
-func (r *renderer) withoutDependency(run *compile.Run, out Outcome, data expression.Data, templates ...*expression.Template) (Outcome, bool) {
+func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression.Data, templates ...*expression.Template) (Outcome, bool) {
 	for _, t := range templates {
 		needs := t.Runs()
 
@@ -364,7 +364,7 @@ func (r *renderer) withoutDependency(run *compile.Run, out Outcome, data express
 
 // exists is true for a run whose AnsibleRun is observed, and for a set of which any member
 // is.
-func (r *renderer) exists(run *compile.Run, resource string) bool {
+func (r *renderer) exists(run *plan.Run, resource string) bool {
 	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Resource {
 		return ok
 	}
@@ -376,7 +376,7 @@ func (r *renderer) exists(run *compile.Run, resource string) bool {
 }
 
 // unready returns the names of those runs that are wanted, but not ready.
-func (r *renderer) unready(run *compile.Run, needs map[string]bool, data expression.Data) []string {
+func (r *renderer) unready(run *plan.Run, needs map[string]bool, data expression.Data) []string {
 	var names []string
 
 	for _, name := range manifest.SortedKeys(needs) {

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // renderSet renders the runs of a set, one for each item. The outcome is that of the set, as
 // far as it was decided.
-func (r *renderer) renderSet(ctx context.Context, run *compile.Run, out Outcome) []Outcome {
+func (r *renderer) renderSet(ctx context.Context, run *plan.Run, out Outcome) []Outcome {
 	needs := map[string]bool{}
 	for _, t := range run.ForEach.Templates() {
 		maps.Copy(needs, t.Runs())
@@ -40,11 +40,11 @@ func (r *renderer) renderSet(ctx context.Context, run *compile.Run, out Outcome)
 
 	runs, names := make([]Outcome, 0, len(items)), make(map[string]bool, len(items))
 	for _, i := range items {
-		names[compile.MemberName(run.Resource, i.Key)] = true
+		names[plan.MemberName(run.Resource, i.Key)] = true
 	}
 
 	for _, i := range items {
-		one := Outcome{Name: compile.MemberName(run.Name, i.Key), Resource: compile.MemberName(run.Resource, i.Key)}
+		one := Outcome{Name: plan.MemberName(run.Name, i.Key), Resource: plan.MemberName(run.Resource, i.Key)}
 		data := i.DataWith(r.Data)
 
 		if problems := r.adopt(ctx, run, one.Resource, data, names); len(problems) > 0 {
@@ -90,7 +90,7 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 
 // withMembers returns the outcome of a run. For a set that is not skipped, the outcomes of
 // all observed members follow: they have the same reason, and stay as they are.
-func (r *renderer) withMembers(run *compile.Run, out Outcome) []Outcome {
+func (r *renderer) withMembers(run *plan.Run, out Outcome) []Outcome {
 	runs := []Outcome{out}
 	if run.ForEach == nil || out.Reason == Skipped {
 		return runs
@@ -103,7 +103,7 @@ func (r *renderer) withMembers(run *compile.Run, out Outcome) []Outcome {
 	for _, resource := range manifest.SortedKeys(r.Observed.Resources) {
 		key, ok := run.Key(resource)
 		if ok && ansiblerun.Is(r.Observed.Resources[resource]) {
-			runs = append(runs, r.Keep(Outcome{Name: compile.MemberName(run.Name, key), Resource: resource, Reason: out.Reason}))
+			runs = append(runs, r.Keep(Outcome{Name: plan.MemberName(run.Name, key), Resource: resource, Reason: out.Reason}))
 		}
 	}
 

@@ -3,8 +3,8 @@ package desired
 import (
 	"github.com/crossplane/function-sdk-go/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // maxUsages of an XR. Each Usage is an object of its own. A set of n runs that depends on a
@@ -13,7 +13,7 @@ const maxUsages = 2000
 
 // limitUsages returns a problem when a number of instances of a run needs more Usages than
 // an XR can have. Otherwise it counts them.
-func (r *renderer) limitUsages(run *compile.Run, instances int) []expression.Problem {
+func (r *renderer) limitUsages(run *plan.Run, instances int) []expression.Problem {
 	if !run.Usages {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *renderer) limitUsages(run *compile.Run, instances int) []expression.Pro
 	dependencies += len(run.Resources())
 
 	if r.usageCount+instances*dependencies > maxUsages {
-		return []expression.Problem{compile.Invalid("usages", errors.Errorf(
+		return []expression.Problem{expression.InvalidAt("usages", errors.Errorf(
 			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then", instances, dependencies, instances*dependencies, maxUsages))}
 	}
 

@@ -62,6 +62,11 @@ type Problem struct {
 	Plain bool
 }
 
+// InvalidAt returns a problem of kind Invalid at a path, with the text of an error.
+func InvalidAt(path string, err error) Problem {
+	return Problem{Path: path, Kind: Invalid, Message: err.Error()}
+}
+
 // String returns the problem in one line.
 func (p Problem) String() string {
 	return p.Path + ": " + p.Message

@@ -1,7 +1,7 @@
 // Package input reads the input of a step and checks it against its schema. The
 // function and the command validate give a Reader what the Composition has; package
-// compile takes the JSON values that Read returns. Each error has the path of the
-// mistake in the input.
+// compile takes the JSON values that Read returns, and the Runs in them. Each error has
+// the path of the mistake in the input.
 package input
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 	shipped "github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 )
@@ -63,7 +64,7 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	// The schema describes literal settings. Package compile checks those with expressions.
 	for _, s := range sections(in) {
 		for name, v := range s.object {
-			if isSetting(name) && mayHoldExpression(name, v) {
+			if f := fields.Of(name); f.Kind == fields.Setting && f.Computes(v) {
 				reported[s.path.Child(name).String()] = true
 			}
 		}
@@ -79,9 +80,9 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
 
 	for _, s := range sections(in) {
-		for name := range s.object {
-			if !mayHoldExpression(name, s.object[name]) {
-				s.object[name] = unescape(name, s.object[name])
+		for name, v := range s.object {
+			if !fields.Of(name).Computes(v) {
+				s.object[name] = fields.Replace(nil, name, v, unescape)
 			}
 		}
 	}
@@ -89,11 +90,21 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 	return in, errs
 }
 
+// OriginAnsibleRun is the Origin of errors in an AnsibleRun that was made of the input.
+const OriginAnsibleRun = "AnsibleRun"
+
 // Causes returns the errors without those that follow from others: a required field that
-// is misspelt is not missing. The error about an unknown field has the name that may be
-// meant as its value, see package schema.
+// is misspelt is not missing, and an AnsibleRun has no errors of its own where the input
+// has one. The error about an unknown field has the name that may be meant as its value,
+// see package schema.
 func Causes(errs field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(slices.Clone(errs), func(err *field.Error) bool {
+		if err.Origin == OriginAnsibleRun && slices.ContainsFunc(errs, func(known *field.Error) bool {
+			return known.Origin != OriginAnsibleRun && (isBelow(err.Field, known.Field) || isBelow(known.Field, err.Field))
+		}) {
+			return true
+		}
+
 		return err.Type == field.ErrorTypeRequired && slices.ContainsFunc(errs, func(unknown *field.Error) bool {
 			meant, _ := unknown.BadValue.(string)
 			if unknown.Type != field.ErrorTypeForbidden || meant == "" {
@@ -109,34 +120,13 @@ func Causes(errs field.ErrorList) field.ErrorList {
 	})
 }
 
+// isBelow is true for a path that is another one, or below it.
+func isBelow(path, above string) bool {
+	rest, ok := strings.CutPrefix(path, above)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 func isSeparator(r rune) bool { return r == ' ' || r == ',' }
-
-// mayHoldExpression is true for a field of the defaults or of a run that is not literal:
-// by its name, or since it is a setting with an expression.
-func mayHoldExpression(name string, v any) bool {
-	switch name {
-	case "vars", "when", "readyWhen", "forEach", "forEachKey", "previousNames", "varsFrom", "inventory", "labels", "annotations":
-		return true
-	}
-
-	if list, ok := v.([]any); ok {
-		return slices.ContainsFunc(list, func(item any) bool { return mayHoldExpression(name, item) })
-	}
-
-	s, ok := v.(string)
-
-	return ok && isSetting(name) && strings.Contains(s, "${")
-}
-
-// isSetting is true for a field that is either literal or an expression as a whole.
-func isSetting(name string) bool {
-	switch name {
-	case "runPolicy", "managementPolicies", "deletionPolicy", "tags", "skipTags", "limit", "timeout", "retryLimit", "verbosity":
-		return true
-	}
-
-	return false
-}
 
 // withIntegers replaces integral numbers by int64, which is what schemas and Go
 // types expect.
@@ -166,65 +156,30 @@ func expressionsInLiterals(in map[string]any) field.ErrorList {
 
 	for _, s := range sections(in) {
 		for _, name := range slices.Sorted(maps.Keys(s.object)) {
-			if !mayHoldExpression(name, s.object[name]) {
-				errs = append(errs, expressionsIn(s.path.Child(name), name, s.object[name])...)
+			if fields.Of(name).Computes(s.object[name]) {
+				continue
 			}
+
+			fields.Replace(s.path.Child(name), name, s.object[name], func(t fields.Text) string {
+				if !t.Names && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
+					errs = append(errs, field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
+				}
+
+				return t.Value
+			})
 		}
 	}
 
 	return errs
 }
 
-// expressionsIn reports the expressions in the value of a literal field, other than those
-// in names of other objects.
-func expressionsIn(path *field.Path, name string, v any) field.ErrorList {
-	var errs field.ErrorList
-
-	switch v := v.(type) {
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if !isReference(name, k) {
-				errs = append(errs, expressionsIn(path.Child(k), k, v[k])...)
-			}
-		}
-	case []any:
-		for i := range v {
-			errs = append(errs, expressionsIn(path.Index(i), "", v[i])...)
-		}
-	case string:
-		if strings.Contains(strings.ReplaceAll(v, "$${", ""), "${") {
-			errs = append(errs, field.Invalid(path, v, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
-		}
+// unescape replaces $${ by ${ in a literal text, as evaluation does in the others.
+func unescape(t fields.Text) string {
+	if t.Names {
+		return t.Value
 	}
 
-	return errs
-}
-
-// isReference is true for the field with the name of another object. It may hold an
-// expression, also within a literal field.
-func isReference(parent, name string) bool {
-	return name == "name" && strings.HasSuffix(parent, "Ref")
-}
-
-// unescape replaces $${ by ${ in all strings of a literal field, as evaluation does in the
-// others.
-func unescape(name string, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			if !isReference(name, k) {
-				v[k] = unescape(k, v[k])
-			}
-		}
-	case []any:
-		for i := range v {
-			v[i] = unescape("", v[i])
-		}
-	case string:
-		return strings.ReplaceAll(v, "$${", "${")
-	}
-
-	return v
+	return strings.ReplaceAll(t.Value, "$${", "${")
 }
 
 // inexactNumbers reports the numbers that may differ from what the Composition has:

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // relations resolve the entries of AnnotationDependsOn to observed resources. Resources are
@@ -23,7 +23,7 @@ type relations struct {
 }
 
 // relationsOf returns the relations of what is observed of an XR.
-func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
+func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 	rel := relations{named: map[string][]string{}, formerlyNamed: map[string][]string{}}
 
 	for _, resource := range manifest.SortedKeys(runs.Observed.Resources) {
@@ -33,10 +33,10 @@ func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
 
 		rel.named[resource] = []string{resource}
 
-		if set, _, ok := compile.Member(resource); ok {
-			rel.named[set+compile.AllKeys] = append(rel.named[set+compile.AllKeys], resource)
+		if set, _, ok := plan.Member(resource); ok {
+			rel.named[set+plan.AllKeys] = append(rel.named[set+plan.AllKeys], resource)
 
-			if run := plan.RunOf(resource); run != nil && run.Resource != set {
+			if run := p.RunOf(resource); run != nil && run.Resource != set {
 				rel.formerlyNamed[run.Resource] = append(rel.formerlyNamed[run.Resource], resource)
 			}
 		}
@@ -46,8 +46,8 @@ func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
 	for resource, was := range runs.Renamed {
 		rel.named[was] = append(rel.named[was], resource)
 
-		if set, _, ok := compile.Member(was); ok {
-			rel.named[set+compile.AllKeys] = append(rel.named[set+compile.AllKeys], resource)
+		if set, _, ok := plan.Member(was); ok {
+			rel.named[set+plan.AllKeys] = append(rel.named[set+plan.AllKeys], resource)
 		}
 	}
 
@@ -58,7 +58,7 @@ func relationsOf(plan *compile.Plan, runs desired.Runs) relations {
 func (rel relations) resourcesFor(entry string) []string {
 	named := rel.named[entry]
 
-	if set, key, ok := compile.Member(entry); ok && (len(named) == 0 || key == "") {
+	if set, key, ok := plan.Member(entry); ok && (len(named) == 0 || key == "") {
 		return slices.Concat(named, rel.formerlyNamed[set])
 	}
 
@@ -68,7 +68,7 @@ func (rel relations) resourcesFor(entry string) []string {
 // detached is true for a member of a set whose item is gone, once the run that depends on
 // the set is Ready. The run was rendered without the item then.
 func (r *remover) detached(of, by string) bool {
-	if _, _, ok := compile.Member(of); !ok || r.reasons[by] != desired.Ready {
+	if _, _, ok := plan.Member(of); !ok || r.reasons[by] != desired.Ready {
 		return false
 	}
 
@@ -106,7 +106,7 @@ func (r *remover) dependents() map[string][]string {
 		on := r.dependencies(resource, r.runs.Observed.Resources[resource])
 
 		if run := r.plan.RunOf(resource); run != nil {
-			_, key, _ := compile.Member(resource)
+			_, key, _ := plan.Member(resource)
 
 			for _, other := range r.plan.Runs {
 				if run.Needs[other.Name] {

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // A Result is what becomes of the AnsibleRuns that an XR has and that are not wanted
@@ -33,12 +33,12 @@ type Result struct {
 	Usages map[string]map[string]any
 	// Requirements are the AnsibleRuns that core is to fetch, by name. Some of them may be
 	// in deletion.
-	Requirements map[string]compile.Requirement
+	Requirements map[string]plan.Requirement
 }
 
 // A remover decides on what is not wanted any more.
 type remover struct {
-	plan      *compile.Plan
+	plan      *plan.Plan
 	runs      desired.Runs
 	relations relations
 	// reasons of the outcomes of package desired, by composition resource name.
@@ -49,8 +49,8 @@ type remover struct {
 }
 
 // Decide returns what becomes of the observed AnsibleRuns that are not among the wanted runs.
-func Decide(plan *compile.Plan, runs desired.Runs) Result {
-	r := &remover{plan: plan, runs: runs, relations: relationsOf(plan, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes))}
+func Decide(p *plan.Plan, runs desired.Runs) Result {
+	r := &remover{plan: p, runs: runs, relations: relationsOf(p, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes))}
 	for _, o := range runs.Outcomes {
 		r.reasons[o.Resource] = o.Reason
 	}
@@ -140,7 +140,7 @@ func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcom
 // limitRemoval keeps all unwanted members of a set when they are more than removal.atMost
 // allows to remove at once. It returns the others.
 func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcome) []string {
-	members := map[*compile.Run][]string{}
+	members := map[*plan.Run][]string{}
 
 	for _, resource := range unwanted {
 		if run := r.plan.RunOf(resource); run != nil && run.ForEach != nil && run.AtMost != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // holdRenamed holds each run that is to be created while an unwanted or terminating
@@ -43,7 +43,7 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 // setOrRun returns the resource name of the run of the input that a composed resource may
 // come from: that of the set, for a member.
 func setOrRun(resource string) string {
-	if set, _, ok := compile.Member(resource); ok {
+	if set, _, ok := plan.Member(resource); ok {
 		return set
 	}
 
@@ -66,11 +66,11 @@ type candidates struct {
 	// previousNames.
 	claimed map[string]bool
 	// similarTo caches the results of similar.
-	similarTo map[*compile.Run][]string
+	similarTo map[*plan.Run][]string
 }
 
 func (r *remover) candidates(runs []desired.Outcome) candidates {
-	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*compile.Run][]string{}}
+	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}}
 
 	for _, resource := range r.unwanted {
 		if o := r.runs.Observed.Resources[resource]; ansiblerun.DeletesContent(o) {
@@ -96,7 +96,7 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 
 // similar returns the candidates that have all literal values of a run, among those that no
 // run renders any more and the members of its own set.
-func (t candidates) similar(run *compile.Run) []string {
+func (t candidates) similar(run *plan.Run) []string {
 	if all, ok := t.similarTo[run]; ok {
 		return all
 	}
@@ -112,7 +112,7 @@ func (t candidates) similar(run *compile.Run) []string {
 // match holds a rendered run, and keeps the candidates that may be the same run: those of
 // the same workload, or else those that differ in computed values alone, since these may
 // change at any time. Other members of its set are left out there: they always differ so.
-func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
+func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
 	workload := ansiblerun.Workload(out.Desired)
 
 	if terminating, ok := t.terminatingByWorkload[workload]; ok {
@@ -140,7 +140,7 @@ func (t candidates) match(run *compile.Run, out *desired.Outcome, kept map[strin
 		return
 	}
 
-	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{compile.Invalid("previousNames", errors.Errorf(
+	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
 		"%s, which is not wanted any more, has %s: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", all[0], what, all[0]))})
 	t.keepAll(all, out.Name+" was called", kept)
 }

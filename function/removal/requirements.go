@@ -3,28 +3,28 @@ package removal
 import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // requirements select all AnsibleRuns of the XR, to find those that are being deleted. Core
 // is asked for them only when one is to be created or removed, and while the user of a Usage
 // is not observed.
-func (r *remover) requirements() map[string]compile.Requirement {
+func (r *remover) requirements() map[string]plan.Requirement {
 	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
 	if uid == "" || !r.runs.Creating && !r.mayRemove() {
 		return nil
 	}
 
-	all := map[string]compile.Requirement{}
+	all := map[string]plan.Requirement{}
 
 	for _, apiVersion := range []string{ansiblerun.APIVersionCluster, ansiblerun.APIVersionNamespaced} {
 		if namespace != "" && apiVersion == ansiblerun.APIVersionCluster || !r.hasAPIVersion(apiVersion) {
 			continue
 		}
 
-		all[observed.RequirementTerminating+apiVersion] = compile.Requirement{
+		all[observed.RequirementTerminating+apiVersion] = plan.Requirement{
 			APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace, MatchLabels: map[string]string{ansiblerun.LabelComposite: uid},
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"context"
 	"maps"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/removal"
 )
 
@@ -26,7 +26,7 @@ type Result struct {
 	// more, and that core removes now.
 	Removed []string
 	// Requirements are the resources that core is to fetch, by name.
-	Requirements map[string]compile.Requirement
+	Requirements map[string]plan.Requirement
 	// Usages of runs by those that depend on them, by composition resource
 	// name; nil for a Usage that an earlier step composes and that must not be.
 	Usages map[string]map[string]any
@@ -34,15 +34,15 @@ type Result struct {
 
 // Render a plan for an XR. For each observed AnsibleRun the result has an object to apply,
 // unless the run is not wanted any more: core deletes what it is not given.
-func Render(ctx context.Context, plan *compile.Plan, state observed.State) Result {
-	runs := desired.Render(ctx, plan, state)
-	removed := removal.Decide(plan, runs)
+func Render(ctx context.Context, p *plan.Plan, state observed.State) Result {
+	runs := desired.Render(ctx, p, state)
+	removed := removal.Decide(p, runs)
 
 	requirements := runs.Requirements
 	maps.Copy(requirements, removed.Requirements)
 
 	return Result{
-		Desired:      composite.Evaluate(ctx, plan, runs),
+		Desired:      composite.Evaluate(ctx, p, runs),
 		Runs:         removed.Outcomes,
 		Removed:      removed.Removed,
 		Requirements: requirements,

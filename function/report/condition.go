@@ -13,15 +13,15 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
 // AnsibleRuns are not there yet, and why.
-const TypeAnsibleRunsReady = compile.TypeAnsibleRunsReady
+const TypeAnsibleRunsReady = plan.TypeAnsibleRunsReady
 
 // Reasons of the condition, beside those of runs.
 const (

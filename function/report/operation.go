@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -62,7 +62,7 @@ func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[
 			continue
 		}
 
-		name := compile.ObjectName(r.Resource)
+		name := plan.ObjectName(r.Resource)
 		if len(validation.IsDNS1123Subdomain(name)) > 0 {
 			leftOut[r.Name] = "an AnsibleRun cannot be called " + name + "; set resourceName"
 			continue

@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
@@ -125,11 +125,11 @@ func details(state *fnv1.State, result render.Result) error {
 		}
 
 		// The Secret has the connection details of one step only.
-		if _, ok := state.GetResources()[compile.ResourceConnection]; ok {
-			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", compile.ResourceConnection)
+		if _, ok := state.GetResources()[plan.ResourceConnection]; ok {
+			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", plan.ResourceConnection)
 		}
 
-		state.Resources[compile.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+		state.Resources[plan.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
 
 	if len(result.Details) == 0 {
@@ -150,7 +150,7 @@ func details(state *fnv1.State, result render.Result) error {
 }
 
 // requirements asks core for resources, beside those that earlier steps ask for.
-func requirements(rsp *fnv1.RunFunctionResponse, all map[string]compile.Requirement) {
+func requirements(rsp *fnv1.RunFunctionResponse, all map[string]plan.Requirement) {
 	if len(all) == 0 {
 		return
 	}

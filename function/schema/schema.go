@@ -1,4 +1,5 @@
-// Package schema validates objects as the API server does.
+// Package schema validates objects as the API server does, and converts values to what a
+// schema has.
 package schema
 
 import (

@@ -8,20 +8,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 )
-
-// A Change of a Composition.
-type Change struct {
-	// Composition is its name; "" for an input that stands alone.
-	Composition string
-	compile.Change
-}
-
-// String returns the change in one line.
-func (c Change) String() string {
-	return strings.TrimPrefix(c.Composition+": "+c.Change.String(), ": ")
-}
 
 // Against returns what it would mean to the runs of XRs to replace the Compositions
 // of some files by those of others. One that is only in either says nothing of
@@ -44,8 +31,9 @@ func Against(before, after []File) ([]Change, error) {
 			continue
 		}
 
-		for _, c := range compile.Changes(old[name], now[name]) {
-			changes = append(changes, Change{Composition: name, Change: c})
+		for _, c := range changesOf(old[name], now[name]) {
+			c.Composition = name
+			changes = append(changes, c)
 		}
 	}
 

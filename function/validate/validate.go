@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // A Result is what was found.
@@ -85,11 +86,11 @@ type checker struct {
 }
 
 // A compiler of inputs, as package input reads them, for one use of them.
-type compiler func(in map[string]any) (*compile.Plan, field.ErrorList)
+type compiler func(in map[string]any) (*plan.Plan, field.ErrorList)
 
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
 func forXR(v version, resources map[string]map[string]any) compiler {
-	return func(in map[string]any) (*compile.Plan, field.ErrorList) {
+	return func(in map[string]any) (*plan.Plan, field.ErrorList) {
 		return compile.Composition(in, v.namespaced, compile.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
 	}
 }
@@ -195,17 +196,16 @@ func (c *checker) compile(in map[string]any, compileInput compiler) verdict {
 		return verdict{mistakes: errs}
 	}
 
-	plan, cerrs := compileInput(object)
-	errs = append(errs, cerrs...)
+	p, cerrs := compileInput(object)
+	errs = input.Causes(append(errs, cerrs...))
 
-	if plan != nil {
-		errs = append(errs, plan.Refused(errs)...)
-		errs = append(errs, plan.Lint()...)
+	if p != nil {
+		errs = append(errs, lint(p)...)
 	}
 
 	if len(errs) > 0 {
-		return verdict{mistakes: input.Causes(errs)}
+		return verdict{mistakes: errs}
 	}
 
-	return verdict{warnings: plan.Warnings()}
+	return verdict{warnings: warningsOf(p)}
 }

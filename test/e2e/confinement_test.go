@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestConfinement shows what content reaches in the provider that runs it, and
-// who may let it reach more.
+// TestConfinement shows what content can reach in the provider, and which configurations may grant
+// it more.
 func TestConfinement(t *testing.T) {
 	t.Parallel()
 

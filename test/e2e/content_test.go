@@ -91,7 +91,7 @@ func exists(path string) bool {
 }
 
 // command in a directory, which must succeed. It sees the programs of Ansible,
-// and nothing of the configuration of whoever runs the tests.
+// but not the user's own configuration.
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	if path := filepath.Join(cp.stack.VirtualEnv(), name); exists(path) {

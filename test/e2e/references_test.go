@@ -163,7 +163,7 @@ spec: {}
 	}
 	d.runAll(t)
 
-	// These have no namespace, and the API server knows none.
+	// These references have no field for a namespace: the API server refuses one.
 	const run = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun

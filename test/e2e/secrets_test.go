@@ -111,8 +111,8 @@ spec:
 [[- end]]
 `
 
-// TestNoSecretLeaves runs plays that do what they can to show secrets, and looks
-// for these where people who may not read Secrets can.
+// TestNoSecretLeaves runs plays that show secrets in every way, and looks for the secrets wherever
+// people can read who may not read Secrets.
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 

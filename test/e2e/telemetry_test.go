@@ -285,7 +285,7 @@ func TestKeptOutput(t *testing.T) {
 			cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "third"), Condition("Synced", "True"), Condition("Ready", "True"))
 			waitForEvent(t, run, "CannotKeepOutput", 1, "does not belong to the AnsibleRun")
 			if got := field(cp.Get(t, foreign), "data.output"); got != "mine" {
-				t.Errorf("The ConfigMap of somebody else should be left alone, got %v", got)
+				t.Errorf("A ConfigMap that the provider has not made should be left alone, got %v", got)
 			}
 
 			// It goes with the object, too.

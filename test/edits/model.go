@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// A plan is a run of a Composition, as TestEdits writes it.
+// A plan is a run in the input of the function: a single AnsibleRun, or a set with forEach.
 type plan struct {
-	// ID stays the same while the Composition says that it is the same run.
+	// ID stays the same as long as previousNames or the name identify the run.
 	ID   int
 	Name string
 	// Origin is a literal variable, which a rename keeps.
 	Origin string
-	// Thing that a single run stands for. Those of a set are the ids of its items.
+	// Thing is the target of a single run. The targets of a set are the ids of its items.
 	Thing string
 	// List of the XR that the runs of a set are made of, and the field of its items
 	// that is their key; "" for a single run.
 	List, Key string
 	// Previous names; nil when they are not written.
 	Previous []former
-	// Literal part of the value, which is never the same again.
+	// Literal part of the value. No number is used twice.
 	Literal int
-	// Computed is true when a value of the XR is in the value, too.
+	// Computed is true when the value has a field of the XR, too.
 	Computed bool
 	// When is a toggle of the XR; "" for none.
 	When string
-	// AtMost so many members go at once; negative for any number.
+	// AtMost is removal.atMost; negative for none.
 	AtMost int
-	// Keep is prune: false, Loose usages: false.
+	// Keep is true for prune: false, Loose for usages: false.
 	Keep, Loose bool
 	// After are IDs of plans in dependsOn, Refs of those that variables refer to.
 	After, Refs []int
 }
 
-// A former name of a composed resource: that of a single run, which is one item of a
-// set now unless Item is "", or those of a set by a field of its items.
+// A former name of composed resources. With a Key it is that of a set, by a field of its items. With
+// an Item it is that of a single run, which is one item of a set now.
 type former struct{ Name, Key, Item string }
 
 func (f former) of(i item) string {
@@ -97,7 +97,7 @@ func (s state) plan(id int) *plan {
 	return &s.Plans[i]
 }
 
-// makes the plan composed resources of a name?
+// makes is true when the composed resource of a name is one of the plan.
 func (p plan) makes(called string) bool {
 	if p.List == "" {
 		return p.Name == called
@@ -105,7 +105,7 @@ func (p plan) makes(called string) bool {
 	return strings.HasPrefix(called, p.Name+"[")
 }
 
-// was a composed resource made by a plan under another name?
+// was is true when previousNames of the plan have the set of a composed resource.
 func (p plan) was(called string) bool {
 	return slices.ContainsFunc(p.Previous, func(f former) bool { return f.Key != "" && strings.HasPrefix(called, f.Name+"[") })
 }
@@ -117,11 +117,11 @@ func (p plan) value(s state) string {
 	return fmt.Sprintf("c%d", p.Literal)
 }
 
-// A thing is an AnsibleRun of the model.
+// A thing is an AnsibleRun of the model, with its target.
 type thing struct {
 	// Called is its composition resource name.
 	Called string
-	// Plan that it was rendered from last, and those that it was rendered after.
+	// Plan that it was rendered from last, and On, the plans that it depended on.
 	Plan int
 	On   []int
 	// Key in its set, "" for a single run.
@@ -166,7 +166,7 @@ func (w world) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// id tells worlds apart, also by what the API does not show.
+// id is different for different worlds, also for those that the API shows alike.
 func (w world) id() string {
 	var lines []string
 	for _, called := range slices.Sorted(maps.Keys(w)) {
@@ -178,7 +178,7 @@ func (w world) id() string {
 // A move from one world to another, in a state that stays the same.
 type move struct {
 	to world
-	// gone are the things that are removed, with all that is there then.
+	// gone are the targets that are removed, each with all targets that there are at that time.
 	gone map[string][]string
 	// held is true when an AnsibleRun waits for an edit.
 	held bool
@@ -189,23 +189,23 @@ type settling struct {
 	state state
 	from  world
 	to    world
-	// runs are what is there already under the names that the Composition has.
+	// runs are the names of existing AnsibleRuns, by the names that the Composition gives them now.
 	runs   map[string]string
 	wanted map[string]bool
-	// off are plans that are not wanted, done those that need nothing any more.
+	// off are plans that are not wanted, done are plans whose AnsibleRuns are as rendered.
 	off, done map[int]bool
-	// kept is what stays for good.
+	// kept are things that stay because of prune: false.
 	kept map[string]bool
-	// fresh is what is to be created.
+	// fresh are things to create.
 	fresh []thing
-	// unknown are plans of which something is to be created that is not known yet.
+	// unknown are plans with AnsibleRuns to create that cannot be rendered yet.
 	unknown []plan
 
 	held      bool
 	uncertain bool
 }
 
-// step is what follows from a state.
+// step returns the move that the function makes from a world.
 func step(s state, from world) move {
 	l := &settling{state: s, from: from, to: maps.Clone(from), runs: map[string]string{}, wanted: map[string]bool{}, off: map[int]bool{}, done: map[int]bool{}, kept: map[string]bool{}}
 	for called := range from {
@@ -252,7 +252,7 @@ func (l *settling) ordered() []plan {
 	return out
 }
 
-// adopt what an item of a plan was called.
+// adopt an existing AnsibleRun by previousNames of its plan.
 func (l *settling) adopt(p plan, resource string, i item) {
 	if _, ok := l.runs[resource]; ok {
 		return
@@ -266,7 +266,7 @@ func (l *settling) adopt(p plan, resource string, i item) {
 	}
 }
 
-// keep all that a plan has.
+// keep all AnsibleRuns of a plan.
 func (l *settling) keep(p plan) {
 	l.held = true
 	if l.runs[p.Name] == "" {
@@ -318,16 +318,16 @@ func (l *settling) look(p plan) {
 		done = l.render(p, resource, i.field(p.Key), i.ID) && done
 	}
 	l.done[p.ID] = done
-	// One that is skipped as a whole is not there for others.
+	// A set of which no member exists, and none is wanted, is not wanted as a whole.
 	l.off[p.ID] = len(items) > 0 && l.skips(p) && !slices.ContainsFunc(items, func(i item) bool { return l.runs[p.Name+"["+i.field(p.Key)+"]"] != "" })
 }
 
-// skips is true when something is not wanted that a plan refers to.
+// skips is true when a plan refers to another one that is not wanted.
 func (l *settling) skips(p plan) bool {
 	return slices.ContainsFunc(p.Refs, func(id int) bool { return l.off[id] })
 }
 
-// render one run of a plan. It is true when there is nothing left to do.
+// render one run of a plan. It returns true when the AnsibleRun does not change.
 func (l *settling) render(p plan, resource, key, id string) bool {
 	called, exists := l.runs[resource]
 	if exists {
@@ -363,7 +363,7 @@ func (l *settling) render(p plan, resource, key, id string) bool {
 	}
 	slices.Sort(o.On)
 	if exists {
-		// What keeps its inputs is ready all the same.
+		// An AnsibleRun whose inputs stay the same stays ready.
 		changed := fmt.Sprint(l.from[called]) != fmt.Sprint(o)
 		l.to[called] = o
 		return !changed
@@ -374,7 +374,7 @@ func (l *settling) render(p plan, resource, key, id string) bool {
 	return false
 }
 
-// upstream is what a run gets of those that it refers to.
+// upstream returns the outputs that a run takes from others.
 func (l *settling) upstream(p plan) string {
 	var parts []string
 	for _, id := range p.Refs {
@@ -397,7 +397,7 @@ func (l *settling) upstream(p plan) string {
 	return strings.Join(parts, "/")
 }
 
-// going are those that are removed now.
+// going returns the names of the AnsibleRuns that are removed now.
 func (l *settling) going() []string {
 	resources := map[string]string{}
 	for resource, called := range l.runs {
@@ -409,16 +409,16 @@ func (l *settling) going() []string {
 				return &l.state.Plans[i]
 			}
 		}
-		// A set is known by its former name, too.
+		// The AnsibleRun may still have the former name of its set.
 		if p := l.state.plan(l.from[called].Plan); p != nil && p.was(called) {
 			return p
 		}
 		return nil
 	}
 
-	held, told := map[string]bool{}, map[string]bool{}
+	held, declared := map[string]bool{}, map[string]bool{}
 	for called, was := range l.from {
-		told[called] = slices.ContainsFunc(l.fresh, func(o thing) bool { return l.state.plan(o.Plan).Previous != nil && was.same(o) })
+		declared[called] = slices.ContainsFunc(l.fresh, func(o thing) bool { return l.state.plan(o.Plan).Previous != nil && was.same(o) })
 	}
 	hold := func(may func(called string, was thing) bool) (found bool) {
 		for called, was := range l.from {
@@ -432,17 +432,17 @@ func (l *settling) going() []string {
 		p := *l.state.plan(o.Plan)
 		return p.Previous == nil && hold(func(_ string, was thing) bool { return was.same(o) }) ||
 			hold(func(called string, was thing) bool {
-				return maker(called) == nil && !told[called] && p.mayHaveBeen(was)
+				return maker(called) == nil && !declared[called] && p.mayHaveBeen(was)
 			})
 	})
 	for _, p := range l.unknown {
 		hold(func(called string, was thing) bool {
 			m := maker(called)
-			return (m == nil || m.ID == p.ID) && !told[called] && p.mayHaveBeen(was)
+			return (m == nil || m.ID == p.ID) && !declared[called] && p.mayHaveBeen(was)
 		})
 	}
 	going := l.bounded(held, maker)
-	// Two that are the same come one after the other.
+	// A target is removed before it is created under another name.
 	l.fresh = slices.DeleteFunc(l.fresh, func(o thing) bool {
 		return slices.ContainsFunc(going, func(called string) bool { return l.from[called].Thing == o.Thing })
 	})
@@ -482,7 +482,7 @@ func (l *settling) bounded(held map[string]bool, maker func(called string) *plan
 	return going
 }
 
-// ordering returns those that go first.
+// ordering returns those that nothing depends on any more.
 func (l *settling) ordering(going []string, maker func(called string) *plan) []string {
 	blocked := func(called string) []string {
 		var by []string
@@ -490,7 +490,7 @@ func (l *settling) ordering(going []string, maker func(called string) *plan) []s
 			if other == called || !l.dependsOn(o, maker(other), l.from[called].Plan) {
 				continue
 			}
-			// A set does without an item as soon as what depends on it does.
+			// A set can lose an item as soon as its dependents do not use it.
 			p := maker(called)
 			if p == nil || p.List == "" || !l.wanted[other] || !l.ready(other, maker(other)) {
 				by = append(by, other)
@@ -511,7 +511,7 @@ func (l *settling) ordering(going []string, maker func(called string) *plan) []s
 		return going
 	}
 
-	// What stays for good keeps what it depends on.
+	// A thing with prune: false keeps what it depends on.
 	for range going {
 		for _, called := range going {
 			by := blocked(called)
@@ -526,7 +526,7 @@ func (l *settling) dependsOn(o thing, p *plan, on int) bool {
 	return slices.Contains(o.On, on) || p != nil && slices.Contains(p.Refs, on)
 }
 
-// ready is true for what is as it would be rendered now.
+// ready is true for a thing that is as it would be rendered now.
 func (l *settling) ready(called string, p *plan) bool {
 	if p == nil || l.skips(*p) {
 		return false

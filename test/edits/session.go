@@ -478,8 +478,8 @@ func (s *Session) change(is func(p plan) bool, to func(p *plan)) (composition, x
 	return true, false
 }
 
-// whole is true for a plan that was never one item of a set. Nothing tells such an
-// item, once it is gone, from what was never of the set.
+// whole is true for a plan that was never one item of a set. Such an item, once it is gone, cannot
+// be distinguished from a run that was never in the set.
 func whole(p plan) bool {
 	return !slices.ContainsFunc(p.Previous, func(f former) bool { return f.Item != "" })
 }

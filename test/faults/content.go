@@ -52,8 +52,8 @@ esac
 exec "$real" "$@"
 `
 
-// tasks are the work of a play: it tells the ledger what it is about to do, waits
-// to be told how that ends, and says so.
+// tasks are the work of a play: it reports its beginning to the ledger, waits until the director
+// decides how it ends, and reports the end.
 const tasks = `- name: Work
   ansible.builtin.shell:
     executable: /bin/bash
@@ -158,8 +158,7 @@ func serveContent(ctx context.Context, dir, tools string, traps *trap.Set) (*sou
 	}), sources.Options{})
 }
 
-// sparseArchive is a kilobyte that is hundreds of gigabytes to who reads what is in
-// it.
+// sparseArchive is a kilobyte long, and unpacks to hundreds of gigabytes.
 const sparseArchive = "sparse.tar.gz"
 
 func sparseRole(ctx context.Context, dir string) (string, error) {

@@ -179,7 +179,7 @@ func (p *population) roll(n int) int {
 
 func (p *population) pick(of []*object) *object { return of[p.roll(len(of))] }
 
-// live objects that anybody may change, in the order of their names.
+// live returns the objects that may be changed at random, in the order of their names.
 func (p *population) live() []*object {
 	return p.those(func(o *object) bool { return !o.deleted && !o.kept })
 }

@@ -17,7 +17,7 @@ const ledgerDelay = 15 * time.Second
 
 // checkStatus compares what a status says with the ledger.
 func (s *stage) checkStatus(run common.AnsibleRun) {
-	// The ledger hears of the end of a process a moment later.
+	// The ledger learns of the end of a process a moment later.
 	for deadline := time.Now().Add(ledgerDelay); ; time.Sleep(50 * time.Millisecond) {
 		text := contradiction(run.Observation(), s.book.Run)
 		if text == "" {

@@ -13,9 +13,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/bomb"
 )
 
-// TestPlayBomb has a variable that only Ansible makes more of than was written. That
-// takes all memory that the run may have, or all of its time, and none of the
-// provider's.
+// TestPlayBomb has a variable that Ansible expands to more than the memory or the time of the run.
+// The provider does not expand it.
 func TestPlayBomb(t *testing.T) {
 	r, _ := newRunner(t, sandbox.Required, func(p *sandbox.Policy) { p.Limits.Memory = 256 << 20 })
 

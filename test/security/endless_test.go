@@ -38,7 +38,7 @@ func TestPlayEndless(t *testing.T) {
 			go func() {
 				defer close(ended)
 
-				// It may be an error, too: a killed supervisor tells nothing.
+				// It may be an error, too: a killed supervisor reports nothing.
 				res, err := r.Run(ctx, playing(fmt.Sprintf(
 					`trap "" TERM; %s tool harm %s | grep -q %s && echo $$ >%[4]s.new && mv %[4]s.new %[4]s; while :; do sleep 1000; done`,
 					os.Args[0], name, owned, pidfile)), events.Watch{})

@@ -81,7 +81,7 @@ func playing(script string) runner.Spec {
 }
 
 // writable are the terminals that the run below a directory has open, and the pipes of the
-// process which tells of it.
+// process that writes its events.
 func writable(t *testing.T, dir string) []string {
 	t.Helper()
 

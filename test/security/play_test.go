@@ -63,7 +63,7 @@ func system(tb testing.TB, never ...string) []string {
 	return machine.Survey(programs, never)
 }
 
-// play tasks on this machine, and return what they published as outputs.
+// play tasks on this machine, and return their outputs.
 func play(tb testing.TB, r *runner.Runner, tasks string) map[string]any {
 	tb.Helper()
 
@@ -117,8 +117,7 @@ func TestPlayAttacks(t *testing.T) {
 	}
 }
 
-// TestNames looks at where two runs are that have the same of everything that
-// anybody may know of a run.
+// TestNames compares the paths of two runs that are alike in everything that an attacker can know.
 func TestNames(t *testing.T) {
 	r, _ := newRunner(t, sandbox.Required)
 
@@ -126,12 +125,12 @@ func TestNames(t *testing.T) {
 
 	one, two := fmt.Sprint(play(t, r, where)["pwd"]), fmt.Sprint(play(t, r, where)["pwd"])
 	if one == two || strings.Contains(one, "/own/") {
-		t.Errorf("Nobody should know the path of another run. These are: %s, %s", one, two)
+		t.Errorf("The paths of runs should be random, got %s, %s", one, two)
 	}
 }
 
-// TestSockets looks for connections that wait between tasks, where another run
-// could connect to them.
+// TestSockets looks for sockets of ssh that stay open between tasks, to which another run could
+// connect.
 func TestSockets(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -139,11 +138,11 @@ func TestSockets(t *testing.T) {
 		want   bool
 	}{
 		"Confined": {
-			reason: "Where the kernel cannot protect them, there are none.",
+			reason: "ssh keeps no socket if the kernel cannot protect it.",
 			mode:   sandbox.Required,
 			want:   !sandbox.Policy{Mode: sandbox.Required}.ExposesSockets(sandbox.Kernel()),
 		},
-		"Unconfined": {reason: "Where nothing is protected, Ansible keeps them.", mode: sandbox.Off, want: true},
+		"Unconfined": {reason: "Without confinement ssh keeps its socket.", mode: sandbox.Off, want: true},
 	}
 
 	needs.Program(t, "sshd")
@@ -171,8 +170,8 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// TestPlayWorks does what content usually does on its own machine. Only root is
-// asked for no password by su.
+// TestPlayWorks does what content usually does on its own machine. su asks every user but root
+// for a password.
 func TestPlayWorks(t *testing.T) {
 	r, _ := newRunner(t, sandbox.Required)
 
@@ -201,8 +200,7 @@ func TestPlayWorks(t *testing.T) {
 	}
 }
 
-// TestModes looks at all files of a run, and of its state directory, under the
-// most generous umask.
+// TestModes looks at the modes of all files of a run and of the state directory, with a umask of 0.
 func TestModes(t *testing.T) {
 	was := syscall.Umask(0)
 	defer syscall.Umask(was)
@@ -217,7 +215,7 @@ func TestModes(t *testing.T) {
 `)
 
 	if diff := cmp.Diff(map[string]any{"open": []any{}, "some": true}, got); diff != "" {
-		t.Errorf("While it runs nobody else may read anything of a run.\n-want, +got:\n%s", diff)
+		t.Errorf("No other user may read files of a run.\n-want, +got:\n%s", diff)
 	}
 
 	must(t, filepath.WalkDir(filepath.Join(state, "runs"), func(path string, d fs.DirEntry, err error) error {

@@ -52,7 +52,7 @@ var calls = map[string]call{
 	// IOPRIO_WHO_PROCESS, and IOPRIO_CLASS_IDLE.
 	"disk": {reason: "A low priority for disks can stop another process.", do: func(victim uintptr) error { return made(unix.RawSyscall(unix.SYS_IOPRIO_SET, 1, victim, 3<<13)) }},
 	// KCMP_VM. https://man7.org/linux/man-pages/man2/kcmp.2.html
-	"compare": {reason: "A comparison of processes tells what they share.", do: func(victim uintptr) error {
+	"compare": {reason: "A comparison of processes shows what they share.", do: func(victim uintptr) error {
 		return made(unix.RawSyscall6(unix.SYS_KCMP, uintptr(os.Getpid()), victim, 1, 0, 0, 0))
 	}},
 	"pages": {reason: "No run moves the memory of others.", do: func(victim uintptr) error { return made(unix.RawSyscall6(unix.SYS_MOVE_PAGES, victim, 0, 0, 0, 0, 0)) }},
@@ -71,7 +71,7 @@ var calls = map[string]call{
 
 		return made(unix.RawSyscall(unix.SYS_GET_ROBUST_LIST, victim, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&size))))
 	}},
-	"watch": {reason: "Events of files tell the names of others' sockets.", do: func(uintptr) error {
+	"watch": {reason: "Events of files show the names of others' sockets.", do: func(uintptr) error {
 		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ var calls = map[string]call{
 	}},
 	// UFFD_USER_MODE_ONLY.
 	"faults": {reason: "Handling page faults helps to win races in the kernel.", do: func(uintptr) error { return made(unix.RawSyscall(unix.SYS_USERFAULTFD, 1, 0, 0)) }},
-	"counter": {reason: "Performance counters tell about other processes, and have had vulnerabilities.", do: func(uintptr) error {
+	"counter": {reason: "Performance counters measure other processes, and have had vulnerabilities.", do: func(uintptr) error {
 		attr := unix.PerfEventAttr{
 			Type: unix.PERF_TYPE_SOFTWARE, Size: unix.PERF_ATTR_SIZE_VER0, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
 			Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
@@ -181,7 +181,7 @@ var calls = map[string]call{
 		return child(unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0))
 	}},
 	"chroot": {reason: "Another root directory has other programs in it.", root: true, do: func(uintptr) error { return unix.Chroot("/") }},
-	"log": {reason: "The log of the kernel tells about the machine.", root: true, do: func(uintptr) error {
+	"log": {reason: "The log of the kernel is not for runs.", root: true, do: func(uintptr) error {
 		// SYSLOG_ACTION_READ_ALL
 		_, err := unix.Klogctl(3, make([]byte, 64))
 

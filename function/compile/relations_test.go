@@ -5,11 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 func TestOrder(t *testing.T) {
-	r := func(name string, needs ...string) *Run {
-		out := &Run{Name: name, Resource: "r-" + name, Needs: map[string]bool{}}
+	r := func(name string, needs ...string) *plan.Run {
+		out := &plan.Run{Name: name, Resource: "r-" + name, Needs: map[string]bool{}}
 		for _, n := range needs {
 			out.Needs[n] = true
 		}
@@ -24,17 +26,17 @@ func TestOrder(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		runs   []*Run
+		runs   []*plan.Run
 		want   want
 	}{
 		"Independent": {
 			reason: "Runs that do not need each other stay as they were written.",
-			runs:   []*Run{r("b"), r("a")},
+			runs:   []*plan.Run{r("b"), r("a")},
 			want:   want{names: []string{"b", "a"}},
 		},
 		"Diamond": {
 			reason: "A run comes after all that it needs, and only once.",
-			runs:   []*Run{r("d", "b", "c"), r("c", "a"), r("b", "a"), r("a")},
+			runs:   []*plan.Run{r("d", "b", "c"), r("c", "a"), r("b", "a"), r("a")},
 			want:   want{names: []string{"a", "b", "c", "d"}},
 		},
 	}

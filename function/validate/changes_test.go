@@ -1,4 +1,4 @@
-package compile
+package validate
 
 import (
 	"testing"
@@ -40,12 +40,12 @@ func TestChanges(t *testing.T) {
 			}
 
 			var got []string
-			for _, c := range Changes(read(tc.before), read(tc.after)) {
+			for _, c := range changesOf(read(tc.before), read(tc.after)) {
 				got = append(got, c.String())
 			}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nChanges(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nchangesOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package compile
+package validate
 
 import (
 	"encoding/json"
@@ -7,43 +7,36 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// An Action is what a change of a Composition means to a run of its XRs.
-type Action string
-
-// Actions, in lower case for messages.
+// Actions beside those that follow from a field.
 const (
-	// Create a run that was not there.
-	Create Action = "create"
-	// RunAgain a run whose inputs are others, or may be.
-	RunAgain Action = "run again"
-	// Update a run without running it.
-	Update Action = "update"
-	// Adopt a run that had another name.
-	Adopt Action = "adopt"
-	// Hold a run that is to be where no run can move to.
-	Hold Action = "hold"
-	// Remove a run. Its content is run with state absent.
-	Remove Action = "remove"
-	// MayRemove a run, or some of a set, which depends on the XR.
-	MayRemove Action = "may remove"
+	// create a run that was not there.
+	create fields.Action = "create"
+	// adopt a run that had another name.
+	adopt fields.Action = "adopt"
+	// remove a run. Its content is run with state absent.
+	remove fields.Action = "remove"
 )
 
 // A Change of a run.
 type Change struct {
+	// Composition is its name; "" for an input that stands alone.
+	Composition string
 	// Resource is the composition resource name of the run.
 	Resource string
 	// Action that follows.
-	Action Action
+	Action fields.Action
 	// Fields that differ; of an adopted run, the name that it had.
 	Fields []string
 }
 
 // String returns the change in one line.
 func (c Change) String() string {
-	s := string(c.Action) + " " + c.Resource
+	s := strings.TrimPrefix(c.Composition+": ", ": ") + string(c.Action) + " " + c.Resource
 	if len(c.Fields) > 0 {
 		s += " (" + strings.Join(c.Fields, ", ") + ")"
 	}
@@ -52,12 +45,12 @@ func (c Change) String() string {
 }
 
 // Removes is true when something may be gone by the change.
-func (c Change) Removes() bool { return c.Action == Remove || c.Action == MayRemove }
+func (c Change) Removes() bool { return c.Action == remove || c.Action == fields.MayRemove }
 
-// Changes returns what it means for the runs of an XR when the inputs of a pipeline become
+// changesOf returns what it means for the runs of an XR when the inputs of a pipeline become
 // others, both as package input reads them. It compares what is written, without an XR: there
 // is one Change for each run that differs, and one for a whole set.
-func Changes(before, after []map[string]any) []Change {
+func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
 
 	var changes []Change
@@ -69,13 +62,13 @@ func Changes(before, after []map[string]any) []Change {
 		if !ok {
 			if name := adoptedFrom(now[resource], old, now); name != "" {
 				adopted[name] = true
-				changes = append(changes, Change{Resource: resource, Action: Adopt, Fields: []string{"was " + name}})
+				changes = append(changes, Change{Resource: resource, Action: adopt, Fields: []string{"was " + name}})
 				was, ok = old[name], true
 			}
 		}
 
 		if !ok {
-			changes = append(changes, Change{Resource: resource, Action: Create})
+			changes = append(changes, Change{Resource: resource, Action: create})
 			continue
 		}
 
@@ -86,7 +79,7 @@ func Changes(before, after []map[string]any) []Change {
 
 	for _, resource := range manifest.SortedKeys(old) {
 		if now[resource] == nil && !adopted[resource] {
-			changes = append(changes, Change{Resource: resource, Action: Remove})
+			changes = append(changes, Change{Resource: resource, Action: remove})
 		}
 	}
 
@@ -99,15 +92,15 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	runs := map[string]map[string]any{}
 
 	for _, in := range inputs {
-		templates, _ := merge(in)
-		for _, t := range templates {
-			object := maps.Clone(t.object)
+		all, _ := input.Runs(in)
+		for _, r := range all {
+			object := maps.Clone(r.Object)
 
 			if text, err := json.Marshal(object); err == nil && in["locals"] != nil && strings.Contains(string(text), "locals.") {
 				object["locals"] = in["locals"]
 			}
 
-			runs[t.resource()] = object
+			runs[r.Resource()] = object
 		}
 	}
 
@@ -129,34 +122,20 @@ func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string 
 
 // differ says what the difference between two runs means, if there is any.
 func differ(resource string, was, is map[string]any) (Change, bool) {
-	c := Change{Resource: resource, Action: Update}
+	c := Change{Resource: resource, Action: fields.Nothing}
 
 	all := maps.Clone(was)
 	maps.Copy(all, is)
 
 	for _, name := range manifest.SortedKeys(all) {
-		if reflect.DeepEqual(was[name], is[name]) {
+		action := fields.Of(name).Action
+		if action == fields.Nothing || reflect.DeepEqual(was[name], is[name]) {
 			continue
-		}
-
-		action := Update
-
-		switch name {
-		case "name", "resourceName", "previousNames":
-			continue
-		case "labels", "annotations", "runPolicy", "dependsOn", "usages", "readyWhen", "removal", "prune", "managementPolicies", "deletionPolicy",
-			"writeConnectionSecretToRef", "retryLimit", "forks", "verbosity":
-		case "when", "forEach", "forEachKey":
-			action = MayRemove
-		case "scope", "namespace":
-			action = Hold
-		default:
-			action = RunAgain
 		}
 
 		c.Fields = append(c.Fields, name)
-		c.Action = slices.MaxFunc([]Action{c.Action, action}, func(a, b Action) int {
-			order := []Action{Update, RunAgain, Hold, MayRemove}
+		c.Action = slices.MaxFunc([]fields.Action{c.Action, action}, func(a, b fields.Action) int {
+			order := []fields.Action{fields.Nothing, fields.Update, fields.RunAgain, fields.Hold, fields.MayRemove}
 			return slices.Index(order, a) - slices.Index(order, b)
 		})
 	}

@@ -1,0 +1,153 @@
+package compile
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+)
+
+// order returns the runs such that each comes after the runs that it needs. The errors are
+// runs that need themselves.
+func order(runs []*plan.Run) ([]*plan.Run, field.ErrorList) {
+	byName := map[string]*plan.Run{}
+	for _, r := range runs {
+		byName[r.Name] = r
+	}
+
+	var (
+		out   []*plan.Run
+		errs  field.ErrorList
+		trail []string
+		visit func(r *plan.Run)
+	)
+
+	done := map[string]bool{}
+
+	visit = func(r *plan.Run) {
+		if i := slices.Index(trail, r.Name); i >= 0 {
+			cycle := strings.Join(append(slices.Clone(trail[i:]), r.Name), " → ")
+			errs = append(errs, field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
+
+			return
+		}
+
+		if done[r.Name] {
+			return
+		}
+
+		trail = append(trail, r.Name)
+
+		for _, name := range manifest.SortedKeys(r.Needs) {
+			visit(byName[name])
+		}
+
+		trail = trail[:len(trail)-1]
+		done[r.Name] = true
+		out = append(out, r)
+	}
+
+	for _, r := range runs {
+		visit(r)
+	}
+
+	return out, errs
+}
+
+// pair sets SameKey: a set depends on another one key by key, unless an expression refers to
+// the other set as a whole.
+func pair(runs []run) {
+	for _, r := range runs {
+		for _, on := range runs {
+			_, needed := r.Needs[on.Name]
+			if needed && r.ForEach != nil && on.ForEach != nil && !r.sets[on.Name] {
+				r.SameKey[on.Name] = true
+			}
+		}
+	}
+}
+
+// unusable reports runs for which Crossplane can have no Usages of what they depend on.
+func unusable(runs []run) field.ErrorList {
+	var errs field.ErrorList
+
+	namespaced := map[string]bool{}
+	for _, r := range runs {
+		namespaced[r.Name] = r.Object.APIVersion == ansiblerun.APIVersionNamespaced
+	}
+
+	for _, r := range runs {
+		for _, name := range manifest.SortedKeys(r.Needs) {
+			if r.Usages && namespaced[name] && !namespaced[r.Name] {
+				errs = append(errs, field.Forbidden(r.Path.Child("usages"),
+					"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so "+name+" could be deleted before "+r.Name+"; set usages: false if that does no harm"))
+			}
+		}
+	}
+
+	return errs
+}
+
+// previousMistakes are names that cannot be those of a composed resource, or that two
+// runs have had.
+func previousMistakes(runs []run) field.ErrorList {
+	var errs field.ErrorList
+
+	seen, resources := map[string]bool{}, map[string]bool{}
+	for _, r := range runs {
+		resources[r.Resource] = true
+	}
+
+	for _, r := range runs {
+		for i, name := range r.from.PreviousNames {
+			path := r.Path.Child("previousNames").Index(i)
+
+			switch {
+			case strings.Contains(name, "${"):
+			case name == "" || strings.ContainsAny(name, ", "):
+				errs = append(errs, field.Invalid(path, name, "cannot be the name of a composed resource"))
+			case resources[name]:
+				errs = append(errs, field.Invalid(path, name, "is a run of this Composition"))
+			case seen[name]:
+				errs = append(errs, field.Duplicate(path, name))
+			}
+
+			seen[name] = true
+		}
+	}
+
+	return errs
+}
+
+// previousSets returns the sets that have adopted the members of other sets, by the names
+// of these. It also tells where members belong whose items are gone, and which have no
+// key any more. A name that two sets claim belongs to neither.
+func previousSets(runs []run) map[string]*plan.Run {
+	sets := map[string]*plan.Run{}
+
+	for _, r := range runs {
+		for _, name := range r.from.PreviousNames {
+			set, _, ok := strings.Cut(name, "[")
+			if r.ForEach == nil || !ok || strings.Contains(set, "${") {
+				continue
+			}
+
+			if other, ok := sets[set]; ok && other != r.Run {
+				sets[set] = nil
+				continue
+			}
+
+			sets[set] = r.Run
+		}
+	}
+
+	for _, r := range runs {
+		delete(sets, r.Resource)
+	}
+
+	return sets
+}

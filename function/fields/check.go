@@ -1,0 +1,94 @@
+package fields
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// Names that people without trust may choose for options of Ansible. A limit that
+// begins with @ is a file, and one with ~ a regular expression of Python.
+var (
+	tag   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
+	limit = regexp.MustCompile(`^[!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*([,:][!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*)*$`)
+)
+
+// maxLimit is how long a limit may be, in bytes. The system takes twice that of an
+// option.
+const maxLimit = 64 << 10
+
+// oneOf checks that a value is one of these.
+func oneOf(these ...string) func(any) error {
+	return func(v any) error {
+		if s, ok := v.(string); ok && slices.Contains(these, s) {
+			return nil
+		}
+
+		return errors.Errorf("must be one of %s, and is %s", strings.Join(these, ", "), manifest.Show(v))
+	}
+}
+
+// listOf checks all items of a list, which must not be empty: an empty list would mean
+// something else to Ansible and to Crossplane.
+func listOf(check func(any) error) func(any) error {
+	const most = 1000
+
+	return func(v any) error {
+		list, ok := v.([]any)
+		if !ok || len(list) == 0 || len(list) > most {
+			return errors.Errorf("must be a list of 1 to %d items, or optional.none()", most)
+		}
+
+		for i := range list {
+			if err := check(list[i]); err != nil {
+				return errors.Wrapf(err, "[%d]", i)
+			}
+		}
+
+		return nil
+	}
+}
+
+// between checks that a value is an integer of a range.
+func between(least, most float64) func(any) error {
+	return func(v any) error {
+		if n, ok := v.(float64); ok && n == math.Trunc(n) && n >= least && n <= most {
+			return nil
+		}
+
+		return errors.Errorf("must be an integer from %.0f to %.0f, and is %s", least, most, manifest.Show(v))
+	}
+}
+
+func isTag(v any) error {
+	if s, ok := v.(string); ok && tag.MatchString(s) && len(s) <= ansible.MaxName {
+		return nil
+	}
+
+	return errors.Errorf("must be a tag of letters, digits and _.:- that begins with a letter, a digit or _, and is %s", manifest.Show(v))
+}
+
+func isLimit(v any) error {
+	if s, ok := v.(string); ok && len(s) <= maxLimit && limit.MatchString(s) {
+		return nil
+	}
+
+	return errors.Errorf("must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is %s", manifest.Show(v))
+}
+
+func isTimeout(v any) error {
+	if s, ok := v.(string); ok {
+		if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+			return nil
+		}
+	}
+
+	return errors.Errorf("must be a duration that is not negative, such as 20m, and is %s", manifest.Show(v))
+}

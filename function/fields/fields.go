@@ -1,0 +1,161 @@
+// Package fields has the table of the fields of runs: where expressions may stand in them,
+// what part of an AnsibleRun they become, and what another value means. All packages that
+// treat fields by their names ask the table, so a new field is one row of it.
+package fields
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// A Kind says where in a field expressions may stand.
+type Kind int
+
+const (
+	// Literal fields hold no expressions.
+	Literal Kind = iota + 1
+	// Referring fields hold expressions only in the names of other objects.
+	Referring
+	// Computed fields hold expressions anywhere.
+	Computed
+	// Setting fields are literal, or computed as a whole. The schema of the input checks
+	// literal ones.
+	Setting
+)
+
+// A Part of an AnsibleRun.
+type Part int
+
+const (
+	// Elsewhere are the fields that are no part of an AnsibleRun under their own names.
+	Elsewhere Part = iota
+	// Spec has fields as they are.
+	Spec
+	// ForProvider are the parameters in the spec.
+	ForProvider
+)
+
+// An Action is what another value of a field means to a run that is there.
+type Action string
+
+// Actions, in lower case for messages.
+const (
+	// Nothing follows from what the run is called.
+	Nothing Action = "nothing"
+	// Update the AnsibleRun, without running it.
+	Update Action = "update"
+	// RunAgain a run whose inputs are others, or may be.
+	RunAgain Action = "run again"
+	// Hold a run that is to be where no run can move to.
+	Hold Action = "hold"
+	// MayRemove a run, or some of a set, which depends on the XR.
+	MayRemove Action = "may remove"
+)
+
+// A Field of a run, or of the defaults.
+type Field struct {
+	Kind   Kind
+	Part   Part
+	Action Action
+	// OfSets is true for a field that only runs with forEach have.
+	OfSets bool
+	// Types that a setting can have.
+	Types []expression.Type
+	// Check says what a computed value of a setting must be.
+	Check func(v any) error
+}
+
+// setting of these types.
+func setting(part Part, action Action, check func(any) error, types ...expression.Type) Field {
+	return Field{Kind: Setting, Part: part, Action: action, Check: check, Types: types}
+}
+
+// table of the fields that v1alpha1.Run has, by their names.
+var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant maps.
+	"name":          {Kind: Literal, Action: Nothing},
+	"resourceName":  {Kind: Literal, Action: Nothing},
+	"previousNames": {Kind: Computed, Action: Nothing},
+
+	"scope":       {Kind: Literal, Action: Hold},
+	"namespace":   {Kind: Literal, Action: Hold},
+	"labels":      {Kind: Computed, Action: Update},
+	"annotations": {Kind: Computed, Action: Update},
+
+	"when":       {Kind: Computed, Action: MayRemove},
+	"readyWhen":  {Kind: Computed, Action: Update},
+	"forEach":    {Kind: Computed, Action: MayRemove},
+	"forEachKey": {Kind: Computed, Action: MayRemove, OfSets: true},
+	"removal":    {Kind: Literal, Action: Update, OfSets: true},
+	"prune":      {Kind: Literal, Action: Update},
+	"dependsOn":  {Kind: Literal, Action: Update},
+	"usages":     {Kind: Literal, Action: Update},
+
+	"runPolicy":                  setting(Elsewhere, Update, oneOf(string(common.ObserveAndDelete), string(common.CheckWhenObserve), string(common.RunOnChange)), expression.String),
+	"providerConfigRef":          {Kind: Referring, Action: RunAgain},
+	"managementPolicies":         setting(Spec, Update, listOf(oneOf("Observe", "Create", "Update", "Delete", "LateInitialize", "*")), expression.Array),
+	"deletionPolicy":             setting(Spec, Update, oneOf("Orphan", "Delete"), expression.String),
+	"writeConnectionSecretToRef": {Kind: Referring, Part: Spec, Action: Update},
+
+	"role":           {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"roles":          {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"playbook":       {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"playbooks":      {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"playbookInline": {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"hosts":          {Kind: Literal, Part: ForProvider, Action: RunAgain},
+
+	"vars":      {Kind: Computed, Action: RunAgain},
+	"varsFrom":  {Kind: Computed, Action: RunAgain},
+	"templated": {Kind: Literal, Action: RunAgain},
+	"varFiles":  {Kind: Referring, Part: ForProvider, Action: RunAgain},
+
+	"inventory":           {Kind: Computed, Action: RunAgain},
+	"inventoryInline":     {Kind: Literal, Part: ForProvider, Action: RunAgain},
+	"inventories":         {Kind: Referring, Part: ForProvider, Action: RunAgain},
+	"executableInventory": {Kind: Literal, Part: ForProvider, Action: RunAgain},
+
+	"limit":         setting(ForProvider, RunAgain, isLimit, expression.String),
+	"tags":          setting(ForProvider, RunAgain, listOf(isTag), expression.Array),
+	"skipTags":      setting(ForProvider, RunAgain, listOf(isTag), expression.Array),
+	"forks":         {Kind: Literal, Part: ForProvider, Action: Update},
+	"verbosity":     setting(ForProvider, Update, between(0, 5), expression.Integer, expression.Number), //nolint:mnd // Ansible has no more.
+	"timeout":       setting(ForProvider, RunAgain, isTimeout, expression.String),
+	"retryLimit":    setting(ForProvider, Update, between(1, math.MaxInt32), expression.Integer, expression.Number),
+	"stateVariable": {Kind: Literal, Part: ForProvider, Action: RunAgain},
+}
+
+// Of returns the field of a name. The schema refuses a name that is not in the table; what it
+// would be is literal.
+func Of(name string) Field {
+	if f, ok := table[name]; ok {
+		return f
+	}
+
+	return Field{Kind: Literal, Action: RunAgain}
+}
+
+// Names of the fields for which something is true, sorted.
+func Names(is func(Field) bool) []string {
+	return slices.DeleteFunc(manifest.SortedKeys(table), func(name string) bool { return !is(table[name]) })
+}
+
+// Computes is true when the field with this value is compiled, and not literal.
+func (f Field) Computes(v any) bool {
+	return f.Kind == Computed || f.Kind == Setting && holdsExpression(v)
+}
+
+// holdsExpression is true for a text, or a list with a text, that may hold an expression.
+func holdsExpression(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, "${")
+	case []any:
+		return slices.ContainsFunc(v, holdsExpression)
+	}
+
+	return false
+}

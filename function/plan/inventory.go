@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// An Inventory has groups with hosts, vars and children. Ansible reads its literal values as
+// in any inventory. Computed values come from untrusted authors: they may name hosts, groups
+// and variables, of Ansible's own variables only those that say where to connect to, and
+// none of their strings is templated.
+// https://docs.ansible.com/ansible/latest/collections/ansible/builtin/yaml_inventory.html
+type Inventory struct {
+	Groups map[string]*expression.Template
+}
+
+// Parts of a group.
+const (
+	GroupHosts    = "hosts"
+	GroupVars     = "vars"
+	GroupChildren = "children"
+)
+
+// An evaluation of an inventory collects the problems.
+type evaluation struct {
+	ctx      context.Context //nolint:containedctx // It lives as long as one call.
+	data     expression.Data
+	problems []expression.Problem
+}
+
+// Evaluate the inventory as text.
+func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string, []expression.Problem) {
+	e := &evaluation{ctx: ctx, data: data}
+	groups := map[string]any{}
+
+	for _, name := range manifest.SortedKeys(i.Groups) {
+		if g, ok := e.group("inventory."+name, i.Groups[name]); ok {
+			groups[name] = g
+		}
+	}
+
+	if len(e.problems) > 0 {
+		return "", e.problems
+	}
+
+	return ansible.Inventory(groups), nil
+}
+
+func (e *evaluation) invalid(path string, err error) {
+	e.problems = append(e.problems, expression.InvalidAt(path, err))
+}
+
+func (e *evaluation) value(t *expression.Template) (any, bool) {
+	v, ok, problems := t.Evaluate(e.ctx, e.data)
+	e.problems = append(e.problems, problems...)
+
+	return v, ok && len(problems) == 0
+}
+
+// group evaluates a group that has a literal name.
+func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
+	if t.Fields() == nil {
+		v, ok := e.value(t)
+		if !ok {
+			return nil, false
+		}
+
+		return e.groupData(path, v), true
+	}
+
+	out := map[string]any{}
+
+	for _, part := range manifest.SortedKeys(t.Fields()) {
+		at, below := path+"."+part, t.Fields()[part]
+
+		switch part {
+		case GroupVars:
+			out[part] = e.vars(at, below)
+		case GroupHosts:
+			out[part] = e.members(at, below, e.hostsData, func(at string, t *expression.Template) (any, bool) { return e.vars(at, t), true })
+		case GroupChildren:
+			out[part] = e.members(at, below, e.childrenData, e.group)
+		}
+	}
+
+	return out, true
+}
+
+// members evaluates the hosts or children of a group: one by one when their names are
+// literal, and otherwise as one value, which data checks.
+func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any, member func(string, *expression.Template) (any, bool)) any {
+	if t.Fields() == nil {
+		v, ok := e.value(t)
+		if !ok {
+			return nil
+		}
+
+		return data(path, v)
+	}
+
+	out := map[string]any{}
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		if v, ok := member(path+"."+name, t.Fields()[name]); ok {
+			out[name] = v
+		}
+	}
+
+	return out
+}
+
+// vars evaluates the variables of a host or a group.
+func (e *evaluation) vars(path string, t *expression.Template) any {
+	if t.Fields() == nil {
+		v, ok := e.value(t)
+		if !ok {
+			return nil
+		}
+
+		return e.varsData(path, v)
+	}
+
+	out := map[string]any{}
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		v, ok := e.value(t.Fields()[name])
+		if !ok {
+			continue
+		}
+
+		if !t.Fields()[name].Computed() {
+			out[name] = v
+			continue
+		}
+
+		if err := ansible.CheckConnection(name, v); err != nil {
+			e.invalid(path+"."+name, err)
+		}
+
+		out[name] = ansible.Unsafe{Value: v}
+	}
+
+	return out
+}
+
+// object returns a value that must be an object or null.
+func (e *evaluation) object(path string, v any) map[string]any {
+	m, ok := v.(map[string]any)
+	if !ok && v != nil {
+		e.invalid(path, errors.New("must be an object"))
+	}
+
+	return m
+}
+
+// groupData checks a group that is computed as a whole, and marks its values as unsafe.
+func (e *evaluation) groupData(path string, v any) any {
+	out := map[string]any{}
+	g := e.object(path, v)
+
+	for _, part := range manifest.SortedKeys(g) {
+		at := path + "." + part
+
+		switch part {
+		case GroupVars:
+			out[part] = e.varsData(at, g[part])
+		case GroupHosts:
+			out[part] = e.hostsData(at, g[part])
+		case GroupChildren:
+			out[part] = e.childrenData(at, g[part])
+		default:
+			e.invalid(path, errors.Errorf("a group has hosts, vars and children only, not %.80q", part))
+		}
+	}
+
+	return out
+}
+
+// hostsData checks computed hosts: a map of names to variables, or a list of names.
+func (e *evaluation) hostsData(path string, v any) any {
+	if list, ok := v.([]any); ok {
+		hosts := make(map[string]any, len(list))
+
+		for i, item := range list {
+			name, ok := item.(string)
+			if !ok {
+				e.invalid(path+"["+strconv.Itoa(i)+"]", errors.New("must be the name of a host"))
+				continue
+			}
+
+			hosts[name] = nil
+		}
+
+		v = hosts
+	}
+
+	out := map[string]any{}
+	hosts := e.object(path, v)
+
+	for _, name := range manifest.SortedKeys(hosts) {
+		if err := ansible.CheckHost(name); err != nil {
+			e.invalid(path, err)
+		}
+
+		out[name] = e.varsData(path+"."+name, hosts[name])
+	}
+
+	return out
+}
+
+func (e *evaluation) childrenData(path string, v any) any {
+	out := map[string]any{}
+	groups := e.object(path, v)
+
+	for _, name := range manifest.SortedKeys(groups) {
+		if err := ansible.CheckGroup(name); err != nil {
+			e.invalid(path, err)
+		}
+
+		out[name] = e.groupData(path+"."+name, groups[name])
+	}
+
+	return out
+}
+
+func (e *evaluation) varsData(path string, v any) any {
+	vars := maps.Clone(e.object(path, v))
+
+	for _, name := range manifest.SortedKeys(vars) {
+		if ansible.IsConnection(name) {
+			if err := ansible.CheckConnection(name, vars[name]); err != nil {
+				e.invalid(path+"."+name, err)
+			}
+		} else if err := ansible.CheckVariable(name); err != nil {
+			e.invalid(path, err)
+		}
+
+		vars[name] = ansible.Unsafe{Value: vars[name]}
+	}
+
+	return vars
+}

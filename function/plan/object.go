@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// An Object is an AnsibleRun without what is computed.
+type Object struct {
+	APIVersion  string
+	Namespace   string
+	Annotations map[string]any
+	// Spec without forProvider.
+	Spec map[string]any
+	// Parameters are spec.forProvider, as they are stored.
+	Parameters map[string]any
+	// Metadata are the labels and annotations that may hold expressions.
+	Metadata map[string]*expression.Template
+	// Settings that hold expressions, by name.
+	Settings map[string]*expression.Template
+	// Names of other objects that hold expressions, by their text.
+	Names map[string]*expression.Template
+
+	// labels as evaluated.
+	labels map[string]any
+}
+
+// Computed are the parts of an AnsibleRun that depend on the XR.
+type Computed struct {
+	Vars, UnsafeVars map[string]any
+	Inventory        string
+	DependsOn        []string
+	// CompositeUID is the uid of the XR.
+	CompositeUID string
+}
+
+// With returns the AnsibleRun with what is computed, and an annotation of what
+// it was rendered after. The object itself stays as it is.
+func (o Object) With(p Computed) map[string]any {
+	parameters, spec, metadata := maps.Clone(o.Parameters), maps.Clone(o.Spec), map[string]any{}
+	spec["forProvider"] = parameters
+
+	if len(p.Vars) > 0 {
+		parameters["vars"] = p.Vars
+	}
+
+	if len(p.UnsafeVars) > 0 {
+		parameters["unsafeVars"] = p.UnsafeVars
+	}
+
+	if p.Inventory != "" {
+		parameters["inventoryInline"] = p.Inventory
+	}
+
+	if o.Namespace != "" {
+		metadata["namespace"] = o.Namespace
+	}
+
+	labels := manifest.Overlay(o.labels, nil)
+	if p.CompositeUID != "" {
+		labels[ansiblerun.LabelComposite] = p.CompositeUID
+	}
+
+	if len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+
+	annotations := maps.Clone(o.Annotations)
+	if len(p.DependsOn) > 0 {
+		annotations[ansiblerun.AnnotationDependsOn] = strings.Join(p.DependsOn, ",")
+	}
+
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+
+	return map[string]any{
+		"apiVersion": o.APIVersion,
+		"kind":       common.KindAnsibleRun,
+		"metadata":   metadata,
+		"spec":       spec,
+	}
+}
+
+// Templates returns the templates of all computed values.
+func (o Object) Templates() []*expression.Template {
+	var all []*expression.Template
+
+	for _, of := range []map[string]*expression.Template{o.Names, o.Metadata, o.Settings} {
+		for _, name := range manifest.SortedKeys(of) {
+			all = append(all, of[name])
+		}
+	}
+
+	return all
+}
+
+// Evaluate settings, labels, annotations and names of other objects.
+func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
+	o, problems := o.set(ctx, data)
+
+	for _, name := range manifest.SortedKeys(o.Metadata) {
+		v, ps := metadataOf(ctx, data, name, o.Metadata[name])
+		problems = append(problems, ps...)
+
+		if name == "labels" {
+			o.labels = v
+			continue
+		}
+
+		annotations := maps.Clone(o.Annotations)
+		for k := range o.Metadata[name].Fields() {
+			delete(annotations, k)
+		}
+
+		maps.Copy(annotations, v)
+		o.Annotations = annotations
+	}
+
+	if len(o.Names) == 0 {
+		return o, problems
+	}
+
+	names := make(map[string]string, len(o.Names))
+
+	for _, name := range manifest.SortedKeys(o.Names) {
+		t := o.Names[name]
+
+		v, _, ps := t.Evaluate(ctx, data)
+		problems = append(problems, ps...)
+
+		s, ok := v.(string)
+		if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(s)) > 0) {
+			problems = append(problems, expression.InvalidAt(t.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
+		}
+
+		names[name] = s
+	}
+
+	return o.Named(names), problems
+}
+
+// Named returns the object with other names in its references.
+func (o Object) Named(names map[string]string) Object {
+	replace := func(t fields.Text) string {
+		if name, ok := names[t.Value]; ok && t.Names {
+			return name
+		}
+
+		return t.Value
+	}
+
+	o.Spec, _ = fields.Replace(nil, "", o.Spec, replace).(map[string]any)
+	o.Parameters, _ = fields.Replace(nil, "", o.Parameters, replace).(map[string]any)
+
+	return o
+}
+
+// set evaluates the settings. A setting whose value is optional.none() is left out.
+func (o Object) set(ctx context.Context, data expression.Data) (Object, []expression.Problem) {
+	if len(o.Settings) == 0 {
+		return o, nil
+	}
+
+	var problems []expression.Problem
+
+	o.Annotations, o.Spec, o.Parameters = maps.Clone(o.Annotations), maps.Clone(o.Spec), maps.Clone(o.Parameters)
+
+	for _, name := range manifest.SortedKeys(o.Settings) {
+		v, ok, ps := o.Settings[name].Evaluate(ctx, data)
+		problems = append(problems, ps...)
+
+		if !ok || len(ps) > 0 {
+			continue
+		}
+
+		f := fields.Of(name)
+		if err := f.Check(v); err != nil {
+			problems = append(problems, expression.InvalidAt(name, err))
+		}
+
+		switch f.Part {
+		case fields.Elsewhere: // That is runPolicy alone.
+			o.Annotations[common.AnnotationRunPolicy] = v
+		case fields.Spec:
+			o.Spec[name] = v
+		case fields.ForProvider:
+			o.Parameters[name] = v
+		}
+	}
+
+	o.Parameters = ansiblerun.Stored(o.Parameters)
+
+	return o, problems
+}
+
+// metadataOf evaluates the labels or the annotations of an AnsibleRun. Those whose value is
+// optional.none() are left out.
+func metadataOf(ctx context.Context, data expression.Data, name string, t *expression.Template) (map[string]any, []expression.Problem) {
+	v, _, problems := t.Evaluate(ctx, data)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+
+	m, _ := v.(map[string]any)
+
+	for _, k := range manifest.SortedKeys(m) {
+		s, ok := m[k].(string)
+
+		switch {
+		case !ok:
+			problems = append(problems, expression.InvalidAt(name+"."+k, errors.New("must be a string")))
+		case name == "labels" && len(validation.IsValidLabelValue(s)) > 0:
+			problems = append(problems, expression.InvalidAt(name+"."+k, errors.Errorf("%.80q cannot be the value of a label", s)))
+		}
+	}
+
+	return m, problems
+}

@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"context"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// A Run of the input, compiled.
+type Run struct {
+	Name string
+	// Path of the run in the input.
+	Path *field.Path
+	// Resource is the composition resource name; of a set, what those of its
+	// members start with.
+	Resource string
+	// Object is the AnsibleRun without what is computed.
+	Object Object
+	// When says whether the run is wanted: literally true for runs without a when.
+	When *expression.Template
+	// ReadyWhen says whether the run is ready once its AnsibleRun is; nil for runs that
+	// always are then.
+	ReadyWhen *expression.Template
+	// ForEach is nil for a single run.
+	ForEach *ForEach
+	// Variables that the content gets.
+	Variables Variables
+	// Inventory is nil when there is none, or only literal text.
+	Inventory *Inventory
+	// Templates are those of the AnsibleRun itself.
+	Templates []*expression.Template
+	// Uses are the templates that say what the run depends on.
+	Uses []*expression.Template
+	// Needs are the runs that this one depends on: true when it cannot be there
+	// without the other one.
+	Needs map[string]bool
+	// SameKey are the sets on which this set depends key by key: each member on the member
+	// with the same key.
+	SameKey map[string]bool
+	// Usages is true for a run whose dependencies get Usages, which keep them until the run
+	// is gone.
+	Usages bool
+	// Prune is false for a run that stays when it is not wanted any more.
+	Prune bool
+	// PreviousNames of the composed resource; nil when the input does not have the field.
+	PreviousNames *expression.Template
+	// AtMost is how many members of a set are removed at once; nil for any number.
+	AtMost *intstr.IntOrString
+}
+
+// Key returns the key of a composed resource that is a member of the set.
+func (run *Run) Key(resource string) (string, bool) {
+	set, key, ok := Member(resource)
+	return key, ok && set == run.Resource
+}
+
+// Owns is true when the run renders the composed resource of a name.
+func (run *Run) Owns(resource string) bool {
+	if run.ForEach == nil {
+		return run.Resource == resource
+	}
+
+	_, ok := run.Key(resource)
+
+	return ok
+}
+
+// WhenPerItem is true for a set whose when refers to the item: each member is wanted or
+// not by itself.
+func (run *Run) WhenPerItem() bool { return run.ForEach != nil && run.When.Each() }
+
+// Entry returns what AnnotationDependsOn of the run, or of its member with a key, has for
+// another run.
+func (run *Run) Entry(on *Run, key string) string {
+	switch {
+	case on.ForEach == nil:
+		return on.Resource
+	case run.SameKey[on.Name]:
+		return MemberName(on.Resource, key)
+	}
+
+	return on.Resource + AllKeys
+}
+
+// Wanted evaluates when. It is true when the value is optional.none().
+func (run *Run) Wanted(ctx context.Context, data expression.Data) (bool, []expression.Problem) {
+	v, ok, problems := run.When.Evaluate(ctx, data)
+	if len(problems) > 0 {
+		return false, problems
+	}
+
+	wanted, isBool := v.(bool)
+	if ok && !isBool {
+		return false, []expression.Problem{expression.InvalidAt("when", errors.New("must be true or false"))}
+	}
+
+	return wanted || !ok, nil
+}
+
+// Resources returns what the run writes for resources of other steps: names, which are true,
+// and expressions that compute names.
+func (run *Run) Resources() map[string]bool {
+	all := map[string]bool{}
+	for _, t := range run.Uses {
+		maps.Copy(all, t.ResourceNames())
+	}
+
+	return all
+}
+
+// CouldBe is true for an AnsibleRun that the run may have rendered: with all literal values
+// of its content, hosts and variables.
+func (run *Run) CouldBe(o map[string]any) bool {
+	spec, _ := o["spec"].(map[string]any)
+	was, _ := spec["forProvider"].(map[string]any)
+	literal := ansiblerun.ContentFields[:]
+
+	config, _ := run.Object.Spec["providerConfigRef"].(map[string]any)
+	ref, _ := spec["providerConfigRef"].(map[string]any)
+
+	if run.Object.Names[manifest.Text(config, "name")] == nil && manifest.Text(config, "name") != manifest.Text(ref, "name") {
+		return false
+	}
+
+	if run.Inventory == nil {
+		literal = append(literal, "hosts", "inventoryInline")
+	}
+
+	if run.Object.Settings["limit"] == nil {
+		literal = append(literal, "limit")
+	}
+
+	if len(run.Object.Names) == 0 {
+		literal = append(literal, "inventories", "varFiles")
+	}
+
+	if !manifest.Equal(manifest.Pick(run.Object.Parameters, literal...), manifest.Pick(was, literal...)) {
+		return false
+	}
+
+	vars, _ := was["vars"].(map[string]any)
+	unsafe, _ := was["unsafeVars"].(map[string]any)
+	all := manifest.Overlay(vars, nil)
+	maps.Copy(all, unsafe)
+
+	for name, t := range run.Variables.Vars {
+		v, ok := all[name]
+		if !ok && !t.Computed() || ok && !t.MayBe(v) {
+			return false
+		}
+
+		delete(all, name)
+	}
+
+	return len(all) == 0 || len(run.Variables.From) > 0
+}
