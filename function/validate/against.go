@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Against returns what it would mean to the runs of XRs to replace the Compositions
@@ -54,8 +55,8 @@ func pipelines(files []File) (map[string][]map[string]any, error) {
 			switch {
 			case d.is(groupCrossplane, "Composition"):
 				inputs := inputsOf(d.object, []string{"spec"})
-				all[d.name()] = slices.Concat(all[d.name()], slices.Collect(maps.Values(inputs)))
-			case strings.HasPrefix(text(d.object, "apiVersion"), v1alpha1.Group+"/"):
+				all[manifest.Name(d.object)] = slices.Concat(all[manifest.Name(d.object)], slices.Collect(maps.Values(inputs)))
+			case strings.HasPrefix(manifest.Text(d.object, "apiVersion"), v1alpha1.Group+"/"):
 				all[""] = append(all[""], d.object)
 			}
 		}

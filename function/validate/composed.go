@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Groups of the inputs of functions of which it is known what they compose.
@@ -29,13 +31,13 @@ func composed(d document, definitions []definition) map[string]map[string]any {
 		step, _ := pipeline[i].(map[string]any)
 		in, _ := step["input"].(map[string]any)
 		ref, _ := step["functionRef"].(map[string]any)
-		group, _, _ := strings.Cut(text(in, "apiVersion"), "/")
+		group, _, _ := strings.Cut(manifest.Text(in, "apiVersion"), "/")
 
 		switch {
 		case isOurs(step, in), group == groupEnvironment:
 		case group == groupPatch:
 			patched(in, definitions, all)
-		case !slices.ContainsFunc(nothing, func(f string) bool { return strings.HasSuffix("-"+text(ref, "name"), "-"+f) }):
+		case !slices.ContainsFunc(nothing, func(f string) bool { return strings.HasSuffix("-"+manifest.Text(ref, "name"), "-"+f) }):
 			return nil
 		}
 	}
@@ -49,11 +51,11 @@ func patched(in map[string]any, definitions []definition, all map[string]map[str
 	for i := range resources {
 		r, _ := resources[i].(map[string]any)
 		base, _ := r["base"].(map[string]any)
-		group, version, _ := strings.Cut(text(base, "apiVersion"), "/")
+		group, version, _ := strings.Cut(manifest.Text(base, "apiVersion"), "/")
 
-		all[text(r, "name")] = nil
-		if v, err := lookup(definitions, typeReference{group: group, version: version, kind: text(base, "kind")}); err == nil {
-			all[text(r, "name")] = v.schema
+		all[manifest.Text(r, "name")] = nil
+		if v, err := lookup(definitions, typeReference{group: group, version: version, kind: manifest.Text(base, "kind")}); err == nil {
+			all[manifest.Text(r, "name")] = v.schema
 		}
 	}
 }

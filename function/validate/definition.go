@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // API groups of Crossplane.
@@ -36,20 +38,22 @@ type version struct {
 
 // define what is in an XRD or a CRD. It copes with XRDs that the API server refuses.
 func define(d document) definition {
-	group, _, _ := unstructured.NestedString(d.object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(d.object, "spec", "names", "kind")
 	scope, ok, _ := unstructured.NestedString(d.object, "spec", "scope")
 
 	// Until v2 of the API XRs were cluster-scoped unless they said otherwise.
-	namespaced := scope == "Namespaced" || !ok && !strings.HasSuffix(text(d.object, "apiVersion"), "/v1")
+	namespaced := scope == "Namespaced" || !ok && !strings.HasSuffix(manifest.Text(d.object, "apiVersion"), "/v1")
 
-	def := definition{group: group, kind: kind, versions: map[string]*version{}}
+	def := definition{
+		group:    manifest.NestedText(d.object, "spec", "group"),
+		kind:     manifest.NestedText(d.object, "spec", "names", "kind"),
+		versions: map[string]*version{},
+	}
 
 	versions, _, _ := unstructured.NestedSlice(d.object, "spec", "versions")
 	for i := range versions {
 		v, _ := versions[i].(map[string]any)
 		schema, _, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema")
-		def.versions[text(v, "name")] = &version{namespaced: namespaced, schema: schema}
+		def.versions[manifest.Text(v, "name")] = &version{namespaced: namespaced, schema: schema}
 	}
 
 	return def
@@ -78,9 +82,7 @@ type typeReference struct {
 }
 
 func reference(composition map[string]any) typeReference {
-	apiVersion, _, _ := unstructured.NestedString(composition, "spec", "compositeTypeRef", "apiVersion")
-	kind, _, _ := unstructured.NestedString(composition, "spec", "compositeTypeRef", "kind")
-	group, version, _ := strings.Cut(apiVersion, "/")
+	group, version, _ := strings.Cut(manifest.NestedText(composition, "spec", "compositeTypeRef", "apiVersion"), "/")
 
-	return typeReference{group: group, version: version, kind: kind}
+	return typeReference{group: group, version: version, kind: manifest.NestedText(composition, "spec", "compositeTypeRef", "kind")}
 }

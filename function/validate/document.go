@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // A File is a stream of YAML documents.
@@ -38,19 +39,7 @@ type document struct {
 
 // is the document of a kind?
 func (d document) is(group, kind string) bool {
-	return strings.HasPrefix(text(d.object, "apiVersion"), group+"/") && text(d.object, "kind") == kind
-}
-
-// name of the document's object.
-func (d document) name() string {
-	name, _, _ := unstructured.NestedString(d.object, "metadata", "name")
-	return name
-}
-
-// text in a field of an object.
-func text(object map[string]any, name string) string {
-	s, _ := object[name].(string)
-	return s
+	return strings.HasPrefix(manifest.Text(d.object, "apiVersion"), group+"/") && manifest.Text(d.object, "kind") == kind
 }
 
 // read the objects in the documents of a file. A document that is no object of

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // inputsOf a pipeline that are the function's, by their paths. It is in the field
@@ -36,6 +37,6 @@ func inputsOf(object map[string]any, names []string) map[string]map[string]any {
 func isOurs(step, in map[string]any) bool {
 	ref, _ := step["functionRef"].(map[string]any)
 
-	return strings.HasPrefix(text(in, "apiVersion"), v1alpha1.Group+"/") || text(in, "kind") == v1alpha1.KindAnsibleRuns ||
-		strings.HasSuffix("-"+text(ref, "name"), "-function-ansible")
+	return strings.HasPrefix(manifest.Text(in, "apiVersion"), v1alpha1.Group+"/") || manifest.Text(in, "kind") == v1alpha1.KindAnsibleRuns ||
+		strings.HasSuffix("-"+manifest.Text(ref, "name"), "-function-ansible")
 }

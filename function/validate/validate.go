@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
@@ -65,7 +66,7 @@ func Files(files ...File) (Result, error) {
 			c.pipeline(d, operation, "spec")
 		case d.is(groupOperations, "CronOperation"), d.is(groupOperations, "WatchOperation"):
 			c.pipeline(d, operation, "spec", "operationTemplate", "spec")
-		case strings.HasPrefix(text(d.object, "apiVersion"), v1alpha1.Group+"/"):
+		case strings.HasPrefix(manifest.Text(d.object, "apiVersion"), v1alpha1.Group+"/"):
 			c.input(d, "", d.object, anyXR(nil))
 		}
 	}
@@ -129,7 +130,7 @@ func (c *checker) composition(d document) []compiler {
 func (c *checker) pipeline(d document, uses func(document) []compiler, fields ...string) {
 	inputs := inputsOf(d.object, fields)
 	if len(inputs) == 0 {
-		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, text(d.object, "kind"), d.name()))
+		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"), manifest.Name(d.object)))
 		return
 	}
 

@@ -292,7 +292,7 @@ func TestFiles(t *testing.T) {
 			},
 		},
 		"Warnings": {
-			reason: "A run that is held when another one is not wanted is named, unless it asks, or is not wanted either.",
+			reason: "A run that is held when another one is not wanted is named, unless it asks, or is not wanted either, or the other one always is.",
 			files:  []string{"warnings.yaml"},
 			want: want{
 				inputs: 1,
