@@ -53,7 +53,7 @@ type RunPhase string
 
 // Phases of a run.
 const (
-	// PhaseQueued runs wait for a free worker.
+	// PhaseQueued runs wait for a free worker, or for their Pod to start.
 	PhaseQueued RunPhase = "Queued"
 	// PhaseInstalling runs wait for their content to be installed, before they wait for
 	// a worker.
@@ -213,6 +213,10 @@ type Run struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
+	// Job that carries the run out; none for a run in the provider's own Pod.
+	// +optional
+	Job *JobReference `json:"job,omitempty"`
+
 	// CurrentTask is the task in progress.
 	// +optional
 	CurrentTask string `json:"currentTask,omitempty"`
@@ -226,6 +230,15 @@ type Run struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// A JobReference names the Job of a run.
+type JobReference struct {
+	// Namespace of the Job.
+	Namespace string `json:"namespace"`
+
+	// Name of the Job.
+	Name string `json:"name"`
 }
 
 // HostTotals count the outcomes of tasks, summed over all hosts.
