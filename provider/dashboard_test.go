@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 )
@@ -166,7 +167,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
-			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewPoolMetrics(func() pool.Stats { return pool.Stats{} }), telemetry.NewLeftMetric(func() int { return 0 }),
+			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
 		} {
 			c.Describe(descs)
 		}

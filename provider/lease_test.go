@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // TestLeaseOutlivesRuns has a leader give its lease up before it tells anybody: by
@@ -19,7 +21,7 @@ func TestLeaseOutlivesRuns(t *testing.T) {
 
 	// What is running when the lease becomes free.
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		running := runs.Stats().Running
+		running := runs.Stats()[common.PlaceProvider].Running
 		kube.ServeHTTP(w, r)
 
 		if l := kube.lease.Load(); l != nil && l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity == "" {

@@ -113,13 +113,13 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func newRuns(t *testing.T) *pool.Pool {
 	t.Helper()
 
-	runs := pool.New(1, 1, executor.Func(func(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
+	runs := pool.New(executor.Func(func(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
 		<-ctx.Done()
 
 		return executor.NewReport(j)
-	}))
+	}), map[common.Place]pool.Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}})
 
-	j := executor.Job{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}, Digest: func(content.Set) string { return "" }}
+	j := executor.Job{Spec: runner.Spec{ID: "run", Mode: common.ModeCheck}}
 	if !runs.Acquire(j, func() {}) || !runs.Submit(j) {
 		t.Fatal("There should be a place for a run.")
 	}

@@ -20,6 +20,25 @@ import (
 type Resolver struct {
 	reader client.Reader
 	host   bool
+	places Places
+}
+
+// Places of runs, as the provider's flags say.
+type Places struct {
+	// Default place; empty means the provider.
+	Default common.Place
+	// PodsOnly refuses runs in the provider.
+	PodsOnly bool
+	// Namespace of the Jobs of cluster scoped configurations that have none of their own. If
+	// it is empty there are no Pods, and all runs are carried out by the provider.
+	Namespace string
+}
+
+// AllowPlaces says where runs are carried out. Without it all are in the provider.
+func AllowPlaces(p Places) ResolverOption {
+	return func(r *Resolver) {
+		r.places = p
+	}
 }
 
 // A ResolverOption configures a Resolver.
@@ -71,6 +90,11 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 	}
 
 	in.Grant, err = grant(c)
+	if err != nil {
+		return inputs.Inputs{}, errors.Wrap(err, in.Config)
+	}
+
+	in.Execution, err = r.places.execution(c)
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
@@ -33,6 +34,10 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	r, err := galaxy.NewRequest(in)
 	if err != nil {
 		return Request{}, err
+	}
+
+	if in.Execution.Content == common.ContentImage && !r.Requirements.Empty() {
+		return Request{}, errors.Wrap(errors.New("roles and requirements are not installed where spec.execution.content is Image: leave out src and version of roles"), in.Config)
 	}
 
 	// Verification cannot be satisfied when nothing is installed.

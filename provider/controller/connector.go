@@ -33,10 +33,12 @@ type Tracker interface {
 
 // A Pool carries out jobs in the background, never two of one object. It remembers the
 // report of each job until it is told to forget it. A job that may change something begins
-// once Noted says that the status of its object shows it.
+// once Noted says that the status of its object shows it. It attaches to a run that a former
+// provider has begun, and that outlives it.
 type Pool interface {
 	Queue
 
+	Attach(j executor.Job, wake func())
 	Report(uid types.UID) (executor.Report, bool)
 	Forget(uid types.UID, runID string)
 	Abandon(uid types.UID)

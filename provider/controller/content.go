@@ -27,9 +27,14 @@ type Contents interface {
 }
 
 // resolve the requirements to the content that a run would use: the set in the store, or
-// else the set that the object's status has.
+// else the set that the object's status has. A run in a Pod resolves them itself.
 func (e *external) resolve(run common.AnsibleRun) {
 	e.content = content.Known(run.Observation().Content)
+	if e.inputs.Execution.Place == common.PlacePod {
+		e.resolution = content.Resolution{Set: e.content, Found: true, Resolved: e.content.Resolved}
+		return
+	}
+
 	e.request.Known = e.content
 	e.request.Tenant = runner.ObjectOf(run).Tenant()
 

@@ -159,6 +159,8 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	o := run.Observation()
 
+	e.attach(run)
+
 	report, known := e.pool.Report(run.GetUID())
 	if known && recorded(run, report) {
 		e.pool.Forget(run.GetUID(), report.Run.ID)
@@ -185,6 +187,10 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State, Queued: true}
 	}
 
+	if report.Attaching {
+		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State}
+	}
+
 	lifecycle.Record(o, report)
 	*run.Conditions() = lifecycle.Conditions(*run.Conditions(), report)
 
@@ -197,6 +203,28 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 		State:    report.Run.State,
 		Finished: report.Run.Phase.Finished(),
 	}
+}
+
+// attach the pool to the run in progress that the status shows, if it has a Job, so that the end
+// of the provider that began it was not its own.
+func (e *external) attach(run common.AnsibleRun) {
+	last := run.Observation().LastRun
+	if last == nil || last.Job == nil || last.StartTime == nil || last.Phase.Finished() {
+		return
+	}
+
+	policy, _ := lifecycle.PolicyOf(run)
+	name := client.ObjectKeyFromObject(run)
+	j := executor.Job{
+		Spec: runner.Spec{
+			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
+			Inputs:     inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: last.Job.Namespace}},
+			KeepOutput: keepsOutput(run),
+		},
+		Policy: policy, Kind: e.kind, Begun: last.DeepCopy(), DigestKey: e.digestKey,
+	}
+
+	e.pool.Attach(j, func() { e.wake(name) })
 }
 
 // restore the run that the status showed before the object came to wait: decisions are about
@@ -418,7 +446,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 	// A run is started under a policy, or for an object that is being deleted.
 	policy, _ := lifecycle.PolicyOf(run)
 
-	j := executor.Job{
+	return executor.Job{
 		Spec: runner.Spec{
 			ID:         e.newID(),
 			Mode:       st.Mode,
@@ -435,23 +463,9 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 		Kind:    e.kind,
 		Before:  before(run.Observation()),
 		Known:   e.content,
+
+		DigestKey: e.digestKey,
 	}
-
-	// The reconciler writes the object while the job is carried out.
-	generation := run.GetGeneration()
-
-	j.Digest = func(set content.Set) string {
-		if st.State == common.StateAbsent {
-			return lifecycle.AbsentDigest(generation)
-		}
-
-		// A mistake in the inputs would have kept the job from being made.
-		digest, _ := e.digest(set)
-
-		return digest
-	}
-
-	return j
 }
 
 func (e *external) digest(set content.Set) (string, error) {

@@ -25,7 +25,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -53,7 +52,11 @@ type fakePool struct {
 	abandoned []types.UID
 	noted     []string
 	ended     []string
+	attached  []executor.Job
 }
+
+// Attach is called for runs that outlive the provider that began them.
+func (p *fakePool) Attach(j executor.Job, _ func()) { p.attached = append(p.attached, j) }
 
 // Ended is called for runs that were interrupted.
 func (p *fakePool) Ended(_ executor.Job, r executor.Report, _ time.Duration) {
@@ -500,7 +503,7 @@ func TestJob(t *testing.T) {
 		Policy: common.RunOnChange, Kind: Kinds()[1].GroupVersionKind,
 		Before: executor.Before{Run: last, Applied: "before", Drift: drift},
 	}}
-	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "Digest")); diff != "" {
+	if diff := cmp.Diff(want, p.submitted, cmpopts.IgnoreFields(executor.Job{}, "DigestKey")); diff != "" {
 		t.Errorf("A job should say all about the run, and what was known before: -want, +got:\n%s", diff)
 	}
 }
@@ -569,7 +572,7 @@ func TestJobIsApart(t *testing.T) {
 		t.Errorf("A job should keep the content that was known when it started: -want, +got:\n%s", diff)
 	}
 
-	if diff := cmp.Diff(lifecycle.AbsentDigest(2), j.Digest(content.Set{})); diff != "" {
+	if diff := cmp.Diff(inputs.AbsentDigest(2), j.Digest(content.Set{})); diff != "" {
 		t.Errorf("A job should keep the generation that it started with: -want, +got:\n%s", diff)
 	}
 }
@@ -720,7 +723,7 @@ func TestDelete(t *testing.T) {
 			run := object(beingDeleted, observed(common.AnsibleRunObservation{
 				LastRun: &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
 				LastApply: &common.Apply{
-					ID: "2", State: common.StateAbsent, InputsDigest: lifecycle.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1,
+					ID: "2", State: common.StateAbsent, InputsDigest: inputs.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1,
 					CompletionTime: at(0), NextRetryTime: at(time.Minute),
 				},
 				Executed: true,
@@ -752,7 +755,7 @@ func TestDelete(t *testing.T) {
 		p := &fakePool{}
 		run := object(beingDeleted, observed(common.AnsibleRunObservation{
 			LastRun:   &common.Run{ID: "2", Mode: common.ModeApply, State: common.StateAbsent, Phase: common.PhaseFailed, Message: "no space"},
-			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: lifecycle.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(-time.Hour)},
+			LastApply: &common.Apply{ID: "2", State: common.StateAbsent, InputsDigest: inputs.AbsentDigest(2), Result: common.PhaseFailed, Attempts: 1, CompletionTime: at(-time.Hour)},
 			Executed:  true,
 		}))
 		stuck := common.DeletionFailed(errBoom)

@@ -100,7 +100,7 @@ func newFleet(t *testing.T, size int) *fleet {
 	}
 
 	f.kube = b.Build()
-	f.pool = pool.New(1, 1, f)
+	f.pool = pool.New(f, map[common.Place]pool.Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}})
 
 	p := newSchedule(10*time.Minute, time.Second)
 	c := &connector{
@@ -144,6 +144,8 @@ func (f *fleet) wake(name types.NamespacedName) {
 }
 
 // Needs of a job.
+func (f *fleet) Forget(executor.Job) {}
+
 func (f *fleet) Needs(executor.Job) executor.Needs { return f.needs }
 
 // Execute a job.

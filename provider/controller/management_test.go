@@ -148,6 +148,8 @@ func (w *world) Forget(types.UID, string) { w.report = nil }
 // Cancel nothing: all runs have ended.
 func (w *world) Cancel(types.UID) {}
 
+func (w *world) Attach(executor.Job, func()) {}
+
 // Withdraw nothing: none waits.
 func (w *world) Withdraw(types.UID) {}
 

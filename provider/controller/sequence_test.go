@@ -125,6 +125,8 @@ func (p *steps) Withdraw(types.UID) { p.queued, p.turn, p.installing = false, fa
 // Stopping is no part of it.
 func (p *steps) Stopping() bool { return false }
 
+func (p *steps) Attach(executor.Job, func()) {}
+
 // Abandon nothing: the object stays.
 func (p *steps) Abandon(types.UID) {}
 

@@ -33,6 +33,14 @@ func Cluster(environ []string) map[string]string {
 	return pick(environ, []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS"})
 }
 
+// Home returns the home directory of the provider's user, for its own programs.
+func Home(environ []string) map[string]string { return pick(environ, []string{"HOME"}) }
+
+// Proxies returns the variables that say how to reach the network, for the provider's Pods.
+func Proxies(environ []string) map[string]string {
+	return pick(environ, []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "TZ"})
+}
+
 // pick variables from an environment by their names.
 func pick(environ, names []string) map[string]string {
 	env := map[string]string{}

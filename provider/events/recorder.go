@@ -176,7 +176,7 @@ func (r *Recorder) text(line []byte) {
 	// The text is redacted before it is cut: half a secret would not be found.
 	text := r.clean(string(line))
 	r.textLog.add(clip.Text(text, maxText))
-	r.tail.add(text)
+	r.display(text)
 }
 
 func (r *Recorder) line(line []byte) {
@@ -212,7 +212,7 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 
 	if e.Kind == stats {
 		r.finish(e)
-		r.addToTail(e.Stdout, r.summary.ConnectionDetails != nil)
+		r.show(e.Stdout, r.summary.ConnectionDetails != nil)
 
 		return false, nil
 	}
@@ -227,7 +227,7 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 		r.learnSecrets(details)
 	}
 
-	r.addToTail(e.Stdout, details != nil)
+	r.show(e.Stdout, details != nil)
 
 	switch e.Kind {
 	case playStart:
@@ -249,9 +249,9 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 	return false, nil
 }
 
-// addToTail adds what Ansible displays for an event, without any connection details.
-func (r *Recorder) addToTail(stdout string, details bool) {
-	if r.tail == nil || stdout == "" {
+// show what Ansible displays for an event, without any connection details.
+func (r *Recorder) show(stdout string, details bool) {
+	if r.tail == nil && r.watch.Display == nil || stdout == "" {
 		return
 	}
 
@@ -263,7 +263,16 @@ func (r *Recorder) addToTail(stdout string, details bool) {
 		}
 	}
 
-	r.tail.add(r.clean(shown))
+	r.display(r.clean(shown))
+}
+
+// display text that is redacted.
+func (r *Recorder) display(text string) {
+	r.tail.add(text)
+
+	if r.watch.Display != nil {
+		r.watch.Display(text)
+	}
 }
 
 func (r *Recorder) startTask(d data) {

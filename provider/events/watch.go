@@ -9,6 +9,9 @@ type Watch struct {
 	Progress func(Summary)
 	// Task is called when a task has ended on a host.
 	Task func(TaskResult)
+	// Display is called with what a terminal would show, redacted: one or more lines. Connection
+	// details that the content publishes later are not known yet.
+	Display func(text string)
 }
 
 // A TaskOutcome says how a task ended on a host.

@@ -2,10 +2,12 @@
 // require, has the runner execute it, and reports.
 //
 // The pool calls an Executor with a Job, follows its progress with a Watch, and gets
-// a Report. Local is the one that works in this process.
+// a Report. Local is the one that works in this process; package pods has the one that
+// gives each run a Pod, in which a Local works.
 package executor
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,9 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -24,9 +29,31 @@ type Executor interface {
 	// Needs of a job: what it waits for before it takes a place of the pool.
 	Needs(j Job) Needs
 	// Execute a job. The report says how the run ended, errors included. When the context
-	// is done, Execute ends all processes of the run and returns soon.
+	// is done, Execute ends all processes of the run and returns soon. When the cause is
+	// ErrDetached and the job outlives the provider, Execute leaves it as it is, and the
+	// report is about a run in progress.
 	Execute(ctx context.Context, j Job, w Watch) Report
+	// Forget a job whose report was recorded.
+	Forget(j Job)
 }
+
+// ErrDetached is the cause when an executor is to leave a job that outlives the provider: the
+// next provider follows it.
+var ErrDetached = errors.New("the provider ends, and leaves the run to the next one")
+
+// Places are an Executor that has one for the jobs of each place.
+type Places map[common.Place]Executor
+
+// Needs of a job.
+func (p Places) Needs(j Job) Needs { return p[j.Place()].Needs(j) }
+
+// Execute a job.
+func (p Places) Execute(ctx context.Context, j Job, w Watch) Report {
+	return p[j.Place()].Execute(ctx, j, w)
+}
+
+// Forget a job.
+func (p Places) Forget(j Job) { p[j.Place()].Forget(j) }
 
 // A Func is an Executor of jobs that need nothing.
 type Func func(ctx context.Context, j Job, w Watch) Report
@@ -36,6 +63,9 @@ func (fn Func) Needs(Job) Needs { return Needs{} }
 
 // Execute a job.
 func (fn Func) Execute(ctx context.Context, j Job, w Watch) Report { return fn(ctx, j, w) }
+
+// Forget a job: there is nothing to forget.
+func (fn Func) Forget(Job) {}
 
 // A Job is a run to carry out.
 type Job struct {
@@ -53,13 +83,42 @@ type Job struct {
 	Before Before
 	// Queued is when the object began to wait for a place.
 	Queued time.Time
-	// Digest identifies the inputs together with the content that was resolved
-	// for them.
-	Digest func(content.Set) string
+	// DigestKey is the key of the digests of the object's inputs.
+	DigestKey []byte
 	// Known is the content that the requirements are known to resolve to.
 	Known content.Set
 	// Missing is why the job's needs could not be met; nil when they were.
 	Missing error
+	// Begun is the run, as the status shows it, that a former provider has begun: Execute
+	// follows it, and starts nothing. It is nil for a new run.
+	Begun *common.Run
+}
+
+// Digest identifies the inputs together with the content that was resolved for them. It stands
+// for the object's spec where the run is to remove what others have made: the inputs may be gone.
+func (j Job) Digest(set content.Set) string {
+	if j.State == common.StateAbsent {
+		return inputs.AbsentDigest(j.Object.Generation)
+	}
+
+	// A mistake in the inputs would have kept the job from being made.
+	digest, _ := j.Inputs.Digest(j.DigestKey, set.Collections, set.Roles)
+
+	return digest
+}
+
+// Place where the job is carried out.
+func (j Job) Place() common.Place {
+	return cmp.Or(j.Inputs.Execution.Place, common.PlaceProvider)
+}
+
+// Reference of the job's Job; nil when it has none.
+func (j Job) Reference() *common.JobReference {
+	if j.Place() != common.PlacePod {
+		return nil
+	}
+
+	return &common.JobReference{Namespace: j.Inputs.Execution.Namespace, Name: "ansiblerun-" + j.ID}
 }
 
 // UID of the object that the job belongs to.
@@ -151,6 +210,9 @@ type Report struct {
 	Outputs *apiextensionsv1.JSON
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
+	// Attaching is true while nothing is known of a run that a former provider has begun,
+	// other than what the status shows.
+	Attaching bool
 	// Output is the end of what a terminal would have shown, redacted and at
 	// most events.MaxTail long. It is set once the run has ended, if the job has
 	// KeepOutput.
@@ -164,6 +226,8 @@ type Watch struct {
 	Progress func(Report)
 	// Task is called when a task has ended on a host.
 	Task func(events.TaskResult)
+	// Display is called with what a terminal would show, redacted.
+	Display func(text string)
 }
 
 // Waits is true for a job that waits for its needs or for its turn. No status shows it as

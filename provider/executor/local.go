@@ -89,7 +89,8 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 			r.summarize(s)
 			progress(r)
 		},
-		Task: w.Task,
+		Task:    w.Task,
+		Display: w.Display,
 	})
 	if err != nil {
 		r.Untouched = result.Untouched
@@ -130,6 +131,9 @@ func (l *Local) install(ctx context.Context, j Job, r *Report, progress func(Rep
 
 	return set, release, true
 }
+
+// Forget a job: nothing of it is left.
+func (l *Local) Forget(Job) {}
 
 // Needs of a job: its content. A mistake in the inputs is for Execute to report.
 func (l *Local) Needs(j Job) Needs {

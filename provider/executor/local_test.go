@@ -49,7 +49,6 @@ func TestExecute(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	digest := func(s content.Set) string { return "digest of " + s.Digest }
 	base := func(phase common.RunPhase, reason, message, digest string) common.Run {
 		return common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Phase: phase, InputsDigest: digest, Reason: reason, Message: message, StartTime: &now, CompletionTime: &now}
 	}
@@ -338,10 +337,14 @@ func TestExecute(t *testing.T) {
 					ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated,
 					Attempt: 1, Inputs: tc.inputs, Timeout: time.Minute,
 				},
-				Request: "token", Digest: digest, Known: content.Set{Digest: "before"},
+				Request: "token", Known: content.Set{Digest: "before", Collections: []common.ContentItem{{Name: "before"}}},
 			}
 
 			got := x.Execute(tc.ctx, j, Watch{Progress: func(r Report) { phases = append(phases, r.Run.Phase) }})
+
+			digests := map[string]string{j.Digest(j.Known): "digest of before", j.Digest(set): "digest of abc", j.Digest(content.Set{}): "digest of "}
+			got.Run.InputsDigest = digests[got.Run.InputsDigest]
+
 			if diff := cmp.Diff(tc.want.report, got); diff != "" {
 				t.Errorf("\n%s\nExecute(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -401,7 +404,6 @@ func TestNeeds(t *testing.T) {
 		t.Fatalf("Get(...): %v", j.Missing)
 	}
 
-	j.Digest = func(content.Set) string { return "" }
 
 	r := x.Execute(t.Context(), j, Watch{})
 	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
@@ -420,7 +422,7 @@ func TestExecuteKnown(t *testing.T) {
 		runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) { return runner.Result{}, nil }),
 	)
 
-	r := x.Execute(t.Context(), Job{Before: Before{Content: known}, Digest: func(content.Set) string { return "" }}, Watch{})
+	r := x.Execute(t.Context(), Job{Before: Before{Content: known}}, Watch{})
 	if diff := cmp.Diff(known, content.Known(r.Content)); diff != "" {
 		t.Errorf("Execute(...): -want, +got:\n%s", diff)
 	}
@@ -442,7 +444,7 @@ func TestExecuteStarted(t *testing.T) {
 
 	var got []bool
 
-	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}, Digest: func(content.Set) string { return "" }}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
+	r := x.Execute(t.Context(), Job{Spec: runner.Spec{ID: "1"}}, Watch{Progress: func(r Report) { got = append(got, r.Untouched) }})
 	if diff := cmp.Diff([]bool{true, true, false, false}, append(got, r.Untouched)); diff != "" {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}

@@ -7,6 +7,13 @@ const (
 	ReasonNotStarted = "NotStarted"
 	// ReasonProviderEnded means that the provider ended during the run.
 	ReasonProviderEnded = "ProviderEnded"
+	// ReasonPodEnded means that the Pod of the run ended before the run did, or was deleted.
+	ReasonPodEnded = "PodEnded"
+	// ReasonPodNotStarted means that the Pod of the run, or its Job, could not be made or
+	// started.
+	ReasonPodNotStarted = "PodNotStarted"
+	// ReasonForbidden means that the provider lacks rights to run Pods.
+	ReasonForbidden = "Forbidden"
 	// ReasonInstallFailed means that the content could not be installed.
 	ReasonInstallFailed = "InstallFailed"
 	// ReasonNotCheckable means that a check run succeeded, but skipped every

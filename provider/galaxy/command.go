@@ -93,11 +93,15 @@ func Supervised(grace time.Duration, lock *os.File, self ...string) Command {
 func Version(ctx context.Context, run Command, own []string) (string, error) {
 	out := &tail{max: 4096}
 
-	err := run(ctx, Program{
-		Argv: []string{"ansible-galaxy", "--version"}, Env: environ.List(environ.Passed(own)), Dir: ".", Out: out,
-	})
+	// Ansible makes a directory in the home of the user.
+	env := append(environ.List(environ.Passed(own)), environ.List(environ.Home(own))...)
+
+	err := run(ctx, Program{Argv: []string{"ansible-galaxy", "--version"}, Env: env, Dir: ".", Out: out})
 	if err != nil {
-		return "", errors.Wrap(withReason(err, out.String()), "cannot ask ansible-galaxy for its version")
+		// Errors of the program are usually its last line.
+		said := strings.TrimSpace(out.String())
+
+		return "", errors.Wrap(withReason(errors.Wrap(err, said[strings.LastIndexByte(said, '\n')+1:]), out.String()), "cannot ask ansible-galaxy for its version")
 	}
 
 	line, _, _ := strings.Cut(out.String(), "\n")

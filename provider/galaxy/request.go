@@ -62,7 +62,12 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(errors.Wrapf(err, "%s: spec.requirements", in.Config))
 	}
 
-	merged, err := required.Merge(in.Roles, isOnPath(in.Env))
+	found := isOnPath(in.Env)
+	if in.Execution.Content == common.ContentImage {
+		found = func(string) bool { return true }
+	}
+
+	merged, err := required.Merge(in.Roles, found)
 	if err != nil {
 		return Request{}, r.Reported(err)
 	}

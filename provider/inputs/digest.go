@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -101,6 +102,13 @@ func (in Inputs) digest(schema string, key []byte, collections, roles []common.C
 	}
 
 	return strings.Join([]string{schema, fingerprint(key), sum(key, schema, text)}, "."), nil
+}
+
+// AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
+// before a run is to be started, since what they refer to may be gone. A user who changes the
+// object changes its generation, and so asks for another attempt.
+func AbsentDigest(generation int64) string {
+	return fmt.Sprintf("absent.%d", generation)
 }
 
 // ObjectKey is the key of the digests of one object, derived from the provider's. With one

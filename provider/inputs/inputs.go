@@ -70,6 +70,9 @@ type Inputs struct {
 	// Verification of what is installed; nil for none. The digest is without it: it
 	// decides whether content is installed, not which.
 	Verification *common.Verification
+	// Execution says where the run is carried out. Place is set, and for a Pod Namespace,
+	// too. The digest is without it: a run may move.
+	Execution common.Execution
 	// Grant is what the configuration allows beyond what every run may do.
 	Grant sandbox.Grant
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // A Situation is everything that a decision depends on.
@@ -331,7 +332,7 @@ func decideAbsent(s Situation) Decision {
 	last := s.Recorded.LastApply
 
 	switch {
-	case last == nil || last.State != common.StateAbsent || last.InputsDigest != AbsentDigest(s.Generation):
+	case last == nil || last.State != common.StateAbsent || last.InputsDigest != inputs.AbsentDigest(s.Generation):
 		return begin(s, common.TriggerDeleted, 1)
 	case last.Result == common.PhaseSucceeded:
 		return Decision{}
@@ -340,13 +341,6 @@ func decideAbsent(s Situation) Decision {
 	}
 
 	return retry(s, common.TriggerDeleted)
-}
-
-// AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
-// before a run is to be started, since what they refer to may be gone. A user who changes the
-// object changes its generation, and so asks for another attempt.
-func AbsentDigest(generation int64) string {
-	return fmt.Sprintf("absent.%d", generation)
 }
 
 // failure says how the last apply failed and what happens next.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
 // Digests of the tests. Those of the same key are comparable.
@@ -90,7 +91,7 @@ func ended(state common.RunState) option {
 }
 
 func absentSucceeded(s *Situation) {
-	s.Recorded.LastApply = &common.Apply{ID: "3", State: common.StateAbsent, InputsDigest: AbsentDigest(3), Result: common.PhaseSucceeded, CompletionTime: at(0)}
+	s.Recorded.LastApply = &common.Apply{ID: "3", State: common.StateAbsent, InputsDigest: inputs.AbsentDigest(3), Result: common.PhaseSucceeded, CompletionTime: at(0)}
 }
 
 // notBegun is a last run that was canceled before it began.
@@ -416,7 +417,7 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletingExhausted": {
 			reason: "After the last attempt to remove something nothing should be started, and the object should stay.",
-			s:      given(lastFailed(absent, AbsentDigest(3), 2, common.PhaseFailed), deleted, limit(2), later(time.Hour)),
+			s:      given(lastFailed(absent, inputs.AbsentDigest(3), 2, common.PhaseFailed), deleted, limit(2), later(time.Hour)),
 			want: Decision{
 				Exists: true, Exhausted: true,
 				Failure: errors.New(`absent run failed: task "Install" failed on host "db1": no space; gave up after attempt 2 of 2: raise spec.forProvider.retryLimit, ` +
@@ -471,7 +472,7 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletingRequestedWhileQueued": {
 			reason: "A deletion that waits should answer what somebody has asked for meanwhile.",
-			s:      given(deleted, lastFailed(absent, AbsentDigest(3), 1, common.PhaseFailed), queued(absent), request("now", "before")),
+			s:      given(deleted, lastFailed(absent, inputs.AbsentDigest(3), 1, common.PhaseFailed), queued(absent), request("now", "before")),
 			want:   Decision{Exists: true, Start: starts(absent, common.TriggerRequested, 2)},
 		},
 		"DeletedHeld": {
@@ -506,7 +507,7 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletingFailedBackingOff": {
 			reason: "An absent run that failed should keep the object and be reported.",
-			s:      given(lastFailed(absent, AbsentDigest(3), 1, common.PhaseFailed), deleted),
+			s:      given(lastFailed(absent, inputs.AbsentDigest(3), 1, common.PhaseFailed), deleted),
 			want: Decision{
 				Exists:  true,
 				Until:   t0.Add(2 * time.Minute),
@@ -515,22 +516,22 @@ func TestDecide(t *testing.T) {
 		},
 		"DeletingFailedDue": {
 			reason: "An absent run that failed should be retried when its back-off is over.",
-			s:      given(lastFailed(absent, AbsentDigest(3), 1, common.PhaseFailed), deleted, later(2*time.Minute)),
+			s:      given(lastFailed(absent, inputs.AbsentDigest(3), 1, common.PhaseFailed), deleted, later(2*time.Minute)),
 			want:   Decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 2)},
 		},
 		"DeletingFailedChanged": {
 			reason: "A changed spec should be tried at once.",
-			s:      given(lastFailed(absent, AbsentDigest(2), 5, common.PhaseFailed), deleted, limit(5)),
+			s:      given(lastFailed(absent, inputs.AbsentDigest(2), 5, common.PhaseFailed), deleted, limit(5)),
 			want:   Decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 1)},
 		},
 		"DeletingFailedRequested": {
 			reason: "A request should start the next attempt at once.",
-			s:      given(lastFailed(absent, AbsentDigest(3), 5, common.PhaseFailed), deleted, limit(5), request("now", "")),
+			s:      given(lastFailed(absent, inputs.AbsentDigest(3), 5, common.PhaseFailed), deleted, limit(5), request("now", "")),
 			want:   Decision{Exists: true, Start: starts(absent, common.TriggerRequested, 6)},
 		},
 		"DeletingInterrupted": {
 			reason: "An absent run that was interrupted should be retried.",
-			s:      given(lastFailed(absent, AbsentDigest(3), 1, common.PhaseInterrupted), deleted, later(time.Hour)),
+			s:      given(lastFailed(absent, inputs.AbsentDigest(3), 1, common.PhaseInterrupted), deleted, later(time.Hour)),
 			want:   Decision{Exists: true, Start: starts(absent, common.TriggerDeleted, 2)},
 		},
 	}

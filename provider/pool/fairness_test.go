@@ -27,6 +27,8 @@ type counting struct {
 }
 
 // Needs of a job, now and then, for some time.
+func (c *counting) Forget(executor.Job) {}
+
 func (c *counting) Needs(executor.Job) executor.Needs {
 	if rand.IntN(3) > 0 {
 		return executor.Needs{}
@@ -99,7 +101,7 @@ func TestFairness(t *testing.T) {
 		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counting{t: t, limit: limit, running: map[types.UID]int{}, ended: map[types.UID]int{}}
-				p := New(limit, limit, c)
+				p := newPool(limit, limit, c)
 
 				for i := range 2000 {
 					j := newJob(strconv.Itoa(rand.IntN(50)), triggers[rand.IntN(len(triggers))])
@@ -139,7 +141,7 @@ func TestFairness(t *testing.T) {
 // wait.
 func TestNobodyStarves(t *testing.T) {
 	s := newScripted()
-	p := New(1, 1, s)
+	p := newPool(1, 1, s)
 
 	submit := func(uid string, trigger common.RunTrigger) {
 		enter(p, newJob(uid, trigger), func() {})
@@ -170,7 +172,7 @@ func order(t *testing.T, js ...executor.Job) []string {
 
 	synctest.Test(t, func(*testing.T) {
 		s := newScripted()
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 
 		enter(p, newJob("first", common.TriggerCreated), func() {})
 		<-s.began
@@ -211,7 +213,7 @@ func TestNamespaces(t *testing.T) {
 func TestNamespaceLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(3, 1, s)
+		p := newPool(3, 1, s)
 
 		for _, uid := range []string{"a1", "a2", "b1", "a3"} {
 			j := newJob(uid, common.TriggerCreated)
@@ -252,7 +254,7 @@ func TestRetriesBeforePolls(t *testing.T) {
 func TestUrgentPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(2, 2, s)
+		p := newPool(2, 2, s)
 
 		enter(p, newJob("poll1", common.TriggerDrift), func() {})
 		<-s.began
@@ -280,7 +282,7 @@ func TestUrgentPlace(t *testing.T) {
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 
 		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {
 			t.Fatal("There should be a place.")

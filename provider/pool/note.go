@@ -42,7 +42,7 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 // is locked.
 func (p *Pool) announce(e *entry) {
 	now := metav1.NewTime(p.now().Truncate(time.Second))
-	e.report.Run.StartTime = &now
+	e.report.Run.StartTime, e.report.Run.Job = &now, e.job.Reference()
 	e.pace = pace{last: p.now(), pause: firstPause}
 
 	if e.job.Mode != common.ModeApply {

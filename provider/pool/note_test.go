@@ -33,7 +33,7 @@ func began(s *scripted) bool {
 func TestNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 		_, wake := wakes()
 
 		enter(p, newApply("a"), wake)
@@ -87,7 +87,7 @@ func TestNotBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScripted()
-				p := New(1, 1, s)
+				p := newPool(1, 1, s)
 
 				for _, j := range []executor.Job{newApply("a"), newJob("b", common.TriggerCreated)} {
 					enter(p, j, func() {})
@@ -119,7 +119,7 @@ func TestNotBegun(t *testing.T) {
 func TestNotNotedYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 		woken := 0
 
 		enter(p, newApply("a"), func() { woken++ })
@@ -145,7 +145,7 @@ func TestNotNotedYet(t *testing.T) {
 func TestNotedWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScripted()
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 
 		enter(p, newApply("a"), func() {})
 

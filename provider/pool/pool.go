@@ -12,8 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // reservationLimit is how long a free place is kept for an object whose turn has come. An
@@ -28,15 +32,12 @@ const maxGone = 1024
 // pool remembers the report of each job until it is told to forget it.
 type Pool struct {
 	executor executor.Executor
-	limit    int
 	now      func() time.Time
 
 	mu      sync.Mutex
 	stopped bool
 	entries map[types.UID]*entry
-	queue   *queue
-	// running counts the places that are taken, or kept for an object.
-	running int
+	lanes   map[common.Place]*lane
 	// preparations in progress, by their keys.
 	preparations map[string]*preparation
 	// work waits for all jobs and preparations in progress.
@@ -45,10 +46,28 @@ type Pool struct {
 	gone *lru.Cache
 }
 
+// Limits of the jobs that are carried out at a time.
+type Limits struct {
+	// Jobs at most. If it is more than one, one of the places is for urgent jobs only.
+	Jobs int
+	// PerTenant is the number of jobs of one tenant at most.
+	PerTenant int
+}
+
+// A lane has the jobs of one place, which do not wait for those of another one.
+type lane struct {
+	*queue
+
+	limit int
+	// running counts the places that are taken, or kept for an object.
+	running int
+}
+
 // An entry is an object that waits for a place, or whose job is carried out.
 type entry struct {
 	uid    types.UID
 	tenant string
+	lane   *lane
 	class  executor.Class
 	queued time.Time
 	report executor.Report
@@ -62,7 +81,7 @@ type entry struct {
 
 	// job that has taken its place, and what cancels it; nil before that.
 	job    executor.Job
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	pace   pace
 	// newsTimer wakes the object at newsAt, for news that have to wait.
 	newsTimer *time.Timer
@@ -74,14 +93,18 @@ type entry struct {
 	note  func()
 }
 
-// New returns a pool that carries out at most limit jobs at a time, and at most
-// limitPerTenant of one tenant. If limit is more than one, one of the places is for urgent
-// jobs only.
-func New(limit, limitPerTenant int, x executor.Executor) *Pool {
-	return &Pool{
-		executor: x, limit: limit, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
-		queue: newQueue(limitPerTenant), gone: lru.New(maxGone),
+// New returns a pool that has lanes with these limits.
+func New(x executor.Executor, limits map[common.Place]Limits) *Pool {
+	p := &Pool{
+		executor: x, now: time.Now, entries: map[types.UID]*entry{}, preparations: map[string]*preparation{},
+		lanes: map[common.Place]*lane{}, gone: lru.New(maxGone),
 	}
+
+	for place, l := range limits {
+		p.lanes[place] = &lane{queue: newQueue(l.PerTenant), limit: l.Jobs}
+	}
+
+	return p
 }
 
 // Acquire a place for a job. It returns false if there is none, or if the job needs
@@ -104,12 +127,18 @@ func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 
 	switch {
 	case !known:
-		e = &entry{uid: j.UID(), tenant: j.Object.Tenant()}
+		e = &entry{uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()]}
 		p.entries[j.UID()] = e
 	case e.cancel != nil:
 		return false
 	default:
 		j.ID = e.report.Run.ID
+	}
+
+	// The configuration may say another place than when the object began to wait.
+	if l := p.lanes[j.Place()]; l != e.lane {
+		p.dequeue(e)
+		e.lane = l
 	}
 
 	e.report, e.wake = executor.NewReport(j), wake
@@ -127,10 +156,10 @@ func (p *Pool) Acquire(j executor.Job, wake func()) bool {
 		return true
 	}
 
-	if e.class != j.Class() || !p.queue.has(e) {
-		p.queue.drop(e)
+	if e.class != j.Class() || !e.lane.has(e) {
+		e.lane.drop(e)
 		e.class, e.queued = j.Class(), p.now()
-		p.queue.push(e)
+		e.lane.push(e)
 	}
 
 	p.dispatch(e)
@@ -160,16 +189,47 @@ func (p *Pool) Submit(j executor.Job) bool {
 	p.unprepare(e)
 
 	e.job, e.report = j, executor.NewReport(j)
+	p.begin(e, func() { p.announce(e) })
+
+	return true
+}
+
+// Attach to a run that a former provider has begun, and that outlives it: the job says which.
+// It takes a place at once, since it has one already. Until more is known, its report says
+// that it is in progress.
+func (p *Pool) Attach(j executor.Job, wake func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	_, gone := p.gone.Get(j.UID())
+	if _, known := p.entries[j.UID()]; known || gone || p.stopped {
+		return
+	}
+
+	e := &entry{
+		uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, job: j,
+		report: executor.Report{Run: *j.Begun.DeepCopy(), Attaching: true},
+		pace:   pace{last: p.now(), pause: firstPause},
+	}
+	p.entries[e.uid] = e
+
+	e.lane.running++
+	e.lane.take(e)
+
+	// The status shows it.
+	p.begin(e, func() { e.note() })
+}
+
+// begin to carry a job out, after it was announced.
+func (p *Pool) begin(e *entry, announce func()) {
 	e.noted = make(chan struct{})
 	e.note = sync.OnceFunc(func() { close(e.noted) })
 
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	e.cancel = cancel
 
-	p.announce(e)
+	announce()
 	p.work.Go(func() { p.carryOut(ctx, e) })
-
-	return true
 }
 
 // Report returns what is known of the job of an object; false if nothing is.
@@ -196,9 +256,13 @@ func (p *Pool) Forget(uid types.UID, runID string) {
 		return
 	}
 
-	withdrawn := e.cancel == nil && e.reservation == nil && e.preparation == nil && !p.queue.has(e)
+	withdrawn := e.cancel == nil && e.reservation == nil && e.preparation == nil && !e.lane.has(e)
 	if withdrawn || e.report.Run.Phase.Finished() {
 		delete(p.entries, uid)
+	}
+
+	if e.report.Run.Phase.Finished() {
+		p.executor.Forget(e.job)
 	}
 }
 
@@ -211,7 +275,7 @@ func (p *Pool) Cancel(uid types.UID) {
 	defer p.mu.Unlock()
 
 	if e, known := p.entries[uid]; known && e.cancel != nil {
-		e.cancel()
+		e.cancel(context.Canceled)
 	}
 }
 
@@ -231,7 +295,12 @@ func (p *Pool) Abandon(uid types.UID) {
 	}
 
 	e.abandoned = true
-	if e.cancel == nil || e.report.Run.Phase.Finished() {
+
+	switch {
+	case e.cancel == nil:
+		delete(p.entries, uid)
+	case e.report.Run.Phase.Finished():
+		p.executor.Forget(e.job)
 		delete(p.entries, uid)
 	}
 }
@@ -256,7 +325,7 @@ func (p *Pool) withdraw(e *entry) {
 
 // dequeue takes an object out of the queue, or frees the place that is kept for it.
 func (p *Pool) dequeue(e *entry) {
-	p.queue.drop(e)
+	e.lane.drop(e)
 
 	if e.reservation != nil {
 		e.reservation.Stop()
@@ -265,9 +334,9 @@ func (p *Pool) dequeue(e *entry) {
 	}
 }
 
-// Stop taking jobs, drop those that have not begun, and wait for the others. When the
-// context is done the others are canceled, and waited for still. No object is woken for
-// a job that was dropped: the next process submits it again.
+// Stop taking jobs, drop those that have not begun, leave those that outlive the provider, and
+// wait for the others. When the context is done the others are canceled, and waited for still.
+// No object is woken for a job that was dropped: the next process submits it again.
 func (p *Pool) Stop(ctx context.Context) {
 	p.stopTaking()
 	defer context.AfterFunc(ctx, p.cancelAll)()
@@ -281,12 +350,12 @@ func (p *Pool) cancelAll() {
 
 	for _, e := range p.entries {
 		if e.cancel != nil {
-			e.cancel()
+			e.cancel(context.Canceled)
 		}
 	}
 }
 
-// Stats of a pool at one moment.
+// Stats of a lane at one moment.
 type Stats struct {
 	// Urgent jobs that wait for their turn, and Patient ones: retries and periodic
 	// ones.
@@ -297,21 +366,27 @@ type Stats struct {
 	Running, Limit int
 }
 
-// Stats of the pool.
-func (p *Pool) Stats() Stats {
+// Stats of the lanes, by their places.
+func (p *Pool) Stats() map[common.Place]Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	w := p.queue.waiting
-	s := Stats{Urgent: len(w[executor.Urgent]), Patient: len(w[executor.Retry]) + len(w[executor.Periodic]), Running: p.running, Limit: p.limit}
+	all := map[common.Place]Stats{}
 
-	for _, e := range p.entries {
-		if e.preparation != nil && !e.preparation.done {
-			s.Installing++
+	for place, l := range p.lanes {
+		w := l.waiting
+		s := Stats{Urgent: len(w[executor.Urgent]), Patient: len(w[executor.Retry]) + len(w[executor.Periodic]), Running: l.running, Limit: l.limit}
+
+		for _, e := range p.entries {
+			if e.lane == l && e.preparation != nil && !e.preparation.done {
+				s.Installing++
+			}
 		}
+
+		all[place] = s
 	}
 
-	return s
+	return all
 }
 
 // Unrecorded is the number of jobs that have taken their places and whose reports
@@ -339,7 +414,8 @@ func (p *Pool) Stopping() bool {
 	return p.stopped
 }
 
-// stopTaking refuses new jobs from now on, and ends those that have not begun.
+// stopTaking refuses new jobs from now on, ends those that have not begun, and leaves those
+// that outlive the provider.
 func (p *Pool) stopTaking() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -351,24 +427,28 @@ func (p *Pool) stopTaking() {
 		case e.cancel == nil:
 			p.withdraw(e)
 		case !e.isNoted():
-			e.cancel()
+			e.cancel(context.Canceled)
+		case e.job.Place() == common.PlacePod:
+			e.cancel(executor.ErrDetached)
 		}
 	}
 }
 
 // dispatch gives free places to objects that wait, and wakes these, except the one that asks.
 func (p *Pool) dispatch(asks *entry) {
-	for p.running < p.limit && !p.stopped {
-		e := p.queue.next(p.limit)
-		if e == nil {
-			return
-		}
+	for _, l := range p.lanes {
+		for l.running < l.limit && !p.stopped {
+			e := l.next(l.limit)
+			if e == nil {
+				break
+			}
 
-		p.running++
-		p.reserve(e)
+			l.running++
+			p.reserve(e)
 
-		if e != asks {
-			e.wake()
+			if e != asks {
+				e.wake()
+			}
 		}
 	}
 }
@@ -392,8 +472,8 @@ func (p *Pool) reserve(e *entry) {
 
 // free the place of an object.
 func (p *Pool) free(e *entry) {
-	p.queue.free(e)
-	p.running--
+	e.lane.free(e)
+	e.lane.running--
 }
 
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
@@ -402,18 +482,27 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	e.cancel()
+	e.cancel(nil)
 	e.stopNews()
 	e.report = report
 
+	// The inputs hold secrets. They are not needed any more.
+	e.job = executor.Job{Spec: runner.Spec{ID: e.job.ID, Object: e.job.Object, Inputs: inputs.Inputs{Execution: e.job.Inputs.Execution}}}
+
+	// The next provider reports a run that was left to it.
+	detached := errors.Is(context.Cause(ctx), executor.ErrDetached) && !report.Run.Phase.Finished()
+
 	if e.abandoned {
+		p.executor.Forget(e.job)
+	}
+
+	if e.abandoned || detached {
 		delete(p.entries, e.uid)
 	}
 
-	// The inputs hold secrets. They are not needed any more.
-	e.job = executor.Job{}
-
-	e.wake()
+	if !detached {
+		e.wake()
+	}
 
 	p.free(e)
 	p.dispatch(nil)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -27,6 +26,8 @@ type scripted struct {
 func newScripted() *scripted {
 	return &scripted{began: make(chan executor.Job), end: make(chan common.RunPhase)}
 }
+
+func (s *scripted) Forget(executor.Job) {}
 
 func (s *scripted) Needs(executor.Job) executor.Needs { return executor.Needs{} }
 
@@ -49,7 +50,6 @@ func (s *scripted) Execute(ctx context.Context, j executor.Job, w executor.Watch
 func newJob(uid string, trigger common.RunTrigger) executor.Job {
 	return executor.Job{
 		Spec:   runner.Spec{ID: "run-of-" + uid, Trigger: trigger, Object: runner.Object{UID: types.UID(uid)}},
-		Digest: func(content.Set) string { return "" },
 	}
 }
 
@@ -96,7 +96,7 @@ func wakes() (chan struct{}, func()) {
 
 func TestOneJobOfAnObject(t *testing.T) {
 	s := newScripted()
-	p := New(2, 2, s)
+	p := newPool(2, 2, s)
 	woken, wake := wakes()
 
 	enter(p, newJob("a", common.TriggerCreated), wake)
@@ -136,7 +136,7 @@ func TestOneJobOfAnObject(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	s := newScripted()
-	p := New(1, 1, s)
+	p := newPool(1, 1, s)
 
 	submit := func(uid string, trigger common.RunTrigger) {
 		t.Helper()
@@ -170,7 +170,7 @@ func TestOrder(t *testing.T) {
 
 func TestBounded(t *testing.T) {
 	s := newScripted()
-	p := New(2, 2, s)
+	p := newPool(2, 2, s)
 
 	for _, uid := range []string{"a", "b", "c"} {
 		enter(p, newJob(uid, common.TriggerCreated), func() {})
@@ -192,7 +192,7 @@ func TestBounded(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	s := newScripted()
-	p := New(1, 1, s)
+	p := newPool(1, 1, s)
 	woken, wake := wakes()
 	queued, wakeQueued := wakes()
 
@@ -204,7 +204,7 @@ func TestCancel(t *testing.T) {
 
 	p.Cancel("b")
 
-	if s := p.Stats(); s.Urgent != 0 || len(queued) > 0 {
+	if s := p.Stats()[common.PlaceProvider]; s.Urgent != 0 || len(queued) > 0 {
 		t.Errorf("A job that was canceled in the queue should not wait any more, got %+v", s)
 	}
 
@@ -216,7 +216,7 @@ func TestCancel(t *testing.T) {
 
 func TestAbandon(t *testing.T) {
 	s := newScripted()
-	p := New(1, 1, s)
+	p := newPool(1, 1, s)
 	woken, wake := wakes()
 
 	for _, uid := range []string{"a", "b"} {
@@ -249,7 +249,7 @@ func TestAbandon(t *testing.T) {
 
 func TestWithdraw(t *testing.T) {
 	s := newScripted()
-	p := New(1, 1, s)
+	p := newPool(1, 1, s)
 	woken, wake := wakes()
 	_, wakeQueued := wakes()
 
@@ -263,7 +263,7 @@ func TestWithdraw(t *testing.T) {
 		p.Withdraw(uid)
 	}
 
-	if r, known := p.Report("b"); p.Stats().Patient != 0 || !known || !r.Waits() {
+	if r, known := p.Report("b"); p.Stats()[common.PlaceProvider].Patient != 0 || !known || !r.Waits() {
 		t.Errorf("A job that was withdrawn should not wait any more, and be known for as long as its object may show it, got %+v", r.Run)
 	}
 
@@ -285,7 +285,7 @@ func TestWithdraw(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	s := newScripted()
-	p := New(1, 1, s)
+	p := newPool(1, 1, s)
 	woken, wake := wakes()
 	queued, wakeQueued := wakes()
 
@@ -391,7 +391,7 @@ func TestNews(t *testing.T) {
 
 		ended := make(chan struct{})
 
-		p = New(1, 1, executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+		p = newPool(1, 1, executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
 			r := executor.NewReport(j)
 
 			step := func(after time.Duration, phase common.RunPhase, task, outputs string) {
@@ -449,4 +449,9 @@ func TestNews(t *testing.T) {
 			t.Errorf("News should be told when it is time, also when nothing else happens.\n-want, +got:\n%s", diff)
 		}
 	})
+}
+
+// newPool returns a pool for jobs in the provider.
+func newPool(limit, perTenant int, x executor.Executor) *Pool {
+	return New(x, map[common.Place]Limits{common.PlaceProvider: {Jobs: limit, PerTenant: perTenant}})
 }

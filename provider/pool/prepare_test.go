@@ -44,11 +44,11 @@ func TestNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, give, _ := something("slow")
 		s := preparing{newScripted(), map[types.UID]executor.Needs{"slow": slow}}
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 
 		enter(p, newJob("slow", common.TriggerCreated), func() {})
 
-		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits() || p.Stats().Installing != 1 {
+		if r, _ := p.Report("slow"); r.Run.Phase != common.PhaseInstalling || !r.Waits() || p.Stats()[common.PlaceProvider].Installing != 1 {
 			t.Errorf("It should be shown what the object waits for: %+v", r.Run)
 		}
 
@@ -82,7 +82,7 @@ func TestNeedsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, give, ended := something("shared")
 		s := preparing{newScripted(), map[types.UID]executor.Needs{"a": n, "b": n, "c": n}}
-		p := New(2, 2, s)
+		p := newPool(2, 2, s)
 
 		for _, uid := range []string{"a", "b", "c"} {
 			enter(p, newJob(uid, common.TriggerCreated), func() {})
@@ -118,7 +118,7 @@ func TestNeedsMissing(t *testing.T) {
 		boom := errors.New("boom")
 		failing, give, _ := something("failing")
 		s := preparing{newScripted(), map[types.UID]executor.Needs{"a": failing}}
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 
 		enter(p, newJob("a", common.TriggerCreated), func() {})
 		give <- boom
@@ -153,7 +153,7 @@ func TestNeedsChange(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				old, _, ended := something("old")
 				s := preparing{newScripted(), map[types.UID]executor.Needs{"a": old}}
-				p := New(1, 1, s)
+				p := newPool(1, 1, s)
 
 				p.Acquire(newJob("a", common.TriggerCreated), func() {})
 				change(p, s)
@@ -170,7 +170,7 @@ func TestNeedsChange(t *testing.T) {
 
 				p.Stop(t.Context())
 
-				if n := p.Stats(); n.Installing != 0 || n.Running != 0 {
+				if n := p.Stats()[common.PlaceProvider]; n.Installing != 0 || n.Running != 0 {
 					t.Errorf("Nothing should go on: %+v", n)
 				}
 			})
@@ -183,7 +183,7 @@ func TestNeedsChange(t *testing.T) {
 func TestNeedsKeptPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := preparing{newScripted(), map[types.UID]executor.Needs{}}
-		p := New(1, 1, s)
+		p := newPool(1, 1, s)
 
 		if !p.Acquire(newJob("a", common.TriggerCreated), func() {}) {
 			t.Fatal("There should be a place.")
@@ -192,7 +192,7 @@ func TestNeedsKeptPlace(t *testing.T) {
 		var give chan error
 
 		s.needs["a"], give, _ = something("new")
-		if enter(p, newJob("a", common.TriggerCreated), func() {}); p.Stats().Running != 0 {
+		if enter(p, newJob("a", common.TriggerCreated), func() {}); p.Stats()[common.PlaceProvider].Running != 0 {
 			t.Error("Who waits for something else should have no place.")
 		}
 

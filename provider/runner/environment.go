@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
@@ -95,6 +96,13 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 		paths := []string{p.shipped, p.own, env[p.alias], env[p.name]}
 		paths = append(paths, cfgPaths(cfg, p.option, filepath.Join(dir, projectDir))...)
 		paths = append(paths, cfgPaths(cfg, p.older, filepath.Join(dir, projectDir))...)
+
+		// The image of a Pod may bring content.
+		if run.Inputs.Execution.Place == common.PlacePod {
+			name := strings.TrimSuffix(p.option, "_path")
+			paths = append(paths, "/usr/share/ansible/"+name, "/etc/ansible/"+name)
+		}
+
 		paths = slices.DeleteFunc(paths, func(s string) bool { return s == "" })
 
 		delete(env, p.alias)

@@ -14,8 +14,11 @@ import (
 // namespace of all metrics: the start of their names.
 const namespace = "provider_ansible"
 
-// labelResult says how something ended.
-const labelResult = "result"
+// labelResult says how something ended, labelPlace where runs are carried out.
+const (
+	labelResult = "result"
+	labelPlace  = "place"
+)
 
 // Queues of the pool, as the label queue has them.
 const (
@@ -124,20 +127,20 @@ func NewLeftMetric(left func() int) prometheus.Collector {
 
 // poolMetrics reads the state of a pool when the metrics are scraped.
 type poolMetrics struct {
-	stats                  func() pool.Stats
+	stats                  func() map[common.Place]pool.Stats
 	length, running, limit *prometheus.Desc
 }
 
 // NewPoolMetrics returns metrics of a pool.
-func NewPoolMetrics(stats func() pool.Stats) prometheus.Collector {
+func NewPoolMetrics(stats func() map[common.Place]pool.Stats) prometheus.Collector {
 	return &poolMetrics{
 		stats: stats,
 		length: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "queue_length"),
-			"Runs that wait for their content or for their turn, by queue.", []string{"queue"}, nil),
+			"Runs that wait for their content or for their turn, by queue and place.", []string{"queue", labelPlace}, nil),
 		running: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_running"),
-			"Runs in progress.", nil, nil),
+			"Runs in progress, by place.", []string{labelPlace}, nil),
 		limit: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "runs_limit"),
-			"Runs that may be in progress at a time.", nil, nil),
+			"Runs that may be in progress at a time, by place.", []string{labelPlace}, nil),
 	}
 }
 
@@ -150,15 +153,15 @@ func (p *poolMetrics) Describe(c chan<- *prometheus.Desc) {
 
 // Collect the metrics.
 func (p *poolMetrics) Collect(c chan<- prometheus.Metric) {
-	s := p.stats()
+	for place, s := range p.stats() {
+		gauge := func(d *prometheus.Desc, v int, labels ...string) {
+			c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), append(labels, string(place))...)
+		}
 
-	gauge := func(d *prometheus.Desc, v int, labels ...string) {
-		c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+		gauge(p.length, s.Urgent, queueUrgent)
+		gauge(p.length, s.Patient, queuePatient)
+		gauge(p.length, s.Installing, queueInstalling)
+		gauge(p.running, s.Running)
+		gauge(p.limit, s.Limit)
 	}
-
-	gauge(p.length, s.Urgent, queueUrgent)
-	gauge(p.length, s.Patient, queuePatient)
-	gauge(p.length, s.Installing, queueInstalling)
-	gauge(p.running, s.Running)
-	gauge(p.limit, s.Limit)
 }

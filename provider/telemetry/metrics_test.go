@@ -18,7 +18,7 @@ func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	r := prometheus.NewPedanticRegistry()
 	c := NewContentMetrics()
-	r.MustRegister(m, c, NewPoolMetrics(func() pool.Stats { return pool.Stats{Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4} }))
+	r.MustRegister(m, c, NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}} }))
 
 	execute(t, m, common.PhaseFailed)
 	execute(t, m, common.PhaseFailed)
@@ -52,17 +52,17 @@ provider_ansible_content_sets 3
 # HELP provider_ansible_content_store_bytes Size of the content store.
 # TYPE provider_ansible_content_store_bytes gauge
 provider_ansible_content_store_bytes 4096
-# HELP provider_ansible_queue_length Runs that wait for their content or for their turn, by queue.
+# HELP provider_ansible_queue_length Runs that wait for their content or for their turn, by queue and place.
 # TYPE provider_ansible_queue_length gauge
-provider_ansible_queue_length{queue="installing"} 5
-provider_ansible_queue_length{queue="patient"} 2
-provider_ansible_queue_length{queue="urgent"} 1
-# HELP provider_ansible_runs_limit Runs that may be in progress at a time.
+provider_ansible_queue_length{place="Provider",queue="installing"} 5
+provider_ansible_queue_length{place="Provider",queue="patient"} 2
+provider_ansible_queue_length{place="Provider",queue="urgent"} 1
+# HELP provider_ansible_runs_limit Runs that may be in progress at a time, by place.
 # TYPE provider_ansible_runs_limit gauge
-provider_ansible_runs_limit 4
-# HELP provider_ansible_runs_running Runs in progress.
+provider_ansible_runs_limit{place="Provider"} 4
+# HELP provider_ansible_runs_running Runs in progress, by place.
 # TYPE provider_ansible_runs_running gauge
-provider_ansible_runs_running 3
+provider_ansible_runs_running{place="Provider"} 3
 # HELP provider_ansible_runs_total Runs that have ended, by the policy of their object, trigger, mode and result.
 # TYPE provider_ansible_runs_total counter
 provider_ansible_runs_total{mode="Apply",policy="RunOnChange",result="Failed",trigger="Created"} 2

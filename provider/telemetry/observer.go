@@ -57,7 +57,11 @@ type observed struct {
 func (x observed) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
 	start := time.Now()
 
-	x.observer.Started(j)
+	if j.Begun != nil && j.Begun.StartTime != nil {
+		start = j.Begun.StartTime.Time
+	} else {
+		x.observer.Started(j)
+	}
 
 	r := x.Executor.Execute(ctx, j, executor.Watch{Progress: w.Progress, Task: func(t events.TaskResult) {
 		x.observer.TaskEnded(j, t)
@@ -67,7 +71,10 @@ func (x observed) Execute(ctx context.Context, j executor.Job, w executor.Watch)
 		}
 	}})
 
-	x.observer.Ended(j, r, time.Since(start))
+	// The next provider tells of a run that was left to it.
+	if r.Run.Phase.Finished() {
+		x.observer.Ended(j, r, time.Since(start))
+	}
 
 	return r
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -29,7 +28,6 @@ var example = executor.Job{
 	},
 	Policy: common.RunOnChange,
 	Kind:   v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun),
-	Digest: func(content.Set) string { return "" },
 }
 
 // execute the example, observed.

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// execution of the runs of a configuration, with its defaults filled in.
+func (p Places) execution(c common.Config) (common.Execution, error) {
+	x := common.Execution{}
+	if given := c.ConfigSpec().Execution; given != nil {
+		x = *given.DeepCopy()
+	}
+
+	// Without a cluster there are no Pods.
+	if p.Namespace == "" {
+		return common.Execution{Place: common.PlaceProvider, Content: x.Content}, nil
+	}
+
+	x.Place = cmp.Or(x.Place, p.Default, common.PlaceProvider)
+	if x.Place != common.PlacePod {
+		if p.PodsOnly {
+			return x, errors.New("spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod")
+		}
+
+		return x, nil
+	}
+
+	switch ns := c.GetNamespace(); {
+	case ns == "":
+		x.Namespace = cmp.Or(x.Namespace, p.Namespace)
+	// The API server refuses both in a namespace, too.
+	case x.PodTemplate != nil:
+		return x, errors.New("spec.execution.podTemplate: only cluster scoped configurations may have it")
+	case x.Namespace != "" && x.Namespace != ns:
+		return x, errors.New("spec.execution.namespace: only cluster scoped configurations may have it")
+	default:
+		x.Namespace = ns
+	}
+
+	x.Content = cmp.Or(x.Content, common.ContentInstall)
+
+	if x.KeepFor == nil {
+		x.KeepFor = &metav1.Duration{Duration: common.DefaultKeepFor}
+	}
+
+	return x, nil
+}
