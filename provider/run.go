@@ -17,7 +17,6 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -70,7 +69,6 @@ func (c *runCommand) Run() error {
 			Inputs:  in,
 			Timeout: c.timeouts().Of(*run.Parameters()),
 		},
-		Digest: func(content.Set) string { return "" },
 	}
 
 	if c.Check {

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
@@ -35,6 +36,11 @@ type startCommand struct {
 	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
 	MaxRunsPerNamespace    int           `default:"0"                                                        help:"Runs of one namespace to carry out at the same time; 0 means as many as --max-concurrent-runs. Cluster scoped AnsibleRuns count for the namespace of their claim, those without one together." name:"max-concurrent-runs-per-namespace"`
+	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time, of which one namespace has as many as it asks for, as long as no other one waits."`
+	Place                  common.Place  `default:"Provider" enum:"Provider,Pod" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each."`
+	NoRunsInProvider       bool          `help:"Carry out no run in the provider's own Pod, whatever configurations say."`
+	JobNamespace           string        `help:"Namespace of the Jobs of cluster scoped configurations that have none of their own; by default the provider's."`
+	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod." env:"POD_IMAGE"`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
 	ShutdownGracePeriod    time.Duration `default:"20s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
 	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`
@@ -52,6 +58,10 @@ func (c *startCommand) Validate() error {
 		return errors.New("--max-concurrent-runs must be at least 1")
 	case c.MaxRunsPerNamespace < 0:
 		return errors.New("--max-concurrent-runs-per-namespace must not be negative: 0 means as many as --max-concurrent-runs")
+	case c.MaxConcurrentPods < 1:
+		return errors.New("--max-concurrent-pods must be at least 1")
+	case c.NoRunsInProvider && c.Place != common.PlacePod:
+		return errors.New("--no-runs-in-provider needs --place=Pod: otherwise configurations that do not say where have no place")
 	case c.MaxReconcileRate < 1:
 		return errors.New("--max-reconcile-rate must be at least 1")
 	case c.PollInterval <= 0:
@@ -98,7 +108,17 @@ func (c *startCommand) Run() error {
 		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		count,
 	}
-	runs := pool.New(c.MaxConcurrentRuns, cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns), telemetry.Observed(local, observers))
+
+	podsExecutor, err := c.pods(ctx, mgr, key, log)
+	if err != nil {
+		return err
+	}
+
+	places := executor.Places{common.PlaceProvider: local, common.PlacePod: podsExecutor}
+	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
+		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns)},
+		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: c.MaxConcurrentPods},
+	})
 
 	metrics.Registry.MustRegister(count, installs, telemetry.NewPoolMetrics(runs.Stats))
 
@@ -121,7 +141,7 @@ func (c *startCommand) Run() error {
 func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, key []byte, log logging.Logger) controller.Options {
 	return controller.Options{
 		Options:         c.options(log),
-		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources)),
+		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources), config.AllowPlaces(c.places())),
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
 		Observer:        o,

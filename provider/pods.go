@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+)
+
+// places of runs, as the flags say.
+func (c *startCommand) places() config.Places {
+	return config.Places{Default: c.Place, PodsOnly: c.NoRunsInProvider, Namespace: cmp.Or(c.JobNamespace, c.Namespace)}
+}
+
+// pods returns the executor of runs in Pods.
+func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, log logging.Logger) (*pods.Executor, error) {
+	// Its requests are bounded by the number of Pods, and their order matters little.
+	cfg := rest.CopyConfig(mgr.GetConfig())
+	cfg.QPS, cfg.Burst, cfg.RateLimiter = podRequests, 2*podRequests, nil
+
+	kube, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a client for Pods")
+	}
+
+	x, err := pods.New(pods.Config{
+		Context: ctx,
+		REST:    cfg,
+		Client:  kube,
+		Image:   func(ctx context.Context) (string, error) { return c.podImage(ctx, kube) },
+		Args:    c.podArgs(),
+		Env:     podEnv(os.Environ()),
+		Key:     key,
+		Status: func(ctx context.Context, ref pods.ObjectReference) (pods.State, error) {
+			return controller.StateOf(ctx, mgr.GetClient(), ref)
+		},
+		Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return x, errors.Wrap(mgr.Add(manager.RunnableFunc(x.Start)), "cannot look after Jobs")
+}
+
+// podRequests per second for Jobs, Pods and their logs, at most.
+const podRequests = 500
+
+// podImage is the image of the provider: that of its own Pod, unless a flag names one.
+func (c *startCommand) podImage(ctx context.Context, kube client.Client) (string, error) {
+	const advice = "name it with --pod-image"
+
+	if c.PodImage != "" {
+		return c.PodImage, nil
+	}
+
+	// A Pod's host has its name.
+	host, err := os.Hostname()
+	if err != nil {
+		return "", errors.Wrap(err, "cannot find the name of the provider's own Pod; "+advice)
+	}
+
+	p := &corev1.Pod{}
+	if err := kube.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: host}, p); err != nil {
+		return "", errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+advice)
+	}
+
+	for _, container := range p.Spec.Containers {
+		if container.Name == runtimeContainer || len(p.Spec.Containers) == 1 {
+			return container.Image, nil
+		}
+	}
+
+	return "", errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s", runtimeContainer, advice)
+}
+
+// runtimeContainer is what Crossplane calls the container of a provider.
+const runtimeContainer = "package-runtime"
+
+// podArgs are the flags that hold in Pods, too.
+func (c *startCommand) podArgs() []string {
+	mode := sandbox.BestEffort
+	if c.Confinement == sandbox.Off {
+		mode = sandbox.Off
+	}
+
+	return []string{
+		fmt.Sprintf("--confinement=%s", mode),
+		fmt.Sprintf("--max-memory=%d", c.MaxMemory),
+		fmt.Sprintf("--max-processes=%d", c.MaxProcesses),
+		fmt.Sprintf("--max-file-size=%d", c.MaxFileSize),
+		fmt.Sprintf("--max-run-size=%d", c.MaxRunSize),
+		fmt.Sprintf("--content-ttl=%s", c.ContentTTL),
+	}
+}
+
+// podEnv is the environment of Pods: how to reach the network.
+func podEnv(own []string) []corev1.EnvVar {
+	var env []corev1.EnvVar
+
+	for _, kv := range environ.List(environ.Proxies(own)) {
+		name, value, _ := strings.Cut(kv, "=")
+		env = append(env, corev1.EnvVar{Name: name, Value: value})
+	}
+
+	return env
+}

@@ -1,0 +1,258 @@
+package pods
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// fieldRun indexes Pods by the run that they belong to.
+const fieldRun = "run"
+
+// scopes watch the Jobs and Pods of runs: all of the cluster where the provider may, and
+// otherwise those of each namespace that has had runs.
+type scopes struct {
+	config Config
+
+	mu  sync.Mutex
+	all map[string]*scope
+	// followers are told of changes, by the ids of their runs.
+	followers map[string]chan struct{}
+}
+
+// A scope is a namespace whose Jobs and Pods are watched, or the cluster.
+type scope struct {
+	cache.Cache
+
+	ready chan struct{}
+	err   error
+}
+
+// of returns the scope for a namespace, and starts it if need be. The error is a RightsError
+// where rights are missing.
+func (s *scopes) of(ctx context.Context, namespace string) (*scope, error) {
+	s.mu.Lock()
+
+	sc, known := s.all[""]
+	if !known {
+		sc, known = s.all[namespace]
+	}
+
+	if !known {
+		sc = &scope{ready: make(chan struct{})}
+		s.all[namespace] = sc
+	}
+	s.mu.Unlock()
+
+	if !known {
+		sc.err = s.start(ctx, sc, namespace)
+
+		s.mu.Lock()
+		if sc.err != nil {
+			delete(s.all, namespace)
+		}
+		s.mu.Unlock()
+		close(sc.ready)
+	}
+
+	select {
+	case <-sc.ready:
+		return sc, sc.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// start the watches of a scope. They end with the provider.
+func (s *scopes) start(ctx context.Context, sc *scope, namespace string) error {
+	if err := checkRights(ctx, s.config.Client, namespace); err != nil {
+		return err
+	}
+
+	has, err := labels.NewRequirement(labelRun, selection.Exists, nil)
+	if err != nil {
+		return errors.Wrap(err, "cannot select the Jobs of runs")
+	}
+
+	sc.Cache, err = cache.New(s.config.REST, cache.Options{
+		Scheme:               s.config.Client.Scheme(),
+		Mapper:               s.config.Client.RESTMapper(),
+		DefaultNamespaces:    map[string]cache.Config{namespace: {}},
+		DefaultLabelSelector: labels.NewSelector().Add(*has),
+		DefaultTransform:     strip,
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot watch Jobs and Pods")
+	}
+
+	err = sc.IndexField(ctx, &corev1.Pod{}, fieldRun, func(o client.Object) []string { return []string{o.GetLabels()[labelRun]} })
+	if err != nil {
+		return errors.Wrap(err, "cannot index Pods")
+	}
+
+	for _, o := range []client.Object{&batchv1.Job{}, &corev1.Pod{}} {
+		i, err := sc.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+		if err != nil {
+			return errors.Wrap(err, "cannot watch Jobs and Pods")
+		}
+
+		if _, err := i.AddEventHandler(s.tell()); err != nil {
+			return errors.Wrap(err, "cannot watch Jobs and Pods")
+		}
+	}
+
+	go func() { _ = sc.Start(s.config.Context) }() // It fails only when it is started twice.
+
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+
+	if !sc.WaitForCacheSync(wait) {
+		return errors.New("cannot list Jobs and Pods")
+	}
+
+	return nil
+}
+
+// tell followers of changes.
+func (s *scopes) tell() toolscache.ResourceEventHandler {
+	tell := func(v any) {
+		if gone, ok := v.(toolscache.DeletedFinalStateUnknown); ok {
+			v = gone.Obj
+		}
+
+		if o, ok := v.(client.Object); ok {
+			s.changed(o.GetLabels()[labelRun])
+		}
+	}
+
+	return toolscache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, v any) { tell(v) }, DeleteFunc: tell}
+}
+
+func (s *scopes) changed(runID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	select {
+	case s.followers[runID] <- struct{}{}:
+	default: // There is no follower, or it knows already.
+	}
+}
+
+// follow the changes of a run until release is called.
+func (s *scopes) follow(runID string) (changes <-chan struct{}, release func()) {
+	c := make(chan struct{}, 1)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.followers[runID] = c
+
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		delete(s.followers, runID)
+	}
+}
+
+// followed is true for a run that is followed.
+func (s *scopes) followed(runID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.followers[runID] != nil
+}
+
+// view of a run, from the cache of a scope or from the API server.
+func viewOf(ctx context.Context, r client.Reader, ref common.JobReference, runID string, by client.ListOption) (view, error) {
+	v := view{job: &batchv1.Job{}}
+
+	err := r.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, v.job)
+	if kerrors.IsNotFound(err) {
+		v.job, err = nil, nil
+	}
+
+	if err != nil {
+		return view{}, errors.Wrap(err, "cannot get the Job of the run")
+	}
+
+	if v.job != nil && v.job.Labels[labelRun] != runID {
+		return view{}, errors.Errorf("Job %s/%s is not of this run", ref.Namespace, ref.Name)
+	}
+
+	l := &corev1.PodList{}
+	if err := r.List(ctx, l, client.InNamespace(ref.Namespace), by); err != nil {
+		return view{}, errors.Wrap(err, "cannot list the Pods of the run")
+	}
+
+	for i := range l.Items {
+		if p := &l.Items[i]; v.pod == nil || v.pod.CreationTimestamp.Before(&p.CreationTimestamp) {
+			v.pod = p
+		}
+	}
+
+	return v, nil
+}
+
+// strip what is not read of Jobs and Pods.
+func strip(v any) (any, error) {
+	switch o := v.(type) {
+	case *corev1.Pod:
+		o.ManagedFields, o.Annotations = nil, nil
+		o.Spec = corev1.PodSpec{NodeName: o.Spec.NodeName}
+	case *batchv1.Job:
+		o.ManagedFields = nil
+		o.Spec = batchv1.JobSpec{Suspend: o.Spec.Suspend, TTLSecondsAfterFinished: o.Spec.TTLSecondsAfterFinished}
+	}
+
+	return v, nil
+}
+
+// startCluster watches the whole cluster, where the provider has the rights for that.
+func (s *scopes) startCluster(ctx context.Context) error {
+	sc := &scope{ready: make(chan struct{})}
+	if err := s.start(ctx, sc, ""); err != nil {
+		return err
+	}
+
+	close(sc.ready)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.all[""] = sc
+
+	return nil
+}
+
+// list the scopes that are ready.
+func (s *scopes) list() []*scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	var all []*scope
+
+	for _, sc := range s.all {
+		select {
+		case <-sc.ready:
+			all = append(all, sc)
+		default:
+		}
+	}
+
+	return all
+}

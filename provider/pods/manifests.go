@@ -1,0 +1,257 @@
+package pods
+
+import (
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// Labels and annotations of Jobs, their Pods and their Secrets.
+const (
+	labelRun    = "ansible.crossplane.io/run"
+	labelObject = "ansible.crossplane.io/uid"
+
+	annotationKind      = "ansible.crossplane.io/kind"
+	annotationName      = "ansible.crossplane.io/name"
+	annotationNamespace = "ansible.crossplane.io/namespace"
+	annotationKeepFor   = "ansible.crossplane.io/keepFor"
+)
+
+// Containers of the Pod.
+const (
+	containerRun  = "run"
+	containerCopy = "provider-ansible"
+)
+
+// Directories in the Pod.
+const (
+	// dirWork is writable, and gone with the Pod.
+	dirWork = "/ansible"
+	// dirPayload has the payload. No run may read below /var/run/secrets.
+	dirPayload = "/var/run/secrets/ansible.crossplane.io/run"
+	binary     = dirWork + "/bin/provider-ansible"
+)
+
+const (
+	// lostAfter is how long an ended Job is kept whose report was not recorded.
+	lostAfter = 24 * time.Hour
+	// overTime is how much longer a Pod may live than its run and the installation of its
+	// content may take.
+	overTime = 5 * time.Minute
+)
+
+// job returns the Job of a run.
+func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1.Job, error) {
+	e := j.Inputs.Execution
+	ref := j.Reference()
+
+	template, err := x.template(j, image, secrets)
+	if err != nil {
+		return nil, err
+	}
+
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels,
+			Annotations: merged(template.Annotations, map[string]string{annotationKeepFor: e.KeepFor.Duration.String()}),
+		},
+		Spec: batchv1.JobSpec{
+			Completions:             new(int32(1)),
+			Parallelism:             new(int32(1)),
+			BackoffLimit:            new(int32(0)),
+			PodReplacementPolicy:    new(batchv1.Failed),
+			TTLSecondsAfterFinished: new(int32(lostAfter.Seconds())),
+			Template:                template,
+		},
+	}, nil
+}
+
+// template of the Pod: the defaults, with the template of the configuration over them, and
+// what the provider sets over that.
+func (x *Executor) template(j executor.Job, image string, secrets []string) (corev1.PodTemplateSpec, error) {
+	e := j.Inputs.Execution
+
+	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Resources: defaultResources()}}}})
+	if err != nil {
+		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode the defaults of Pods")
+	}
+
+	if e.PodTemplate != nil {
+		if text, err = strategicpatch.StrategicMergePatch(text, e.PodTemplate.Raw, corev1.PodTemplateSpec{}); err != nil {
+			return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot merge spec.execution.podTemplate")
+		}
+	}
+
+	own, err := json.Marshal(x.own(j, image, secrets))
+	if err != nil {
+		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode what the provider sets of Pods")
+	}
+
+	if text, err = strategicpatch.StrategicMergePatch(text, own, corev1.PodTemplateSpec{}); err != nil {
+		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot merge what the provider sets of Pods over spec.execution.podTemplate")
+	}
+
+	t := corev1.PodTemplateSpec{}
+
+	return t, errors.Wrap(json.Unmarshal(text, &t), "spec.execution.podTemplate is no PodTemplateSpec")
+}
+
+func defaultResources() corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+	}
+}
+
+// own is what the provider sets of a Pod. It meets Pod Security's standard "restricted".
+func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.PodTemplateSpec {
+	e := j.Inputs.Execution
+	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: "/tmp"}}
+
+	run := corev1.Container{
+		Name:            containerRun,
+		Image:           image,
+		ImagePullPolicy: e.ImagePullPolicy,
+		Args:            append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")}, x.config.Args...),
+		Env:             append(slices.Clone(x.config.Env), corev1.EnvVar{Name: "HOME", Value: path.Join(dirWork, "home")}),
+		SecurityContext: restricted(),
+		VolumeMounts:    append(slices.Clone(work), corev1.VolumeMount{Name: "ansible-run", MountPath: dirPayload, ReadOnly: true}),
+	}
+
+	if e.ServiceAccountName != "" {
+		run.Args = append(run.Args, "--service-account")
+	}
+
+	if e.Resources != nil {
+		run.Resources = *e.Resources
+	}
+
+	spec := corev1.PodSpec{
+		RestartPolicy:                corev1.RestartPolicyNever,
+		ServiceAccountName:           e.ServiceAccountName,
+		AutomountServiceAccountToken: new(e.ServiceAccountName != ""),
+		EnableServiceLinks:           new(false),
+		ImagePullSecrets:             e.ImagePullSecrets,
+		NodeSelector:                 e.NodeSelector,
+		Tolerations:                  e.Tolerations,
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot:   new(true),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		Volumes: []corev1.Volume{
+			{Name: "ansible", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "ansible-tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "ansible-run", VolumeSource: corev1.VolumeSource{Projected: projected(secrets)}},
+		},
+	}
+
+	if t := j.Timeout; t > 0 {
+		spec.ActiveDeadlineSeconds = new(int64((2*t + overTime).Seconds()))
+	}
+
+	// Another image has no provider. A container of the provider's image brings it.
+	if e.Image != "" && e.Image != image {
+		spec.InitContainers = []corev1.Container{{
+			Name: containerCopy, Image: image, ImagePullPolicy: e.ImagePullPolicy, Args: []string{"copy", binary},
+			SecurityContext: restricted(), VolumeMounts: work, Resources: defaultResources(),
+		}}
+		run.Image, run.Command = e.Image, []string{binary}
+	}
+
+	spec.Containers = []corev1.Container{run}
+
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels:      merged(e.Labels, labelsOf(j)),
+			Annotations: merged(e.Annotations, map[string]string{annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name, annotationNamespace: j.Object.Namespace}),
+		},
+		Spec: spec,
+	}
+}
+
+func labelsOf(j executor.Job) map[string]string {
+	return map[string]string{"app.kubernetes.io/managed-by": "provider-ansible", labelRun: j.ID, labelObject: string(j.Object.UID)}
+}
+
+// restricted is the security context of a container.
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// projected is a volume with all of some Secrets.
+func projected(secrets []string) *corev1.ProjectedVolumeSource {
+	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444))}
+
+	for _, name := range secrets {
+		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
+	}
+
+	return v
+}
+
+// secretsOf returns the Secrets with the payload of a run.
+func secretsOf(j executor.Job, p Payload) ([]*corev1.Secret, error) {
+	parts, err := p.parts()
+	if err != nil {
+		return nil, err
+	}
+
+	ref := j.Reference()
+
+	var all []*corev1.Secret
+
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		name := ref.Name
+		if len(all) > 0 {
+			name += "-" + key[len("payload."):]
+		}
+
+		all = append(all, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: name, Labels: labelsOf(j)},
+			Type:       "ansible.crossplane.io/run",
+			Immutable:  new(true),
+			Data:       map[string][]byte{key: parts[key]},
+		})
+	}
+
+	return all, nil
+}
+
+// merged is a map with another one over it.
+func merged(under, over map[string]string) map[string]string {
+	all := maps.Clone(under)
+	if all == nil {
+		all = map[string]string{}
+	}
+
+	maps.Copy(all, over)
+
+	return all
+}
+
+// keepFor is how long a Job is to be kept after its end.
+func keepFor(j *batchv1.Job) time.Duration {
+	d, err := time.ParseDuration(j.Annotations[annotationKeepFor])
+	if err != nil {
+		return common.DefaultKeepFor
+	}
+
+	return d
+}

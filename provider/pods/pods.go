@@ -1,0 +1,251 @@
+// Package pods is an executor that gives each run a Pod of its own: a Job whose Pod carries
+// out the run as executor.Local does. The Job has the name of the run's id, which the status
+// of the object shows before the Job is made. So a provider that follows finds the Jobs that
+// its predecessor made, and goes on following them: neither the end of a provider nor an
+// upgrade interrupts a run.
+//
+// The Pod gets its inputs in a Secret, and needs no access to the API server. What it reports
+// comes back through its log, see package sealed.
+package pods
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+const (
+	// requestTimeout of what is done after a run, and of requests when a run is canceled.
+	requestTimeout = 30 * time.Second
+	// sweepEvery is how often Jobs are looked for whose runs nobody follows, and
+	// unfollowedFor how old they are at least.
+	sweepEvery    = time.Minute
+	unfollowedFor = 2 * time.Minute
+	// forgetters is how many Jobs are dealt with at a time after their runs.
+	forgetters = 4
+	// maxForgotten is how many Jobs wait for that. The sweep finds the others.
+	maxForgotten = 10000
+)
+
+// A Config of an executor.
+type Config struct {
+	// Context of the provider. Watches end with it.
+	Context context.Context //nolint:containedctx // It outlives each call of the executor.
+	// REST is how the API server is reached. Its requests must not be limited to few.
+	REST *rest.Config
+	// Client that reads from the API server, not from a cache.
+	Client client.Client
+	// Image of the provider.
+	Image func(ctx context.Context) (string, error)
+	// Args of the command in the Pod, beside those that the executor sets.
+	Args []string
+	// Env of the container.
+	Env []corev1.EnvVar
+	// Key of the provider.
+	Key []byte
+	// Status tells what the object of a run shows, for Jobs whose runs nobody follows.
+	Status func(ctx context.Context, ref ObjectReference) (State, error)
+	// Log of what no object shows.
+	Log logging.Logger
+}
+
+// An ObjectReference names the AnsibleRun that a Job belongs to.
+type ObjectReference struct {
+	// GroupKind of the object, as kind.group.
+	GroupKind string
+	// Namespace and Name of the object, and its UID.
+	Namespace, Name, UID string
+	// RunID is the id of the run.
+	RunID string
+}
+
+// A State says what an object knows of a run.
+type State int
+
+const (
+	// StateUnknown is that of a run that the object may still be about to follow.
+	StateUnknown State = iota
+	// StateRecorded is that of a run whose result the object shows, or that it has replaced.
+	StateRecorded
+	// StateGone is that of a run whose object is gone.
+	StateGone
+)
+
+// Executor gives each run a Pod. Use New.
+type Executor struct {
+	config Config
+	scopes *scopes
+	logs   kubernetes.Interface
+	forget chan executor.Job
+	now    func() time.Time
+}
+
+var _ executor.Executor = &Executor{}
+
+// New returns an executor. Start has to be called once the provider leads.
+func New(c Config) (*Executor, error) {
+	logs, err := kubernetes.NewForConfig(c.REST)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a client for logs")
+	}
+
+	return &Executor{
+		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
+		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[string]chan struct{}{}},
+	}, nil
+}
+
+// Needs of a job: nothing. Its Pod installs the content.
+func (x *Executor) Needs(executor.Job) executor.Needs { return executor.Needs{} }
+
+// Start to look after Jobs whose runs have ended, until the context is done.
+func (x *Executor) Start(ctx context.Context) error {
+	// With rights for the cluster one watch does for all namespaces.
+	if err := x.scopes.startCluster(ctx); err != nil {
+		x.config.Log.Debug("Watching the Jobs of each namespace by itself", "error", err)
+	}
+
+	for range forgetters {
+		go func() {
+			for {
+				select {
+				case j := <-x.forget:
+					x.clean(ctx, *j.Reference())
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+
+	t := time.NewTicker(sweepEvery)
+	defer t.Stop()
+
+	for {
+		select {
+		case <-t.C:
+			x.sweep(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Forget a job: the credentials of its Pod go now, the Job when it has been kept for as long as
+// the configuration says. Nothing of it waits for the API server.
+func (x *Executor) Forget(j executor.Job) {
+	select {
+	case x.forget <- j:
+	default:
+	}
+}
+
+// clean up after a run whose result was recorded.
+func (x *Executor) clean(ctx context.Context, ref common.JobReference) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+
+	j := &batchv1.Job{}
+
+	err := x.config.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, j)
+	if err == nil {
+		err = x.release(ctx, j)
+	}
+
+	// The sweep tries again.
+	if client.IgnoreNotFound(err) != nil {
+		x.config.Log.Info("Cannot clean up after a run", "job", ref.Namespace+"/"+ref.Name, "error", err)
+	}
+}
+
+// release a Job: remove its Secrets, and have Kubernetes remove it in time.
+func (x *Executor) release(ctx context.Context, j *batchv1.Job) error {
+	err := x.config.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(j.Namespace), client.MatchingLabels{labelRun: j.Labels[labelRun]})
+	if err != nil {
+		return errors.Wrap(err, "cannot remove the Secrets of a run")
+	}
+
+	keep := keepFor(j)
+	if keep == 0 {
+		return errors.Wrap(x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)), "cannot remove a Job")
+	}
+
+	was := j.DeepCopy()
+	j.Spec.TTLSecondsAfterFinished = new(int32(keep.Seconds()))
+
+	return errors.Wrap(x.config.Client.Patch(ctx, j, client.MergeFrom(was)), "cannot set when a Job is to be removed")
+}
+
+// sweep up Jobs that nobody follows: the runs of objects that are gone, and those whose
+// provider ended right after it had recorded them.
+func (x *Executor) sweep(ctx context.Context) {
+	for _, sc := range x.scopes.list() {
+		l := &batchv1.JobList{}
+		if err := sc.List(ctx, l, client.UnsafeDisableDeepCopy); err != nil {
+			continue
+		}
+
+		for i := range l.Items {
+			if err := x.sweepJob(ctx, l.Items[i].DeepCopy()); client.IgnoreNotFound(err) != nil {
+				x.config.Log.Info("Cannot clean up after a run", "job", l.Items[i].Namespace+"/"+l.Items[i].Name, "error", err)
+			}
+		}
+	}
+}
+
+func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
+	released := j.Spec.TTLSecondsAfterFinished == nil || *j.Spec.TTLSecondsAfterFinished != int32(lostAfter.Seconds())
+	if released || x.scopes.followed(j.Labels[labelRun]) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
+		return nil
+	}
+
+	state, err := x.config.Status(ctx, ObjectReference{
+		GroupKind: j.Annotations[annotationKind], Namespace: j.Annotations[annotationNamespace], Name: j.Annotations[annotationName],
+		UID: j.Labels[labelObject], RunID: j.Labels[labelRun],
+	})
+
+	switch {
+	case err != nil || state == StateUnknown:
+		return err
+	case completed(j).IsZero():
+		return x.delete(ctx, common.JobReference{Namespace: j.Namespace, Name: j.Name})
+	}
+
+	return x.release(ctx, j)
+}
+
+// delete a Job, and wait for nothing. Its Pod is told to end first.
+func (x *Executor) delete(ctx context.Context, ref common.JobReference) error {
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
+	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
+
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Job of a run")
+}
+
+// contentKey is the key of what Pods install for one configuration and one tenant.
+func (x *Executor) contentKey(j executor.Job) []byte {
+	h := hmac.New(sha256.New, x.config.Key)
+	h.Write([]byte("content of pods\x00" + j.Object.Tenant() + "\x00" + j.Inputs.Config))
+
+	return h.Sum(nil)
+}
+
+// isRefusal is true for an error of the API server that the same request would get again.
+func isRefusal(err error) bool {
+	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsNotFound(err) || kerrors.IsForbidden(err) && !isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
+}

@@ -1,0 +1,544 @@
+package pods
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+)
+
+const (
+	// lookEvery is how often a run is looked at without a change.
+	lookEvery = 15 * time.Second
+	// podPatience is how long a Job may be without a Pod until the reason is looked up.
+	podPatience = 3 * time.Second
+	// imagePatience is how long a Pod may fail to start, for example since its image cannot be
+	// pulled, until the run is given up.
+	imagePatience = 2 * time.Minute
+	// rightsAgain is when a run that lacks rights is tried again.
+	rightsAgain = 30 * time.Second
+	// retryEvery is how long to wait before a request that has failed is sent again.
+	retryEvery = 2 * time.Second
+)
+
+// A run is followed by one call of Execute.
+type run struct {
+	*Executor
+
+	job    executor.Job
+	ref    common.JobReference
+	watch  executor.Watch
+	scope  *scope
+	report executor.Report
+	// key of the reports; nil when it is not known, since the run has no Secrets.
+	key []byte
+	// since is when a run was attached to, whose tasks before that were counted; zero for one
+	// that was begun here.
+	since time.Time
+
+	// frames and logged come from the log of a Pod: the reports in it, and its end.
+	frames chan sealed.Frame
+	logged chan error
+	// following is the Pod whose log is followed; nil for none. stop ends that.
+	following *corev1.Pod
+	stop      context.CancelFunc
+	// read is true once the log was read to its end.
+	read bool
+
+	// begun is true once the container may have started, touched once content may have changed
+	// something, and complete once the Pod has sent its last report.
+	begun, touched, complete bool
+	// stuckSince is since when the Pod has failed to start; zero if it has not.
+	stuckSince time.Time
+	// refused is why there is no Pod, and refusedAt when that was looked up.
+	refused   string
+	refusedAt time.Time
+	// canceled is true once the Job was deleted by the provider, and why says so in its place
+	// if there is another reason than a cancelation.
+	canceled bool
+	why      *end
+}
+
+// Execute a job.
+func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
+	if w.Progress == nil {
+		w.Progress = func(executor.Report) {}
+	}
+
+	r := &run{Executor: x, job: j, ref: *j.Reference(), watch: w, stop: func() {}}
+	if j.Begun != nil {
+		r.since = x.now()
+	}
+
+	defer func() { r.stop() }()
+
+	changes, release := x.scopes.follow(j.ID)
+	defer release()
+
+	if err := r.begin(ctx); err != nil {
+		return r.notBegun(ctx, err)
+	}
+
+	return r.follow(ctx, changes)
+}
+
+// begin the run, or find the one that was begun.
+func (r *run) begin(ctx context.Context) error {
+	r.report = executor.NewReport(r.job)
+	r.report.Run.Job, r.report.Run.StartTime = &r.ref, r.time()
+
+	if r.job.Begun != nil {
+		r.report.Run = *r.job.Begun.DeepCopy()
+
+		return r.attach(ctx)
+	}
+
+	var err error
+	if r.scope, err = r.scopes.of(ctx, r.ref.Namespace); err != nil {
+		return err
+	}
+
+	return r.create(ctx)
+}
+
+// create the Job of the run and its Secrets. A request that fails for a reason that may pass is
+// sent again: it may have arrived.
+func (r *run) create(ctx context.Context) error {
+	p := Payload{Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(), ContentKey: r.contentKey(r.job)}
+	p.Before.Content = r.job.Known
+
+	r.key = p.Key
+
+	secrets, err := secretsOf(r.job, p)
+	if err != nil {
+		return err
+	}
+
+	var names []string
+	for _, s := range secrets {
+		names = append(names, s.Name)
+	}
+
+	image, err := r.config.Image(ctx)
+	if err != nil {
+		return &refusal{err}
+	}
+
+	j, err := r.Executor.job(r.job, image, names)
+	if err != nil {
+		return &refusal{err}
+	}
+
+	// The Pod waits for the Secrets, which the Job owns, so that nothing is left of them.
+	if err := r.make(ctx, j); err != nil {
+		return err
+	}
+
+	for _, s := range secrets {
+		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+
+		if err := r.make(ctx, s); err != nil {
+			if ctx.Err() == nil {
+				_ = r.delete(ctx, r.ref)
+			}
+
+			return err
+		}
+	}
+
+	return nil
+}
+
+// make an object. It is there already if an answer of the API server was lost.
+func (r *run) make(ctx context.Context, o client.Object) error {
+	for {
+		err := r.config.Client.Create(ctx, o)
+		if kerrors.IsAlreadyExists(err) {
+			err = r.config.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
+			if err == nil && o.GetLabels()[labelRun] != r.job.ID {
+				return &refusal{errors.Errorf("%s/%s is there already, and not of this run", o.GetNamespace(), o.GetName())}
+			}
+		}
+
+		switch {
+		case err == nil:
+			return nil
+		case isRefusal(err):
+			return &refusal{err}
+		}
+
+		r.waits(err.Error())
+
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(retryEvery):
+		}
+	}
+}
+
+// A refusal is an error of the API server that the same request would get again.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+// isQuota is true for an error of a ResourceQuota.
+func isQuota(err error) bool {
+	return kerrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+}
+
+// notBegun returns the report of a run that was not begun, and of a run that was begun and is
+// left to the next provider.
+func (r *run) notBegun(ctx context.Context, err error) executor.Report {
+	if errors.Is(context.Cause(ctx), executor.ErrDetached) {
+		return r.report
+	}
+
+	s := &r.report.Run
+	s.Phase, s.Reason, s.Message, s.CompletionTime = common.PhaseFailed, executor.ReasonPodNotStarted, err.Error(), r.time()
+	r.report.Untouched, r.report.Blameless = true, true
+
+	switch {
+	case ctx.Err() != nil:
+		// A Job that was made all the same goes. It has begun nothing without its Secrets.
+		_ = r.delete(context.WithoutCancel(ctx), r.ref)
+		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
+	case errors.As(err, new(*RightsError)):
+		s.Reason = executor.ReasonForbidden
+		r.report.NotBefore = r.now().Add(rightsAgain)
+	case !errors.As(err, new(*refusal)):
+		s.Reason = executor.ReasonInternal
+	}
+
+	return r.report
+}
+
+// attach to the run that a former provider has begun. Its inputs are in its Secrets.
+func (r *run) attach(ctx context.Context) error {
+	for {
+		err := r.tryAttach(ctx)
+		if err == nil {
+			return nil
+		}
+
+		r.config.Log.Info("Cannot follow a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(retryEvery):
+		}
+	}
+}
+
+func (r *run) tryAttach(ctx context.Context) error {
+	sc, err := r.scopes.of(ctx, r.ref.Namespace)
+	if err != nil {
+		return err
+	}
+
+	l := &corev1.SecretList{}
+	if err := r.config.Client.List(ctx, l, client.InNamespace(r.ref.Namespace), client.MatchingLabels{labelRun: r.job.ID}); err != nil {
+		return errors.Wrap(err, "cannot read the inputs of the run")
+	}
+
+	r.scope = sc
+	parts := map[string][]byte{}
+
+	for _, s := range l.Items {
+		for k, v := range s.Data {
+			parts[k] = v
+		}
+	}
+
+	// Without its Secrets the run has not begun, or nothing can be known of it.
+	if p, err := joinPayload(parts); err == nil && len(p.Key) == sealed.KeySize {
+		r.adopt(p)
+	}
+
+	return nil
+}
+
+// adopt what a run was begun with. Which run of which object it is, says the object.
+func (r *run) adopt(p Payload) {
+	execution := r.job.Inputs.Execution
+
+	r.key = p.Key
+	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
+	r.job.Known = p.Before.Content
+	r.job.Object.Generation = p.Spec.Object.Generation
+	r.job.Inputs = p.Spec.Inputs
+	r.job.Inputs.Execution = execution
+
+	shown := r.report.Run
+	r.report = executor.NewReport(r.job)
+	shown.InputsDigest = r.report.Run.InputsDigest
+	r.report.Run = shown
+}
+
+// follow the run to its end.
+func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Report {
+	first := podPatience
+	if !r.since.IsZero() {
+		first = 0
+	}
+
+	tick := time.NewTimer(first)
+	defer tick.Stop()
+
+	done := ctx.Done()
+
+	for {
+		select {
+		case <-changes:
+		case <-tick.C:
+		case f := <-r.frames:
+			if r.take(f) {
+				return r.report
+			}
+
+			continue
+		case <-r.logged:
+			r.read, r.logged = true, nil
+		case <-done:
+			done = nil
+		}
+
+		if errors.Is(context.Cause(ctx), executor.ErrDetached) {
+			return r.report
+		}
+
+		if r.look(context.WithoutCancel(ctx), ctx.Err() != nil) {
+			return r.report
+		}
+
+		tick.Reset(r.pause())
+	}
+}
+
+// pause until the run is looked at again without a change.
+func (r *run) pause() time.Duration {
+	switch {
+	case !r.begun:
+		return podPatience
+	case r.read:
+		return time.Second
+	}
+
+	return lookEvery
+}
+
+// take a frame. It is true for the last one of a run that has ended by itself.
+func (r *run) take(f sealed.Frame) bool {
+	if r.watch.Task != nil && f.Time.After(r.since) {
+		for _, t := range f.Tasks {
+			r.watch.Task(t)
+		}
+	}
+
+	r.begun, r.complete = true, f.Final
+	r.adoptReport(f.Report)
+
+	if f.Final && (f.Report.Run.Phase != common.PhaseCanceled || r.canceled) {
+		return true
+	}
+
+	// The Pod was told to end by somebody else. Why, is known when it has ended.
+	if r.report.Run.Phase.Finished() {
+		r.report.Run.Phase = common.PhaseRunning
+		r.report.Run.CompletionTime = nil
+
+		return false
+	}
+
+	r.watch.Progress(r.report)
+
+	return false
+}
+
+// adoptReport takes over what the Pod reports. Which run it is about, and its digest, is known
+// here.
+func (r *run) adoptReport(got executor.Report) {
+	was := r.report
+	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
+
+	n, k := &got.Run, was.Run
+	n.ID, n.Mode, n.State, n.Trigger, n.Job, n.StartTime, n.InputsDigest = k.ID, k.Mode, k.State, k.Trigger, k.Job, k.StartTime, k.InputsDigest
+
+	if got.Content != nil {
+		n.InputsDigest = r.job.Digest(content.Known(got.Content))
+	}
+
+	if n.Phase.Finished() && n.CompletionTime == nil {
+		n.CompletionTime = r.time()
+	}
+
+	r.touched = r.touched || !got.Untouched
+	got.Untouched = !r.touched
+	r.report = got
+}
+
+// look at what the cluster shows of the run, and do what follows from it. It is true when the
+// run has ended.
+func (r *run) look(ctx context.Context, cancel bool) bool {
+	if cancel && !r.canceled {
+		r.cancel(ctx, nil)
+	}
+
+	v, err := viewOf(ctx, r.scope, r.ref, r.job.ID, client.MatchingFields{fieldRun: r.job.ID})
+	if err != nil {
+		r.waits(err.Error())
+		return false
+	}
+
+	if v.started() {
+		r.begun = true
+		r.followLog(v.pod)
+	}
+
+	switch {
+	case v.over() && (r.following == nil || r.read):
+		return r.ended(ctx)
+	case r.begun && !v.suspended():
+		return false
+	case v.suspended():
+		// The Job makes another Pod when it is resumed.
+		r.touched = r.touched || r.begun
+		r.begun = r.begun && v.pod != nil
+	}
+
+	r.notStarted(ctx, v)
+
+	return false
+}
+
+// notStarted shows what the run waits for. A Pod that cannot start is given up.
+func (r *run) notStarted(ctx context.Context, v view) {
+	if r.canceled {
+		return
+	}
+
+	// Without its inputs a run never starts.
+	if r.key == nil {
+		r.cancel(ctx, &end{common.PhaseInterrupted, executor.ReasonNotStarted, "the provider ended before the run had its inputs", true})
+		return
+	}
+
+	v.refused = r.whyRefused(ctx, v)
+	message, stuck := v.waiting()
+
+	switch {
+	case !stuck:
+		r.stuckSince = time.Time{}
+	case r.stuckSince.IsZero():
+		r.stuckSince = r.now()
+	case r.now().Sub(r.stuckSince) > imagePatience:
+		r.cancel(ctx, &end{common.PhaseFailed, executor.ReasonPodNotStarted, message, true})
+		return
+	}
+
+	r.waits(message)
+}
+
+// waits shows what the run waits for.
+func (r *run) waits(message string) {
+	if r.begun || r.report.Run.Message == message {
+		return
+	}
+
+	r.report.Run.Phase, r.report.Run.Message = common.PhaseQueued, message
+	r.watch.Progress(r.report)
+}
+
+// whyRefused is why the cluster makes no Pod, which only events say.
+func (r *run) whyRefused(ctx context.Context, v view) string {
+	if v.job == nil || v.pod != nil || v.suspended() || r.now().Sub(v.job.CreationTimestamp.Time) < podPatience {
+		return ""
+	}
+
+	if r.now().Sub(r.refusedAt) < lookEvery {
+		return r.refused
+	}
+
+	r.refusedAt = r.now()
+	l := &corev1.EventList{}
+
+	err := r.config.Client.List(ctx, l, client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
+		Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(v.job.UID), "reason": "FailedCreate"}),
+	})
+	if err != nil {
+		return r.refused
+	}
+
+	for _, e := range l.Items {
+		r.refused = e.Message
+	}
+
+	return r.refused
+}
+
+// cancel the run. It has ended when nothing is left of its Job.
+func (r *run) cancel(ctx context.Context, why *end) {
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+
+	if err := r.delete(ctx, r.ref); err != nil {
+		r.config.Log.Info("Cannot cancel a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+		return
+	}
+
+	r.canceled, r.why = true, why
+}
+
+// ended is true if nothing of the run is left by the API server's own word. Caches may lag
+// behind, and do not agree with each other.
+func (r *run) ended(ctx context.Context) bool {
+	v, err := viewOf(ctx, r.config.Client, r.ref, r.job.ID, client.MatchingLabels{labelRun: r.job.ID})
+	if err != nil || !v.over() || v.pod != nil && !v.stopped() {
+		return false
+	}
+
+	if r.canceled && !v.gone() {
+		return false
+	}
+
+	e := v.end(r.job.Limit())
+
+	switch {
+	case r.why != nil:
+		e = *r.why
+	case r.canceled:
+		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
+	}
+
+	s := &r.report.Run
+	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
+	r.report.Blameless = e.blameless
+
+	// Reports may be lost.
+	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil) && !r.complete
+	r.report.Untouched = !r.touched
+
+	return true
+}
+
+// time returns the present time in seconds, as the API server keeps times.
+func (r *run) time() *metav1.Time {
+	t := metav1.NewTime(r.now().Truncate(time.Second))
+
+	return &t
+}

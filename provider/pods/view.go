@@ -1,0 +1,215 @@
+package pods
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// maxMessage is the length of what Kubernetes says that is shown in a status, in bytes.
+const maxMessage = 1 << 10
+
+// A view is what the cluster shows of a run. Its functions have no effects.
+type view struct {
+	// job is nil when there is none.
+	job *batchv1.Job
+	// pod that was made last; nil when there is none.
+	pod *corev1.Pod
+	// refused is why the cluster makes no Pod for the Job; empty when that is not known.
+	refused string
+}
+
+// gone is true when nothing is left of the run.
+func (v view) gone() bool { return v.job == nil && v.pod == nil }
+
+// container of the run in the Pod; nil while the node has not reported it.
+func (v view) container() *corev1.ContainerStatus {
+	if v.pod == nil {
+		return nil
+	}
+
+	i := slices.IndexFunc(v.pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == containerRun })
+	if i < 0 {
+		return nil
+	}
+
+	return &v.pod.Status.ContainerStatuses[i]
+}
+
+// started is true once the container of the run has started. Then it has a log.
+func (v view) started() bool {
+	c := v.container()
+
+	return c != nil && (c.State.Running != nil || c.State.Terminated != nil && !c.State.Terminated.StartedAt.IsZero())
+}
+
+// stopped is true once nothing of the Pod runs any more.
+func (v view) stopped() bool {
+	if v.pod == nil {
+		return true
+	}
+
+	if p := v.pod.Status.Phase; p == corev1.PodSucceeded || p == corev1.PodFailed {
+		return true
+	}
+
+	c := v.container()
+
+	return c != nil && c.State.Terminated != nil
+}
+
+// over is true once the run's Pod has stopped, and no other one follows.
+func (v view) over() bool {
+	if !v.stopped() {
+		return false
+	}
+
+	return v.job == nil || v.job.DeletionTimestamp != nil || v.finished() || v.pod != nil && !v.suspended()
+}
+
+// finished is true for a Job that makes no Pods any more.
+func (v view) finished() bool {
+	return slices.ContainsFunc(v.job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget)
+	})
+}
+
+func (v view) suspended() bool {
+	return v.job != nil && v.job.Spec.Suspend != nil && *v.job.Spec.Suspend
+}
+
+// waiting says what a run that has not started waits for. Stuck is true when that does not
+// pass without a change of the configuration, as far as one can tell.
+func (v view) waiting() (message string, stuck bool) {
+	switch {
+	case v.suspended():
+		return "the Job is suspended", false
+	case v.pod == nil && v.refused != "":
+		return "the cluster makes no Pod: " + clip.Text(v.refused, maxMessage), false
+	case v.pod == nil:
+		return "waiting for the Pod", false
+	}
+
+	for _, c := range slices.Concat(v.pod.Status.InitContainerStatuses, v.pod.Status.ContainerStatuses) {
+		w := c.State.Waiting
+		if w == nil || w.Reason == "" || w.Reason == "PodInitializing" || w.Reason == "ContainerCreating" {
+			continue
+		}
+
+		message := strings.TrimSuffix(fmt.Sprintf("the container %s waits: %s: %s", c.Name, w.Reason, clip.Text(w.Message, maxMessage)), ": ")
+
+		return message, slices.Contains([]string{
+			"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
+			"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+		}, w.Reason)
+	}
+
+	for _, c := range v.pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return "the Pod waits for a node: " + clip.Text(c.Message, maxMessage), false
+		}
+	}
+
+	if v.pod.Spec.NodeName != "" {
+		return "the Pod starts on node " + v.pod.Spec.NodeName, false
+	}
+
+	return "waiting for the Pod", false
+}
+
+// An end says how a run ended whose last report is not known.
+type end struct {
+	phase   common.RunPhase
+	reason  string
+	message string
+	// blameless is true when neither content nor inputs made the run end.
+	blameless bool
+}
+
+// end of a run that is over. Began is true when its container may have started.
+func (v view) end(limit string) end {
+	interrupted := func(format string, args ...any) end {
+		return end{common.PhaseInterrupted, executor.ReasonPodEnded, fmt.Sprintf(format, args...), true}
+	}
+
+	if v.pod == nil {
+		if v.job == nil {
+			return interrupted("its Job was deleted")
+		}
+
+		return interrupted("its Pod was deleted%s", v.jobSays())
+	}
+
+	s := v.pod.Status
+
+	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
+		if t := c.State.Terminated; t != nil && t.Reason == "OOMKilled" {
+			return end{common.PhaseFailed, runner.ReasonOutOfMemory, fmt.Sprintf("the container %s needed more memory than its limit; raise spec.execution.resources", c.Name), false}
+		}
+	}
+
+	switch {
+	case s.Reason == "DeadlineExceeded":
+		return end{common.PhaseTimedOut, runner.ReasonTimedOut, "the Pod took longer than the run, with a timeout of " + limit + ", and the installation of its content may take", false}
+	case s.Reason != "":
+		return interrupted("its Pod ended: %s", strings.TrimSuffix(s.Reason+": "+clip.Text(s.Message, maxMessage), ": "))
+	}
+
+	for _, c := range s.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return interrupted("its Pod was disrupted: %s: %s", c.Reason, clip.Text(c.Message, maxMessage))
+		}
+	}
+
+	if v.pod.DeletionTimestamp != nil {
+		return interrupted("its Pod was deleted%s", v.jobSays())
+	}
+
+	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
+		if t := c.State.Terminated; t != nil && (t.ExitCode != 0 || c.Name == containerRun) {
+			message := fmt.Sprintf("the container %s ended with exit code %d and without a report", c.Name, t.ExitCode)
+			if t.Message != "" {
+				message += ": " + clip.Text(strings.TrimSpace(t.Message), maxMessage)
+			}
+
+			return end{common.PhaseFailed, executor.ReasonInternal, message, true}
+		}
+	}
+
+	return interrupted("its Pod ended without a report%s", v.jobSays())
+}
+
+// jobSays is the message of a Job that failed, for the end of another one.
+func (v view) jobSays() string {
+	if v.job == nil {
+		return ""
+	}
+
+	for _, c := range v.job.Status.Conditions {
+		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
+			return " (" + c.Reason + ": " + clip.Text(c.Message, maxMessage) + ")"
+		}
+	}
+
+	return ""
+}
+
+// completed is when a Job has ended; the zero time if it has not.
+func completed(j *batchv1.Job) time.Time {
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return c.LastTransitionTime.Time
+		}
+	}
+
+	return time.Time{}
+}

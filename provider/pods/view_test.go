@@ -1,0 +1,180 @@
+package pods
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+func aJob(change ...func(*batchv1.Job)) *batchv1.Job {
+	j := &batchv1.Job{}
+	for _, fn := range change {
+		fn(j)
+	}
+
+	return j
+}
+
+func failed(reason string) func(*batchv1.Job) {
+	return func(j *batchv1.Job) {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: reason, Message: "why"}}
+	}
+}
+
+func suspended(j *batchv1.Job) { j.Spec.Suspend = new(true) }
+
+func aPod(phase corev1.PodPhase, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: phase}}
+	for _, fn := range change {
+		fn(p)
+	}
+
+	return p
+}
+
+func deleted(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.Now()) }
+
+func container(name string, s corev1.ContainerState) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: name, State: s})
+	}
+}
+
+func waiting(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+}
+
+func running() corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+}
+
+func terminated(code int32, reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: metav1.Now()}}
+}
+
+func status(reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = reason, message }
+}
+
+func condition(t corev1.PodConditionType, s corev1.ConditionStatus, reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: t, Status: s, Reason: reason, Message: message})
+	}
+}
+
+func TestOver(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		view   view
+		want   bool
+	}{
+		"NoPodYet":       {"A Job whose Pod is still to be made is not over.", view{job: aJob()}, false},
+		"Pending":        {"A Pod that starts is not over.", view{job: aJob(), pod: aPod(corev1.PodPending)}, false},
+		"Running":        {"A Pod that runs is not over, whatever its Job says.", view{job: aJob(failed("BackoffLimitExceeded")), pod: aPod(corev1.PodRunning, container(containerRun, running()))}, false},
+		"Deleted":        {"A Pod that is told to end is not over while it runs.", view{pod: aPod(corev1.PodRunning, deleted, container(containerRun, running()))}, false},
+		"Ended":          {"A container that has ended is over before its Job says so.", view{job: aJob(), pod: aPod(corev1.PodRunning, container(containerRun, terminated(0, "", "")))}, true},
+		"OtherContainer": {"A container beside it says nothing.", view{job: aJob(), pod: aPod(corev1.PodRunning, container("sidecar", terminated(0, "", "")))}, false},
+		"Failed":         {"So is a Pod that has failed.", view{job: aJob(), pod: aPod(corev1.PodFailed)}, true},
+		"Suspended":      {"A Job that is suspended makes another Pod.", view{job: aJob(suspended), pod: aPod(corev1.PodFailed)}, false},
+		"SuspendedEmpty": {"So does one whose Pod is gone.", view{job: aJob(suspended)}, false},
+		"NoPod":          {"A Job that makes no Pod any more is over.", view{job: aJob(failed("BackoffLimitExceeded"))}, true},
+		"Gone":           {"Where nothing is left, the run is over.", view{}, true},
+		"JobGone":        {"A Pod without a Job goes on.", view{pod: aPod(corev1.PodRunning)}, false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.view.over(); got != tc.want {
+				t.Errorf("\n%s\nover(): want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestWaiting(t *testing.T) {
+	cases := map[string]struct {
+		view  view
+		want  string
+		stuck bool
+	}{
+		"Suspended":     {view{job: aJob(suspended)}, "the Job is suspended", false},
+		"NoPod":         {view{job: aJob()}, "waiting for the Pod", false},
+		"Quota":         {view{job: aJob(), refused: "exceeded quota: q"}, "the cluster makes no Pod: exceeded quota: q", false},
+		"Unschedulable": {view{job: aJob(), pod: aPod(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/1 nodes are available"))}, "the Pod waits for a node: 0/1 nodes are available", false},
+		"Starts":        {view{job: aJob(), pod: aPod(corev1.PodPending, container(containerRun, waiting("ContainerCreating", "")))}, "the Pod starts on node n", false},
+		"NoImage":       {view{job: aJob(), pod: aPod(corev1.PodPending, container(containerRun, waiting("ImagePullBackOff", "no such image")))}, "the container run waits: ImagePullBackOff: no such image", true},
+		"NoSecret":      {view{job: aJob(), pod: aPod(corev1.PodPending, container(containerRun, waiting("CreateContainerConfigError", "")))}, "the container run waits: CreateContainerConfigError", true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got, stuck := tc.view.waiting(); got != tc.want || stuck != tc.stuck {
+				t.Errorf("waiting(): want %q, %v, got %q, %v", tc.want, tc.stuck, got, stuck)
+			}
+		})
+	}
+}
+
+func TestEnd(t *testing.T) {
+	cases := map[string]struct {
+		view view
+		want end
+	}{
+		"JobDeleted": {view{}, end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Job was deleted", true}},
+		"PodDeleted": {
+			view{job: aJob(failed("BackoffLimitExceeded"))},
+			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted (BackoffLimitExceeded: why)", true},
+		},
+		"Evicted": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, status("Evicted", "The node was low on resource: memory."), container(containerRun, terminated(137, "Error", "")))},
+			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod ended: Evicted: The node was low on resource: memory.", true},
+		},
+		"Deadline": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, status("DeadlineExceeded", "x"))},
+			end{common.PhaseTimedOut, runner.ReasonTimedOut, "the Pod took longer than the run, with a timeout of 1m0s, and the installation of its content may take", false},
+		},
+		"OutOfMemory": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, container(containerRun, terminated(137, "OOMKilled", "")))},
+			end{common.PhaseFailed, runner.ReasonOutOfMemory, "the container run needed more memory than its limit; raise spec.execution.resources", false},
+		},
+		"Disrupted": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "preempted"))},
+			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was disrupted: PreemptionByScheduler: preempted", true},
+		},
+		"NodeGone": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, deleted, container(containerRun, terminated(143, "Error", "")))},
+			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted", true},
+		},
+		"NoPython": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", "cannot find \"ansible-runner\" in PATH\n")))},
+			end{common.PhaseFailed, executor.ReasonInternal, `the container run ended with exit code 1 and without a report: cannot find "ansible-runner" in PATH`, true},
+		},
+		"NoBinary": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, func(p *corev1.Pod) {
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: containerCopy, State: terminated(2, "Error", "disk full")}}
+			})},
+			end{common.PhaseFailed, executor.ReasonInternal, "the container provider-ansible ended with exit code 2 and without a report: disk full", true},
+		},
+		"Unknown": {view{job: aJob(), pod: aPod(corev1.PodFailed)}, end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod ended without a report", true}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.view.end("1m0s"); got != tc.want {
+				t.Errorf("end(...): want %+v, got %+v", tc.want, got)
+			}
+		})
+	}
+
+	long := view{job: aJob(), pod: aPod(corev1.PodFailed, status("Evicted", strings.Repeat("x", 1<<20)))}
+	if got := long.end(""); len(got.message) > 2*maxMessage {
+		t.Errorf("A message should be cut, not have %d bytes.", len(got.message))
+	}
+}

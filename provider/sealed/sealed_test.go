@@ -1,0 +1,158 @@
+package sealed
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// written returns the lines of some frames.
+func written(t *testing.T, key []byte, run string, frames ...Frame) [][]byte {
+	t.Helper()
+
+	out := &bytes.Buffer{}
+
+	w, err := NewWriter(out, key, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w.now = func() time.Time { return time.Unix(1767319445, 0) }
+
+	for _, f := range frames {
+		if err := w.Write(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return bytes.SplitAfter(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
+}
+
+func reader(t *testing.T, key []byte, run string) *Reader {
+	t.Helper()
+
+	r, err := NewReader(key, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return r
+}
+
+func TestFrames(t *testing.T) {
+	key := NewKey()
+	report := executor.Report{
+		Run:               common.Run{ID: "a", Phase: common.PhaseSucceeded},
+		ConnectionDetails: map[string][]byte{"password": {0, 255, 10}},
+		Output:            "PLAY [x]\n",
+	}
+	lines := written(t, key, "a", Frame{Report: report, Tasks: []events.TaskResult{{Task: "t", Outcome: events.OutcomeOK}}}, Frame{Report: report, Final: true})
+	r := reader(t, key, "a")
+
+	if len(lines) != 2 || bytes.Contains(bytes.Join(lines, nil), []byte("password")) {
+		t.Fatalf("Frames should be a line each, and not to be read without the key: %q", lines)
+	}
+
+	if _, ok := r.Read([]byte("TASK [debug] ***\n")); ok {
+		t.Error("What is displayed is no frame.")
+	}
+
+	first, ok := r.Read(lines[0])
+	if !ok || first.Number != 1 || len(first.Tasks) != 1 || first.Final {
+		t.Fatalf("Read(...): %v, %+v", ok, first)
+	}
+
+	if diff := cmp.Diff(report, first.Report); diff != "" {
+		t.Errorf("Report: -want, +got:\n%s", diff)
+	}
+
+	last, ok := r.Read(append(bytes.TrimSuffix(lines[1], []byte("\n")), "\r\n"...))
+	if !ok || !last.Final || !last.Time.Equal(time.Unix(1767319445, 0)) {
+		t.Errorf("Read(...): %v, %+v", ok, last)
+	}
+}
+
+// TestForgedFrames has content write to the log of its Pod.
+func TestForgedFrames(t *testing.T) {
+	key := NewKey()
+	lines := written(t, key, "a", Frame{}, Frame{Final: true})
+	line := string(lines[0])
+
+	coded := strings.TrimPrefix(strings.TrimSpace(line), prefix)
+
+	sealed, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	sealed[len(sealed)-1] ^= 1
+
+	other := NewKey()
+
+	cases := map[string]struct {
+		reason string
+		read   []string
+		line   string
+	}{
+		"Changed":    {"A frame that was changed is none.", nil, prefix + base64.StdEncoding.EncodeToString(sealed)},
+		"Garbage":    {"A line that only begins like a frame is none.", nil, prefix + "eyJmaW5hbCI6dHJ1ZX0="},
+		"NoBase64":   {"So is one that is no base64.", nil, prefix + "%%%"},
+		"Empty":      {"So is one that has nothing else.", nil, prefix},
+		"Indented":   {"A frame begins its line.", nil, " " + line},
+		"OtherKey":   {"A frame of somebody with another key is none.", nil, string(written(t, other, "a", Frame{Final: true})[0])},
+		"OtherRun":   {"A frame of another run is none, also with the same key.", nil, string(written(t, key, "b", Frame{Final: true})[0])},
+		"Again":      {"A frame that content has found in the log is none.", []string{line}, line},
+		"OutOfOrder": {"A frame that comes after a later one is none.", []string{string(lines[1])}, line},
+		"TooLong":    {"A line that is longer than any frame is none.", nil, prefix + strings.Repeat("A", MaxLine+4)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := reader(t, key, "a")
+
+			for _, l := range tc.read {
+				if _, ok := r.Read([]byte(l)); !ok {
+					t.Fatalf("The frame should be read: %q", l)
+				}
+			}
+
+			if f, ok := r.Read([]byte(tc.line)); ok {
+				t.Errorf("\n%s\nRead(%.80q): %+v", tc.reason, tc.line, f)
+			}
+		})
+	}
+}
+
+// A frame that would become very long when it is unpacked is none. Only somebody with the key
+// can write it.
+func TestFrameBomb(t *testing.T) {
+	out := &bytes.Buffer{}
+	key := NewKey()
+
+	w, err := NewWriter(out, key, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Write(Frame{Report: executor.Report{Output: strings.Repeat("x", MaxFrame)}}); err == nil || out.Len() > 0 {
+		t.Errorf("Write(...) of too much: %v, %d bytes", err, out.Len())
+	}
+}
+
+func TestKey(t *testing.T) {
+	if _, err := NewReader([]byte("short"), "a"); err == nil {
+		t.Error("NewReader(...) of a short key should fail.")
+	}
+
+	if _, err := NewWriter(&bytes.Buffer{}, nil, "a"); err == nil {
+		t.Error("NewWriter(...) without a key should fail.")
+	}
+}
