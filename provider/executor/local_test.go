@@ -404,7 +404,6 @@ func TestNeeds(t *testing.T) {
 		t.Fatalf("Get(...): %v", j.Missing)
 	}
 
-
 	r := x.Execute(t.Context(), j, Watch{})
 	if r.Run.Phase != common.PhaseFailed || r.Run.Reason != ReasonInstallFailed || r.Run.Message != boom.Error() || r.Request != "token" {
 		t.Errorf("A run whose content is missing should say why: %+v", r.Run)

@@ -49,7 +49,7 @@ func (s *scripted) Execute(ctx context.Context, j executor.Job, w executor.Watch
 
 func newJob(uid string, trigger common.RunTrigger) executor.Job {
 	return executor.Job{
-		Spec:   runner.Spec{ID: "run-of-" + uid, Trigger: trigger, Object: runner.Object{UID: types.UID(uid)}},
+		Spec: runner.Spec{ID: "run-of-" + uid, Trigger: trigger, Object: runner.Object{UID: types.UID(uid)}},
 	}
 }
 

@@ -18,7 +18,9 @@ func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	r := prometheus.NewPedanticRegistry()
 	c := NewContentMetrics()
-	r.MustRegister(m, c, NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}} }))
+	r.MustRegister(m, c, NewPoolMetrics(func() map[common.Place]pool.Stats {
+		return map[common.Place]pool.Stats{common.PlaceProvider: {Urgent: 1, Patient: 2, Installing: 5, Running: 3, Limit: 4}}
+	}))
 
 	execute(t, m, common.PhaseFailed)
 	execute(t, m, common.PhaseFailed)
