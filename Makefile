@@ -121,7 +121,7 @@ recording: ## Record make demo in docs/demo.txt, and draw it
 		| sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' > docs/demo.txt
 	go run ./docs/generate
 
-up: build $(CONTROL_PLANE) $(if $(NODE),$(NODE_PROGRAMS)) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine; with NODE=1 and a node
+up: build $(CONTROL_PLANE) $(if $(NODE),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine; with NODE=1 and a node
 	@$(STACK) up $(if $(NODE),--node)
 	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
 

@@ -110,7 +110,40 @@ func (s *Stack) grant(ctx context.Context, c client.Client, crds string) error {
 
 // provider is provider-ansible with the flags of the stack's options.
 func (s *Stack) provider(context.Context) (*Piece, error) {
-	return s.Provider(s.opts.ProviderFlags...), nil
+	flags := s.opts.ProviderFlags
+	if s.opts.Node {
+		// It is not in a Pod that could tell.
+		flags = append([]string{"--pod-image=" + ProviderImage}, flags...)
+	}
+	return s.Provider(flags...), nil
+}
+
+// AllowPods gives the provider the rights to run Pods, in a namespace or, if that is empty, in
+// all of the cluster, with the role of the examples.
+func (s *Stack) AllowPods(ctx context.Context, namespace string) error {
+	c, err := s.Client()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(s.opts.Root, "examples", "operations", "pods.yaml"))
+	if err != nil {
+		return errors.Wrap(err, "cannot read the role")
+	}
+	role := &rbacv1.ClusterRole{}
+	first, _, _ := strings.Cut(string(text), "\n---\n")
+	if err := yaml.UnmarshalStrict([]byte(first), role); err != nil {
+		return errors.Wrap(err, "cannot read the role")
+	}
+	if err := client.IgnoreAlreadyExists(c.Create(ctx, role)); err != nil {
+		return errors.Wrap(err, "cannot create the role")
+	}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: nameProvider}}
+	var binding client.Object = &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: ref, Subjects: subjects}
+	if namespace != "" {
+		binding = &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: ref, Subjects: subjects}
+	}
+	return errors.Wrap(client.IgnoreAlreadyExists(c.Create(ctx, binding)), "cannot bind the role")
 }
 
 // Provider is provider-ansible with the given flags, in the form --name=value,

@@ -43,7 +43,19 @@ type downCmd struct{}
 func (u *upCmd) Run(ctx context.Context, c *cli) error {
 	const mode = sandbox.BestEffort
 	flags := append([]string{"--confinement=" + string(mode)}, u.ProviderFlags...)
-	if err := c.locked(ctx, controlplane.Options{ProviderFlags: flags, Node: u.Node}, (*controlplane.Stack).Up); err != nil {
+	up := (*controlplane.Stack).Up
+	if u.Node {
+		up = func(s *controlplane.Stack, ctx context.Context) error {
+			if err := s.Up(ctx); err != nil {
+				return err
+			}
+			if err := s.ImportProvider(ctx); err != nil {
+				return err
+			}
+			return s.AllowPods(ctx, "")
+		}
+	}
+	if err := c.locked(ctx, controlplane.Options{ProviderFlags: flags, Node: u.Node}, up); err != nil {
 		return err
 	}
 	warning, err := mode.Check(sandbox.Kernel(), sandbox.Filters())
