@@ -113,11 +113,12 @@ test-faults: build $(RACING) $(CONTROL_PLANE) $(ANSIBLE) ## Break processes, dis
 
 ##@ Look
 
-demo: up ## Show how an XR becomes a finished Ansible run
-	@examples/site/demo.sh
+demo: up ## Show how an XR becomes a finished Ansible run; with NODE=1 in a Pod
+	@NODE=$(NODE) examples/site/demo.sh
 
+recording: MAKER = $(MAKE) # make -n runs each line that names $(MAKE) itself.
 recording: ## Record make demo in docs/demo.txt, and draw it
-	{ echo '$$ make demo' && $(MAKE) --silent --no-print-directory demo; } \
+	{ echo '$$ make demo' && $(MAKER) --silent --no-print-directory demo; } \
 		| sed -e 's/\x1b\[[01]m//g' -e 's|$(CURDIR)|~/crossplane-ansible|g' > docs/demo.txt
 	go run ./docs/generate
 

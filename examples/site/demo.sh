@@ -26,6 +26,11 @@ trap 'kill "${followers[@]}" 2>/dev/null || true' EXIT
 say 'The platform team defines what a Site is, and how Ansible makes one.'
 show kubectl apply -f 1-definition.yaml -f 2-composition.yaml -f 3-providerconfig.yaml
 kubectl wait --for=condition=Established --timeout=60s -f 1-definition.yaml >/dev/null
+if [[ -n ${NODE:-} ]]; then
+  say 'Each run has a Pod of its own, which writes to a directory of the node.'
+  install -d -m 1777 /tmp/crossplane-ansible
+  show kubectl patch clusterproviderconfigs.ansible.m.crossplane.io default --type=merge --patch-file=pods.yaml
+fi
 
 say 'An application developer asks for a Site.'
 show kubectl apply -f 4-site.yaml
@@ -49,6 +54,11 @@ show kubectl get --namespace demo site hello
 say 'What Ansible did: its tasks by their outcome, and the page.'
 show kubectl get --namespace demo managed -o 'custom-columns=OK:..hosts.ok,CHANGED:..hosts.changed'
 show cat "$(kubectl get --namespace demo site hello -o 'jsonpath={.status.location}')"
+
+if [[ -n ${NODE:-} ]]; then
+  say 'The Job that did it. Its log has the play.'
+  show kubectl get --namespace crossplane-system jobs
+fi
 
 say 'What to try next'
 cat <<EOF

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -57,19 +57,13 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	r = NewReport(j)
 	r.Run.StartTime = l.time()
 
-	defer func() {
-		// A panic that one job causes must not end all others.
-		if recover() != nil {
-			// Without the value of the panic, which may have a secret in it.
-			debug.PrintStack()
+	defer func() { r.Run.CurrentTask, r.Run.CompletionTime = "", l.time() }()
 
-			r.Untouched = r.Content == nil
-			r.fault(errors.New("the provider has made a mistake; its log has a stack trace"))
-		}
-
-		r.Run.CurrentTask = ""
-		r.Run.CompletionTime = l.time()
-	}()
+	// A panic that one job causes must not end all others.
+	defer redact.Panic(func() {
+		r.Untouched = r.Content == nil
+		r.fault(errors.New("the provider has made a mistake; its log has a stack trace"))
+	})
 
 	set, release, ok := l.install(ctx, j, &r, progress)
 	if !ok {
