@@ -110,12 +110,7 @@ func (s *Stack) grant(ctx context.Context, c client.Client, crds string) error {
 
 // provider is provider-ansible with the flags of the stack's options.
 func (s *Stack) provider(context.Context) (*Piece, error) {
-	flags := s.opts.ProviderFlags
-	if s.opts.Node {
-		// It is not in a Pod that could tell.
-		flags = append([]string{"--pod-image=" + ProviderImage}, flags...)
-	}
-	return s.Provider(flags...), nil
+	return s.Provider(s.opts.ProviderFlags...), nil
 }
 
 // AllowPods gives the provider the rights to run Pods, in a namespace or, if that is empty, in
@@ -151,13 +146,18 @@ func (s *Stack) AllowPods(ctx context.Context, namespace string) error {
 // its API is what the package manager would have installed. Its runs are
 // confined; they may write to the shared directory.
 func (s *Stack) Provider(flags ...string) *Piece {
+	own := []string{"--confinement=Required", "--write-path=" + s.SharedDir()}
+	if s.opts.Node {
+		// It is not in a Pod that could tell.
+		own = append(own, "--pod-image="+ProviderImage)
+	}
 	return s.Replica(Replica{
 		Name:       nameProvider,
 		StateDir:   s.StateDir(),
 		Health:     loopback(s.ports[nameProvider]),
 		Metrics:    loopback(s.ports[portProviderMetrics]),
 		Kubeconfig: s.ProviderKubeconfig(),
-	}, append([]string{"--confinement=Required", "--write-path=" + s.SharedDir()}, flags...)...)
+	}, append(own, flags...)...)
 }
 
 // A Replica of provider-ansible: what no two may share.

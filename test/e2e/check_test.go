@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // page is an AnsibleRun that is checked before it is applied.
@@ -89,7 +91,7 @@ spec:
         tasks: [{ansible.builtin.command: "true"}]
 `, d)[1]
 	cp.WaitFor(t, run, Condition("Checkable", "False"), Reason("Checkable", "NotCheckable"), Condition("Ready", "False"), Condition("Synced", "True"))
-	if got := field(cp.Get(t, run), "status.atProvider.lastApply"); got != nil {
+	if got := Value(cp.Get(t, run), "status.atProvider.lastApply"); got != nil {
 		t.Errorf("Nothing should have been applied, got %v", got)
 	}
 }
@@ -97,7 +99,7 @@ spec:
 // drifted is the first task that would change something.
 func drifted(t *testing.T, run Object) map[string]any {
 	t.Helper()
-	tasks, ok := field(cp.Get(t, run), "status.atProvider.drift.tasks").([]any)
+	tasks, ok := Value(cp.Get(t, run), "status.atProvider.drift.tasks").([]any)
 	if !ok || len(tasks) == 0 {
 		t.Fatal("The drift should have tasks.")
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
@@ -113,8 +114,8 @@ spec:
 			xr := objs[len(objs)-1]
 
 			u := cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
-				That("a usage", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 3 }))
-			composed := composedOf(u)
+				That("a usage", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 3 }))
+			composed := ComposedOf(u)
 
 			for _, o := range composed {
 				cp.WaitFor(t, o, Condition("Ready", "True"))
@@ -132,8 +133,8 @@ spec:
 			}
 
 			turn(false)
-			composed = composedOf(cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
-				That("a usage", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 3 })))
+			composed = ComposedOf(cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
+				That("a usage", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 3 })))
 			cp.Delete(t, xr)
 
 			for _, o := range composed {
@@ -205,7 +206,7 @@ spec:
 		var settings Object
 
 		cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), That("a usage of "+address, func(u *unstructured.Unstructured) bool {
-			composed := composedOf(u)
+			composed := ComposedOf(u)
 			i := slices.IndexFunc(composed, func(o Object) bool { return o.Kind == "ConfigMap" })
 
 			if i >= 0 {
@@ -215,7 +216,7 @@ spec:
 			return len(composed) == 3 && i >= 0
 		}))
 
-		cp.WaitFor(t, settings, Field("data.address", address), labelInUse())
+		cp.WaitFor(t, settings, Field("data.address", address), LabelInUse())
 		cp.Kubectl(t, "patch", "configmap", settings.Name, "--namespace="+d.Namespace, "--type=merge", `--patch={"metadata": {"finalizers": ["e2e.example.org/held"]}}`)
 
 		return settings
@@ -320,7 +321,7 @@ data: {color: red, label: blue}
 	// The item in the middle is removed, and another one is added.
 	cp.Apply(t, fmt.Sprintf(fleet, "[c, a]"), d)
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), Field("status.names", "map[a:a-red c:c-red]"))
-	eventually(t, "the absent run of what is gone", func() bool { return slices.Contains(lines(t, d.Directory), "b-red-absent-ends") })
+	Eventually(t, "the absent run of what is gone", func() bool { return slices.Contains(lines(t, d.Directory), "b-red-absent-ends") })
 
 	if got := lines(t, d.Directory); slices.Contains(got, "a-red-absent-begins") {
 		t.Errorf("What is still in the list should not have gone: %q", got)
@@ -384,9 +385,9 @@ spec:
 	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "other"},
 		Field("data.password", base64.StdEncoding.EncodeToString([]byte("secret-of-other"))))
 
-	xr := cp.Get(t, Object{APIVersion: apiXR, Kind: "XClaimed", Name: fmt.Sprint(field(u, "spec.resourceRef.name"))})
+	xr := cp.Get(t, Object{APIVersion: apiXR, Kind: "XClaimed", Name: fmt.Sprint(Value(u, "spec.resourceRef.name"))})
 
-	ref := fmt.Sprint(field(xr, "spec.resourceRefs"))
+	ref := fmt.Sprint(Value(xr, "spec.resourceRefs"))
 	if !strings.Contains(ref, "apiVersion:"+apiCluster+" kind:AnsibleRun") {
 		t.Errorf("A legacy XR should be composed of cluster scoped AnsibleRuns, got %s", ref)
 	}
@@ -397,7 +398,7 @@ spec:
 			continue
 		}
 
-		unsafe, _ := field(&run[i], "spec.forProvider.unsafeVars").(map[string]any)
+		unsafe, _ := Value(&run[i], "spec.forProvider.unsafeVars").(map[string]any)
 		if len(unsafe) != 2 {
 			t.Errorf("Crossplane's own fields should be no variables, got %v", unsafe)
 		}
@@ -405,7 +406,7 @@ spec:
 
 	cp.Delete(t, claim)
 	cp.WaitGone(t, claim)
-	eventually(t, "the absent run", func() bool { return slices.Contains(lines(t, d.Directory), "page-absent-ends") })
+	Eventually(t, "the absent run", func() bool { return slices.Contains(lines(t, d.Directory), "page-absent-ends") })
 }
 
 // TestWholeXR shows that an XR can be given to content as a whole: it is created,
@@ -511,7 +512,7 @@ spec:
 	// An update is two events.
 	for i := range controlplane.CircuitBreakerBurst * 3 / 5 {
 		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"annotations": {"e2e.example.org/burst": "%d"}}}`, i))
-		if err := cp.kube.Patch(t.Context(), xr.unstructured(), patch); err != nil {
+		if err := cp.Kube.Patch(t.Context(), xr.Unstructured(), patch); err != nil {
 			t.Fatal(err)
 		}
 	}

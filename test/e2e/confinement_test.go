@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestConfinement shows what content can reach in the provider, and which configurations may grant
@@ -11,7 +13,7 @@ func TestConfinement(t *testing.T) {
 	t.Parallel()
 
 	d := struct{ Namespace, Kubeconfig, State, Granted string }{
-		Namespace: cp.Namespace(t), Kubeconfig: cp.stack.ProviderKubeconfig(), State: cp.stack.StateDir(),
+		Namespace: cp.Namespace(t), Kubeconfig: cp.Stack.ProviderKubeconfig(), State: cp.Stack.StateDir(),
 		Granted: "/tmp/crossplane-ansible",
 	}
 

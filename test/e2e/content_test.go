@@ -94,13 +94,13 @@ func exists(path string) bool {
 // but not the user's own configuration.
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
-	if path := filepath.Join(cp.stack.VirtualEnv(), name); exists(path) {
+	if path := filepath.Join(cp.Stack.VirtualEnv(), name); exists(path) {
 		name = path
 	}
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"PATH=" + cp.stack.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"PATH=" + cp.Stack.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"HOME=" + t.TempDir(),
 		"LANG=C.UTF-8",
 		"GIT_CONFIG_NOSYSTEM=1",

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestDocumentation applies every manifest in the documentation, as far as the
@@ -25,7 +27,7 @@ func TestDocumentation(t *testing.T) {
 	for _, file := range append(files, "../../README.md") {
 		for _, u := range documented(t, file) {
 			n++
-			if err := cp.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership, client.DryRunAll); err != nil {
+			if err := cp.Kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership, client.DryRunAll); err != nil {
 				t.Errorf("%s: %s %s: %s", filepath.Base(file), u.GetKind(), u.GetName(), err)
 			}
 		}
@@ -50,7 +52,7 @@ func documented(t *testing.T, file string) []*unstructured.Unstructured {
 			continue
 		}
 		// Manifests may be templates for the tests; documentation is not.
-		us, err := parse(strings.NewReplacer("[[", `[["[["]]`).Replace(block), nil)
+		us, err := Parse(strings.NewReplacer("[[", `[["[["]]`).Replace(block), nil)
 		if err != nil {
 			t.Fatalf("%s: %s\n%s", file, err, block)
 		}

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/edits"
 )
 
@@ -68,7 +68,7 @@ func (s *editSession) run(t *testing.T) {
 	cp.Apply(t, "apiVersion: "+apiNamespaced+"\nkind: ProviderConfig\nmetadata: {namespace: "+s.namespace+", name: default}\nspec: {}\n", nil)
 
 	s.apply(t, true, true)
-	t.Cleanup(func() { cp.cleanUp(t, s.object()) })
+	t.Cleanup(func() { cp.CleanUp(t, s.object()) })
 	s.settle(t)
 
 	for range *editRounds {
@@ -98,7 +98,7 @@ func (s *editSession) round(t *testing.T) {
 		paused = append(paused, s.object())
 	}
 	if runs := s.runs(t); len(runs) > 0 && s.Chance(6) {
-		paused = append(paused, objectOf(&runs[s.Pick(len(runs))]))
+		paused = append(paused, ObjectOf(&runs[s.Pick(len(runs))]))
 	}
 	for _, o := range paused {
 		s.Notef("pause %s", o)
@@ -122,7 +122,7 @@ func (s *editSession) pause(t *testing.T, o Object, paused any) {
 	}
 	b, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"crossplane.io/paused": paused}}})
 	must(t, err)
-	must(t, client.IgnoreNotFound(cp.kube.Patch(t.Context(), o.unstructured(), client.RawPatch("application/merge-patch+json", b))))
+	must(t, client.IgnoreNotFound(cp.Kube.Patch(t.Context(), o.Unstructured(), client.RawPatch("application/merge-patch+json", b))))
 }
 
 // called is the composition resource name of a composed resource.
@@ -137,8 +137,8 @@ func (s *editSession) deleteByHand(t *testing.T, name string) {
 			continue
 		}
 		// A Usage that is not needed any more may still be there.
-		eventually(t, "the AnsibleRun to be deleted", func() bool {
-			return client.IgnoreNotFound(cp.kube.Delete(t.Context(), objectOf(&u).unstructured())) == nil
+		Eventually(t, "the AnsibleRun to be deleted", func() bool {
+			return client.IgnoreNotFound(cp.Kube.Delete(t.Context(), ObjectOf(&u).Unstructured())) == nil
 		})
 		s.Deleted(name)
 		return
@@ -156,15 +156,15 @@ func (s *editSession) runs(t *testing.T) []unstructured.Unstructured {
 func (s *editSession) settle(t *testing.T) {
 	t.Helper()
 	var why string
-	err := wait.PollUntilContextTimeout(t.Context(), interval, maxWait, true, func(context.Context) (bool, error) {
+	err := Await(t.Context(), func() bool {
 		for _, l := range s.ledger(t) {
 			s.wrong(t, s.Record(l))
 		}
 		why = s.differs(t)
-		return why == "", nil
+		return why == ""
 	})
 	if err != nil {
-		t.Fatalf("%s: %s\n%s", err, why, cp.describe(context.Background(), s.object()))
+		t.Fatalf("%s: %s\n%s", err, why, cp.Describe(context.Background(), s.object()))
 	}
 	s.wrong(t, s.Unapplied())
 }
@@ -172,7 +172,7 @@ func (s *editSession) settle(t *testing.T) {
 func (s *editSession) wrong(t *testing.T, all []string) {
 	t.Helper()
 	if len(all) > 0 {
-		t.Fatalf("%s\n%s", strings.Join(all, "\n"), cp.describe(context.Background(), s.object()))
+		t.Fatalf("%s\n%s", strings.Join(all, "\n"), cp.Describe(context.Background(), s.object()))
 	}
 }
 
@@ -180,8 +180,8 @@ func (s *editSession) wrong(t *testing.T, all []string) {
 func (s *editSession) differs(t *testing.T) string {
 	t.Helper()
 	xr := cp.Get(t, s.object())
-	if field(xr, "status.composition") != int64(s.composition) || field(xr, "status.xr") != int64(s.xr) {
-		return fmt.Sprintf("the XR is not composed with Composition %d and XR %d: status is %v", s.composition, s.xr, field(xr, "status"))
+	if Value(xr, "status.composition") != int64(s.composition) || Value(xr, "status.xr") != int64(s.xr) {
+		return fmt.Sprintf("the XR is not composed with Composition %d and XR %d: status is %v", s.composition, s.xr, Value(xr, "status"))
 	}
 
 	got := map[string]edits.Entry{}
@@ -190,12 +190,12 @@ func (s *editSession) differs(t *testing.T) string {
 			return called(&u) + " is being deleted"
 		}
 		for _, c := range []string{"Ready", "Synced"} {
-			if !Condition(c, "True").met(&u) {
+			if !Condition(c, "True").Met(&u) {
 				return called(&u) + " is not " + c
 			}
 		}
-		vars, _ := field(&u, "spec.forProvider.vars").(map[string]any)
-		unsafe, _ := field(&u, "spec.forProvider.unsafeVars").(map[string]any)
+		vars, _ := Value(&u, "spec.forProvider.vars").(map[string]any)
+		unsafe, _ := Value(&u, "spec.forProvider.unsafeVars").(map[string]any)
 		of := func(name string) string {
 			if v, ok := unsafe[name]; ok {
 				return fmt.Sprint(v)
@@ -204,7 +204,7 @@ func (s *editSession) differs(t *testing.T) string {
 		}
 		got[called(&u)] = edits.Entry{Thing: of("thing"), Form: of("form"), Value: of("value"), Upstream: of("upstream")}
 	}
-	why, _ := s.Reached(got, condition(xr, "Ready")["status"] == "True" && condition(xr, "AnsibleRunsReady")["status"] == "True")
+	why, _ := s.Reached(got, ConditionOf(xr, "Ready")["status"] == "True" && ConditionOf(xr, "AnsibleRunsReady")["status"] == "True")
 	return why
 }
 
@@ -241,7 +241,7 @@ func (s *editSession) end(t *testing.T) {
 	runs := s.runs(t)
 	cp.Delete(t, s.object())
 	for _, u := range runs {
-		cp.WaitGone(t, objectOf(&u))
+		cp.WaitGone(t, ObjectOf(&u))
 	}
 	cp.WaitGone(t, s.object())
 	s.wrong(t, s.Ended(s.ledger(t)))
@@ -271,9 +271,9 @@ func (s *editSession) apply(t *testing.T, composition, xr bool) {
 		})
 		// Core may give two revisions the same number, and alternate between them, when it makes
 		// one before it has seen the other.
-		eventually(t, "the revision of the Composition", func() bool {
+		Eventually(t, "the revision of the Composition", func() bool {
 			return slices.ContainsFunc(cp.List(t, "apiextensions.crossplane.io/v1", "CompositionRevision", ""), func(u unstructured.Unstructured) bool {
-				return u.GetLabels()["crossplane.io/composition-name"] == name && field(&u, "spec.revision") == int64(s.composition)
+				return u.GetLabels()["crossplane.io/composition-name"] == name && Value(&u, "spec.revision") == int64(s.composition)
 			})
 		})
 	}
@@ -286,7 +286,7 @@ func (s *editSession) send(t *testing.T, o map[string]any) {
 	must(t, err)
 	u := &unstructured.Unstructured{}
 	must(t, u.UnmarshalJSON(b))
-	if err := cp.apply(t.Context(), u); err != nil {
+	if err := cp.ServerApply(t.Context(), u); err != nil {
 		t.Fatalf("cannot apply %s: %s\n%s", u.GetName(), err, b)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestExamples applies each example as it is, definitions first as their names

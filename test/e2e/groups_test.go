@@ -1,6 +1,10 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
 
 // A scope is what differs between the groups of the API, as manifests need it:
 //

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // waiting is a play that notes each of its runs, and ends when it is let go.
@@ -39,10 +41,10 @@ func begin(t *testing.T, d runData) (Object, string) {
 	t.Helper()
 	run := cp.Apply(t, waiting, d)[1]
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.phase", "Running"))
-	eventually(t, "the play to have started all of its processes", func() bool {
+	Eventually(t, "the play to have started all of its processes", func() bool {
 		return len(commands(t, d.Marker)) > 0 && exists(filepath.Join(d.Directory, "ledger"))
 	})
-	return run, fmt.Sprint(field(cp.Get(t, run), "status.atProvider.lastRun.id"))
+	return run, fmt.Sprint(Value(cp.Get(t, run), "status.atProvider.lastRun.id"))
 }
 
 // marker is an argument of sleep that no other process has.
@@ -53,7 +55,7 @@ func marker() string {
 // nothingLeft of any run.
 func nothingLeft(t *testing.T) {
 	t.Helper()
-	left, err := os.ReadDir(filepath.Join(cp.stack.StateDir(), "runs"))
+	left, err := os.ReadDir(filepath.Join(cp.Stack.StateDir(), "runs"))
 	if err != nil {
 		t.Fatalf("cannot list the private data directories: %s", err)
 	}
@@ -69,7 +71,7 @@ func TestProviderKilled(t *testing.T) {
 	run, first := begin(t, d)
 
 	cp.Provider.Kill(t)
-	eventually(t, "all processes of the run to be gone", func() bool {
+	Eventually(t, "all processes of the run to be gone", func() bool {
 		return len(commands(t, d.Marker)) == 0 && len(commands(t, first)) == 0
 	})
 	touch(t, filepath.Join(d.Directory, "go"))
@@ -95,8 +97,8 @@ func TestProviderStopped(t *testing.T) {
 	// The run is let go when the provider has been told to stop.
 	stopped := make(chan error, 1)
 	before := strings.Count(cp.Provider.Log(t), "Stopping")
-	go func() { stopped <- cp.Provider.piece.Stop(t.Context()) }()
-	eventually(t, "the provider to be stopping", func() bool {
+	go func() { stopped <- cp.Provider.Piece.Stop(t.Context()) }()
+	Eventually(t, "the provider to be stopping", func() bool {
 		return strings.Count(cp.Provider.Log(t), "Stopping") > before
 	})
 	touch(t, filepath.Join(d.Directory, "go"))
@@ -125,7 +127,7 @@ func TestDeletedWhileRunning(t *testing.T) {
 	run, first := begin(t, d)
 
 	cp.Delete(t, run)
-	eventually(t, "all processes of the run to be gone", func() bool { return len(commands(t, first)) == 0 })
+	Eventually(t, "all processes of the run to be gone", func() bool { return len(commands(t, first)) == 0 })
 	cp.WaitGone(t, run)
 
 	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\nrun\n" {
@@ -236,7 +238,7 @@ func TestGoneWhileRunning(t *testing.T) {
 	cp.Delete(t, run)
 	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	cp.WaitGone(t, run)
-	eventually(t, "all processes of the run to be gone", func() bool {
+	Eventually(t, "all processes of the run to be gone", func() bool {
 		return len(commands(t, d.Marker)) == 0 && len(commands(t, first)) == 0
 	})
 }

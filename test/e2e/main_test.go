@@ -13,12 +13,13 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // cp is the control plane that all tests share.
-var cp *cluster
+var cp *cluster.Cluster
 
 func TestMain(m *testing.M) {
 	keep := flag.Bool("keep", false, "Use the stack that an earlier run kept, and keep it for a look or for the next run.")
@@ -75,7 +76,7 @@ func run(m *testing.M, keep bool) (code int, err error) {
 	if err := s.Up(ctx); err != nil {
 		return 0, err
 	}
-	if cp, err = newCluster(s); err != nil {
+	if cp, err = cluster.New(s); err != nil {
 		return 0, err
 	}
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 //go:embed testdata/provider-ansible.yaml

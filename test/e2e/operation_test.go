@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestOperation lets core run content again and again, each time with other inputs,
@@ -45,7 +47,7 @@ spec:
 `
 	ledger := filepath.Join(d.Directory, "ledger")
 	run := Object{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: d.Namespace, Name: "note"}
-	t.Cleanup(func() { cp.cleanUp(t, run) })
+	t.Cleanup(func() { cp.CleanUp(t, run) })
 
 	// One of the others is of a namespace that is not there yet: core tries again until
 	// it is.
@@ -62,14 +64,14 @@ spec:
       - {name: never, vars: {address: "${environment.address}"}, playbookInline: "[{hosts: localhost, gather_facts: false, tasks: []}]"}
 `, d)[0]
 	cp.WaitFor(t, run, Condition("Ready", "True"))
-	cp.WaitFor(t, first, That("to have failed", func(u *unstructured.Unstructured) bool { return field(u, "status.failures") != nil }))
+	cp.WaitFor(t, first, That("to have failed", func(u *unstructured.Unstructured) bool { return Value(u, "status.failures") != nil }))
 	cp.Apply(t, `{apiVersion: v1, kind: Namespace, metadata: {name: "[[.Namespace]]-later"}}`, d)
 
 	other := Object{APIVersion: run.APIVersion, Kind: run.Kind, Namespace: d.Namespace + "-later", Name: "other"}
-	t.Cleanup(func() { cp.cleanUp(t, other) })
+	t.Cleanup(func() { cp.CleanUp(t, other) })
 
 	done := cp.WaitFor(t, first, Condition("Succeeded", "True"))
-	if text := fmt.Sprint(field(done, "status.pipeline")); !strings.Contains(text, "notRun") || !strings.Contains(text, "never") {
+	if text := fmt.Sprint(Value(done, "status.pipeline")); !strings.Contains(text, "notRun") || !strings.Contains(text, "never") {
 		t.Errorf("The output should say what was not run, it is %s", text)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -42,7 +43,7 @@ func sections(t *testing.T, file string) map[string]section {
 					continue
 				}
 
-				us, err := parse(m[2], nil)
+				us, err := Parse(m[2], nil)
 				must(t, err)
 
 				s.Manifests = append(s.Manifests, us...)
@@ -88,7 +89,7 @@ func (s section) manifests(t *testing.T) (all string, xrs []Object) {
 		}
 
 		if strings.HasPrefix(u.GetAPIVersion(), "example.org/") {
-			xrs = append(xrs, objectOf(u))
+			xrs = append(xrs, ObjectOf(u))
 			plural := strings.ToLower(u.GetKind()) + "s"
 
 			var status []string
@@ -204,13 +205,13 @@ func preview(t *testing.T, s section, dir string) {
 
 	edit("{text: Two, preview: true}")
 
-	u := cp.WaitFor(t, run, That("drift", func(u *unstructured.Unstructured) bool { return field(u, "status.atProvider.drift") != nil }))
-	if !strings.Contains(fmt.Sprint(field(u, "status.atProvider.drift")), "Put the notice up") || readFile(t, dir+"/text") != "One" || applied() != 1 {
-		t.Errorf("A preview should say what would change, and change nothing, got %v", field(u, "status.atProvider"))
+	u := cp.WaitFor(t, run, That("drift", func(u *unstructured.Unstructured) bool { return Value(u, "status.atProvider.drift") != nil }))
+	if !strings.Contains(fmt.Sprint(Value(u, "status.atProvider.drift")), "Put the notice up") || readFile(t, dir+"/text") != "One" || applied() != 1 {
+		t.Errorf("A preview should say what would change, and change nothing, got %v", Value(u, "status.atProvider"))
 	}
 
 	edit("{text: Two}")
-	cp.WaitFor(t, run, Field("spec.forProvider.unsafeVars.text", "Two"), Condition("Ready", "True"), That("no drift", func(u *unstructured.Unstructured) bool { return field(u, "status.atProvider.drift") == nil }))
+	cp.WaitFor(t, run, Field("spec.forProvider.unsafeVars.text", "Two"), Condition("Ready", "True"), That("no drift", func(u *unstructured.Unstructured) bool { return Value(u, "status.atProvider.drift") == nil }))
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
 
 	if got := readFile(t, dir+"/text"); got != "Two" || applied() != 2 {
@@ -234,7 +235,7 @@ func TestPatterns(t *testing.T) {
 		"ANSIBLE_GALAXY_SERVER": server.URL,
 		// There are no such hosts.
 		"ANSIBLE_TRANSPORT":          "local",
-		"ANSIBLE_PYTHON_INTERPRETER": filepath.Join(cp.stack.VirtualEnv(), "python"),
+		"ANSIBLE_PYTHON_INTERPRETER": filepath.Join(cp.Stack.VirtualEnv(), "python"),
 	}, "spec", "vars"))
 	cp.Apply(t, inYAML(t, config), nil)
 
@@ -268,7 +269,7 @@ func TestPatterns(t *testing.T) {
 
 			// What is taken off an XR has lost its label by the time that it goes.
 			gone := "nobody-web-2.example.org-absent"
-			eventually(t, "the end of the second server", func() bool { return slices.Contains(lines(t, dir), gone) })
+			Eventually(t, "the end of the second server", func() bool { return slices.Contains(lines(t, dir), gone) })
 
 			if got := lines(t, dir); slices.Index(got, "web-balancer-web-1.example.org:80-present") > slices.Index(got, gone) || len(noted(t, xrs[0])) != 4 {
 				t.Errorf("A server should be taken off the balancer first, got %q", got)
@@ -326,16 +327,16 @@ func TestPatterns(t *testing.T) {
 			}
 		},
 		"A machine, and what is on it": func(t *testing.T, _ section, xrs []Object) { //nolint:thelper // It is the test.
-			u := cp.WaitFor(t, xrs[0], That("a usage", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 3 }))
+			u := cp.WaitFor(t, xrs[0], That("a usage", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 3 }))
 			machine := Object{APIVersion: "cloud.example.org/v1", Kind: "Machine", Namespace: "default"}
 
-			for _, o := range composedOf(u) {
+			for _, o := range ComposedOf(u) {
 				if o.Kind == machine.Kind {
 					machine = o
 				}
 			}
 
-			cp.WaitFor(t, machine, labelInUse())
+			cp.WaitFor(t, machine, LabelInUse())
 
 			cp.Delete(t, xrs[0])
 			cp.WaitFor(t, machine, That("its deletion", func(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }))
@@ -378,7 +379,7 @@ func TestPatterns(t *testing.T) {
 			again.SetName("backup-again")
 
 			nightly := Object{APIVersion: apiNamespaced, Kind: "AnsibleRun", Namespace: "default", Name: "nightly-backup"}
-			t.Cleanup(func() { cp.cleanUp(t, nightly) })
+			t.Cleanup(func() { cp.CleanUp(t, nightly) })
 			cp.WaitFor(t, nightly, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Created"))
 			cp.WaitFor(t, cp.Apply(t, inYAML(t, again), nil)[0], Condition("Succeeded", "True"))
 			cp.WaitFor(t, nightly, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Requested"), Field("status.atProvider.lastRun.phase", "Succeeded"))
@@ -402,10 +403,10 @@ func TestPatterns(t *testing.T) {
 
 	prepare := map[string]func(t *testing.T, xr Object){
 		"A machine, and what is on it": func(t *testing.T, xr Object) { //nolint:thelper // It is the test.
-			u := cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "DependencyNotReady"), That("a machine", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 1 }))
-			cp.Kubectl(t, "patch", "machines.cloud.example.org", composedOf(u)[0].Name, "--namespace=default", "--subresource=status", "--type=merge",
+			u := cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "DependencyNotReady"), That("a machine", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 1 }))
+			cp.Kubectl(t, "patch", "machines.cloud.example.org", ComposedOf(u)[0].Name, "--namespace=default", "--subresource=status", "--type=merge",
 				`--patch={"status": {"address": "node-1.example.org", "conditions": [{"type": "Ready", "status": "True"}]}}`)
-			cp.Kubectl(t, "patch", "machines.cloud.example.org", composedOf(u)[0].Name, "--namespace=default", "--type=merge", `--patch={"metadata": {"finalizers": ["cloud.example.org/machine"]}}`)
+			cp.Kubectl(t, "patch", "machines.cloud.example.org", ComposedOf(u)[0].Name, "--namespace=default", "--type=merge", `--patch={"metadata": {"finalizers": ["cloud.example.org/machine"]}}`)
 		},
 	}
 

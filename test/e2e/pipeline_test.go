@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // The functions that stand beside ours in pipelines. The one for environments is
@@ -149,9 +151,9 @@ func TestPipeline(t *testing.T) {
 
 	// Everything that is composed gets ready, but not all of it is there.
 	u := cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "ValueNotSet"), Field("status.path", ledger),
-		That("all but one composed", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) == 5 }))
+		That("all but one composed", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 5 }))
 
-	for _, o := range composedOf(u) {
+	for _, o := range ComposedOf(u) {
 		if o.Kind == "AnsibleRun" {
 			cp.WaitFor(t, o, Condition("Ready", "True"))
 		}
@@ -163,8 +165,8 @@ func TestPipeline(t *testing.T) {
 	}
 
 	settings := composedAs(t, u, "settings")
-	if field(settings, "data.title") != "Hello" || field(settings, "data.region") != "eu" {
-		t.Errorf("What others compose should pass through, got %v", field(settings, "data"))
+	if Value(settings, "data.title") != "Hello" || Value(settings, "data.region") != "eu" {
+		t.Errorf("What others compose should pass through, got %v", Value(settings, "data"))
 	}
 
 	cp.WaitFor(t, xr, Field("status.settings", settings.GetName()), Condition("Ready", "False"))
@@ -206,7 +208,7 @@ func TestPatchedPipeline(t *testing.T) {
 func composedAs(t *testing.T, xr *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	t.Helper()
 
-	for _, o := range composedOf(xr) {
+	for _, o := range ComposedOf(xr) {
 		if u := cp.Get(t, o); u.GetAnnotations()["crossplane.io/composition-resource-name"] == name {
 			return u
 		}

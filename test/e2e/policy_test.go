@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // policyData is what the manifests of this file are templates for.
@@ -212,7 +214,7 @@ func (s *subject) tick(t *testing.T) {
 	t.Helper()
 	before := len(s.ledger(t))
 	s.annotate(t, "crossplane.io/poll-interval=1s")
-	eventually(t, "an object to be polled twice", func() bool { return len(s.ledger(t)) >= before+2 })
+	Eventually(t, "an object to be polled twice", func() bool { return len(s.ledger(t)) >= before+2 })
 	s.annotate(t, "crossplane.io/poll-interval=1h")
 }
 
@@ -288,7 +290,7 @@ func TestPolicies(t *testing.T) {
 	// others were polled.
 	since := map[*subject]any{}
 	each(func(s *subject) {
-		since[s] = condition(cp.Get(t, s.object), "Ready")["lastTransitionTime"]
+		since[s] = ConditionOf(cp.Get(t, s.object), "Ready")["lastTransitionTime"]
 		s.annotate(t, "crossplane.io/poll-interval=1s")
 	})
 	first := observe.seen
@@ -299,12 +301,12 @@ func TestPolicies(t *testing.T) {
 		cluster: {applyDrift},
 	}, func(t *testing.T, s *subject, want ...string) {
 		t.Helper()
-		eventually(t, "the object to be polled", func() bool {
+		Eventually(t, "the object to be polled", func() bool {
 			return len(observe.ledger(t)) >= first+2 && (len(want) == 0 || len(s.ledger(t)) > s.seen)
 		})
 		s.annotate(t, "crossplane.io/poll-interval=1h")
 		s.ranSome(t, "two", want...)
-		if now := condition(cp.Get(t, s.object), "Ready"); now["status"] != "True" || now["lastTransitionTime"] != since[s] {
+		if now := ConditionOf(cp.Get(t, s.object), "Ready"); now["status"] != "True" || now["lastTransitionTime"] != since[s] {
 			t.Errorf("Ready should not change at periodic runs: it was True since %v, and is %v", since[s], now)
 		}
 	})
@@ -326,7 +328,7 @@ func TestPolicies(t *testing.T) {
 		if len(want) == 0 {
 			page = "drifted"
 		}
-		eventually(t, "the object to be polled, and the page to be "+page, func() bool {
+		Eventually(t, "the object to be polled, and the page to be "+page, func() bool {
 			return len(observe.ledger(t)) >= first+2 && s.page(t) == page
 		})
 		s.annotate(t, "crossplane.io/poll-interval=1h")
@@ -486,12 +488,12 @@ func TestManagementPolicies(t *testing.T) {
 			if got := s.page(t); got != want.Created {
 				t.Errorf("When the object is there the page should be %q, got %q", want.Created, got)
 			}
-			runs := field(u, "status.atProvider.lastRun.id")
+			runs := Value(u, "status.atProvider.lastRun.id")
 
 			s.Title = "two"
 			s.apply(t)
 			cp.WaitFor(t, s.object, append(expect, That("a run of the inputs, if there is to be one", func(u *unstructured.Unstructured) bool {
-				return want.Created == want.Changed || field(u, "status.atProvider.lastRun.id") != runs
+				return want.Created == want.Changed || Value(u, "status.atProvider.lastRun.id") != runs
 			}))...)
 			if got := s.page(t); got != want.Changed {
 				t.Errorf("When the object was changed the page should be %q, got %q", want.Changed, got)
@@ -519,7 +521,7 @@ func TestRetries(t *testing.T) {
 	s.apply(t)
 	cp.WaitFor(t, s.object, Field("status.atProvider.lastApply.result", "Failed"), Field("status.atProvider.lastApply.attempts", 1),
 		That("the time of the next attempt", func(u *unstructured.Unstructured) bool {
-			return field(u, "status.atProvider.lastApply.nextRetryTime") != nil
+			return Value(u, "status.atProvider.lastApply.nextRetryTime") != nil
 		}),
 		Reason("Ready", "RunFailed"), Message("Ready", "There is an obstacle"), Condition("Synced", "False"), Message("Synced", "attempt 2 follows at"))
 	cp.WaitFor(t, s.object, Field("status.atProvider.lastApply.attempts", 2), Condition("Ready", "False"), Reason("Ready", "RetriesExhausted"),

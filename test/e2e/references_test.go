@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // A reference to something that an AnsibleRun or its configuration needs.
@@ -52,7 +54,7 @@ func (d referencesData) runAll(t *testing.T) {
 	cp.Apply(t, referrers, d)
 	for _, r := range d.References {
 		u := cp.WaitFor(t, d.run(r.Name), Condition("Synced", "False"), Message("Synced", r.want))
-		if m, _ := condition(u, "Synced")["message"].(string); strings.Contains(m, "s3cret") {
+		if m, _ := ConditionOf(u, "Synced")["message"].(string); strings.Contains(m, "s3cret") {
 			t.Errorf("%s: what is in the file should not be in the message: %s", r.Name, m)
 		}
 		if exists(d.Directory + "/" + r.Name) {
@@ -176,11 +178,11 @@ spec:
 		"spec.providerConfigRef.namespace":          "providerConfigRef: {kind: ProviderConfig, name: there, namespace: " + other + "}",
 		"spec.writeConnectionSecretToRef.namespace": "writeConnectionSecretToRef: {name: details, namespace: " + other + "}",
 	} {
-		us, err := parse(run, runData{Namespace: ns, Marker: marker})
+		us, err := Parse(run, runData{Namespace: ns, Marker: marker})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = cp.kube.Create(t.Context(), us[0], client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+		err = cp.Kube.Create(t.Context(), us[0], client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
 		if err == nil || !strings.Contains(err.Error(), `unknown field "`+field+`"`) {
 			t.Errorf("There should be no field %s: %v", field, err)
 		}

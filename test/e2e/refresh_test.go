@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestContentIsResolvedAgain follows a branch of a git repository. It restarts
@@ -37,13 +39,13 @@ spec:
 	cp.WaitFor(t, run, Condition("Ready", "True"))
 
 	// A restart with an empty store, as on a volume that goes with its pod.
-	store := filepath.Join(cp.stack.StateDir(), "content")
+	store := filepath.Join(cp.Stack.StateDir(), "content")
 	cp.Provider.Stop(t)
 	if err := os.RemoveAll(store); err != nil {
 		t.Fatal(err)
 	}
 	cp.Provider.Start(t, "--content-ttl=2s")
-	eventually(t, "content that is resolved in the background", func() bool {
+	Eventually(t, "content that is resolved in the background", func() bool {
 		sets, err := filepath.Glob(filepath.Join(store, "sets", "*", "content.json"))
 		return err == nil && len(sets) > 0
 	})
@@ -67,10 +69,10 @@ spec:
 	}
 	u := cp.WaitFor(t, run, Condition("ContentUpToDate", "False"), Reason("ContentUpToDate", "SourceUnavailable"),
 		Message("ContentUpToDate", "cannot install collections: "), Message("ContentUpToDate", " goes on serving"), Condition("Ready", "True"), Condition("Synced", "True"))
-	before := condition(u, "ContentUpToDate")["message"]
+	before := ConditionOf(u, "ContentUpToDate")["message"]
 	requestRun(t, d.Namespace, "run", "down")
 	u = cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "down"), Field("status.atProvider.lastRun.phase", "Succeeded"), Condition("Ready", "True"))
-	if got := condition(u, "ContentUpToDate")["message"]; got != before {
+	if got := ConditionOf(u, "ContentUpToDate")["message"]; got != before {
 		t.Errorf("The condition should not change while nothing happens: it was %q, and is %q", before, got)
 	}
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // reporting is an AnsibleRun whose play says how far it has come, and waits to
@@ -59,7 +61,7 @@ spec:
 
 // transition is when a condition has got its status.
 func transition(u *unstructured.Unstructured, kind string) string {
-	return fmt.Sprint(condition(u, kind)["lastTransitionTime"])
+	return fmt.Sprint(ConditionOf(u, kind)["lastTransitionTime"])
 }
 
 // TestReport shows outputs and conditions that content reports, while its play
@@ -88,14 +90,14 @@ func TestReport(t *testing.T) {
 				Field("status.atProvider.outputs.stage", "installing"), Field("status.atProvider.outputs.url", "https://example.org"),
 				Condition("SiteUp", "False"), Reason("SiteUp", "Installing"), Message("SiteUp", "It takes a while, please."),
 				Condition("example.org/Licensed", "True"), Condition("Ready", "False"))
-			if got := condition(u, "SiteUp")["observedGeneration"]; got != u.GetGeneration() {
+			if got := ConditionOf(u, "SiteUp")["observedGeneration"]; got != u.GetGeneration() {
 				t.Errorf("A condition should be of the generation that the run is for, got %v", got)
 			}
 			licensed := transition(u, "example.org/Licensed")
 			touch(t, filepath.Join(d.Directory, "go"))
 
 			u = cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Condition("SiteUp", "True"), Reason("SiteUp", "Answered"))
-			if got := fmt.Sprint(field(u, "status.atProvider.outputs")); got != "map[size:3 stage:done url:https://example.org]" {
+			if got := fmt.Sprint(Value(u, "status.atProvider.outputs")); got != "map[size:3 stage:done url:https://example.org]" {
 				t.Errorf("What was reported should be over what set_stats published, got %s", got)
 			}
 
@@ -103,7 +105,7 @@ func TestReport(t *testing.T) {
 			d.Title = "again"
 			cp.Apply(t, reporting, d)
 			u = cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"), That("of the new generation", func(u *unstructured.Unstructured) bool {
-				return condition(u, "example.org/Licensed")["observedGeneration"] == u.GetGeneration()
+				return ConditionOf(u, "example.org/Licensed")["observedGeneration"] == u.GetGeneration()
 			}))
 			if got := transition(u, "example.org/Licensed"); got != licensed {
 				t.Errorf("The time of a condition should be that of its last change: was %s, got %s", licensed, got)
@@ -113,15 +115,15 @@ func TestReport(t *testing.T) {
 			d.Title = "changed"
 			cp.Apply(t, reporting, d)
 			u = cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), That("without the condition", func(u *unstructured.Unstructured) bool {
-				return condition(u, "example.org/Licensed") == nil
+				return ConditionOf(u, "example.org/Licensed") == nil
 			}))
-			if got := fmt.Sprint(field(u, "status.atProvider.outputs")); got != "map[size:3 stage:done]" {
+			if got := fmt.Sprint(Value(u, "status.atProvider.outputs")); got != "map[size:3 stage:done]" {
 				t.Errorf("Outputs should be those of the last run, got %s", got)
 			}
 
 			cp.Delete(t, run)
 			u = cp.WaitFor(t, run, Condition("SiteUp", "Unknown"), Reason("SiteUp", "Removing"))
-			if got := field(u, "status.atProvider.outputs.stage"); got != "done" {
+			if got := Value(u, "status.atProvider.outputs.stage"); got != "done" {
 				t.Errorf("What is removed should put nothing out, got %v", got)
 			}
 			touch(t, filepath.Join(d.Directory, "gone"))
@@ -179,7 +181,7 @@ spec:
             when: ansible_provider_meta.managed_resource.state == 'present'
 `, apiNamespaced, ns, name, tc.task), nil)[0]
 			u := cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", tc.want), Condition("Ready", "False"), Field("status.atProvider.lastRun.phase", "Failed"))
-			if got := fmt.Sprint(field(u, "status.atProvider.lastRun.failures")); !strings.Contains(got, tc.want) {
+			if got := fmt.Sprint(Value(u, "status.atProvider.lastRun.failures")); !strings.Contains(got, tc.want) {
 				t.Errorf("%s\nThe failure should have it, too, got %s", tc.reason, got)
 			}
 		})
@@ -252,12 +254,12 @@ spec:
 `, d)[1]
 	u := cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
 		Field("status.atProvider.outputs.text", "The password is ********."), That("with its output", func(u *unstructured.Unstructured) bool {
-			return field(u, "status.atProvider.keptOutput.configMap") != nil
+			return Value(u, "status.atProvider.keptOutput.configMap") != nil
 		}))
 	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "connection"},
 		Field("data.password", base64.StdEncoding.EncodeToString([]byte("battery-staple"))))
 
-	kept := cp.Kubectl(t, "get", "configmap", "-n", d.Namespace, fmt.Sprint(field(u, "status.atProvider.keptOutput.configMap")), "-o", "jsonpath={.data.output}")
+	kept := cp.Kubectl(t, "get", "configmap", "-n", d.Namespace, fmt.Sprint(Value(u, "status.atProvider.keptOutput.configMap")), "-o", "jsonpath={.data.output}")
 	if !strings.Contains(kept, "TASK [Show what was published]") {
 		t.Errorf("The output should be kept, got %s", kept)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // Configurations in the namespace of a test.
@@ -166,7 +168,7 @@ spec:
 
 	d.Marker = "two"
 	cp.Apply(t, config, d)
-	eventually(t, "the run with the changed configuration", func() bool {
+	Eventually(t, "the run with the changed configuration", func() bool {
 		return readFile(t, filepath.Join(d.Directory, "greeting")) == "two\n"
 	})
 	cp.WaitFor(t, objs[1], Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Changed"))
@@ -405,14 +407,14 @@ spec:
                 port: 5432
 `, d)
 	u := cp.WaitFor(t, objs[1], Condition("Ready", "True"), Condition("Synced", "True"))
-	if got := fmt.Sprint(field(u, "status.atProvider.outputs")); got != "map[endpoint:db.example.org]" {
+	if got := fmt.Sprint(Value(u, "status.atProvider.outputs")); got != "map[endpoint:db.example.org]" {
 		t.Errorf("Connection details are no outputs: got %s", got)
 	}
 
 	secret := cp.WaitFor(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: d.Namespace, Name: "connection"},
 		Field("data.password", base64.StdEncoding.EncodeToString([]byte("correct-horse"))),
 		Field("data.port", base64.StdEncoding.EncodeToString([]byte("5432"))))
-	if got := field(secret, "type"); got != "connection.crossplane.io/v1alpha1" {
+	if got := Value(secret, "type"); got != "connection.crossplane.io/v1alpha1" {
 		t.Errorf("The connection secret should be one: got type %v", got)
 	}
 

@@ -3,6 +3,8 @@ package e2e
 import (
 	"path/filepath"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestScaffold applies what is scaffolded for a role, as it is written.
@@ -101,7 +103,7 @@ argument_specs:
 				t.Errorf("\n%s\nwant %s, got %s", tc.reason, tc.want, got)
 			}
 
-			run := composedOf(u)[0]
+			run := ComposedOf(u)[0]
 			cp.Delete(t, xr)
 			cp.Delete(t, run)
 			cp.WaitGone(t, run)

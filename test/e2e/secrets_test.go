@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/canary"
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/vaulted"
 )
 
@@ -171,14 +172,14 @@ func TestNoSecretLeaves(t *testing.T) {
 	cp.WaitFor(t, byName["hub"], Message("Synced", "cannot install collections"))
 	cp.WaitFor(t, byName["git"], Message("Synced", "cannot install roles"))
 
-	if got := cp.Get(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: ns, Name: "details-prints"}); !strings.Contains(cp.yaml(t.Context(), objectOf(got)), "password: "+base64.StdEncoding.EncodeToString([]byte(c["detail"]))) {
+	if got := cp.Get(t, Object{APIVersion: "v1", Kind: "Secret", Namespace: ns, Name: "details-prints"}); !strings.Contains(cp.YAML(t.Context(), ObjectOf(got)), "password: "+base64.StdEncoding.EncodeToString([]byte(c["detail"]))) {
 		t.Error("The connection Secret is where a secret should be found.")
 	}
 
 	// The search proves nothing unless the plays have printed something.
 	masks := 0
 	for _, m := range cp.List(t, "v1", "ConfigMap", ns) {
-		masks += strings.Count(cp.yaml(t.Context(), objectOf(&m)), "********")
+		masks += strings.Count(cp.YAML(t.Context(), ObjectOf(&m)), "********")
 	}
 	if masks < 100 {
 		t.Errorf("The output of the runs should be kept, with masks: got %d of them", masks)
@@ -211,7 +212,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	}
 	everything()
 
-	resp, err := http.Get(cp.stack.ProviderMetrics())
+	resp, err := http.Get(cp.Stack.ProviderMetrics())
 	must(t, err)
 	metrics, err := io.ReadAll(resp.Body)
 	must(t, err)
@@ -221,7 +222,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	for _, o := range objs {
 		if !slices.Contains([]string{"prints", "checks"}, o.Name) {
 			// The absent runs fail where the present ones did.
-			must(t, cp.kube.Patch(t.Context(), cp.Get(t, o), client.RawPatch(types.MergePatchType, []byte(`{"spec": {"managementPolicies": ["Observe"]}}`))))
+			must(t, cp.Kube.Patch(t.Context(), cp.Get(t, o), client.RawPatch(types.MergePatchType, []byte(`{"spec": {"managementPolicies": ["Observe"]}}`))))
 		}
 		cp.Delete(t, o)
 	}
@@ -236,7 +237,7 @@ func TestNoSecretLeaves(t *testing.T) {
 
 	home, err := os.UserHomeDir()
 	must(t, err)
-	for _, dir := range []string{cp.stack.StateDir(), filepath.Join(filepath.Dir(cp.stack.StateDir()), "home"), filepath.Join(home, ".ansible"), filepath.Join(home, ".ansible_async"), "/dev/shm", os.TempDir(), "/var/tmp"} {
+	for _, dir := range []string{cp.Stack.StateDir(), filepath.Join(filepath.Dir(cp.Stack.StateDir()), "home"), filepath.Join(home, ".ansible"), filepath.Join(home, ".ansible_async"), "/dev/shm", os.TempDir(), "/var/tmp"} {
 		for name, found := range c.Below(dir, began) {
 			t.Errorf("A file has the secrets of %s after the runs: %s", strings.Join(found, ", "), name)
 		}
@@ -246,5 +247,5 @@ func TestNoSecretLeaves(t *testing.T) {
 // encrypted text of ansible-vault.
 func encrypted(t *testing.T, password, text string) string {
 	t.Helper()
-	return vaulted.Text(t, filepath.Join(cp.stack.VirtualEnv(), "ansible-vault"), "", password, text)
+	return vaulted.Text(t, filepath.Join(cp.Stack.VirtualEnv(), "ansible-vault"), "", password, text)
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // Kinds of AnsibleRun, and of the XRs that become them.
@@ -109,15 +109,6 @@ func touch(t *testing.T, path string) {
 // composedRun is the AnsibleRun that an XR is composed of, once there is one.
 func composedRun(t *testing.T, xr Object) Object {
 	t.Helper()
-	u := cp.WaitFor(t, xr, That("an AnsibleRun", func(u *unstructured.Unstructured) bool { return len(composedOf(u)) > 0 }))
-	return composedOf(u)[0]
-}
-
-// eventually waits until something is true that is not in the API.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, maxWait, true, func(context.Context) (bool, error) { return is(), nil })
-	if err != nil {
-		t.Fatalf("waited for %s: %s", what, err)
-	}
+	u := cp.WaitFor(t, xr, That("an AnsibleRun", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) > 0 }))
+	return ComposedOf(u)[0]
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestSlowSources has one namespace install from a server that never answers, more

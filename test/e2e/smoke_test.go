@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/package-function/input"
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // TestControlPlane says whether everything is in place that the other tests use.
@@ -21,7 +22,7 @@ metadata: {namespace: [[.]], name: smoke}
 spec:
   text: hello
 `, ns)
-	if got := field(cp.Get(t, objs[1]), "spec.text"); got != "hello" {
+	if got := Value(cp.Get(t, objs[1]), "spec.text"); got != "hello" {
 		t.Errorf("spec.text of the XR: want hello, got %v", got)
 	}
 
@@ -52,5 +53,5 @@ func TestInput(t *testing.T) {
 
 	u := &unstructured.Unstructured{}
 	must(t, yaml.Unmarshal(input.Schema, &u.Object))
-	must(t, cp.kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll))
+	must(t, cp.Kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll))
 }

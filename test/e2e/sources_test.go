@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
@@ -179,8 +180,8 @@ func TestContentSources(t *testing.T) {
 			u := cp.WaitFor(t, run, Condition("Ready", "True"))
 
 			got := want{
-				collections: versions(field(u, "status.atProvider.content.collections")),
-				roles:       versions(field(u, "status.atProvider.content.roles")),
+				collections: versions(Value(u, "status.atProvider.content.collections")),
+				roles:       versions(Value(u, "status.atProvider.content.roles")),
 				ledger:      readFile(t, filepath.Join(d.Directory, "ledger")),
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -199,10 +200,10 @@ func TestContentSources(t *testing.T) {
 		u := cp.WaitFor(t, run, Condition("Synced", "False"),
 			Message("Synced", "from hub ("+galaxy.URL+"/) (HTTP Code: 401"), Message("Synced", "check the token"), Message("Synced", "in the credential ansible.cfg"))
 
-		if text := cp.yaml(t.Context(), run); strings.Contains(text, "n0nsense") {
+		if text := cp.YAML(t.Context(), run); strings.Contains(text, "n0nsense") {
 			t.Errorf("No secret should be on the object:\n%s", text)
 		}
-		if phase := field(u, "status.atProvider.lastRun.phase"); phase != "Failed" {
+		if phase := Value(u, "status.atProvider.lastRun.phase"); phase != "Failed" {
 			t.Errorf("The run should have failed, is %v", phase)
 		}
 

@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // eventsByReason are the events of an object, by reason.
@@ -28,7 +30,7 @@ func events(t *testing.T, o Object) eventsByReason {
 	if ns == "" {
 		ns = "default"
 	}
-	if err := cp.kube.List(t.Context(), l, client.InNamespace(ns)); err != nil {
+	if err := cp.Kube.List(t.Context(), l, client.InNamespace(ns)); err != nil {
 		t.Fatalf("cannot list events: %s", err)
 	}
 	uid := cp.Get(t, o).GetUID()
@@ -63,7 +65,7 @@ func waitForEvent(t *testing.T, o Object, reason string, want int32, part string
 			t.Logf("%s has events %s, %s: %s", o, got.counts(), reason, got[reason].Message)
 		}
 	}()
-	eventually(t, fmt.Sprintf("event %s of %s", reason, o), func() bool {
+	Eventually(t, fmt.Sprintf("event %s of %s", reason, o), func() bool {
 		got = events(t, o)
 		return got[reason].Count >= want
 	})
@@ -76,9 +78,9 @@ func waitForEvent(t *testing.T, o Object, reason string, want int32, part string
 func polls(t *testing.T, o Object, n int) {
 	t.Helper()
 	for range n {
-		was := field(cp.Get(t, o), "status.atProvider.lastRun.id")
+		was := Value(cp.Get(t, o), "status.atProvider.lastRun.id")
 		cp.WaitFor(t, o, That("the end of another run", func(u *unstructured.Unstructured) bool {
-			return field(u, "status.atProvider.lastRun.id") != was && field(u, "status.atProvider.lastRun.completionTime") != nil
+			return Value(u, "status.atProvider.lastRun.id") != was && Value(u, "status.atProvider.lastRun.completionTime") != nil
 		}))
 	}
 }
@@ -258,13 +260,13 @@ func TestKeptOutput(t *testing.T) {
 			}
 			run := cp.Apply(t, chatty, d)[2]
 			u := cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.keptOutput.namespace", ns))
-			kept := Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprint(field(u, "status.atProvider.keptOutput.configMap"))}
+			kept := Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprint(Value(u, "status.atProvider.keptOutput.configMap"))}
 
 			out := cp.Kubectl(t, "get", "configmap", "-n", kept.Namespace, kept.Name, "-o", `jsonpath={.data.output}`)
 			if !strings.Contains(out, "TASK [Show the password]") || !strings.Contains(out, "It is ********, ok") || strings.Contains(out, "horse") {
 				t.Errorf("The output should be kept without the secret, got %s", out)
 			}
-			m := cp.WaitFor(t, kept, Field("data.runID", field(u, "status.atProvider.lastRun.id")), Field("data.phase", "Succeeded"), Field("data.mode", "Apply"))
+			m := cp.WaitFor(t, kept, Field("data.runID", Value(u, "status.atProvider.lastRun.id")), Field("data.phase", "Succeeded"), Field("data.mode", "Apply"))
 			if owners := m.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != u.GetUID() {
 				t.Errorf("The object should own its output, got %v", owners)
 			}
@@ -272,7 +274,7 @@ func TestKeptOutput(t *testing.T) {
 			// The next run replaces it.
 			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "crossplane.io/reconcile-requested-at=again")
 			u = cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "again"), Field("status.atProvider.lastRun.phase", "Succeeded"))
-			cp.WaitFor(t, kept, Field("data.runID", field(u, "status.atProvider.lastRun.id")))
+			cp.WaitFor(t, kept, Field("data.runID", Value(u, "status.atProvider.lastRun.id")))
 
 			// It goes with the annotation.
 			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "ansible.crossplane.io/keepOutput-")
@@ -284,7 +286,7 @@ func TestKeptOutput(t *testing.T) {
 			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "ansible.crossplane.io/keepOutput=true", "crossplane.io/reconcile-requested-at=third", "--overwrite")
 			cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "third"), Condition("Synced", "True"), Condition("Ready", "True"))
 			waitForEvent(t, run, "CannotKeepOutput", 1, "does not belong to the AnsibleRun")
-			if got := field(cp.Get(t, foreign), "data.output"); got != "mine" {
+			if got := Value(cp.Get(t, foreign), "data.output"); got != "mine" {
 				t.Errorf("A ConfigMap that the provider has not made should be left alone, got %v", got)
 			}
 
@@ -303,7 +305,7 @@ func TestKeptOutput(t *testing.T) {
 // as in mode="Apply".
 func metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cp.stack.ProviderMetrics(), nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cp.Stack.ProviderMetrics(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +391,7 @@ spec:
 	}
 
 	// The debug log has each task.
-	id := fmt.Sprint(field(cp.Get(t, objs[1]), "status.atProvider.lastRun.id"))
+	id := fmt.Sprint(Value(cp.Get(t, objs[1]), "status.atProvider.lastRun.id"))
 	var line string
 	for l := range strings.Lines(cp.Provider.Log(t)) {
 		if strings.Contains(l, "Task ended") && strings.Contains(l, id) {
@@ -449,7 +451,7 @@ spec:
 	// A periodic run keeps the only worker until it is let go.
 	hold := filepath.Join(d.Directory, "hold")
 	touch(t, hold)
-	eventually(t, "a queue of periodic runs", func() bool { return metric(t, "provider_ansible_queue_length", `queue="patient"`) >= 4 })
+	Eventually(t, "a queue of periodic runs", func() bool { return metric(t, "provider_ansible_queue_length", `queue="patient"`) >= 4 })
 
 	d.Marker = "two"
 	cp.Apply(t, manifests, d)
@@ -462,7 +464,7 @@ spec:
 		t.Fatal(err)
 	}
 	cp.WaitGone(t, objs[4])
-	eventually(t, "the run with the changed spec", func() bool {
+	Eventually(t, "the run with the changed spec", func() bool {
 		return strings.Contains(readFile(t, filepath.Join(d.Directory, "ledger")), "run-7 Changed two\n")
 	})
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
@@ -28,13 +29,13 @@ func newShell(t *testing.T, env ...string) *shell {
 	bin, err := filepath.Abs("../../bin")
 	must(t, err)
 
-	path := []string{bin, filepath.Dir(cp.stack.Tool("kubectl")), cp.stack.VirtualEnv(), os.Getenv("PATH")}
+	path := []string{bin, filepath.Dir(cp.Stack.Tool("kubectl")), cp.Stack.VirtualEnv(), os.Getenv("PATH")}
 
 	return &shell{Dir: t.TempDir(), Env: append([]string{
 		"PATH=" + strings.Join(path, string(os.PathListSeparator)),
 		"HOME=" + t.TempDir(),
 		"LANG=C.UTF-8",
-		"KUBECONFIG=" + cp.stack.Kubeconfig(),
+		"KUBECONFIG=" + cp.Stack.Kubeconfig(),
 	}, env...)}
 }
 
@@ -125,7 +126,7 @@ func TestTutorial(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		for _, p := range pages {
-			cp.cleanUp(t, p)
+			cp.CleanUp(t, p)
 		}
 	})
 	sh.Run(t, commands[2])
@@ -137,7 +138,7 @@ func TestTutorial(t *testing.T) {
 	}
 
 	hello := cp.WaitFor(t, pages[1], Field("status.address", "https://example.org/Hello"))
-	page := filepath.Join(root, string(cp.Get(t, composedOf(hello)[0]).GetUID()))
+	page := filepath.Join(root, string(cp.Get(t, ComposedOf(hello)[0]).GetUID()))
 
 	if got := readFile(t, page); got != "Hello dark 0" {
 		t.Errorf("The role should have written the page: want %q, got %q", "Hello dark 0", got)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // variables are what the API server, the provider and Ansible must not change.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"path/filepath"
 	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
 // watchData is what the manifests below are a template for.

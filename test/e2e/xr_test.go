@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
@@ -158,10 +159,10 @@ spec:
 		Field("status.atProvider.lastRun.phase", "Succeeded"),
 		Field("status.atProvider.lastRun.trigger", "Created"),
 		Field("status.atProvider.content.collections", "[map[name:acme.site version:1.0.0]]"))
-	if got := field(u, "spec.forProvider.unsafeVars.size"); got != int64(42) {
+	if got := Value(u, "spec.forProvider.unsafeVars.size"); got != int64(42) {
 		t.Errorf("A number should stay one: want 42, got %v (%T)", got, got)
 	}
-	if got := field(u, "spec.forProvider.vars"); len(got.(map[string]any)) != 1 {
+	if got := Value(u, "spec.forProvider.vars"); len(got.(map[string]any)) != 1 {
 		t.Errorf("Only literal variables should be in vars, got %v", got)
 	}
 
@@ -173,7 +174,7 @@ spec:
 	// What an application developer writes is text, whatever it looks like.
 	d.Title = `"{{ lookup('pipe', 'id') }} ${xr.spec.title}"`
 	cp.Apply(t, strings.TrimPrefix(xrOf, "\n---"), d)
-	eventually(t, "the page to have the new title", func() bool {
+	Eventually(t, "the page to have the new title", func() bool {
 		return readFile(t, page) == `{{ lookup('pipe', 'id') }} ${xr.spec.title}`
 	})
 	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.lastRun.trigger", "Changed"))
@@ -326,7 +327,7 @@ spec: {}
 		Field("status.atProvider.lastRun.phase", "Failed"),
 		Message("Ready", "'titel' is undefined"))
 
-	if n := len(composedOf(cp.Get(t, xr))); n != 1 {
+	if n := len(ComposedOf(cp.Get(t, xr))); n != 1 {
 		t.Errorf("A run that refers to one that failed should be held back: want 1 composed resource, got %d", n)
 	}
 

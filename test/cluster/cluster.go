@@ -1,4 +1,6 @@
-package e2e
+// Package cluster is a control plane as tests see it that users could have written: they apply
+// manifests, and wait for what objects show.
+package cluster
 
 import (
 	"bytes"
@@ -35,25 +37,28 @@ const (
 	interval = 100 * time.Millisecond
 )
 
-// A cluster is the control plane as the tests see it.
-type cluster struct {
+// A Cluster is the control plane as the tests see it.
+type Cluster struct {
 	// Provider is the process of provider-ansible.
-	Provider *provider
+	Provider *Provider
 
-	stack *controlplane.Stack
-	kube  client.Client
+	// Stack that the control plane is made of.
+	Stack *controlplane.Stack
+	// Kube is a client that may do everything.
+	Kube client.Client
 }
 
-func newCluster(s *controlplane.Stack) (*cluster, error) {
+// New cluster on a stack that is up. The provider has the flags of the stack.
+func New(s *controlplane.Stack) (*Cluster, error) {
 	kube, err := s.Client()
-	return &cluster{stack: s, kube: kube, Provider: &provider{stack: s, piece: s.Provider()}}, err
+	return &Cluster{Stack: s, Kube: kube, Provider: &Provider{stack: s, Piece: s.Provider()}}, err
 }
 
 // Functions that a test's pipelines need beside ours.
-func (c *cluster) Functions(t *testing.T, names ...string) {
+func (c *Cluster) Functions(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if err := c.stack.Function(t.Context(), name); err != nil {
+		if err := c.Stack.Function(t.Context(), name); err != nil {
 			t.Fatalf("cannot use a function that make test-e2e builds: %s", err)
 		}
 	}
@@ -72,7 +77,7 @@ func (o Object) String() string {
 	return strings.Trim(fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name), "/")
 }
 
-func (o Object) unstructured() *unstructured.Unstructured {
+func (o Object) Unstructured() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(o.APIVersion)
 	u.SetKind(o.Kind)
@@ -81,19 +86,19 @@ func (o Object) unstructured() *unstructured.Unstructured {
 	return u
 }
 
-func objectOf(u *unstructured.Unstructured) Object {
+func ObjectOf(u *unstructured.Unstructured) Object {
 	return Object{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
 // Namespace of this test's own. It goes away with the test.
-func (c *cluster) Namespace(t *testing.T) string {
+func (c *Cluster) Namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}
-	if err := c.kube.Create(t.Context(), ns); err != nil {
+	if err := c.Kube.Create(t.Context(), ns); err != nil {
 		t.Fatalf("cannot create namespace: %s", err)
 	}
 	t.Cleanup(func() {
-		if err := c.kube.Delete(context.Background(), ns); err != nil {
+		if err := c.Kube.Delete(context.Background(), ns); err != nil {
 			t.Errorf("cannot delete namespace: %s", err)
 		}
 	})
@@ -105,17 +110,17 @@ func (c *cluster) Namespace(t *testing.T) string {
 // is waited for before what follows it is applied. When the test is over what
 // was applied is deleted, last first; but definitions and what belongs to them
 // stay.
-func (c *cluster) Apply(t *testing.T, manifests string, data any) []Object {
+func (c *Cluster) Apply(t *testing.T, manifests string, data any) []Object {
 	t.Helper()
-	us, err := parse(manifests, data)
+	us, err := Parse(manifests, data)
 	if err != nil {
 		t.Fatalf("cannot parse manifests: %s", err)
 	}
 	out := make([]Object, len(us))
 	for i, u := range us {
-		out[i] = objectOf(u)
-		fresh := c.kube.Get(t.Context(), client.ObjectKeyFromObject(u), out[i].unstructured()) != nil
-		if err := c.apply(t.Context(), u); err != nil {
+		out[i] = ObjectOf(u)
+		fresh := c.Kube.Get(t.Context(), client.ObjectKeyFromObject(u), out[i].Unstructured()) != nil
+		if err := c.ServerApply(t.Context(), u); err != nil {
 			t.Fatalf("cannot apply %s: %s", out[i], err)
 		}
 		switch {
@@ -124,37 +129,37 @@ func (c *cluster) Apply(t *testing.T, manifests string, data any) []Object {
 		case u.GetKind() == "Composition" || !fresh:
 			// It stays, or is removed by the test that made it.
 		default:
-			t.Cleanup(func() { c.cleanUp(t, out[i]) })
+			t.Cleanup(func() { c.CleanUp(t, out[i]) })
 		}
 	}
 	return out
 }
 
-func (c *cluster) apply(ctx context.Context, u *unstructured.Unstructured) error {
-	return c.kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership)
+func (c *Cluster) ServerApply(ctx context.Context, u *unstructured.Unstructured) error {
+	return c.Kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership)
 }
 
 // ApplyError applies manifests that the API server is to reject, and returns why
 // it does.
-func (c *cluster) ApplyError(t *testing.T, manifests string, data any) error {
+func (c *Cluster) ApplyError(t *testing.T, manifests string, data any) error {
 	t.Helper()
-	us, err := parse(manifests, data)
+	us, err := Parse(manifests, data)
 	if err != nil {
 		t.Fatalf("cannot parse manifests: %s", err)
 	}
 	for _, u := range us {
-		if err := c.apply(t.Context(), u); err != nil {
+		if err := c.ServerApply(t.Context(), u); err != nil {
 			return err
 		}
-		t.Cleanup(func() { c.cleanUp(t, objectOf(u)) })
+		t.Cleanup(func() { c.CleanUp(t, ObjectOf(u)) })
 	}
 	return nil
 }
 
 // Delete an object, without waiting for its end.
-func (c *cluster) Delete(t *testing.T, o Object) {
+func (c *Cluster) Delete(t *testing.T, o Object) {
 	t.Helper()
-	if err := c.kube.Delete(t.Context(), o.unstructured()); err != nil {
+	if err := c.Kube.Delete(t.Context(), o.Unstructured()); err != nil {
 		t.Fatalf("cannot delete %s: %s", o, err)
 	}
 }
@@ -164,19 +169,19 @@ func inUse(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "This resource is in-use by")
 }
 
-// cleanUp what a test has left, with what it was composed of.
-func (c *cluster) cleanUp(t *testing.T, o Object) {
+// CleanUp what a test has left, with what it was composed of.
+func (c *Cluster) CleanUp(t *testing.T, o Object) {
 	t.Helper()
 	ctx := context.Background()
-	u := o.unstructured()
-	if err := c.kube.Get(ctx, client.ObjectKeyFromObject(u), u); kerrors.IsNotFound(err) {
+	u := o.Unstructured()
+	if err := c.Kube.Get(ctx, client.ObjectKeyFromObject(u), u); kerrors.IsNotFound(err) {
 		return
 	}
 	// The garbage collector would do that too, but up to half a minute later.
-	composed := composedOf(u)
+	composed := ComposedOf(u)
 	for _, o := range append([]Object{o}, composed...) {
 		// What another needs is denied until that is gone, and is deleted then.
-		if err := c.kube.Delete(ctx, o.unstructured()); client.IgnoreNotFound(err) != nil && !inUse(err) {
+		if err := c.Kube.Delete(ctx, o.Unstructured()); client.IgnoreNotFound(err) != nil && !inUse(err) {
 			t.Errorf("cannot delete %s: %s", o, err)
 		}
 	}
@@ -184,14 +189,14 @@ func (c *cluster) cleanUp(t *testing.T, o Object) {
 		return // The objects may not be able to go, and the first failure is what counts.
 	}
 	for _, o := range append([]Object{o}, composed...) {
-		if err := c.poll(ctx, o.unstructured(), kerrors.IsNotFound); err != nil {
-			t.Errorf("%s does not go away: %s\n%s", o, err, c.describe(ctx, o))
+		if err := c.poll(ctx, o.Unstructured(), kerrors.IsNotFound); err != nil {
+			t.Errorf("%s does not go away: %s\n%s", o, err, c.Describe(ctx, o))
 		}
 	}
 }
 
-// composedOf returns what an XR is composed of.
-func composedOf(xr *unstructured.Unstructured) []Object {
+// ComposedOf returns what an XR is composed of.
+func ComposedOf(xr *unstructured.Unstructured) []Object {
 	refs, _, _ := unstructured.NestedSlice(xr.Object, "spec", "crossplane", "resourceRefs")
 	out := make([]Object, 0, len(refs))
 	for _, r := range refs {
@@ -210,22 +215,22 @@ func composedOf(xr *unstructured.Unstructured) []Object {
 }
 
 // Get an object.
-func (c *cluster) Get(t *testing.T, o Object) *unstructured.Unstructured {
+func (c *Cluster) Get(t *testing.T, o Object) *unstructured.Unstructured {
 	t.Helper()
-	u := o.unstructured()
-	if err := c.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+	u := o.Unstructured()
+	if err := c.Kube.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
 		t.Fatalf("cannot get %s: %s", o, err)
 	}
 	return u
 }
 
 // List the objects of a kind in a namespace, or in all of them, by their names.
-func (c *cluster) List(t *testing.T, apiVersion, kind, namespace string) []unstructured.Unstructured {
+func (c *Cluster) List(t *testing.T, apiVersion, kind, namespace string) []unstructured.Unstructured {
 	t.Helper()
 	l := &unstructured.UnstructuredList{}
 	l.SetAPIVersion(apiVersion)
 	l.SetKind(kind + "List")
-	if err := c.kube.List(t.Context(), l, client.InNamespace(namespace)); err != nil {
+	if err := c.Kube.List(t.Context(), l, client.InNamespace(namespace)); err != nil {
 		t.Fatalf("cannot list %s: %s", kind, err)
 	}
 	slices.SortFunc(l.Items, func(a, b unstructured.Unstructured) int {
@@ -235,19 +240,19 @@ func (c *cluster) List(t *testing.T, apiVersion, kind, namespace string) []unstr
 }
 
 // Composed returns what an XR is composed of at the moment.
-func (c *cluster) Composed(t *testing.T, xr Object) []Object {
+func (c *Cluster) Composed(t *testing.T, xr Object) []Object {
 	t.Helper()
-	return composedOf(c.Get(t, xr))
+	return ComposedOf(c.Get(t, xr))
 }
 
 // WaitFor an object to be as expected, and return it.
-func (c *cluster) WaitFor(t *testing.T, o Object, want ...Expectation) *unstructured.Unstructured {
+func (c *Cluster) WaitFor(t *testing.T, o Object, want ...Expectation) *unstructured.Unstructured {
 	t.Helper()
-	u := o.unstructured()
+	u := o.Unstructured()
 	missing := func() []string {
 		var out []string
 		for _, w := range want {
-			if !w.met(u) {
+			if !w.Met(u) {
 				out = append(out, w.text)
 			}
 		}
@@ -255,41 +260,54 @@ func (c *cluster) WaitFor(t *testing.T, o Object, want ...Expectation) *unstruct
 	}
 	err := c.poll(t.Context(), u, func(err error) bool { return err == nil && len(missing()) == 0 })
 	if err != nil {
-		t.Fatalf("waited for %s to have %s: %s\n%s", o, strings.Join(missing(), ", "), err, c.describe(context.Background(), o))
+		t.Fatalf("waited for %s to have %s: %s\n%s", o, strings.Join(missing(), ", "), err, c.Describe(context.Background(), o))
 	}
 	return u
 }
 
 // WaitGone waits until there is no such object any more.
-func (c *cluster) WaitGone(t *testing.T, o Object) {
+func (c *Cluster) WaitGone(t *testing.T, o Object) {
 	t.Helper()
-	u := o.unstructured()
+	u := o.Unstructured()
 	if err := c.poll(t.Context(), u, kerrors.IsNotFound); err != nil {
-		t.Fatalf("waited for %s to go away: %s\n%s", o, err, c.describe(context.Background(), o))
+		t.Fatalf("waited for %s to go away: %s\n%s", o, err, c.Describe(context.Background(), o))
 	}
 }
 
 // poll an object until what getting it returned will do.
-func (c *cluster) poll(ctx context.Context, u *unstructured.Unstructured, will func(error) bool) error {
+func (c *Cluster) poll(ctx context.Context, u *unstructured.Unstructured, will func(error) bool) error {
 	return wait.PollUntilContextTimeout(ctx, interval, maxWait, true, func(ctx context.Context) (bool, error) {
-		return will(c.kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
+		return will(c.Kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
 	})
 }
 
-// describe an object as it is now, with the ends of the logs.
-func (c *cluster) describe(ctx context.Context, o Object) string {
+// Eventually waits until something is true that is not in the API.
+func Eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	if err := Await(t.Context(), is); err != nil {
+		t.Fatalf("waited for %s: %s", what, err)
+	}
+}
+
+// Await something to be true.
+func Await(ctx context.Context, is func() bool) error {
+	return wait.PollUntilContextTimeout(ctx, interval, maxWait, true, func(context.Context) (bool, error) { return is(), nil })
+}
+
+// Describe an object as it is now, with the ends of the logs.
+func (c *Cluster) Describe(ctx context.Context, o Object) string {
 	s := &strings.Builder{}
-	_, _ = fmt.Fprintf(s, "--- object\n%s\n", c.yaml(ctx, o))
+	_, _ = fmt.Fprintf(s, "--- object\n%s\n", c.YAML(ctx, o))
 	for _, name := range []string{"provider-ansible", "function-ansible", "crossplane"} {
-		_, _ = fmt.Fprintf(s, "--- log of %s\n%s", name, c.stack.Tail(name, 4<<10))
+		_, _ = fmt.Fprintf(s, "--- log of %s\n%s", name, c.Stack.Tail(name, 4<<10))
 	}
 	return s.String()
 }
 
-// yaml of an object, or why there is none.
-func (c *cluster) yaml(ctx context.Context, o Object) string {
-	u := o.unstructured()
-	if err := c.kube.Get(ctx, client.ObjectKeyFromObject(u), u); err != nil {
+// YAML of an object, or why there is none.
+func (c *Cluster) YAML(ctx context.Context, o Object) string {
+	u := o.Unstructured()
+	if err := c.Kube.Get(ctx, client.ObjectKeyFromObject(u), u); err != nil {
 		return err.Error()
 	}
 	u.SetManagedFields(nil)
@@ -302,10 +320,10 @@ func (c *cluster) yaml(ctx context.Context, o Object) string {
 
 // Kubectl runs kubectl as the user of the control plane and returns what it
 // prints.
-func (c *cluster) Kubectl(t *testing.T, args ...string) string {
+func (c *Cluster) Kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), c.stack.Tool("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.stack.Kubeconfig())
+	cmd := exec.CommandContext(t.Context(), c.Stack.Tool("kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.Stack.Kubeconfig())
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %s: %s\n%s", strings.Join(args, " "), err, out)
@@ -313,8 +331,8 @@ func (c *cluster) Kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// parse a template of manifests.
-func parse(manifests string, data any) ([]*unstructured.Unstructured, error) {
+// Parse a template of manifests.
+func Parse(manifests string, data any) ([]*unstructured.Unstructured, error) {
 	tmpl, err := template.New("manifests").Delims("[[", "]]").Option("missingkey=error").Parse(manifests)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot parse template")
@@ -338,77 +356,4 @@ func parse(manifests string, data any) ([]*unstructured.Unstructured, error) {
 			out = append(out, u)
 		}
 	}
-}
-
-// An Expectation of an object.
-type Expectation struct {
-	text string
-	met  func(u *unstructured.Unstructured) bool
-}
-
-// Condition expects a condition with a status, of the object's current
-// generation if it says of which one it is.
-func Condition(kind, status string) Expectation {
-	return Expectation{
-		text: fmt.Sprintf("condition %s %s", kind, status),
-		met: func(u *unstructured.Unstructured) bool {
-			c := condition(u, kind)
-			g, ok := c["observedGeneration"].(int64)
-			return c["status"] == status && (!ok || g == u.GetGeneration())
-		},
-	}
-}
-
-// Reason expects a condition with a reason.
-func Reason(kind, reason string) Expectation {
-	return Expectation{
-		text: fmt.Sprintf("condition %s with reason %s", kind, reason),
-		met:  func(u *unstructured.Unstructured) bool { return condition(u, kind)["reason"] == reason },
-	}
-}
-
-// Message expects a condition whose message contains a text.
-func Message(kind, part string) Expectation {
-	return Expectation{
-		text: fmt.Sprintf("condition %s with %q in its message", kind, part),
-		met: func(u *unstructured.Unstructured) bool {
-			m, _ := condition(u, kind)["message"].(string)
-			return strings.Contains(m, part)
-		},
-	}
-}
-
-// Field expects a value in a field, given as in status.atProvider.outputs.
-func Field(path string, want any) Expectation {
-	return Expectation{
-		text: fmt.Sprintf("%v in %s", want, path),
-		met:  func(u *unstructured.Unstructured) bool { return fmt.Sprint(field(u, path)) == fmt.Sprint(want) },
-	}
-}
-
-// That expects that a function returns true.
-func That(text string, met func(u *unstructured.Unstructured) bool) Expectation {
-	return Expectation{text: text, met: met}
-}
-
-// labelInUse expects that core keeps an object from being deleted because of a Usage.
-func labelInUse() Expectation {
-	return That("the label of what is in use", func(u *unstructured.Unstructured) bool { return u.GetLabels()["crossplane.io/in-use"] == "true" })
-}
-
-// field of an object, nil if it is not there.
-func field(u *unstructured.Unstructured, path string) any {
-	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, strings.Split(path, ".")...)
-	return v
-}
-
-// condition of an object, empty if it has none.
-func condition(u *unstructured.Unstructured, kind string) map[string]any {
-	cs, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range cs {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return m
-		}
-	}
-	return nil
 }
