@@ -172,6 +172,11 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 		e.restore(run, report)
 	}
 
+	// A pool that is stopping follows no more runs. The next provider follows this one.
+	if !known && outlives(o.LastRun) {
+		return &lifecycle.Active{Mode: o.LastRun.Mode, State: o.LastRun.State}
+	}
+
 	// The run in the status was interrupted when the pool knows none, or another one.
 	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
 		if lifecycle.Interrupt(o, e.now()) {
@@ -209,7 +214,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 // of the provider that began it was not its own.
 func (e *external) attach(run common.AnsibleRun) {
 	last := run.Observation().LastRun
-	if last == nil || last.Job == nil || last.StartTime == nil || last.Phase.Finished() {
+	if !outlives(last) {
 		return
 	}
 
@@ -218,6 +223,7 @@ func (e *external) attach(run common.AnsibleRun) {
 	j := executor.Job{
 		Spec: runner.Spec{
 			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
+			Attempt:    attempt(run.Observation()),
 			Inputs:     inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: last.Job.Namespace}},
 			KeepOutput: keepsOutput(run),
 		},
@@ -225,6 +231,20 @@ func (e *external) attach(run common.AnsibleRun) {
 	}
 
 	e.pool.Attach(j, func() { e.wake(name) })
+}
+
+// outlives is true for a run in progress that goes on without the provider that began it.
+func outlives(r *common.Run) bool {
+	return r != nil && r.Job != nil && r.StartTime != nil && !r.Phase.Finished()
+}
+
+// attempt that the last run is.
+func attempt(o *common.AnsibleRunObservation) int64 {
+	if a := o.LastApply; a != nil && a.ID == o.LastRun.ID {
+		return a.Attempts
+	}
+
+	return 1
 }
 
 // restore the run that the status showed before the object came to wait: decisions are about

@@ -793,3 +793,57 @@ func TestDelete(t *testing.T) {
 		}
 	})
 }
+
+// TestAttach has a provider find a run in progress that has a Pod. It follows the run, and writes
+// nothing before it knows more.
+func TestAttach(t *testing.T) {
+	digest := digestOf(t, in("a"))
+	resolved := func() (inputs.Inputs, error) { return in("a"), nil }
+	status := common.AnsibleRunObservation{
+		LastRun: &common.Run{
+			ID: "1", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerRetry, Phase: common.PhaseRunning,
+			InputsDigest: digest, StartTime: at(0), CurrentTask: "t", Job: &common.JobReference{Namespace: "jobs", Name: "ansiblerun-1"},
+		},
+		LastApply: &common.Apply{ID: "1", State: common.StatePresent, InputsDigest: digest, Attempts: 3},
+	}
+
+	cases := map[string]struct {
+		reason string
+		report *executor.Report
+	}{
+		"Attaching": {"Until the pool knows more, the status stays.", &executor.Report{Run: *status.LastRun, Attaching: true}},
+		"Stopping":  {"So it does if the pool follows no more runs: the next provider follows this one.", nil},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &fakePool{report: tc.report}
+			run := object(observed(*status.DeepCopy()))
+
+			o, err := connect(t, p, run, resolved).Observe(t.Context(), run)
+			if err != nil || !o.ResourceUpToDate || len(p.ended)+len(p.submitted) > 0 {
+				t.Errorf("\n%s\nObserve(...): %+v, %v, submitted %v, ended %v", tc.reason, o, err, p.submitted, p.ended)
+			}
+
+			if diff := cmp.Diff(status, run.Status.AtProvider); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want status, +got status:\n%s", tc.reason, diff)
+			}
+
+			if len(p.attached) != 1 {
+				t.Fatalf("Observe(...): attached to %+v", p.attached)
+			}
+
+			j := p.attached[0]
+			if j.ID != "1" || j.Attempt != 3 || j.Reference().Namespace != "jobs" || j.Reference().Name != "ansiblerun-1" || j.Object.UID != run.UID || len(j.DigestKey) == 0 {
+				t.Errorf("The job should say which run of which object it is: %+v", j)
+			}
+		})
+	}
+
+	p := &fakePool{}
+	status.LastRun.Phase, status.LastRun.CompletionTime = common.PhaseSucceeded, at(0)
+
+	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.attached) > 0 {
+		t.Errorf("A run that has ended is not followed: %v, %v", p.attached, err)
+	}
+}

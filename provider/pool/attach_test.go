@@ -1,0 +1,123 @@
+package pool
+
+import (
+	"context"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// outliving executes jobs as Pods do: it leaves them when the provider ends.
+type outliving struct {
+	scripted
+
+	forgotten chan string
+}
+
+func (o *outliving) Forget(j executor.Job) { o.forgotten <- j.ID }
+
+func (o *outliving) Execute(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
+	r := executor.NewReport(j)
+	r.Run.Phase = common.PhaseRunning
+	o.began <- j
+
+	select {
+	case r.Run.Phase = <-o.end:
+	case <-ctx.Done():
+		if context.Cause(ctx) != executor.ErrDetached { //nolint:errorlint // It is not wrapped.
+			r.Run.Phase = common.PhaseCanceled
+		}
+	}
+
+	return r
+}
+
+func inPod(uid string) executor.Job {
+	j := newJob(uid, common.TriggerCreated)
+	j.Spec = runner.Spec{ID: j.ID, Trigger: j.Trigger, Object: j.Object, Mode: common.ModeApply, Inputs: inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: "ns"}}}
+
+	return j
+}
+
+func newLanes(t *testing.T) (*Pool, *outliving) {
+	t.Helper()
+
+	x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}
+
+	return New(x, map[common.Place]Limits{common.PlaceProvider: {Jobs: 1, PerTenant: 1}, common.PlacePod: {Jobs: 1, PerTenant: 1}}), x
+}
+
+// Jobs in Pods do not wait for the places of the provider, and the other way round.
+func TestLanes(t *testing.T) {
+	p, _ := newLanes(t)
+	_, wake := wakes()
+
+	a := newJob("a", common.TriggerCreated)
+	if !p.Acquire(a, wake) || !p.Acquire(inPod("b"), wake) {
+		t.Fatal("Each place should have a job.")
+	}
+
+	if p.Acquire(inPod("c"), wake) || p.Acquire(newJob("d", common.TriggerCreated), wake) {
+		t.Error("No place should have more jobs than its limit.")
+	}
+
+	// While it waits, the configuration of c is changed to the provider.
+	p.Withdraw("a")
+
+	if c := newJob("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || p.Acquire(c, wake) || p.Stats()[common.PlacePod].Urgent != 0 {
+		t.Error("An object should wait where its configuration says.")
+	}
+}
+
+// A provider that ends leaves jobs in Pods alone. The next one attaches to them.
+func TestDetachAndAttach(t *testing.T) {
+	p, x := newLanes(t)
+	_, wake := wakes()
+
+	j := inPod("a")
+	if !p.Acquire(j, wake) || !p.Submit(j) {
+		t.Fatal("There should be a place.")
+	}
+
+	p.Noted("a", j.ID)
+	<-x.began
+
+	r, _ := p.Report("a")
+	if r.Run.Job == nil || r.Run.Job.Name != "ansiblerun-"+j.ID {
+		t.Errorf("The status should name the Job before there is one: %+v", r.Run)
+	}
+
+	p.Stop(t.Context())
+
+	if _, known := p.Report("a"); known || p.Unrecorded() > 0 || len(x.forgotten) > 0 {
+		t.Error("Nothing should be recorded or forgotten of a job that goes on.")
+	}
+
+	p, x = newLanes(t)
+	r.Run.Phase = common.PhaseRunning
+	j.Begun = &r.Run
+
+	woken, wake := wakes()
+
+	p.Attach(j, wake)
+	p.Attach(j, wake)
+
+	if got := <-x.began; got.Begun == nil {
+		t.Error("The job should say that it has begun.")
+	}
+
+	if r, known := p.Report("a"); !known || !r.Attaching || r.Run.Phase != common.PhaseRunning || p.Acquire(inPod("b"), wake) {
+		t.Errorf("A job that is attached to should have a place, and its report say what the status says: %+v", r)
+	}
+
+	x.end <- common.PhaseSucceeded
+	await(t, p, "a", woken, common.PhaseSucceeded)
+	p.Forget("a", j.ID)
+
+	if id := <-x.forgotten; id != j.ID {
+		t.Errorf("The executor should forget what was recorded, not %q", id)
+	}
+}
