@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
@@ -40,14 +41,20 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 		return nil, errors.Wrap(err, "cannot make a client for Pods")
 	}
 
+	var namespace string
+	if c.Place == common.PlacePod {
+		namespace = c.places().Namespace
+	}
+
 	x, err := pods.New(pods.Config{
-		Context: ctx,
-		REST:    cfg,
-		Client:  kube,
-		Image:   func(ctx context.Context) (string, error) { return c.podImage(ctx, kube) },
-		Args:    c.podArgs(),
-		Env:     podEnv(os.Environ()),
-		Key:     key,
+		Namespace: namespace,
+		Context:   ctx,
+		REST:      cfg,
+		Client:    kube,
+		Image:     func(ctx context.Context) (string, error) { return c.podImage(ctx, kube) },
+		Args:      c.podArgs(),
+		Env:       podEnv(os.Environ()),
+		Key:       key,
 		Status: func(ctx context.Context, ref pods.ObjectReference) (pods.State, error) {
 			return controller.StateOf(ctx, mgr.GetClient(), ref)
 		},

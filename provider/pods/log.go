@@ -3,6 +3,7 @@ package pods
 import (
 	"bufio"
 	"context"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +19,10 @@ import (
 const (
 	// logAgain is how long to wait before a log that broke off is asked for again.
 	logAgain = 500 * time.Millisecond
-	// logTries is how often the log of a Pod that has ended is read in search of the last report.
-	logTries = 5
+	// logTries is how often the log of a Pod that has ended is read in search of the last report,
+	// and logPatience how long while it cannot be read.
+	logTries    = 3
+	logPatience = 2 * time.Minute
 )
 
 // followLog of a Pod, in the background, unless it is followed already.
@@ -57,10 +60,17 @@ type podLog struct {
 
 // follow the log to its end, whatever breaks off meanwhile.
 func (l podLog) follow(ctx context.Context) error {
-	var since *metav1.Time
+	var (
+		since *metav1.Time
+		ended time.Time
+	)
 
 	for tries := 0; ; {
+		// A log that was opened after the end of its container is whole.
 		over := l.isOver(ctx)
+		if over && ended.IsZero() {
+			ended = l.now()
+		}
 
 		final, last, err := l.readOnce(ctx, since)
 		if final || ctx.Err() != nil || kerrors.IsNotFound(err) {
@@ -71,11 +81,12 @@ func (l podLog) follow(ctx context.Context) error {
 			since = last
 		}
 
-		// A log that was opened after the end of its container is whole.
-		if over {
-			if tries++; tries >= logTries {
-				return err
-			}
+		if over && errors.Is(err, io.EOF) {
+			tries++
+		}
+
+		if tries >= logTries || over && l.now().Sub(ended) > logPatience {
+			return err
 		}
 
 		select {

@@ -60,6 +60,9 @@ type Config struct {
 	Key []byte
 	// Status tells what the object of a run shows, for Jobs whose runs nobody follows.
 	Status func(ctx context.Context, ref ObjectReference) (State, error)
+	// Namespace in which most runs are to have Pods; empty if that is not known. Start logs which
+	// rights are missing there.
+	Namespace string
 	// Log of what no object shows.
 	Log logging.Logger
 }
@@ -118,6 +121,12 @@ func (x *Executor) Start(ctx context.Context) error {
 	// With rights for the cluster one watch does for all namespaces.
 	if err := x.scopes.startCluster(ctx); err != nil {
 		x.config.Log.Debug("Watching the Jobs of each namespace by itself", "error", err)
+
+		if x.config.Namespace != "" {
+			if _, err := x.scopes.of(ctx, x.config.Namespace); err != nil {
+				x.config.Log.Info("WARNING: Cannot run Pods yet", "error", err)
+			}
+		}
 	}
 
 	for range forgetters {
