@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,7 +52,7 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 		Context:   ctx,
 		REST:      cfg,
 		Client:    kube,
-		Image:     func(ctx context.Context) (string, error) { return c.podImage(ctx, kube) },
+		Image:     c.podImage(kube),
 		Args:      c.podArgs(),
 		Env:       podEnv(os.Environ()),
 		Key:       key,
@@ -70,13 +71,32 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 // podRequests per second for Jobs, Pods and their logs, at most.
 const podRequests = 500
 
-// podImage is the image of the provider: that of its own Pod, unless a flag names one.
-func (c *startCommand) podImage(ctx context.Context, kube client.Client) (string, error) {
-	const advice = "name it with --pod-image"
+// podImage returns a function that tells the image of the provider: that of its own Pod, unless a
+// flag names one. It is looked up when it is needed first: the rights for that may come later.
+func (c *startCommand) podImage(kube client.Client) func(context.Context) (string, error) {
+	var (
+		mu    sync.Mutex
+		image = c.PodImage
+	)
 
-	if c.PodImage != "" {
-		return c.PodImage, nil
+	return func(ctx context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		if image != "" {
+			return image, nil
+		}
+
+		var err error
+		image, err = c.ownImage(ctx, kube)
+
+		return image, err
 	}
+}
+
+// ownImage is the image of the provider's own Pod.
+func (c *startCommand) ownImage(ctx context.Context, kube client.Client) (string, error) {
+	const advice = "name it with --pod-image"
 
 	// A Pod's host has its name.
 	host, err := os.Hostname()
