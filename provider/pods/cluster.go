@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"sync"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,14 +58,8 @@ func (s *scopes) of(ctx context.Context, namespace string) (*scope, error) {
 	s.mu.Unlock()
 
 	if !known {
-		sc.err = s.start(ctx, sc, namespace)
-
-		s.mu.Lock()
-		if sc.err != nil {
-			delete(s.all, namespace)
-		}
-		s.mu.Unlock()
-		close(sc.ready)
+		// Others wait for it, too, when who asks first is canceled.
+		go s.startFor(sc, namespace)
 	}
 
 	select {
@@ -75,6 +68,21 @@ func (s *scopes) of(ctx context.Context, namespace string) (*scope, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// startFor starts a scope for who waits for it. The next who asks tries again if that fails.
+func (s *scopes) startFor(sc *scope, namespace string) {
+	ctx, cancel := context.WithTimeout(s.config.Context, 2*requestTimeout)
+	defer cancel()
+
+	sc.err = s.start(ctx, sc, namespace)
+	if sc.err != nil {
+		s.mu.Lock()
+		delete(s.all, namespace)
+		s.mu.Unlock()
+	}
+
+	close(sc.ready)
 }
 
 // start the watches of a scope. They end with the provider.
@@ -115,14 +123,17 @@ func (s *scopes) start(ctx context.Context, sc *scope, namespace string) error {
 		}
 	}
 
-	go func() { _ = sc.Start(s.config.Context) }() // It fails only when it is started twice.
+	watching, stop := context.WithCancel(s.config.Context)
 
-	wait, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+	go func() { _ = sc.Start(watching) }() // It fails only when it is started twice.
 
-	if !sc.WaitForCacheSync(wait) {
+	if !sc.WaitForCacheSync(ctx) {
+		stop()
+
 		return errors.New("cannot list Jobs and Pods")
 	}
+
+	context.AfterFunc(s.config.Context, stop)
 
 	return nil
 }
@@ -224,6 +235,9 @@ func strip(v any) (any, error) {
 
 // startCluster watches the whole cluster, where the provider has the rights for that.
 func (s *scopes) startCluster(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*requestTimeout)
+	defer cancel()
+
 	sc := &scope{ready: make(chan struct{})}
 	if err := s.start(ctx, sc, ""); err != nil {
 		return err

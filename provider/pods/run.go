@@ -215,7 +215,10 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	switch {
 	case ctx.Err() != nil:
 		// A Job that was made all the same goes. It has begun nothing without its Secrets.
-		_ = r.delete(context.WithoutCancel(ctx), r.ref)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer stop()
+
+		_ = r.delete(ctx, r.ref)
 		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
 	case errors.As(err, new(*RightsError)):
 		s.Reason = executor.ReasonForbidden
@@ -395,6 +398,9 @@ func (r *run) adoptReport(got executor.Report) {
 // look at what the cluster shows of the run, and do what follows from it. It is true when the
 // run has ended.
 func (r *run) look(ctx context.Context, cancel bool) bool {
+	ctx, stop := context.WithTimeout(ctx, requestTimeout)
+	defer stop()
+
 	if cancel && !r.canceled {
 		r.cancel(ctx, nil)
 	}
@@ -493,9 +499,6 @@ func (r *run) whyRefused(ctx context.Context, v view) string {
 
 // cancel the run. It has ended when nothing is left of its Job.
 func (r *run) cancel(ctx context.Context, why *end) {
-	ctx, stop := context.WithTimeout(ctx, requestTimeout)
-	defer stop()
-
 	if err := r.delete(ctx, r.ref); err != nil {
 		r.config.Log.Info("Cannot cancel a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
 		return
