@@ -6,7 +6,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,8 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // fieldRun indexes Pods by the run that they belong to.
@@ -188,30 +185,28 @@ func (s *scopes) followed(runID string) bool {
 	return s.followers[runID] != nil
 }
 
-// view of a run, from the cache of a scope or from the API server.
-func viewOf(ctx context.Context, r client.Reader, ref common.JobReference, runID string, by client.ListOption) (view, error) {
+// view of the run, from the cache of a scope or from the API server. A Job that is not of this run,
+// and a Pod that is not of its Job, are none.
+func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOption) (view, error) {
 	v := view{job: &batchv1.Job{}}
 
-	err := r.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, v.job)
-	if kerrors.IsNotFound(err) {
-		v.job, err = nil, nil
-	}
-
-	if err != nil {
+	err := reader.Get(ctx, types.NamespacedName{Namespace: r.ref.Namespace, Name: r.ref.Name}, v.job)
+	if client.IgnoreNotFound(err) != nil {
 		return view{}, errors.Wrap(err, "cannot get the Job of the run")
 	}
 
-	if v.job != nil && v.job.Labels[labelRun] != runID {
-		return view{}, errors.Errorf("Job %s/%s is not of this run", ref.Namespace, ref.Name)
+	if err != nil || !r.owns(v.job) {
+		v.job = nil
 	}
 
 	l := &corev1.PodList{}
-	if err := r.List(ctx, l, client.InNamespace(ref.Namespace), by); err != nil {
+	if err := reader.List(ctx, l, client.InNamespace(r.ref.Namespace), by); err != nil {
 		return view{}, errors.Wrap(err, "cannot list the Pods of the run")
 	}
 
 	for i := range l.Items {
-		if p := &l.Items[i]; v.pod == nil || v.pod.CreationTimestamp.Before(&p.CreationTimestamp) {
+		p := &l.Items[i]
+		if r.ownsPod(p, v.job) && (v.pod == nil || v.pod.CreationTimestamp.Before(&p.CreationTimestamp)) {
 			v.pod = p
 		}
 	}

@@ -143,7 +143,8 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 	}
 }
 
-// readLine reads a line. What is longer than a frame may be is left out.
+// readLine reads a line. What is longer than a frame may be is left out, and of a long line that
+// is no frame all but its beginning: many logs are read at a time.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 
@@ -153,7 +154,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 			return nil, err //nolint:wrapcheck // The caller does.
 		}
 
-		if len(line)+len(part) > sealed.MaxLine {
+		if len(line)+len(part) > sealed.MaxLine || len(line) > 0 && !sealed.MayBeFrame(line) {
 			part = nil
 		}
 

@@ -2,8 +2,10 @@ package pods
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"time"
 
@@ -63,7 +65,7 @@ func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1
 		return nil, err
 	}
 
-	return &batchv1.Job{
+	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels,
 			Annotations: merged(template.Annotations, map[string]string{annotationKeepFor: e.KeepFor.Duration.String()}),
@@ -76,7 +78,10 @@ func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1
 			TTLSecondsAfterFinished: new(int32(lostAfter.Seconds())),
 			Template:                template,
 		},
-	}, nil
+	}
+	job.Annotations[annotationProof] = x.jobProof(job)
+
+	return job, nil
 }
 
 // template of the Pod: the defaults, with the template of the configuration over them, and
@@ -84,7 +89,7 @@ func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1
 func (x *Executor) template(j executor.Job, image string, secrets []string) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
-	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Resources: defaultResources()}}}})
+	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun}}}})
 	if err != nil {
 		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode the defaults of Pods")
 	}
@@ -105,8 +110,32 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 	}
 
 	t := corev1.PodTemplateSpec{}
+	if err := json.Unmarshal(text, &t); err != nil {
+		return t, errors.Wrap(err, "spec.execution.podTemplate is no PodTemplateSpec")
+	}
 
-	return t, errors.Wrap(json.Unmarshal(text, &t), "spec.execution.podTemplate is no PodTemplateSpec")
+	for i := range t.Spec.Containers {
+		c := &t.Spec.Containers[i]
+		if c.Name != containerRun {
+			continue
+		}
+
+		// An empty command of the provider's does not replace that of a template.
+		c.Command = nil
+		if c.Image != image {
+			c.Command = []string{binary}
+		}
+
+		// Half of the defaults may contradict what is given: a request above a limit.
+		switch {
+		case e.Resources != nil:
+			c.Resources = *e.Resources
+		case reflect.DeepEqual(c.Resources, corev1.ResourceRequirements{}):
+			c.Resources = defaultResources()
+		}
+	}
+
+	return t, nil
 }
 
 func defaultResources() corev1.ResourceRequirements {
@@ -133,10 +162,6 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 
 	if e.ServiceAccountName != "" {
 		run.Args = append(run.Args, "--service-account")
-	}
-
-	if e.Resources != nil {
-		run.Resources = *e.Resources
 	}
 
 	spec := corev1.PodSpec{
@@ -168,7 +193,7 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 			Name: containerCopy, Image: image, ImagePullPolicy: e.ImagePullPolicy, Args: []string{"copy", binary},
 			SecurityContext: restricted(), VolumeMounts: work, Resources: defaultResources(),
 		}}
-		run.Image, run.Command = e.Image, []string{binary}
+		run.Image = e.Image
 	}
 
 	spec.Containers = []corev1.Container{run}
@@ -217,14 +242,11 @@ func secretsOf(j executor.Job, p Payload) ([]*corev1.Secret, error) {
 
 	var all []*corev1.Secret
 
-	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		name := ref.Name
-		if len(all) > 0 {
-			name += "-" + key[len("payload."):]
-		}
+	for n := range len(parts) {
+		key := partName(n)
 
 		all = append(all, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: name, Labels: labelsOf(j)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: secretName(*ref, n), Labels: labelsOf(j)},
 			Type:       "ansible.crossplane.io/run",
 			Immutable:  new(true),
 			Data:       map[string][]byte{key: parts[key]},
@@ -232,6 +254,15 @@ func secretsOf(j executor.Job, p Payload) ([]*corev1.Secret, error) {
 	}
 
 	return all, nil
+}
+
+// secretName is the name of the Secret with the part of a payload with a number, from 0.
+func secretName(ref common.JobReference, n int) string {
+	if n == 0 {
+		return ref.Name
+	}
+
+	return fmt.Sprintf("%s-%03d", ref.Name, n)
 }
 
 // merged is a map with another one over it.

@@ -54,11 +54,14 @@ func (p Payload) parts() (map[string][]byte, error) {
 
 	parts := map[string][]byte{}
 	for part := range slices.Chunk(packed.Bytes(), maxPart) {
-		parts[fmt.Sprintf("payload.%03d", len(parts))] = part
+		parts[partName(len(parts))] = part
 	}
 
 	return parts, nil
 }
+
+// partName is the key in a Secret of the part of a payload with a number, from 0.
+func partName(n int) string { return fmt.Sprintf("payload.%03d", n) }
 
 // ReadPayload from the directory where its Secrets are mounted.
 func ReadPayload(dir fs.FS) (Payload, error) {

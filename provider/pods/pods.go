@@ -36,6 +36,8 @@ const (
 	// unfollowedFor how old they are at least.
 	sweepEvery    = time.Minute
 	unfollowedFor = 2 * time.Minute
+	// leftFor is how long a Pod may go on after the last report of its run.
+	leftFor = 2 * time.Minute
 	// forgetters is how many Jobs are dealt with at a time after their runs.
 	forgetters = 4
 	// maxForgotten is how many Jobs wait for that. The sweep finds the others.
@@ -172,7 +174,7 @@ func (x *Executor) clean(ctx context.Context, ref common.JobReference) {
 	j := &batchv1.Job{}
 
 	err := x.config.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, j)
-	if err == nil {
+	if err == nil && x.made(j) {
 		err = x.release(ctx, j)
 	}
 
@@ -197,6 +199,12 @@ func (x *Executor) release(ctx context.Context, j *batchv1.Job) error {
 	was := j.DeepCopy()
 	j.Spec.TTLSecondsAfterFinished = new(int32(keep.Seconds()))
 
+	// A container that a podTemplate or a webhook has added may outlive that of the run, and
+	// nothing removes a Job that has not ended.
+	if began := j.Status.StartTime; began != nil && completed(j).IsZero() {
+		j.Spec.ActiveDeadlineSeconds = new(int64((x.now().Sub(began.Time) + leftFor).Seconds()))
+	}
+
 	return errors.Wrap(x.config.Client.Patch(ctx, j, client.MergeFrom(was)), "cannot set when a Job is to be removed")
 }
 
@@ -219,7 +227,7 @@ func (x *Executor) sweep(ctx context.Context) {
 
 func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 	released := j.Spec.TTLSecondsAfterFinished == nil || *j.Spec.TTLSecondsAfterFinished != int32(lostAfter.Seconds())
-	if released || x.scopes.followed(j.Labels[labelRun]) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
+	if !x.made(j) || released || x.scopes.followed(j.Labels[labelRun]) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
 		return nil
 	}
 
@@ -232,16 +240,15 @@ func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 	case err != nil || state == StateUnknown:
 		return err
 	case completed(j).IsZero():
-		return x.delete(ctx, common.JobReference{Namespace: j.Namespace, Name: j.Name})
+		return x.delete(ctx, j)
 	}
 
 	return x.release(ctx, j)
 }
 
 // delete a Job, and wait for nothing. Its Pod is told to end first.
-func (x *Executor) delete(ctx context.Context, ref common.JobReference) error {
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
-	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
+func (x *Executor) delete(ctx context.Context, j *batchv1.Job) error {
+	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &j.UID})
 
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Job of a run")
 }

@@ -29,7 +29,7 @@ func needed() []authorizationv1.ResourceAttributes {
 	add("batch", "jobs", "", "create", "get", "list", "watch", "patch", "delete")
 	add("", "pods", "", "list", "watch")
 	add("", "pods", "log", "get")
-	add("", "secrets", "", "create", "list", "deletecollection")
+	add("", "secrets", "", "create", "get", "deletecollection")
 
 	return all
 }

@@ -2,6 +2,10 @@ package pods
 
 import (
 	"context"
+	"crypto/hmac"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -129,9 +134,15 @@ func (r *run) create(ctx context.Context) error {
 	}
 
 	var names []string
+
+	parts := map[string][]byte{}
+
 	for _, s := range secrets {
 		names = append(names, s.Name)
+		maps.Copy(parts, s.Data)
 	}
+
+	secrets[0].Annotations = map[string]string{annotationProof: r.payloadProof(parts)}
 
 	image, err := r.config.Image(ctx)
 	if err != nil {
@@ -153,7 +164,7 @@ func (r *run) create(ctx context.Context) error {
 
 		if err := r.make(ctx, s); err != nil {
 			if ctx.Err() == nil {
-				_ = r.delete(ctx, r.ref)
+				_ = r.delete(ctx)
 			}
 
 			return err
@@ -168,15 +179,14 @@ func (r *run) make(ctx context.Context, o client.Object) error {
 	for {
 		err := r.config.Client.Create(ctx, o)
 		if kerrors.IsAlreadyExists(err) {
-			err = r.config.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
-			if err == nil && o.GetLabels()[labelRun] != r.job.ID {
-				return &refusal{errors.Errorf("%s/%s is there already, and not of this run", o.GetNamespace(), o.GetName())}
-			}
+			err = r.find(ctx, o)
 		}
 
 		switch {
 		case err == nil:
 			return nil
+		case errors.As(err, new(*refusal)):
+			return err
 		case isRefusal(err):
 			return &refusal{err}
 		}
@@ -189,6 +199,34 @@ func (r *run) make(ctx context.Context, o client.Object) error {
 		case <-time.After(retryEvery):
 		}
 	}
+}
+
+// find an object that was made. Whoever may write Jobs and Secrets in the namespace may have
+// made another one of its name.
+func (r *run) find(ctx context.Context, o client.Object) error {
+	found := false
+
+	switch o := o.(type) {
+	case *batchv1.Job:
+		if err := r.config.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return errors.Wrap(err, "cannot get the Job of the run")
+		}
+
+		found = r.owns(o)
+	case *corev1.Secret:
+		is := &corev1.Secret{}
+		if err := r.config.Client.Get(ctx, client.ObjectKeyFromObject(o), is); err != nil {
+			return errors.Wrap(err, "cannot get a Secret of the run")
+		}
+
+		found = reflect.DeepEqual(is.Data, o.Data)
+	}
+
+	if !found {
+		return &refusal{errors.Errorf("%s/%s is there already, and somebody else has made it", o.GetNamespace(), o.GetName())}
+	}
+
+	return nil
 }
 
 // A refusal is an error of the API server that the same request would get again.
@@ -218,7 +256,7 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer stop()
 
-		_ = r.delete(ctx, r.ref)
+		_ = r.delete(ctx)
 		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
 	case errors.As(err, new(*RightsError)):
 		s.Reason = executor.ReasonForbidden
@@ -239,11 +277,17 @@ func (r *run) attach(ctx context.Context) error {
 		}
 
 		r.config.Log.Info("Cannot follow a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+		r.waits(err.Error())
+
+		again := retryEvery
+		if errors.As(err, new(*RightsError)) {
+			again = rightsAgain
+		}
 
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(retryEvery):
+		case <-time.After(again):
 		}
 	}
 }
@@ -254,19 +298,12 @@ func (r *run) tryAttach(ctx context.Context) error {
 		return err
 	}
 
-	l := &corev1.SecretList{}
-	if err := r.config.Client.List(ctx, l, client.InNamespace(r.ref.Namespace), client.MatchingLabels{labelRun: r.job.ID}); err != nil {
-		return errors.Wrap(err, "cannot read the inputs of the run")
+	parts, err := r.parts(ctx)
+	if err != nil {
+		return err
 	}
 
 	r.scope = sc
-	parts := map[string][]byte{}
-
-	for _, s := range l.Items {
-		for k, v := range s.Data {
-			parts[k] = v
-		}
-	}
 
 	// Without its Secrets the run has not begun, or nothing can be known of it.
 	if p, err := joinPayload(parts); err == nil && len(p.Key) == sealed.KeySize {
@@ -274,6 +311,44 @@ func (r *run) tryAttach(ctx context.Context) error {
 	}
 
 	return nil
+}
+
+// parts of the payload that the provider has given the run; none if there are others.
+func (r *run) parts(ctx context.Context) (map[string][]byte, error) {
+	parts := map[string][]byte{}
+	proof := ""
+
+	for size := 0; size <= maxPayload; {
+		n := len(parts)
+		s := &corev1.Secret{}
+
+		err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: secretName(r.ref, n)}, s)
+		if kerrors.IsNotFound(err) {
+			break
+		}
+
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot read the inputs of the run")
+		}
+
+		if n == 0 {
+			proof = s.Annotations[annotationProof]
+		}
+
+		part := s.Data[partName(n)]
+		if len(part) == 0 {
+			break
+		}
+
+		parts[partName(n)] = part
+		size += len(part)
+	}
+
+	if !hmac.Equal([]byte(proof), []byte(r.payloadProof(parts))) {
+		return nil, nil
+	}
+
+	return parts, nil
 }
 
 // adopt what a run was begun with. Which run of which object it is, says the object.
@@ -347,6 +422,10 @@ func (r *run) pause() time.Duration {
 
 // take a frame. It is true for the last one of a run that has ended by itself.
 func (r *run) take(f sealed.Frame) bool {
+	if !believable(f.Report.Run.Phase, f.Final) {
+		return false
+	}
+
 	if r.watch.Task != nil && f.Time.After(r.since) {
 		for _, t := range f.Tasks {
 			r.watch.Task(t)
@@ -374,9 +453,11 @@ func (r *run) take(f sealed.Frame) bool {
 }
 
 // adoptReport takes over what the Pod reports. Which run it is about, and its digest, is known
-// here.
+// here. Conditions of Crossplane and the provider are not for content to report.
 func (r *run) adoptReport(got executor.Report) {
 	was := r.report
+	got.Attaching = false
+	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, lifecycle.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
 	n, k := &got.Run, was.Run
@@ -386,8 +467,9 @@ func (r *run) adoptReport(got executor.Report) {
 		n.InputsDigest = r.job.Digest(content.Known(got.Content))
 	}
 
-	if n.Phase.Finished() && n.CompletionTime == nil {
-		n.CompletionTime = r.time()
+	// The clock of a node may be wrong.
+	if now := r.time(); n.Phase.Finished() && (n.CompletionTime == nil || now.Before(n.CompletionTime)) {
+		n.CompletionTime = now
 	}
 
 	r.touched = r.touched || !got.Untouched
@@ -405,7 +487,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.cancel(ctx, nil)
 	}
 
-	v, err := viewOf(ctx, r.scope, r.ref, r.job.ID, client.MatchingFields{fieldRun: r.job.ID})
+	v, err := r.view(ctx, r.scope, client.MatchingFields{fieldRun: r.job.ID})
 	if err != nil {
 		r.waits(err.Error())
 		return false
@@ -499,7 +581,7 @@ func (r *run) whyRefused(ctx context.Context, v view) string {
 
 // cancel the run. It has ended when nothing is left of its Job.
 func (r *run) cancel(ctx context.Context, why *end) {
-	if err := r.delete(ctx, r.ref); err != nil {
+	if err := r.delete(ctx); err != nil {
 		r.config.Log.Info("Cannot cancel a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
 		return
 	}
@@ -510,7 +592,7 @@ func (r *run) cancel(ctx context.Context, why *end) {
 // ended is true if nothing of the run is left by the API server's own word. Caches may lag
 // behind, and do not agree with each other.
 func (r *run) ended(ctx context.Context) bool {
-	v, err := viewOf(ctx, r.config.Client, r.ref, r.job.ID, client.MatchingLabels{labelRun: r.job.ID})
+	v, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
 	if err != nil || !v.over() || v.pod != nil && !v.stopped() {
 		return false
 	}
@@ -537,6 +619,18 @@ func (r *run) ended(ctx context.Context) bool {
 	r.report.Untouched = !r.touched
 
 	return true
+}
+
+// delete the Job of the run, and wait for nothing.
+func (r *run) delete(ctx context.Context) error {
+	j := &batchv1.Job{}
+
+	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, j)
+	if err != nil || !r.owns(j) {
+		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the Job of the run")
+	}
+
+	return r.Executor.delete(ctx, j)
 }
 
 // time returns the present time in seconds, as the API server keeps times.

@@ -126,6 +126,9 @@ func (w *Writer) Write(f Frame) error {
 	return errors.Wrap(err, "cannot write a report")
 }
 
+// MayBeFrame is false for a line that does not begin as a frame does.
+func MayBeFrame(line []byte) bool { return bytes.HasPrefix(line, []byte(prefix)) }
+
 // A Reader recognizes frames among the lines of a log.
 type Reader struct {
 	box

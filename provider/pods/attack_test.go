@@ -1,0 +1,437 @@
+package pods
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+)
+
+const image = "provider:1"
+
+// onCluster returns a run of the payload of fill on a cluster that has some objects.
+func onCluster(t *testing.T, objects ...client.Object) *run {
+	t.Helper()
+
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
+	x := &Executor{
+		config: Config{
+			Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(),
+			Key:    []byte("key of the provider"), Log: logging.NewNopLogger(),
+			Status: func(context.Context, ObjectReference) (State, error) { return StateGone, nil },
+		},
+		scopes: &scopes{followers: map[string]chan struct{}{}},
+		now:    func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
+	}
+	j := executor.Job{Spec: fill(t).Spec}
+
+	return &run{Executor: x, job: j, ref: *j.Reference(), watch: executor.Watch{Progress: func(executor.Report) {}}, report: executor.NewReport(j)}
+}
+
+// jobOf returns the Job that the provider makes for a run.
+func jobOf(t *testing.T, r *run, change ...func(*batchv1.Job)) *batchv1.Job {
+	t.Helper()
+
+	j, err := r.Executor.job(r.job, image, []string{r.ref.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	j.UID = "job"
+	for _, fn := range change {
+		fn(j)
+	}
+
+	return j
+}
+
+func podOf(j *batchv1.Job, name string, age time.Duration) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: name, Labels: maps.Clone(j.Labels), CreationTimestamp: metav1.NewTime(time.Now().Add(-age))}}
+	p.Labels[batchv1.JobNameLabel] = j.Name
+	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+
+	return p
+}
+
+// TestAttackView shows a run what others have put in its namespace.
+func TestAttackView(t *testing.T) {
+	r := onCluster(t)
+	own := jobOf(t, r)
+	forged := jobOf(t, r, func(j *batchv1.Job) { delete(j.Annotations, annotationProof) })
+	relabeled := jobOf(t, r, func(j *batchv1.Job) { j.Labels[labelObject] = "another" })
+
+	other := onCluster(t)
+	other.job.Object.UID = "victim"
+	victims := jobOf(t, other)
+
+	bare := podOf(own, "bare", 0)
+	bare.OwnerReferences = nil
+
+	foreign := podOf(own, "foreign", 0)
+	foreign.OwnerReferences[0].UID = "another"
+
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		job     bool
+		pod     string
+	}{
+		"Own":        {"The Job and the Pod of the run are found.", []client.Object{own, podOf(own, "own", time.Hour)}, true, "own"},
+		"Newer":      {"A newer Pod with the labels of the run, which somebody has made, is not followed.", []client.Object{own, podOf(own, "own", time.Hour), bare}, true, "own"},
+		"OtherOwner": {"Nor is one of another Job.", []client.Object{own, foreign}, true, ""},
+		"Forged":     {"A Job that somebody has made with the name and the labels of the run's is none.", []client.Object{forged}, false, ""},
+		"Relabeled":  {"Nor is one whose labels were changed.", []client.Object{relabeled}, false, ""},
+		"Victims":    {"A status that names the Job of another object leads to nothing.", []client.Object{victims, podOf(victims, "victims", 0)}, false, ""},
+		"Orphaned":   {"A Pod whose Job is gone still belongs to the run.", []client.Object{podOf(own, "own", 0)}, false, "own"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t, tc.objects...)
+
+			v, err := r.view(t.Context(), r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			pod := ""
+			if v.pod != nil {
+				pod = v.pod.Name
+			}
+
+			if (v.job != nil) != tc.job || pod != tc.pod {
+				t.Errorf("%s\nview(...): want Job %t, Pod %q, got Job %v, Pod %q", tc.reason, tc.job, tc.pod, v.job, pod)
+			}
+		})
+	}
+}
+
+// TestAttackPayload attaches to runs whose payload others have changed.
+func TestAttackPayload(t *testing.T) {
+	payload := fill(t)
+	r := onCluster(t)
+
+	secrets := func(change ...func([]*corev1.Secret) []*corev1.Secret) []client.Object {
+		all, err := secretsOf(r.job, payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		parts := map[string][]byte{}
+		for _, s := range all {
+			maps.Copy(parts, s.Data)
+		}
+
+		all[0].Annotations = map[string]string{annotationProof: r.payloadProof(parts)}
+
+		for _, fn := range change {
+			all = fn(all)
+		}
+
+		var objects []client.Object
+		for _, s := range all {
+			objects = append(objects, s)
+		}
+
+		return objects
+	}
+
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		uid     types.UID
+		want    bool
+	}{
+		"Own":     {reason: "The payload that the provider has made is taken over.", objects: secrets(), want: true},
+		"Victims": {reason: "A status that names the run of another object gets neither its inputs nor its key.", objects: secrets(), uid: "thief"},
+		"Changed": {reason: "A payload that was changed is none, and is not unpacked.", objects: secrets(func(all []*corev1.Secret) []*corev1.Secret {
+			all[1].Data[partName(1)][0] ^= 1
+			return all
+		})},
+		"Shorter": {reason: "Nor is one that lacks its end.", objects: secrets(func(all []*corev1.Secret) []*corev1.Secret { return all[:1] })},
+		"Longer": {reason: "Nor is one with another end.", objects: secrets(func(all []*corev1.Secret) []*corev1.Secret {
+			more := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.ref.Namespace, Name: secretName(r.ref, len(all))}, Data: map[string][]byte{partName(len(all)): []byte("x")}}
+			return append(all, more)
+		})},
+		"Labeled": {reason: "Another Secret with the labels of the run changes nothing.", want: true, objects: secrets(func(all []*corev1.Secret) []*corev1.Secret {
+			more := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.ref.Namespace, Name: "more", Labels: all[0].Labels}, Data: map[string][]byte{partName(0): []byte("x")}}
+			return append(all, more)
+		})},
+		"None": {reason: "Without Secrets there is no payload."},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t, tc.objects...)
+			if tc.uid != "" {
+				r.job.Object.UID = tc.uid
+			}
+
+			parts, err := r.parts(t.Context())
+			if got := len(parts) > 0; got != tc.want || err != nil {
+				t.Errorf("%s\nparts(...): want %t, got %t, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestAttackMake makes objects whose names others have taken.
+func TestAttackMake(t *testing.T) {
+	r := onCluster(t)
+	own := jobOf(t, r)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: r.ref.Name}, Data: map[string][]byte{"payload.000": []byte("own")}}
+	forgedSecret := secret.DeepCopy()
+	forgedSecret.Data["payload.000"] = []byte("forged")
+
+	cases := map[string]struct {
+		reason      string
+		there, make client.Object
+		refused     bool
+	}{
+		"OwnJob":    {"A Job whose making was not answered is there.", own.DeepCopy(), jobOf(t, r), false},
+		"TakenJob":  {"The inputs of a run are not given to the Job of somebody else.", jobOf(t, r, func(j *batchv1.Job) { delete(j.Annotations, annotationProof) }), jobOf(t, r), true},
+		"OwnSecret": {"A Secret whose making was not answered is there.", secret.DeepCopy(), secret.DeepCopy(), false},
+		"Taken":     {"A run does not begin with the inputs of somebody else.", forgedSecret, secret.DeepCopy(), true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t, tc.there)
+			tc.make.SetResourceVersion("")
+
+			err := r.make(t.Context(), tc.make)
+			if got := errors.As(err, new(*refusal)); got != tc.refused || err != nil != tc.refused {
+				t.Errorf("%s\nmake(...): want refused %t, got %v", tc.reason, tc.refused, err)
+			}
+		})
+	}
+}
+
+// TestAttackDelete has the provider delete the Job that a status names, and sweep up Jobs.
+func TestAttackDelete(t *testing.T) {
+	mine := onCluster(t)
+	forge := func(j *batchv1.Job) { delete(j.Annotations, annotationProof) }
+
+	cases := map[string]struct {
+		reason string
+		job    *batchv1.Job
+		uid    types.UID
+		gone   bool
+	}{
+		"Own":     {"The Job of a run is deleted.", jobOf(t, mine), "u", true},
+		"Victims": {"That of another object is not.", jobOf(t, mine), "thief", false},
+		"Forged":  {"Nor is one that somebody else has made: whether it goes would tell of objects in other namespaces.", jobOf(t, mine, forge), "u", false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t, tc.job.DeepCopy())
+			r.job.Object.UID = tc.uid
+
+			if err := r.delete(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+
+			err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(tc.job), &batchv1.Job{})
+			if gone := err != nil; gone != tc.gone {
+				t.Errorf("%s\ndelete(...): want gone %t, got %v", tc.reason, tc.gone, err)
+			}
+
+			if name == "Victims" {
+				return
+			}
+
+			r = onCluster(t, tc.job.DeepCopy())
+			if err := r.sweepJob(t.Context(), tc.job.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+
+			err = r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(tc.job), &batchv1.Job{})
+			if gone := err != nil; gone != tc.gone {
+				t.Errorf("%s\nsweepJob(...): want gone %t, got %v", tc.reason, tc.gone, err)
+			}
+		})
+	}
+}
+
+// TestAttackReport has the image of a Pod, which may be anybody's, report what no run reports.
+func TestAttackReport(t *testing.T) {
+	report := func(phase common.RunPhase, change ...func(*executor.Report)) executor.Report {
+		r := executor.Report{Run: common.Run{ID: "forged", Phase: phase, CompletionTime: new(metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))}}
+		for _, fn := range change {
+			fn(&r)
+		}
+
+		return r
+	}
+
+	cases := map[string]struct {
+		reason string
+		frame  sealed.Frame
+		ended  bool
+		phase  common.RunPhase
+	}{
+		"Succeeded":     {"A last report ends the run.", sealed.Frame{Final: true, Report: report(common.PhaseSucceeded)}, true, common.PhaseSucceeded},
+		"NoPhase":       {"A phase that the API server would refuse in the status is not taken over.", sealed.Frame{Report: report("Hacked")}, false, common.PhaseQueued},
+		"Unfinished":    {"A run that goes on has no last report: the pool would never forget it.", sealed.Frame{Final: true, Report: report(common.PhaseRunning)}, false, common.PhaseQueued},
+		"Interrupted":   {"That a run was interrupted is for the cluster to say.", sealed.Frame{Final: true, Report: report(common.PhaseInterrupted)}, false, common.PhaseQueued},
+		"StillAttached": {"A run cannot keep its report out of the status.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) { r.Attaching = true })}, true, common.PhaseFailed},
+		"OwnCondition": {"A run reports no condition of Crossplane.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+			r.Reported = events.Report{Conditions: []xpv2.Condition{xpv2.Available()}}
+		})}, true, common.PhaseFailed},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t)
+
+			if ended := r.take(tc.frame); ended != tc.ended {
+				t.Errorf("%s\ntake(...): want %t, got %t", tc.reason, tc.ended, ended)
+			}
+
+			got := r.report
+			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions) > 0 || got.Run.ID != r.job.ID {
+				t.Errorf("%s\ntake(...): got %+v", tc.reason, got)
+			}
+
+			if at := got.Run.CompletionTime; tc.ended && !at.Time.Equal(r.now()) {
+				t.Errorf("A run does not end in the future: %s", at)
+			}
+		})
+	}
+}
+
+// TestTemplate merges templates that contradict what the provider needs.
+func TestTemplate(t *testing.T) {
+	limits := func(memory string) *corev1.ResourceRequirements {
+		return &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: quantity(memory)}}
+	}
+	want := onCluster(t)
+	plain := jobOf(t, want).Spec.Template
+
+	cases := map[string]struct {
+		reason    string
+		execution common.Execution
+		template  string
+		change    func(p *corev1.PodTemplateSpec)
+	}{
+		"Nothing": {reason: "An empty template changes nothing.", template: `{}`, change: func(*corev1.PodTemplateSpec) {}},
+		"Command": {
+			reason:   "A template replaces neither the program of the run nor its arguments.",
+			template: `{"spec":{"restartPolicy":"Always","automountServiceAccountToken":true,"containers":[{"name":"run","image":"x","command":["sh"],"args":["-c"],"env":[{"name":"HOME","value":"/x"}]}]}}`,
+			change:   func(*corev1.PodTemplateSpec) {},
+		},
+		"Labels": {
+			reason:    "Nor do labels pretend that a Pod is of another run.",
+			execution: common.Execution{Labels: map[string]string{labelRun: "another", "a": "b"}},
+			template:  `{"metadata":{"labels":{"ansible.crossplane.io/uid":"another"}}}`,
+			change:    func(p *corev1.PodTemplateSpec) { p.Labels["a"] = "b" },
+		},
+		"Volume": {
+			reason:   "A template may bound the provider's volumes.",
+			template: `{"spec":{"volumes":[{"name":"ansible","emptyDir":{"sizeLimit":"1Gi"}}]}}`,
+			change: func(p *corev1.PodTemplateSpec) {
+				p.Spec.Volumes[0].EmptyDir.SizeLimit = new(quantity("1Gi"))
+			},
+		},
+		"Limit": {
+			reason:    "A limit below the default request stands alone: with that request the API server would refuse it.",
+			execution: common.Execution{Resources: limits("128Mi")},
+			change:    func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources = *limits("128Mi") },
+		},
+		"LimitOfTemplate": {
+			reason:   "So does that of a template.",
+			template: `{"spec":{"containers":[{"name":"run","resources":{"limits":{"memory":"128Mi"}}}]}}`,
+			change:   func(p *corev1.PodTemplateSpec) { p.Spec.Containers[0].Resources = *limits("128Mi") },
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := plain.DeepCopy()
+			tc.change(want)
+
+			r := onCluster(t)
+			e := &r.job.Inputs.Execution
+			e.Labels, e.Resources = tc.execution.Labels, tc.execution.Resources
+
+			if tc.template != "" {
+				e.PodTemplate = raw(tc.template)
+			}
+
+			if diff := cmp.Diff(*want, jobOf(t, r).Spec.Template); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReleaseUnended releases a Job with a container that goes on after that of the run.
+func TestReleaseUnended(t *testing.T) {
+	began := metav1.NewTime(time.Date(2025, 12, 31, 23, 0, 0, 0, time.UTC))
+
+	cases := map[string]struct {
+		reason string
+		change func(*batchv1.Job)
+		want   *int64
+	}{
+		"GoesOn": {"A Pod that goes on is ended: Kubernetes removes no Job before that.", func(j *batchv1.Job) { j.Status.StartTime = &began }, new(int64(3600 + 120))},
+		"Ended": {"A Job that has ended needs no end.", func(j *batchv1.Job) {
+			j.Status.StartTime = &began
+			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: began}}
+		}, nil},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, onCluster(t), tc.change)
+			r := onCluster(t, j)
+
+			got := &batchv1.Job{}
+			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), got); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := r.release(t.Context(), got); err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got.Spec.ActiveDeadlineSeconds); diff != "" {
+				t.Errorf("%s\nrelease(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func quantity(s string) resource.Quantity {
+	q := resource.MustParse(s)
+
+	return q
+}
+
+func raw(s string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(s)} }
