@@ -37,12 +37,17 @@ type Tracker interface {
 // provider has begun, and that outlives it.
 type Pool interface {
 	Queue
+	Reports
 
 	Attach(j executor.Job, wake func())
-	Report(uid types.UID) (executor.Report, bool)
-	Forget(uid types.UID, runID string)
 	Abandon(uid types.UID)
 	Noted(uid types.UID, runID string)
+}
+
+// Reports of jobs, each of which is kept until it is forgotten.
+type Reports interface {
+	Report(uid types.UID) (executor.Report, bool)
+	Forget(uid types.UID, runID string)
 }
 
 // A Queue has the objects that wait for a place to run. Acquire gives an object a place,

@@ -40,12 +40,18 @@ func (r *run) followLog(pod *corev1.Pod) {
 
 	ctx, cancel := context.WithCancel(r.config.Context)
 	r.following, r.stop, r.read = pod, cancel, false
-	r.frames, r.logged = make(chan sealed.Frame), make(chan error, 1)
+	r.frames, r.logged = make(chan sealed.Frame), make(chan struct{})
 
 	l := podLog{Executor: r.Executor, reader: reader, scope: r.scope, namespace: r.ref.Namespace, pod: pod.Name, frames: r.frames}
 	logged := r.logged
 
-	go func() { logged <- l.follow(ctx) }()
+	go func() {
+		defer close(logged)
+
+		if err := l.follow(ctx); err != nil {
+			l.config.Log.Debug("Cannot read the last report in the log of a Pod", "namespace", l.namespace, "pod", l.pod, "error", err)
+		}
+	}()
 }
 
 // A podLog is the log of a run's Pod.

@@ -44,7 +44,7 @@ func (p Payload) parts() (map[string][]byte, error) {
 	packed := &bytes.Buffer{}
 	z := gzip.NewWriter(packed)
 
-	if err := json.NewEncoder(z).Encode(p); err != nil {
+	if err := json.NewEncoder(z).Encode(p); err != nil { //nolint:musttag // The same program reads it.
 		return nil, errors.Wrap(err, "cannot encode the inputs of a run")
 	}
 
@@ -94,7 +94,7 @@ func joinPayload(parts map[string][]byte) (Payload, error) {
 	}
 
 	p := Payload{}
-	err = json.NewDecoder(io.LimitReader(z, maxPayload)).Decode(&p)
+	err = json.NewDecoder(io.LimitReader(z, maxPayload)).Decode(&p) //nolint:musttag // The same program has written it.
 
 	return p, errors.Wrap(err, "cannot decode the inputs of the run")
 }

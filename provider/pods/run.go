@@ -57,7 +57,7 @@ type run struct {
 
 	// frames and logged come from the log of a Pod: the reports in it, and its end.
 	frames chan sealed.Frame
-	logged chan error
+	logged chan struct{}
 	// following is the Pod whose log is followed; nil for none. stop ends that.
 	following *corev1.Pod
 	stop      context.CancelFunc
