@@ -142,11 +142,7 @@ func (v view) end(limit string) end {
 	}
 
 	if v.pod == nil {
-		if v.job == nil {
-			return interrupted("its Job was deleted")
-		}
-
-		return interrupted("its Pod was deleted%s", v.jobSays())
+		return interrupted("%s", v.whatWasDeleted())
 	}
 
 	s := v.pod.Status
@@ -171,7 +167,7 @@ func (v view) end(limit string) end {
 	}
 
 	if v.pod.DeletionTimestamp != nil {
-		return interrupted("its Pod was deleted%s", v.jobSays())
+		return interrupted("%s", v.whatWasDeleted())
 	}
 
 	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
@@ -186,6 +182,15 @@ func (v view) end(limit string) end {
 	}
 
 	return interrupted("its Pod ended without a report%s", v.jobSays())
+}
+
+// whatWasDeleted says whether the Job was, or only its Pod. A Pod goes after its Job.
+func (v view) whatWasDeleted() string {
+	if v.job == nil || v.job.DeletionTimestamp != nil {
+		return "its Job was deleted"
+	}
+
+	return "its Pod was deleted" + v.jobSays()
 }
 
 // jobSays is the message of a Job that failed, for the end of another one.

@@ -128,6 +128,10 @@ func TestEnd(t *testing.T) {
 		want end
 	}{
 		"JobDeleted": {view{}, end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Job was deleted", true}},
+		"JobDeletedBeforePod": {
+			view{pod: aPod(corev1.PodFailed, deleted, container(containerRun, terminated(1, "Error", "")))},
+			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Job was deleted", true},
+		},
 		"PodDeleted": {
 			view{job: aJob(failed("BackoffLimitExceeded"))},
 			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted (BackoffLimitExceeded: why)", true},
