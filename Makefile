@@ -34,7 +34,7 @@ ANSIBLE       := $(VENV)/.installed
 # are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-e2e test-faults test-security fuzz test bench bench-function up node-image down demo recording clean
+.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-function up node-image down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -66,11 +66,11 @@ clean: down ## Remove all built files
 
 test: SHORT = true # The other tests do the rest.
 test: FAULTS = --short --seed=1
-test: test-unit lint fuzz test-security test-faults test-install test-e2e ## Run all tests and checks
+test: test-unit lint fuzz test-security test-faults test-install test-pods test-e2e ## Run all tests and checks
 
 # Tests that need a control plane, or attack the provider, have a target of their own,
 # and so have TestNode and TestOperations.
-ELSEWHERE := e2e|install|render|security
+ELSEWHERE := e2e|install|pods|render|security
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
@@ -102,6 +102,10 @@ test-install: build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(BIN)/crank $(ANSIBLE) ##
 	go test ./test/controlplane -run '^TestNode$$' -count=1 -v
 	$(if $(filter dist,$(PACKAGES)),$(MAKE) --no-print-directory packages)
 	go test ./test/install/... -count=1 -timeout=20m -v $(if $(PACKAGES),-args -packages=$(abspath $(PACKAGES)))
+
+test-pods: build $(RACING) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(PROVIDER_IMAGE) $(ANSIBLE) ## Run the tests of runs in Pods, on a control plane with a node of their own
+	go test $(RACE) ./test/pods -count=1 -parallel=8 -timeout=20m -v; status=$$?; \
+	$(STACK) down --dir=.cache/pods --kubeconfig=.cache/pods.kubeconfig; exit $$status
 
 test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider as content and tenants could, and look for leaked secrets
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -timeout=40m -v

@@ -38,7 +38,7 @@ func (s *Stack) Import(ctx context.Context, archive string) error {
 // ImportProvider to the node: the image that make node-image has built, whatever
 // program is in there, with the program that make build has built.
 func (s *Stack) ImportProvider(ctx context.Context) error {
-	base := filepath.Join(s.opts.Root, ".cache", "images", nameProvider+"-"+runtime.GOARCH+".tar")
+	base := s.providerArchive()
 	archive := func() (io.ReadCloser, error) { return os.Open(base) }
 	all, err := tarball.LoadManifest(archive)
 	if err != nil {
@@ -54,6 +54,11 @@ func (s *Stack) ImportProvider(ctx context.Context) error {
 	}
 	program := filepath.Join(s.opts.Root, "bin", nameProvider)
 	return s.importFile(ctx, ProviderImage, program, "usr/local/bin/"+nameProvider, config.DeepCopy(), base, all[0].Layers...)
+}
+
+// providerArchive is the image that make node-image has built.
+func (s *Stack) providerArchive() string {
+	return filepath.Join(s.opts.Root, ".cache", "images", nameProvider+"-"+runtime.GOARCH+".tar")
 }
 
 // ImportProgram to the node as an image with nothing but a program, which needs

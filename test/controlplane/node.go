@@ -303,6 +303,8 @@ authentication:
   x509: {clientCAFile: %[3]q}
 authorization: {mode: AlwaysAllow}
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+containerLogMaxSize: 1Mi
+containerLogMonitorInterval: 3s
 cgroupDriver: cgroupfs
 cgroupRoot: /%[4]s
 failCgroupV1: false

@@ -223,6 +223,10 @@ func (s *Stack) Built() error {
 			return errors.Wrapf(err, "cannot find %s", n)
 		}
 	}
+	if s.opts.Node && !s.opts.Bare && !s.opts.Packages {
+		_, err := os.Stat(s.providerArchive())
+		return errors.Wrap(err, "cannot find the image of the provider")
+	}
 	return nil
 }
 

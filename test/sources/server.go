@@ -1,9 +1,9 @@
 // Package sources runs the servers that Ansible content comes from, for tests: a
-// Galaxy server, git repositories and files, on loopback, with and without TLS
-// and passwords.
+// Galaxy server, git repositories and files, with and without TLS and passwords.
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -32,6 +32,8 @@ type Options struct {
 	Auth Auth
 	// CA that signs the certificate of the server. Nil serves without TLS.
 	CA *CA
+	// Host is the address of this machine to listen on; loopback by default.
+	Host string
 }
 
 // A Mood is how a server answers.
@@ -49,7 +51,7 @@ const (
 	Hanging
 )
 
-// A Server on loopback. Use Start.
+// A Server. Use Start.
 type Server struct {
 	// URL of the server, without a slash at the end.
 	URL string
@@ -67,7 +69,7 @@ type Server struct {
 
 // Start a server with a handler: a Galaxy, Git or Files.
 func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0"))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot listen")
 	}

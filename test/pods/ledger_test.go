@@ -1,0 +1,109 @@
+package pods
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
+
+// A ledger is what the plays of a test reach over the network of the node: a list of what they
+// did, gates that they wait at, and a page that they keep. They need no module for that, only the
+// lookup of URLs.
+type ledger struct {
+	URL string
+
+	mu    sync.Mutex
+	notes []string
+	gates map[string]chan struct{}
+	page  string
+}
+
+// newLedger listens where Pods reach this machine.
+func newLedger(t *testing.T) *ledger {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(cp.Stack.Address(), "0"))
+	if err != nil {
+		t.Fatalf("cannot listen on the network of the node: %s", err)
+	}
+	b := &ledger{gates: map[string]chan struct{}{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/note/{what...}", func(_ http.ResponseWriter, r *http.Request) { b.note(r.PathValue("what")) })
+	mux.HandleFunc("/gate/{name}", func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-b.gate(r.PathValue("name")):
+		case <-r.Context().Done():
+		}
+	})
+	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(b.Page())) })
+	mux.HandleFunc("/write/{text...}", func(_ http.ResponseWriter, r *http.Request) { b.Write(r.PathValue("text")) })
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}}
+	s.Start()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	b.URL = s.URL
+	return b
+}
+
+func (b *ledger) note(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notes = append(b.notes, what)
+}
+
+// Notes so far.
+func (b *ledger) Notes() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.notes)
+}
+
+// Count the notes that begin with a text.
+func (b *ledger) Count(prefix string) int {
+	n := 0
+	for _, l := range b.Notes() {
+		if strings.HasPrefix(l, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// Await a number of notes that begin with a text.
+func (b *ledger) Await(t *testing.T, n int, prefix string) {
+	t.Helper()
+	Eventually(t, "notes in the ledger that begin with "+prefix, func() bool { return b.Count(prefix) >= n })
+}
+
+func (b *ledger) gate(name string) chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gates[name] == nil {
+		b.gates[name] = make(chan struct{})
+	}
+	return b.gates[name]
+}
+
+// Open a gate for good.
+func (b *ledger) Open(name string) { close(b.gate(name)) }
+
+// Page as it is.
+func (b *ledger) Page() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.page
+}
+
+// Write the page.
+func (b *ledger) Write(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.page = text
+}

@@ -1,0 +1,59 @@
+package pods
+
+import (
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
+
+// request a run, and wait for its answer.
+func (s *scene) request(t *testing.T, token string) {
+	t.Helper()
+	cp.Kubectl(t, "annotate", "--overwrite", "--namespace="+s.Namespace, "ansiblerun.ansible.m.crossplane.io", "run", "crossplane.io/reconcile-requested-at="+token)
+	s.ready(t, Field("status.atProvider.handledRequest", token), Field("status.atProvider.lastRun.trigger", "Requested"))
+}
+
+// TestPlaceChanges moves the runs of a configuration from one place to the other and back. It is
+// the next run that happens there, and there is none because of the move: a request is answered by
+// one run, which would be another one if a run had been due.
+func TestPlaceChanges(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	pod := s.Execution
+	s.Open("present")
+	s.Execution = "{place: Provider}"
+	s.apply(t, waiting)
+	s.ready(t, Field("status.atProvider.lastRun.job", nil), Field("status.atProvider.lastRun.trigger", "Created"))
+
+	s.Execution = pod
+	s.apply(t, config)
+	s.request(t, "1")
+	s.job(t)
+
+	s.Execution = "{place: Provider}"
+	s.apply(t, config)
+	s.request(t, "2")
+	s.ready(t, Field("status.atProvider.lastRun.job", nil))
+
+	if got := s.Count("begin/"); got != 3 {
+		t.Errorf("Only requests should have started runs after the first: got %v", s.Notes())
+	}
+}
+
+// TestNoRunsInProvider has a provider that carries out no run itself.
+func TestNoRunsInProvider(t *testing.T) {
+	s := newScene(t)
+	pod := s.Execution
+	cp.Provider.Restart(t, "--no-runs-in-provider", "--place=Pod")
+	s.Open("present")
+	s.Execution = "{place: Provider}"
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), Condition("Synced", "False"), Message("Synced", "spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod"))
+	if got := s.Notes(); len(got) > 0 {
+		t.Errorf("Nothing should have run, got %v", got)
+	}
+	s.Execution = pod
+	s.apply(t, config)
+	s.ready(t)
+}

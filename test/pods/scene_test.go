@@ -1,0 +1,180 @@
+package pods
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+const (
+	groupVersion = "ansible.m.crossplane.io/v1alpha1"
+	labelRun     = "ansible.crossplane.io/run"
+	// small are resources of which a node has many.
+	small = "resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 512Mi}}"
+)
+
+// A scene is what the manifests of a test are templates for.
+type scene struct {
+	*ledger
+
+	Namespace string
+	// Execution of the configuration, and other lines of it.
+	Execution, Config string
+	// Policy of the runs.
+	Policy string
+	// Actions that are allowed. A test whose subject is not deletion leaves it out.
+	Actions string
+	// Title of the page.
+	Title string
+}
+
+// newScene in a namespace of its own, in which the provider may run Pods.
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := newForbiddenScene(t)
+	if err := cp.Stack.AllowPods(t.Context(), s.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newForbiddenScene is in a namespace in which the provider may not run Pods.
+func newForbiddenScene(t *testing.T) *scene {
+	t.Helper()
+	needs.Able(t, unable)
+	return &scene{
+		ledger: newLedger(t), Namespace: cp.Namespace(t), Execution: "{place: Pod, " + small + "}",
+		Policy: "RunOnChange", Actions: "[Observe, Create, Update]", Title: "one",
+	}
+}
+
+// config of the scene.
+const config = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec:
+  execution: [[.Execution]]
+  [[.Config]]
+---`
+
+// waiting is a run whose play notes that it begins, waits at a gate, and notes that it ends.
+const waiting = config + `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run, annotations: {ansible.crossplane.io/runPolicy: [[.Policy]]}}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]", title: [[.Title]]}
+    playbookInline: |` + waitingPlay
+
+const waitingPlay = `
+      - hosts: localhost
+        gather_facts: false
+        vars: {what: "{{ ansible_provider_meta.managed_resource.state }}/{{ ansible_provider_meta.run.id }}"}
+        tasks:
+        - name: Begin
+          ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/begin/' ~ what) }}"}
+        - name: Wait at the gate
+          ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/gate/' ~ ansible_provider_meta.managed_resource.state) }}"}
+        - name: End
+          ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/end/' ~ what) }}"}
+`
+
+// run of the scene.
+func (s *scene) run() Object {
+	return Object{APIVersion: groupVersion, Kind: "AnsibleRun", Namespace: s.Namespace, Name: "run"}
+}
+
+// apply manifests, with the configuration first.
+func (s *scene) apply(t *testing.T, manifests string) { t.Helper(); cp.Apply(t, manifests, s) }
+
+// begun waits until the play of the n-th run with state present has begun.
+func (s *scene) begun(t *testing.T, n int) *unstructured.Unstructured {
+	t.Helper()
+	s.Await(t, n, "begin/present/")
+	return cp.WaitFor(t, s.run(), Field("status.atProvider.lastRun.phase", "Running"))
+}
+
+// job of the last run.
+func (s *scene) job(t *testing.T) Object {
+	t.Helper()
+	u := cp.WaitFor(t, s.run(), That("a Job", func(u *unstructured.Unstructured) bool { return Value(u, "status.atProvider.lastRun.job.name") != nil }))
+	name, _ := Value(u, "status.atProvider.lastRun.job.name").(string)
+	return Object{APIVersion: "batch/v1", Kind: "Job", Namespace: s.Namespace, Name: name}
+}
+
+// pod of the last run.
+func (s *scene) pod(t *testing.T) Object {
+	t.Helper()
+	var found Object
+	id := Value(cp.Get(t, s.run()), "status.atProvider.lastRun.id")
+	Eventually(t, "the Pod of the run", func() bool {
+		for _, p := range cp.List(t, "v1", "Pod", s.Namespace) {
+			if p.GetLabels()[labelRun] == id {
+				found = ObjectOf(&p)
+			}
+		}
+		return found.Name != ""
+	})
+	return found
+}
+
+// ready waits for the run to be ready.
+func (s *scene) ready(t *testing.T, want ...Expectation) *unstructured.Unstructured {
+	t.Helper()
+	return cp.WaitFor(t, s.run(), append(want, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"))...)
+}
+
+// nothing of runs is left but Jobs that are kept: no Secret and no Pod that is not over.
+func (s *scene) nothingLeft(t *testing.T) {
+	t.Helper()
+	Eventually(t, "the Secrets and Pods of runs to go", func() bool {
+		l := &corev1.PodList{}
+		if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)); err != nil {
+			return false
+		}
+		for _, p := range l.Items {
+			if p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending {
+				return false
+			}
+		}
+		return len(s.secrets(t)) == 0
+	})
+}
+
+// secrets of runs.
+func (s *scene) secrets(t *testing.T) []corev1.Secret {
+	t.Helper()
+	l := &corev1.SecretList{}
+	if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace), client.HasLabels{labelRun}); err != nil {
+		t.Fatalf("cannot list Secrets: %s", err)
+	}
+	return l.Items
+}
+
+// jobs of runs.
+func (s *scene) jobs(t *testing.T) []batchv1.Job {
+	t.Helper()
+	l := &batchv1.JobList{}
+	if err := cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)); err != nil {
+		t.Fatalf("cannot list Jobs: %s", err)
+	}
+	return l.Items
+}
+
+// patch an object as kubectl patch --type=merge does.
+func patch(t *testing.T, o Object, text string) {
+	t.Helper()
+	if err := cp.Kube.Patch(t.Context(), o.Unstructured(), client.RawPatch("application/merge-patch+json", []byte(text))); err != nil {
+		t.Fatalf("cannot patch %s: %s", o, err)
+	}
+}

@@ -1,0 +1,299 @@
+package pods
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
+
+// last expects something of the last run.
+func last(field, want string) Expectation { return Field("status.atProvider.lastRun."+field, want) }
+
+// lastSays expects a text in the message of the last run.
+func lastSays(part string) Expectation {
+	return That(fmt.Sprintf("%q in the message of the last run", part), func(u *unstructured.Unstructured) bool {
+		return contains(Value(u, "status.atProvider.lastRun.message"), part)
+	})
+}
+
+func contains(v any, part string) bool {
+	s, _ := v.(string)
+	return strings.Contains(s, part)
+}
+
+// TestMissingRights grants the provider what it lacks with the command that it names.
+func TestMissingRights(t *testing.T) {
+	t.Parallel()
+
+	// The role is there as soon as any namespace has it.
+	newScene(t)
+	s := newForbiddenScene(t)
+	s.Open("present")
+	s.apply(t, waiting)
+	u := cp.WaitFor(t, s.run(), last("reason", "Forbidden"), last("phase", "Failed"), lastSays("create jobs"), Condition("Synced", "False"), Message("Synced", "kubectl create rolebinding"))
+	message, _ := Value(u, "status.atProvider.lastRun.message").(string)
+	command := regexp.MustCompile(`kubectl create .*`).FindString(message)
+
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig(), "PATH="+filepath.Dir(cp.Stack.Tool("kubectl"))+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("The command in the message should grant the rights: %s: %s\n%s", command, err, out)
+	}
+	s.ready(t)
+}
+
+// TestImageMissing waits for an image that nobody has, and gives up.
+func TestImageMissing(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	pod := s.Execution
+	s.Open("present")
+	s.Execution = "{place: Pod, imagePullPolicy: Never, image: 'docker.io/acme/nothing:v1', " + small + "}"
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the container run waits: ErrImageNeverPull"), Condition("Ready", "False"))
+	cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "PodNotStarted"), lastSays("ErrImageNeverPull"), Condition("Synced", "False"))
+	s.Execution = pod
+	s.apply(t, config)
+	s.ready(t)
+}
+
+// TestQuota waits for a ResourceQuota that refuses the Pod.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Open("present")
+	cp.Apply(t, `
+apiVersion: v1
+kind: ResourceQuota
+metadata: {namespace: [[.Namespace]], name: pods}
+spec: {hard: {pods: "0"}}
+`, s)
+	cp.WaitFor(t, Object{APIVersion: "v1", Kind: "ResourceQuota", Namespace: s.Namespace, Name: "pods"}, Field("status.hard.pods", "0"))
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("exceeded quota: pods"), Condition("Ready", "False"))
+	patch(t, Object{APIVersion: "v1", Kind: "ResourceQuota", Namespace: s.Namespace, Name: "pods"}, `{"spec": {"hard": {"pods": "9"}}}`)
+	s.ready(t)
+	if got := s.Count("begin/"); got != 1 {
+		t.Errorf("One run should have begun, got %v", s.Notes())
+	}
+}
+
+// TestRestricted runs in a namespace that enforces the strictest standard.
+func TestRestricted(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Open("present")
+	patch(t, Object{APIVersion: "v1", Kind: "Namespace", Name: s.Namespace}, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`)
+	s.apply(t, waiting)
+	s.ready(t)
+}
+
+// TestNoNode waits for a node that a selector allows.
+func TestNoNode(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Open("present")
+	s.Execution = "{place: Pod, nodeSelector: {example.org/pool: " + s.Namespace + "}, " + small + "}"
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node: 0/1 nodes are available"), Condition("Ready", "False"))
+	patch(t, Object{APIVersion: "v1", Kind: "Node", Name: "node"}, `{"metadata": {"labels": {"example.org/pool": "`+s.Namespace+`"}}}`)
+	s.ready(t)
+}
+
+// TestPodGone takes Job or Pod away from a play in progress. The run is interrupted, is no attempt,
+// and is made up for.
+func TestPodGone(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct {
+		reason  string
+		message string
+		remove  func(t *testing.T, s *scene)
+	}{
+		"JobDeleted": {
+			reason:  "Somebody has deleted the Job.",
+			message: "its Job was deleted",
+			remove: func(t *testing.T, s *scene) {
+				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "job", s.job(t).Name, "--wait=false")
+			},
+		},
+		"PodDeleted": {
+			reason:  "Somebody has deleted the Pod.",
+			message: "its Pod was deleted",
+			remove: func(t *testing.T, s *scene) {
+				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "pod", s.pod(t).Name, "--wait=false")
+			},
+		},
+		"PodDeletedByForce": {
+			reason:  "Somebody has deleted the Pod without waiting for its end.",
+			message: "its Pod was deleted",
+			remove: func(t *testing.T, s *scene) {
+				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "pod", s.pod(t).Name, "--force", "--grace-period=0")
+			},
+		},
+		"PodEvicted": {
+			reason:  "A node is drained.",
+			message: "its Pod was disrupted: EvictionByEvictionAPI",
+			remove: func(t *testing.T, s *scene) {
+				evict(t, s.pod(t))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s := newScene(t)
+			s.apply(t, waiting)
+			first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
+			seen := watched(t, s.run())
+			tc.remove(t, s)
+			s.Await(t, 2, "begin/present/")
+			s.Open("present")
+			u := s.ready(t)
+
+			ended := seen(func(m map[string]any) bool { return m["id"] == first && m["phase"] != "Running" })
+			if len(ended) != 1 || ended[0]["phase"] != "Interrupted" || ended[0]["reason"] != "PodEnded" || !contains(ended[0]["message"], tc.message) {
+				t.Errorf("%s The status should have said so once, and what it was, got %v", tc.reason, ended)
+			}
+			if got := Value(u, "status.atProvider.lastApply.attempts"); got != int64(1) {
+				t.Errorf("%s The run should not count as an attempt, got %v", tc.reason, got)
+			}
+			if got := s.Count("end/"); got != 1 {
+				t.Errorf("%s One run should have ended, got %v", tc.reason, s.Notes())
+			}
+			s.nothingLeft(t)
+		})
+	}
+}
+
+// TestQueue suspends Jobs and resumes them as Kueue does: before their Pods start, which it then
+// sends to other nodes, and in the middle of a play.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Execution = "{place: Pod, labels: {kueue.x-k8s.io/queue-name: team}, nodeSelector: {example.org/pool: nowhere}, " + small + "}"
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node"))
+	job := s.job(t)
+	patch(t, job, `{"spec": {"suspend": true}}`)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), last("message", "the Job is suspended"))
+	cp.WaitFor(t, job, Condition("Suspended", "True"), Field("status.startTime", nil))
+	patch(t, job, `{"spec": {"suspend": false, "template": {"spec": {"nodeSelector": null}}}}`)
+	first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
+
+	patch(t, job, `{"spec": {"suspend": true}}`)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), last("message", "the Job is suspended"))
+	patch(t, job, `{"spec": {"suspend": false}}`)
+	s.Await(t, 2, "begin/present/")
+	s.Open("present")
+	u := s.ready(t)
+	if got := Value(u, "status.atProvider.lastRun.id"); got != first {
+		t.Errorf("It should still be the same run, %s, got %s", first, got)
+	}
+	s.nothingLeft(t)
+}
+
+// TestDeletedDuringRun deletes an object whose play waits. The play is canceled, and what it may
+// have made is removed.
+func TestDeletedDuringRun(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Actions = `["*"]`
+	s.apply(t, waiting)
+	s.begun(t, 1)
+	cp.Delete(t, s.run())
+	s.Await(t, 1, "begin/absent/")
+	if got := s.pods(t); got != 1 {
+		t.Errorf("The run of the deletion should begin when the Pod of the other one is gone, there are %d", got)
+	}
+	s.Open("absent")
+	cp.WaitGone(t, s.run())
+	if present, absent := s.Count("end/present"), s.Count("end/absent"); present != 0 || absent != 1 {
+		t.Errorf("Only the run of the deletion should have ended, got %v", s.Notes())
+	}
+	s.nothingLeft(t)
+}
+
+// evict a Pod as kubectl drain does.
+func evict(t *testing.T, pod Object) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}
+	must(t, cp.Kube.SubResource("eviction").Create(t.Context(), &corev1.Pod{ObjectMeta: meta}, &policyv1.Eviction{ObjectMeta: meta}))
+}
+
+// pods of the scene that are not over.
+func (s *scene) pods(t *testing.T) int {
+	t.Helper()
+	l := &corev1.PodList{}
+	must(t, cp.Kube.List(t.Context(), l, client.InNamespace(s.Namespace)))
+	n := 0
+	for _, p := range l.Items {
+		if p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending {
+			n++
+		}
+	}
+	return n
+}
+
+// watched records what the status of an object shows of its last run, from now on. It returns what
+// was shown and matches, without what was shown before.
+func watched(t *testing.T, o Object) func(match func(map[string]any) bool) []map[string]any {
+	t.Helper()
+	cfg, err := cp.Stack.Config()
+	must(t, err)
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: cp.Kube.Scheme()})
+	must(t, err)
+	l := &unstructured.UnstructuredList{}
+	l.SetAPIVersion(o.APIVersion)
+	l.SetKind(o.Kind)
+	w, err := c.Watch(t.Context(), l, client.InNamespace(o.Namespace), client.MatchingFields{"metadata.name": o.Name})
+	must(t, err)
+	t.Cleanup(w.Stop)
+
+	mu := sync.Mutex{}
+	var shown []map[string]any
+	go func() {
+		for e := range w.ResultChan() {
+			u, _ := e.Object.(*unstructured.Unstructured)
+			if u == nil {
+				continue
+			}
+			m, _ := Value(u, "status.atProvider.lastRun").(map[string]any)
+			mu.Lock()
+			shown = append(shown, m)
+			mu.Unlock()
+		}
+	}()
+
+	return func(match func(map[string]any) bool) []map[string]any {
+		mu.Lock()
+		defer mu.Unlock()
+		var out []map[string]any
+		for _, m := range shown {
+			if match(m) && (len(out) == 0 || !reflect.DeepEqual(out[len(out)-1], m)) {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+}
