@@ -203,11 +203,12 @@ func (c *copyCommand) Run() error {
 	}
 	defer from.Close() //nolint:errcheck // It is only read.
 
-	if err := os.MkdirAll(filepath.Dir(c.To), 0o755); err != nil { //nolint:gosec // Another user executes it.
+	dir := filepath.Dir(c.To)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return errors.Wrap(err, "cannot make the directory of the copy")
 	}
 
-	to, err := os.OpenFile(filepath.Clean(c.To), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755) //nolint:gosec // Another user executes it.
+	to, err := os.OpenFile(filepath.Clean(c.To), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // It is a program.
 	if err != nil {
 		return errors.Wrap(err, "cannot make the copy")
 	}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestCopy copies the program for an image with another user, under the provider's umask.
+func TestCopy(t *testing.T) {
+	was := unix.Umask(0o077)
+	defer unix.Umask(was)
+
+	to := filepath.Join(t.TempDir(), "bin", "provider-ansible")
+	if err := (&copyCommand{To: to}).Run(); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, path := range []string{filepath.Dir(to), to} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := info.Mode().Perm(); got != 0o755 {
+			t.Errorf("Other users should execute the copy, and not change it: %s has mode %o", path, got)
+		}
+	}
+}
