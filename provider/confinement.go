@@ -21,6 +21,8 @@ import (
 const (
 	podSecrets     = "/var/run/secrets"
 	serviceAccount = podSecrets + "/kubernetes.io/serviceaccount"
+	// podRuns is what the provider puts there for the Pod of a run. No run may read it.
+	podRuns = "ansible.crossplane.io"
 )
 
 // confinement has the flags for what runs, and installations of content, may do on this
@@ -34,6 +36,9 @@ type confinement struct {
 	MaxProcesses int64        `default:"4096"                                                                                                                               help:"Processes and threads of the provider's user, its own and those of all runs, above which runs start no more; 0 means no limit."`
 	MaxFileSize  size         `default:"10Gi"                                                                                                                               help:"Size of a file that a run writes; 0 means no limit."`
 	MaxRunSize   size         `default:"10Gi"  help:"What a run, or an installation of content, may have on disk below its own directory; 0 means no limit."`
+
+	// Identities are the directories that count as the service account; empty for its own.
+	Identities []string `kong:"-"`
 
 	// Sharing is how many runs share the memory of the container.
 	Sharing int `kong:"-"`
@@ -61,9 +66,13 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	memory, together := c.memory(os.DirFS("/"), log)
 
 	p := sandbox.Policy{
-		Mode: c.Confinement, State: state, ServiceAccount: serviceAccount, Write: c.WritePath,
+		Mode: c.Confinement, State: state, ServiceAccount: c.Identities, Write: c.WritePath,
 		Limits:  sandbox.Limits{Memory: memory, Together: together, Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
 		RunSize: int64(c.MaxRunSize),
+	}
+
+	if len(p.ServiceAccount) == 0 {
+		p.ServiceAccount = []string{serviceAccount}
 	}
 
 	passed := environ.Passed(os.Environ())
@@ -97,6 +106,22 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
 
 	return p, nil
+}
+
+// identities are the directories below that of a Pod's secrets that make its service account: its
+// token, and those that the workload identities of clouds put beside it.
+func identities(secrets fs.FS) []string {
+	entries, _ := fs.ReadDir(secrets, ".") // A Pod without a service account may have none.
+
+	var dirs []string
+
+	for _, e := range entries {
+		if e.Name() != podRuns {
+			dirs = append(dirs, filepath.Join(podSecrets, e.Name()))
+		}
+	}
+
+	return dirs
 }
 
 // memory that one process of a run may have, and all processes of a run together. One

@@ -79,6 +79,10 @@ func (c *workCommand) work(ctx context.Context) error {
 // carryOut the run. That this machine cannot do it is reported, too.
 func (c *workCommand) carryOut(ctx context.Context, j executor.Job, contentKey []byte, r *reporter) executor.Report {
 	c.Sharing = 1
+	if c.ServiceAccount {
+		c.Identities = identities(os.DirFS(podSecrets))
+	}
+
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is nobody else to tell.
 
 	local, store, err := c.start(ctx, contentKey, log)
@@ -215,6 +219,13 @@ func (c *copyCommand) Run() error {
 
 	if _, err := io.Copy(to, from); err != nil {
 		return errors.Wrap(err, "cannot copy this program")
+	}
+
+	// The image of the run has another user than the provider's, whose umask keeps everybody out.
+	for _, path := range []string{dir, c.To} {
+		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // See above.
+			return errors.Wrap(err, "cannot let others execute the copy")
+		}
 	}
 
 	return errors.Wrap(to.Close(), "cannot copy this program")

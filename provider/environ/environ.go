@@ -33,6 +33,21 @@ func Cluster(environ []string) map[string]string {
 	return pick(environ, []string{"KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "KUBERNETES_SERVICE_PORT_HTTPS"})
 }
 
+// Identity returns the variables by which the workload identities of clouds tell programs where the
+// token of a Pod's service account is, and what it is good for.
+func Identity(environ []string) map[string]string {
+	env := map[string]string{}
+
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "AZURE_") || strings.HasPrefix(name, "GOOGLE_") {
+			env[name] = value
+		}
+	}
+
+	return env
+}
+
 // Home returns the home directory of the provider's user, for its own programs.
 func Home(environ []string) map[string]string { return pick(environ, []string{"HOME"}) }
 

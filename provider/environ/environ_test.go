@@ -15,6 +15,15 @@ func TestPassed(t *testing.T) {
 	}
 }
 
+func TestIdentity(t *testing.T) {
+	got := List(Identity([]string{"AWS_ROLE_ARN=r", "AZURE_CLIENT_ID=a=b", "GOOGLE_APPLICATION_CREDENTIALS=/f", "TOKEN=secret", "MY_AWS_KEY=x"}))
+	want := []string{"AWS_ROLE_ARN=r", "AZURE_CLIENT_ID=a=b", "GOOGLE_APPLICATION_CREDENTIALS=/f"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("What workload identities need should pass: -want, +got:\n%s", diff)
+	}
+}
+
 func TestValidate(t *testing.T) {
 	cases := map[string]struct {
 		reason      string

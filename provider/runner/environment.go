@@ -56,6 +56,11 @@ func (r *Runner) environment(run Spec, dir string) []string {
 
 	if run.Inputs.Grant.ServiceAccount {
 		maps.Copy(env, environ.Cluster(r.environ))
+
+		// The provider may have an identity of its own, which is not for runs in it.
+		if run.Inputs.Execution.Place == common.PlacePod {
+			maps.Copy(env, environ.Identity(r.environ))
+		}
 	}
 
 	maps.Copy(env, run.Inputs.Env)

@@ -24,7 +24,7 @@ func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
 		shipped: shipped("/shipped"), name: func() string { return "r1" },
-		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "ANSIBLE_ROLES_PATH=/mine"},
+		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine"},
 	}
 }
 
@@ -323,6 +323,8 @@ func TestPrepareEnv(t *testing.T) {
 		env      map[string]string
 		creds    []inputs.File
 		content  content.Set
+		account  bool
+		place    common.Place
 		// want is what differs from the base.
 		want map[string]string
 	}{
@@ -343,6 +345,21 @@ func TestPrepareEnv(t *testing.T) {
 				"ANSIBLE_CONFIG":           "/runs/r1/project/ansible.cfg",
 				"ANSIBLE_ROLES_PATH":       "/set/roles:/r1:/r2:/runs/r1/project/mine:/r3",
 				"ANSIBLE_COLLECTIONS_PATH": "/shipped:/set/collections:/c1:/c2:/runs/r1/project/c3",
+			},
+		},
+		"ServiceAccount": {
+			reason:  "A run that may use the provider's service account finds the API server, and nothing of the provider's identity in a cloud.",
+			account: true,
+			want:    map[string]string{"KUBERNETES_SERVICE_HOST": "api"},
+		},
+		"Identity": {
+			reason:  "In a Pod with a service account it finds that identity, too.",
+			account: true,
+			place:   common.PlacePod,
+			want: map[string]string{
+				"KUBERNETES_SERVICE_HOST": "api", "AWS_ROLE_ARN": "role",
+				"ANSIBLE_ROLES_PATH":       "/usr/share/ansible/roles:/etc/ansible/roles",
+				"ANSIBLE_COLLECTIONS_PATH": "/shipped:/usr/share/ansible/collections:/etc/ansible/collections",
 			},
 		},
 		"KnownHosts": {
@@ -400,6 +417,7 @@ func TestPrepareEnv(t *testing.T) {
 
 			plan, err := p.prepare(Spec{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,
+				Grant: sandbox.Grant{ServiceAccount: tc.account}, Execution: common.Execution{Place: tc.place},
 			}})
 			if err != nil {
 				t.Fatalf("%s\nprepare(...): %v", tc.reason, err)

@@ -79,8 +79,9 @@ type Policy struct {
 	// State is the provider's state directory. No path of a flag or a configuration may lead to
 	// it.
 	State string
-	// ServiceAccount is the directory with the service account of the provider.
-	ServiceAccount string
+	// ServiceAccount are the directories with the service account of the provider, or of the Pod
+	// of a run.
+	ServiceAccount []string
 	// Limits of the processes.
 	Limits Limits
 	// RunSize is what a run, or an installation, may have on disk below its own directory,
@@ -106,7 +107,7 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 	d.Write = slices.Concat(p.Write, g.Write, write)
 
 	if g.ServiceAccount {
-		d.Read = append(d.Read, p.ServiceAccount)
+		d.Read = append(d.Read, p.ServiceAccount...)
 	}
 
 	return d, nil

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 func TestDomain(t *testing.T) {
 	policy := Policy{
 		Mode: Required, System: []string{"/usr"}, Read: []string{"/mirror"}, Write: []string{"/shared"},
-		State: "/state", ServiceAccount: "/token", Limits: Limits{Memory: 1},
+		State: "/state", ServiceAccount: []string{"/token"}, Limits: Limits{Memory: 1},
 	}
 
 	type want struct {
