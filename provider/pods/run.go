@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -79,7 +80,7 @@ type run struct {
 }
 
 // Execute a job.
-func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
+func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch) (report executor.Report) {
 	if w.Progress == nil {
 		w.Progress = func(executor.Report) {}
 	}
@@ -90,6 +91,19 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	}
 
 	defer func() { r.stop() }()
+
+	// A panic that one job causes must not end the provider, again and again.
+	defer redact.Panic(func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer stop()
+
+		_ = r.delete(ctx)
+		report = r.report
+		s := &report.Run
+		s.Phase, s.Reason, s.CompletionTime = common.PhaseInterrupted, executor.ReasonInternal, r.time()
+		s.Message = "the provider has made a mistake; its log has a stack trace"
+		report.Blameless, report.Untouched = true, false
+	})
 
 	changes, release := x.scopes.follow(j.ID)
 	defer release()
