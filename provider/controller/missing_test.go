@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
@@ -66,6 +67,7 @@ func TestWaiting(t *testing.T) {
 			run := object()
 			req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)}
 			kube := statusClient{&test.MockClient{
+				MockGet:          test.NewMockGetFn(errors.New("it is new")),
 				MockStatusUpdate: func(context.Context, client.Object, ...client.SubResourceUpdateOption) error { return tc.written },
 			}, p}
 

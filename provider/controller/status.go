@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,9 +54,14 @@ type statusWriter struct {
 	schedule *schedule
 }
 
-// Update the status of an object. If the API server refuses the result of a run that has
+// Update the status of an object, unless it is as it was read: most reconciles find nothing
+// new, and the API server would read the object to find the same. If the API server refuses the result of a run that has
 // ended, the reduced status is written, and the error has the object looked at again.
 func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if w.unchanged(ctx, o) {
+		return nil
+	}
+
 	err := w.SubResourceWriter.Update(ctx, o, opts...)
 	if err != nil {
 		// The object is to be retried soon, also after a conflict, which the runtime hides.
@@ -88,6 +94,13 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	}
 
 	return nil
+}
+
+// unchanged is true for an object that is as the reader has it.
+func (w statusWriter) unchanged(ctx context.Context, o client.Object) bool {
+	was, ok := o.DeepCopyObject().(client.Object)
+
+	return ok && w.reader.Get(ctx, client.ObjectKeyFromObject(o), was) == nil && equality.Semantic.DeepEqual(was, o)
 }
 
 // refused is true for a request that the API server would refuse again.

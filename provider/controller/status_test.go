@@ -158,3 +158,51 @@ func TestRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestUnchanged(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*v1alpha1.AnsibleRun)
+		get    error
+		want   int
+	}{
+		"Same":      {"A status that is as it was read is not written.", func(*v1alpha1.AnsibleRun) {}, nil, 0},
+		"Result":    {"A new result is written.", func(r *v1alpha1.AnsibleRun) { r.Status.AtProvider.AppliedDigest = "new" }, nil, 1},
+		"Condition": {"So is a condition.", func(r *v1alpha1.AnsibleRun) { r.SetConditions(xpv2.ReconcileError(errors.New("why"))) }, nil, 1},
+		"Newer":     {"Where the object was changed meanwhile, the API server tells so.", func(r *v1alpha1.AnsibleRun) { r.ResourceVersion = "1" }, nil, 1},
+		"Gone":      {"So it does where the object cannot be read.", func(*v1alpha1.AnsibleRun) {}, errors.New("gone"), 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			read := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "x", ResourceVersion: "2"}}
+			read.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess())
+
+			writes := 0
+			kube := &test.MockClient{
+				MockStatusUpdate: func(context.Context, client.Object, ...client.SubResourceUpdateOption) error {
+					writes++
+					return nil
+				},
+				MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+					if run, ok := o.(*v1alpha1.AnsibleRun); ok {
+						read.DeepCopyInto(run)
+					}
+
+					return tc.get
+				},
+			}
+
+			run := read.DeepCopy()
+			tc.change(run)
+
+			if err := (statusClient{kube, newSchedule(time.Minute, time.Second)}).Status().Update(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+
+			if writes != tc.want {
+				t.Errorf("\n%s\nUpdate(...): want %d writes, got %d", tc.reason, tc.want, writes)
+			}
+		})
+	}
+}
