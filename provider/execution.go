@@ -33,6 +33,10 @@ type execution struct {
 	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	MaxInstalls    int           `default:"4"            help:"How many content sets are installed at a time for runs that wait for them, beside those that are resolved again." name:"max-concurrent-installs"`
 	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
+
+	// NoContent is true where nothing is installed. Then the version of the tools is not asked
+	// for, which takes as long as Python needs to import ansible-core.
+	NoContent bool `kong:"-"`
 }
 
 // Validate the flags.
@@ -103,9 +107,11 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 
 	run := galaxy.Supervised(killGrace, lock, self...)
 
-	tools, err := galaxy.Version(ctx, run, os.Environ())
-	if err != nil {
-		return nil, nil, err
+	tools := ""
+	if !x.NoContent {
+		if tools, err = galaxy.Version(ctx, run, os.Environ()); err != nil {
+			return nil, nil, err
+		}
 	}
 
 	s, err := content.NewStore(content.Config{

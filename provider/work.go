@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
@@ -82,6 +83,10 @@ func (c *workCommand) carryOut(ctx context.Context, j executor.Job, contentKey [
 	if c.ServiceAccount {
 		c.Identities = identities(os.DirFS(podSecrets))
 	}
+
+	// A mistake in the requirements is for the executor to report.
+	request, err := content.NewRequest(j.Inputs)
+	c.NoContent = err == nil && request.Requirements.Empty()
 
 	log := logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is nobody else to tell.
 
