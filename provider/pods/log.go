@@ -122,7 +122,7 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 	}
 	defer stream.Close() //nolint:errcheck // It was read.
 
-	lines := bufio.NewReaderSize(stream, 64<<10)
+	lines := bufio.NewReader(stream) // A run keeps it for as long as it takes. Longer lines are put together.
 
 	for {
 		line, err := readLine(lines)

@@ -173,7 +173,11 @@ func (x *Executor) clean(ctx context.Context, ref common.JobReference) {
 
 	j := &batchv1.Job{}
 
-	err := x.config.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, j)
+	sc, err := x.scopes.of(ctx, ref.Namespace)
+	if err == nil {
+		err = sc.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, j)
+	}
+
 	if err == nil && x.made(j) {
 		err = x.release(ctx, j)
 	}
