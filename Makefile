@@ -24,7 +24,7 @@ tool = CGO_ENABLED=0 go build -C test/tools/$1 -trimpath -ldflags '-s -w $3' -o 
 pinned = $(shell go list -C test/tools/$1 -m -f '{{.Version}}' $2)
 
 KUBERNETES    := $(addprefix $(BIN)/,kube-apiserver kube-controller-manager kubectl)
-NODE_PROGRAMS := $(addprefix $(BIN)/,kube-scheduler kubelet containerd containerd-shim-runc-v2 ctr cni/bridge cni/host-local test-node)
+NODE_PROGRAMS := $(addprefix $(BIN)/,kube-scheduler kubelet containerd containerd-shim-runc-v2 ctr coredns cni/bridge cni/host-local test-node)
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.installed
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 PROVIDER_IMAGE := .cache/images/.provider # For the node: an image of it, with whatever program.
@@ -218,6 +218,9 @@ $(BIN)/crossplane: test/tools/crossplane/go.mod test/tools/crossplane/go.sum
 
 $(BIN)/containerd $(BIN)/containerd-shim-runc-v2 $(BIN)/ctr: $(BIN)/%: test/tools/containerd/go.mod test/tools/containerd/go.sum
 	$(call tool,containerd,github.com/containerd/containerd/v2/cmd/$*)
+
+$(BIN)/coredns: test/tools/coredns/go.mod test/tools/coredns/go.sum test/tools/coredns/main.go
+	$(call tool,coredns,.)
 
 $(BIN)/cni/bridge: test/tools/cni/go.mod test/tools/cni/go.sum
 	$(call tool,cni,github.com/containernetworking/plugins/plugins/main/bridge)

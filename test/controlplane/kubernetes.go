@@ -182,6 +182,17 @@ func (s *Stack) piece(name string, ready func(context.Context) error, env []stri
 	}
 }
 
+// accepts says whether connections to an address succeed.
+func accepts(network, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return errors.Wrap(err, "cannot connect")
+		}
+		return errors.Wrap(c.Close(), "cannot close connection")
+	}
+}
+
 // serves says whether a GET of a URL succeeds.
 func serves(url string) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -30,6 +30,7 @@ const (
 	// Image that the node's own program is, which every Pod starts with.
 	imagePause = "docker.io/crossplane-ansible/pause:dev"
 
+	fileDNS        = "Corefile"
 	fileContainerd = "containerd.toml"
 	fileKubelet    = "kubelet.yaml"
 	dirNetworks    = "networks"
@@ -37,7 +38,7 @@ const (
 
 // isNode says whether a piece is part of the node.
 func isNode(name string) bool {
-	return slices.Contains([]string{nameScheduler, nameNode, nameContainerd, nameKubelet}, name)
+	return slices.Contains([]string{nameScheduler, nameNode, nameDNS, nameContainerd, nameKubelet}, name)
 }
 
 // CheckNode says what keeps this machine, or this user, from running a node. It is
@@ -96,6 +97,7 @@ func (s *Stack) nodeSteps() []step {
 	return []step{
 		{nameScheduler, s.ensure(s.scheduler)},
 		{nameNode, s.hold},
+		{nameDNS, s.ensure(s.dns)},
 		{nameContainerd, s.ensure(s.containerd)},
 		{"pause image", s.importPause},
 		{nameKubelet, s.ensure(s.kubelet)},
@@ -137,18 +139,29 @@ func (s *Stack) hold(ctx context.Context) (outcome, error) {
 }
 
 func (s *Stack) holder() *Piece {
-	listen := net.JoinHostPort(s.Address(), "443")
-	ready := func(ctx context.Context) error {
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", listen)
-		if err != nil {
-			return errors.Wrap(err, "cannot connect")
-		}
-		return errors.Wrap(c.Close(), "cannot close connection")
-	}
-	p := s.piece(nameNode, ready, nil, "hold", s.path(dirNode), listen, loopback(s.ports[nameAPIServer]))
+	p := s.piece(nameNode, accepts("tcp", net.JoinHostPort(s.Address(), "443")), nil, "hold", s.path(dirNode), s.Address(), loopback(s.ports[nameAPIServer]))
 	p.apart = true
 	return p
 }
+
+// dns resolves the names of Services as the addresses of their Pods, if they ask for
+// no address of their own: there is nobody to relay from that.
+func (s *Stack) dns(context.Context) (*Piece, error) {
+	config := fmt.Appendf(nil, dnsConfig, s.Address(), s.path(dirKubernetes, fileKubeconfig))
+	if err := writeFiles(s.path(dirNode), map[string][]byte{fileDNS: config}); err != nil {
+		return nil, err
+	}
+	return s.piece(nameDNS, accepts("tcp", net.JoinHostPort(s.Address(), "53")), nil, "-conf="+s.path(dirNode, fileDNS)), nil
+}
+
+const dnsConfig = `.:53 {
+  bind %s
+  errors
+  kubernetes cluster.local {
+    kubeconfig %s
+  }
+}
+`
 
 // connect this machine to the network of the node.
 func (s *Stack) connect(ctx context.Context) error {
@@ -209,13 +222,6 @@ func (s *Stack) containerd(context.Context) (*Piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready := func(ctx context.Context) error {
-		c, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		if err != nil {
-			return errors.Wrap(err, "cannot connect")
-		}
-		return errors.Wrap(c.Close(), "cannot close connection")
-	}
 	// The Pods' addresses are what the services have left of the network.
 	first := s.services().Addr()
 	for s.services().Contains(first) {
@@ -231,7 +237,7 @@ func (s *Stack) containerd(context.Context) (*Piece, error) {
 	}
 	// Its shim is looked for in the PATH.
 	path := filepath.Dir(s.bin(nameContainerd)) + string(os.PathListSeparator) + os.Getenv("PATH")
-	return s.inNode(s.piece(nameContainerd, ready, []string{"PATH=" + path}, "--config="+s.path(dirNode, fileContainerd)))
+	return s.inNode(s.piece(nameContainerd, accepts("unix", socket), []string{"PATH=" + path}, "--config="+s.path(dirNode, fileContainerd)))
 }
 
 const containerdConfig = `version = 3
@@ -312,8 +318,8 @@ failSwapOn: false
 localStorageCapacityIsolation: false
 makeIPTablesUtilChains: false
 oomScoreAdj: 0
-# Nobody answers there, which Pods learn at once.
 clusterDNS: [%[1]s]
+clusterDomain: cluster.local
 resolvConf: ""
 serializeImagePulls: false
 # The disk is the machine's, which others fill.

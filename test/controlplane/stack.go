@@ -26,6 +26,7 @@ const (
 	nameControllerManager = "kube-controller-manager"
 	nameScheduler         = "kube-scheduler"
 	nameNode              = "test-node"
+	nameDNS               = "coredns"
 	nameContainerd        = "containerd"
 	nameKubelet           = "kubelet"
 	nameCore              = "crossplane"
@@ -45,7 +46,7 @@ const (
 // order in which the pieces start.
 func order() []string {
 	return []string{
-		nameEtcd, nameAPIServer, nameControllerManager, nameScheduler, nameNode, nameContainerd, nameKubelet,
+		nameEtcd, nameAPIServer, nameControllerManager, nameScheduler, nameNode, nameDNS, nameContainerd, nameKubelet,
 		nameCore, nameRBAC, nameFunction, nameProvider,
 	}
 }

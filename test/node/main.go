@@ -1,11 +1,12 @@
 // Command node is what a node of the test stack is built around.
 //
-//	node hold DIR LISTEN TARGET
+//	node hold DIR ADDRESS TARGET
 //
 // holds the mount namespace of a node, which it must have been started in, so that
 // kubelet and containerd may use the paths that they use everywhere and leave
-// nothing on the machine. What they write is below DIR. It also relays connections
-// from LISTEN, where Pods expect the API server, to TARGET, where it is.
+// nothing on the machine. What they write is below DIR. Names are looked up at
+// ADDRESS, which is this machine's on the network of the node, and connections are
+// relayed from there, where Pods expect the API server, to TARGET, where it is.
 //
 //	node pause
 //
@@ -45,10 +46,15 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 4 && args[0] == "hold":
 		return hold(ctx, args[1], args[2], args[3])
 	}
-	return errors.Errorf("want pause, or hold DIR LISTEN TARGET, got %q", args)
+	return errors.Errorf("want pause, or hold DIR ADDRESS TARGET, got %q", args)
 }
 
-func hold(ctx context.Context, dir, listen, target string) error {
+func hold(ctx context.Context, dir, address, target string) error {
+	// It may be a link to what is hidden below.
+	names, err := filepath.EvalSymlinks("/etc/resolv.conf")
+	if err != nil {
+		return errors.Wrap(err, "cannot find the configuration of DNS")
+	}
 	// Where kubelet, containerd and the plugins of the network write.
 	for _, path := range []string{"/run", "/var/lib", "/var/log"} {
 		if err := os.MkdirAll(dir+path, 0o755); err != nil { //nolint:gosec // Pods look into it, as other users.
@@ -76,7 +82,25 @@ func hold(ctx context.Context, dir, listen, target string) error {
 			return err
 		}
 	}
-	return relay(ctx, listen, target)
+	if err := resolve(dir, names, address); err != nil {
+		return err
+	}
+	return relay(ctx, net.JoinHostPort(address, "443"), target)
+}
+
+// resolve names as Pods do, by a configuration at a path.
+func resolve(dir, path, address string) error {
+	ours := filepath.Join(dir, "resolv.conf")
+	if err := os.WriteFile(ours, fmt.Appendf(nil, "nameserver %s\nsearch svc.cluster.local\n", address), 0o644); err != nil { //nolint:gosec // Others read it.
+		return errors.Wrap(err, "cannot write the configuration of DNS")
+	}
+	if _, err := os.Stat(path); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)) //nolint:gosec // As elsewhere.
+		if err != nil {
+			return errors.Wrap(err, "cannot make the configuration of DNS")
+		}
+	}
+	return bind(ours, path)
 }
 
 // bind a file or directory to a path.
