@@ -9,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -144,15 +145,43 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 	if Since("v2.4") {
 		args = append(args, fmt.Sprintf("--circuit-breaker-burst=%d", CircuitBreakerBurst))
 	}
-	return s.piece(nameCore, ready, env, args...), nil
+	p := s.piece(nameCore, ready, env, args...)
+	if s.opts.Packages {
+		return s.inNode(p) // It calls functions by their names.
+	}
+	return p, nil
 }
 
 // rbac gives providers the rights that they need, and users those to what is
-// installed. There is no option for its port.
-func (s *Stack) rbac(context.Context) (*Piece, error) {
-	return s.piece(nameRBAC, serves("http://"+loopback(8080)+"/metrics"), []string{
-		"KUBECONFIG=" + s.path(dirKubernetes, fileKubeconfig),
-	}, "rbac", "start"), nil
+// installed. There is no option for its port: it has to be in a Pod.
+func (s *Stack) rbac(ctx context.Context) (outcome, error) {
+	if err := s.ImportProgram(ctx, imageCore, s.bin(nameCore)); err != nil {
+		return "", err
+	}
+	c, err := s.Client()
+	if err != nil {
+		return "", err
+	}
+	meta := metav1.ObjectMeta{Namespace: Namespace, Name: nameRBAC}
+	for _, o := range []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: meta},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: nameRBAC},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: nameRBAC}},
+		},
+		&corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
+			ServiceAccountName: nameRBAC,
+			Containers: []corev1.Container{{
+				Name: nameRBAC, Image: imageCore, ImagePullPolicy: corev1.PullNever, Args: []string{"rbac", "start"},
+			}},
+		}},
+	} {
+		if err := client.IgnoreAlreadyExists(c.Create(ctx, o)); err != nil {
+			return "", errors.Wrap(err, "cannot create the RBAC manager")
+		}
+	}
+	return outcomeStarted, nil
 }
 
 // installWebhooks has the API server ask core before it deletes what is in use.

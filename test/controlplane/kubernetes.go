@@ -90,16 +90,13 @@ func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
 func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiServer(ctx) }
 
 // controllerManager with the two controllers without which nothing that is
-// deleted ever goes away, and those that make Pods of what packages come with, and
-// that Pods on a node need.
+// deleted ever goes away, and those without which a node is of no use.
 func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 	controllers := "garbage-collector-controller,namespace-controller"
-	if s.opts.Packages || s.opts.Node {
-		controllers += ",deployment-controller,replicaset-controller,root-ca-certificate-publisher-controller"
-	}
 	if s.opts.Node {
-		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller,node-lifecycle-controller,taint-eviction-controller" +
-			",serviceaccount-controller,endpoints-controller,endpointslice-controller,resourcequota-controller"
+		controllers += ",deployment-controller,replicaset-controller,job-controller,ttl-after-finished-controller,pod-garbage-collector-controller" +
+			",node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,root-ca-certificate-publisher-controller" +
+			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller"
 	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
 		"--controllers="+controllers,

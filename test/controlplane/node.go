@@ -27,8 +27,10 @@ const NodeName = "node"
 const (
 	dirNode = "node"
 
-	// Image that the node's own program is, which every Pod starts with.
+	// Images of programs of the stack: the node's own, which every Pod starts with, and
+	// Crossplane.
 	imagePause = "docker.io/crossplane-ansible/pause:dev"
+	imageCore  = "docker.io/crossplane-ansible/crossplane:dev"
 
 	fileDNS        = "Corefile"
 	fileContainerd = "containerd.toml"

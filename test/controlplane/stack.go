@@ -30,7 +30,7 @@ const (
 	nameContainerd        = "containerd"
 	nameKubelet           = "kubelet"
 	nameCore              = "crossplane"
-	nameRBAC              = "crossplane-rbac"
+	nameRBAC              = "crossplane-rbac-manager"
 	nameFunction          = "function-ansible"
 	nameProvider          = "provider-ansible"
 
@@ -47,7 +47,7 @@ const (
 func order() []string {
 	return []string{
 		nameEtcd, nameAPIServer, nameControllerManager, nameScheduler, nameNode, nameDNS, nameContainerd, nameKubelet,
-		nameCore, nameRBAC, nameFunction, nameProvider,
+		nameCore, nameFunction, nameProvider,
 	}
 }
 
@@ -77,8 +77,7 @@ type Options struct {
 	Bare bool
 
 	// Packages leaves the function and the provider to the package manager of
-	// Crossplane: what it makes of packages is there, rights and Deployments and
-	// their Pods, but nothing runs those. It takes port 8080.
+	// Crossplane, which runs them on a node, with the rights that it gives them.
 	Packages bool
 
 	// Node adds a node that runs Pods. It needs what CheckNode asks for.
@@ -113,6 +112,7 @@ func New(o Options) (*Stack, error) {
 			*p = filepath.Join(o.Root, *p)
 		}
 	}
+	o.Node = o.Node || o.Packages
 	return &Stack{opts: o}, nil
 }
 
@@ -177,7 +177,7 @@ func (s *Stack) Up(ctx context.Context) error {
 		{"webhooks of crossplane", s.installWebhooks},
 	}
 	if s.opts.Packages {
-		steps = append(steps, step{nameRBAC, s.ensure(s.rbac)})
+		steps = append(steps, step{nameRBAC, s.rbac})
 	} else {
 		steps = append(steps,
 			step{"API of the provider", s.installProvider},
@@ -408,7 +408,7 @@ func (s *Stack) bin(name string) string {
 			return filepath.Join(s.opts.Root, "bin", "race", name)
 		}
 		return filepath.Join(s.opts.Root, "bin", name)
-	case nameCore, nameRBAC:
+	case nameCore:
 		return filepath.Join(s.release(), "bin", nameCore)
 	}
 	return s.Tool(name)

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -29,7 +33,11 @@ const (
 // A cluster is the control plane as its users see it.
 type cluster struct {
 	stack *controlplane.Stack
-	kube  client.WithWatch
+	kube  client.Client
+	pods  corev1client.PodInterface
+
+	// installed says whether a test has installed the packages.
+	installed bool
 }
 
 func newCluster(s *controlplane.Stack) (*cluster, error) {
@@ -37,8 +45,36 @@ func newCluster(s *controlplane.Stack) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	kube, err := client.NewWithWatch(cfg, client.Options{})
-	return &cluster{stack: s, kube: kube}, err
+	kube, err := client.New(cfg, client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	core, err := corev1client.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{stack: s, kube: kube, pods: core.Pods(controlplane.Namespace)}, nil
+}
+
+// Pods of Crossplane's namespace that have a text in their names, oldest first.
+func (c *cluster) Pods(t *testing.T, part string) []corev1.Pod {
+	t.Helper()
+	l, err := c.pods.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatalf("cannot list Pods: %s", err)
+	}
+	out := slices.DeleteFunc(l.Items, func(p corev1.Pod) bool { return !strings.Contains(p.Name, part) })
+	slices.SortStableFunc(out, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return out
+}
+
+// Log of a Pod; what there is of it, or why there is none.
+func (c *cluster) Log(ctx context.Context, pod string) string {
+	b, err := c.pods.GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	return string(b)
 }
 
 // object by its kind and name.
@@ -124,14 +160,18 @@ func (c *cluster) explain(u *unstructured.Unstructured) string {
 // evidence of what packages there are, and what runs of them.
 func (c *cluster) evidence() string {
 	s := &strings.Builder{}
-	out, _ := c.command(context.Background(), "get", "pkg,pkgrev,deployments,pods,leases", "--namespace=crossplane-system", "--show-kind").CombinedOutput()
-	_, _ = fmt.Fprintf(s, "--- packages\n%s", out)
-	for _, l := range host.Logs() {
-		_, _ = fmt.Fprintf(s, "--- %s\n%s", l.name, l.tail)
+	ctx := context.Background()
+	for _, kinds := range []string{"pkg,pkgrev,deployments,pods,leases", "events"} {
+		out, _ := c.command(ctx, "get", kinds, "--namespace="+controlplane.Namespace, "--show-kind").CombinedOutput()
+		_, _ = fmt.Fprintf(s, "--- %s\n%s", kinds, out)
 	}
-	for _, name := range []string{"crossplane", "crossplane-rbac"} {
-		_, _ = fmt.Fprintf(s, "--- log of %s\n%s", name, c.stack.Tail(name, 2<<10))
+	if l, err := c.pods.List(ctx, metav1.ListOptions{}); err == nil {
+		for _, p := range l.Items {
+			text := c.Log(ctx, p.Name)
+			_, _ = fmt.Fprintf(s, "--- log of %s\n%s", p.Name, text[max(0, len(text)-6<<10):])
+		}
 	}
+	_, _ = fmt.Fprintf(s, "--- log of crossplane\n%s", c.stack.Tail("crossplane", 2<<10))
 	return s.String()
 }
 

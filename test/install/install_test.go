@@ -43,13 +43,17 @@ spec: {package: "registry.example.org/crossplane-ansible/provider-ansible:v0.1.0
 // there yet; before v2.1, which knows no such Configuration, alone.
 func install(t *testing.T) {
 	t.Helper()
-	if host.Installed {
+	if cp.installed {
 		return
 	}
-	publish(t, "v0.1.0")
-	cp.Apply(t, strings.ReplaceAll(mirror, "%s", host.Registry.Host()))
+	for _, program := range []string{"function-ansible", "provider-ansible"} {
+		publish(t, program, "v0.1.0")
+	}
+	cp.Apply(t, strings.ReplaceAll(mirror, "%s", warehouse))
 	if controlplane.Since("v2.1") {
-		host.Registry.Push(t, "configuration-ansible", "v0.1.0", packaged(t, filepath.Join(root, "examples", "configuration"), nil))
+		file := filepath.Join(t.TempDir(), "configuration.xpkg")
+		crank(t, "xpkg", "build", "--package-root="+filepath.Join(root, "examples", "configuration"), "--package-file="+file, "--examples-root="+t.TempDir())
+		push(t, file, "configuration-ansible", "v0.1.0")
 		cp.Apply(t, `
 apiVersion: pkg.crossplane.io/v1
 kind: Configuration
@@ -64,7 +68,7 @@ spec:
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Function", "", functionName), "Installed=True", "Healthy=True")
 	cp.WaitFor(t, object("pkg.crossplane.io/v1", "Provider", "", providerName), "Installed=True", "Healthy=True")
 
-	host.Installed = true
+	cp.installed = true
 }
 
 // TestInstall takes an XR to Ready and away again, with all that a default
@@ -98,9 +102,11 @@ func TestInstall(t *testing.T) {
 	cp.Kubectl(t, "", "delete", "banner.example.org", "hello", "--cascade=foreground", "--wait=false")
 	cp.WaitGone(t, xr)
 
-	for _, p := range host.Pods("") {
-		if n, err := p.Restarts(); n > 0 {
-			t.Errorf("%s: want no restarts, got %d: %v", p.Name, n, err)
+	for _, p := range cp.Pods(t, "") {
+		for _, c := range p.Status.ContainerStatuses {
+			if c.RestartCount > 0 {
+				t.Errorf("%s: want no restarts, got %d: %v", p.Name, c.RestartCount, c.LastTerminationState)
+			}
 		}
 	}
 }

@@ -1,43 +1,42 @@
 // Package install tests that Crossplane's own package manager installs the
 // function and the provider, and that they work with the rights that it gives
-// them, from the file systems of their images.
+// them, from their images, on a node.
 package install
 
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/registry"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-ansible/crossplane-ansible/test/container"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// The control plane, and the node that runs its Pods.
+const (
+	root     = "../.."
+	released = root + "/dist" // What make packages builds.
+)
+
+// The control plane, and the host of the registry that packages come from.
 var (
-	cp   *cluster
-	host *node
+	cp        *cluster
+	warehouse string
 )
 
 func TestMain(m *testing.M) {
-	container.Init()
-	var code int
-	var err error
-	if container.Isolated() {
-		code, err = run(m)
-	} else {
-		code, err = container.Isolate()
-	}
-	if errors.Is(err, container.ErrUnsupported) && os.Getenv("CI") == "" {
-		fmt.Printf("SKIP: nothing is installed for real on this machine: %s\ntesting: warning: no tests to run\n", err)
-		return
-	}
+	code, err := run(m)
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "cannot run the tests of installation, which make test-install prepares: %s\n", err)
 		code = 1
@@ -45,29 +44,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run the tests on a stack of their own, in namespaces of their own.
+// run the tests on a stack of their own.
 func run(m *testing.M) (code int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
-	dir, err := os.MkdirTemp("", "install-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return 0, err
-	}
-	names := filepath.Join(dir, "hosts")
-	if err := os.WriteFile(names, []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
-		return 0, err
-	}
-	if err := container.Settle(names); err != nil {
-		return 0, err
-	}
-
 	s, err := controlplane.New(controlplane.Options{
-		Root:       "../..",
+		Root:       root,
 		Dir:        ".cache/install",
 		Logs:       ".cache/logs/install",
 		Kubeconfig: ".cache/install.kubeconfig",
@@ -77,7 +60,12 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if needs.None(s.Built(), "test-install") {
+	if err := controlplane.CheckNode(); err != nil && os.Getenv("CI") == "" {
+		fmt.Printf("SKIP: nothing is installed for real on this machine: %s\ntesting: warning: no tests to run\n", err)
+		return 0, nil
+	}
+	_, err = os.Stat(filepath.Join(released, "provider-ansible.xpkg"))
+	if needs.None(errors.Join(s.Built(), err), "test-install") {
 		return 0, nil
 	}
 	unlock, err := s.Lock(ctx)
@@ -93,14 +81,12 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 
+	r := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer r.Close()
+	warehouse = strings.TrimPrefix(r.URL, "http://")
 	if cp, err = newCluster(s); err != nil {
 		return 0, err
 	}
-	if host, err = newNode(cp, dir, names); err != nil {
-		return 0, err
-	}
-	host.Start(ctx)
-	defer host.Stop()
 
 	done := make(chan int, 1)
 	go func() { done <- m.Run() }()

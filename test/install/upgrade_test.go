@@ -1,7 +1,9 @@
 package install
 
 import (
+	"context"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
@@ -62,21 +66,51 @@ spec:
   providerConfigRef: {kind: ClusterProviderConfig, name: upgrade}
 `
 
-// authorities that the example of operations mounts.
-const authorities = `
+// volumes for the claim of the example, and for a ledger.
+const volumes = `
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: provider-ansible}
+spec:
+  capacity: {storage: 30Gi}
+  accessModes: [ReadWriteOnce]
+  claimRef: {namespace: crossplane-system, name: provider-ansible}
+  hostPath: {path: DIR/state}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: ledger}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  claimRef: {namespace: crossplane-system, name: ledger}
+  hostPath: {path: DIR/ledger}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {namespace: crossplane-system, name: ledger}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+---
 apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: crossplane-system, name: authorities}
 data: {ca-bundle.crt: ""}
+---
 `
 
 // TestUpgrade goes from one version to the next with objects in place and a run in
-// progress, as the documentation says: with an account that all versions share.
+// progress, as the documentation says: with an account that all versions share, in a
+// namespace that allows nothing that Pod Security does not allow.
 func TestUpgrade(t *testing.T) {
 	install(t)
-	ledger := filepath.Join(host.dir, "ledger")
-	if err := open(ledger); err != nil {
-		t.Fatal(err)
+	dir := cp.stack.SharedDir()
+	ledger := filepath.Join(dir, "ledger")
+	for _, d := range []string{ledger, filepath.Join(dir, "state")} {
+		if err := errors.Join(os.MkdirAll(d, 0o755), os.Chown(d, 2000, 2000)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	lines := func() string {
 		b, _ := os.ReadFile(filepath.Join(ledger, "lines"))
@@ -84,13 +118,18 @@ func TestUpgrade(t *testing.T) {
 	}
 	provider := object("pkg.crossplane.io/v1", "Provider", "", providerName)
 
-	// The example, with a volume of this machine for the ledger.
+	// The example, with a volume for the ledger.
 	config := strings.NewReplacer(
 		"            - --state-dir=/state\n", "            - --state-dir=/state\n            - --write-path=/ledger\n",
 		"            volumeMounts:\n", "            volumeMounts:\n            - {name: ledger, mountPath: /ledger}\n",
-		"          volumes:\n", "          volumes:\n          - name: ledger\n            hostPath: {path: "+ledger+"}\n",
+		"          volumes:\n", "          volumes:\n          - name: ledger\n            persistentVolumeClaim: {claimName: ledger}\n",
 	).Replace(example(t, "operations/runtime.yaml"))
-	cp.Apply(t, authorities+"---\n"+example(t, "operations/volume.yaml")+"---\n"+config)
+	cp.Kubectl(t, "", "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce=restricted")
+	t.Cleanup(func() {
+		// Crossplane's own Deployments ask for more.
+		_ = cp.command(context.Background(), "label", "namespace", "crossplane-system", "pod-security.kubernetes.io/enforce-").Run()
+	})
+	cp.Apply(t, strings.ReplaceAll(volumes, "DIR", dir)+example(t, "operations/volume.yaml")+"---\n"+config)
 	cp.WaitFor(t, provider, "Healthy=True")
 	cp.Kubectl(t, "", "patch", "provider.pkg", providerName, "--type=merge", "-p", `{"spec":{"runtimeConfigRef":{"name":"provider-ansible"}}}`)
 	eventually(t, "the provider with its new configuration", func() bool {
@@ -99,7 +138,7 @@ func TestUpgrade(t *testing.T) {
 		if !controlplane.Since("v2.4") && cp.kube.Get(t.Context(), client.ObjectKeyFromObject(d), d) == nil && field(d, "spec.strategy.type") != "Recreate" {
 			cp.Kubectl(t, "", "delete", "deployment", "--namespace=crossplane-system", d.GetName())
 		}
-		pods := host.Pods("provider-ansible")
+		pods := cp.Pods(t, "provider-ansible")
 		return len(pods) == 1 && pods[0].Spec.ServiceAccountName == "provider-ansible"
 	})
 
@@ -113,17 +152,18 @@ func TestUpgrade(t *testing.T) {
 	})
 	running := field(busy, "status.atProvider.lastRun.id")
 
-	publish(t, "v0.2.0")
-	old := host.Pods("provider-ansible")[0]
+	publish(t, "provider-ansible", "v0.2.0")
+	old := cp.Pods(t, "provider-ansible")[0]
 	cp.Kubectl(t, "", "patch", "provider.pkg", providerName, "--type=merge", "-p",
 		`{"spec":{"package":"registry.example.org/crossplane-ansible/provider-ansible:v0.2.0"}}`)
-	eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(old.Log(), "Stopping") })
+	eventually(t, "the old provider to be told to stop", func() bool { return strings.Contains(cp.Log(t.Context(), old.Name), "Stopping") })
 	if err := os.WriteFile(filepath.Join(ledger, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the new provider to lead", func() bool {
-		for _, p := range host.Pods("provider-ansible") {
-			if p != old && strings.Contains(p.Log(), "v0.2.0") && strings.Contains(p.Log(), "Starting workers") {
+		for _, p := range cp.Pods(t, "provider-ansible") {
+			log := cp.Log(t.Context(), p.Name)
+			if p.UID != old.UID && strings.Contains(log, "v0.2.0") && strings.Contains(log, "Starting workers") {
 				return true
 			}
 		}
@@ -144,13 +184,13 @@ func TestUpgrade(t *testing.T) {
 	// What Prometheus finds, by the port that the Service of the examples names.
 	service, _, _ := strings.Cut(example(t, "operations/monitor.yaml"), "\n---\n")
 	cp.Apply(t, service)
-	rsp, err := host.Pods("provider-ansible")[0].Get("http://127.0.0.1:8080/metrics")
+	rsp, err := http.Get("http://" + cp.Pods(t, "provider-ansible")[0].Status.PodIP + ":8080/metrics")
 	if err != nil {
 		t.Fatalf("cannot get metrics: %s", err)
 	}
 	defer rsp.Body.Close()
-	if b, err := io.ReadAll(rsp.Body); err != nil || !strings.Contains(string(b), "provider_ansible_runs_limit 8") {
-		t.Errorf("metrics: want provider_ansible_runs_limit 8, got %v\n%s", err, b)
+	if b, err := io.ReadAll(rsp.Body); err != nil || !strings.Contains(string(b), `provider_ansible_runs_limit{place="Provider"} 8`) {
+		t.Errorf("metrics: want a limit of 8, got %v\n%s", err, b)
 	}
 
 	// The new one carries out what comes, and what has come before was carried out
@@ -205,7 +245,7 @@ spec:
 	}
 	cp.Kubectl(t, "", "delete", "clusterusage.protection", "provider-ansible")
 	cp.Kubectl(t, "", "delete", "provider.pkg", providerName)
-	eventually(t, "the provider to go", func() bool { return len(host.Pods("provider-ansible")) == 0 })
+	eventually(t, "the provider to go", func() bool { return len(cp.Pods(t, "provider-ansible")) == 0 })
 	cp.WaitUntil(t, left, "a deletion that waits", func(u *unstructured.Unstructured) bool {
 		return u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) > 0
 	})
