@@ -25,9 +25,9 @@ import (
 const (
 	// KeySize is the length of a key, in bytes.
 	KeySize = 32
-	// MaxFrame is the length of the longest frame, in bytes of JSON. What a run reports is
-	// bounded well below that.
-	MaxFrame = 16 << 20
+	// MaxFrame is the length of the longest frame, in bytes of JSON. A report has at most half of
+	// that: a Secret in base64, and a few texts of 64 KiB. A provider reads many frames at a time.
+	MaxFrame = 4 << 20
 	// MaxLine is the length of the longest line that may be a frame.
 	MaxLine = MaxFrame/3*4 + 1<<10
 	// prefix of the lines that are frames.
@@ -94,7 +94,8 @@ func NewWriter(w io.Writer, key []byte, runID string) (*Writer, error) {
 	return &Writer{box: b, w: w, now: time.Now}, err
 }
 
-// Write a frame, whose number and time are set here.
+// Write a frame, whose number and time are set here. Tasks that make it too long are left out: only
+// metrics and the log of the provider have them.
 func (w *Writer) Write(f Frame) error {
 	w.number++
 	f.Number, f.Time = w.number, w.now().UTC()
@@ -102,6 +103,13 @@ func (w *Writer) Write(f Frame) error {
 	text, err := json.Marshal(f) //nolint:musttag // The same program reads it.
 	if err != nil {
 		return errors.Wrap(err, "cannot encode a report")
+	}
+
+	if len(text) > MaxFrame && len(f.Tasks) > 0 {
+		w.number--
+		f.Tasks = nil
+
+		return w.Write(f)
 	}
 
 	if len(text) > MaxFrame {

@@ -3,6 +3,7 @@ package sealed
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,19 @@ func TestFrameBomb(t *testing.T) {
 
 	if err := w.Write(Frame{Report: executor.Report{Output: strings.Repeat("x", MaxFrame)}}); err == nil || out.Len() > 0 {
 		t.Errorf("Write(...) of too much: %v, %d bytes", err, out.Len())
+	}
+}
+
+// A play may end very many tasks between two reports. The result of the run arrives all the same.
+func TestManyTasks(t *testing.T) {
+	key := NewKey()
+	many := slices.Repeat([]events.TaskResult{{Message: strings.Repeat("x", events.MaxMessage)}}, MaxFrame/events.MaxMessage)
+
+	lines := written(t, key, "a", Frame{Report: executor.Report{Request: "r"}, Tasks: many, Final: true})
+
+	f, ok := reader(t, key, "a").Read(lines[0])
+	if !ok || !f.Final || f.Report.Request != "r" || f.Number != 1 || len(f.Tasks) > 0 {
+		t.Errorf("Read(...): want the last report without tasks, got %t, %+v", ok, f)
 	}
 }
 
