@@ -334,6 +334,10 @@ func TestTemplate(t *testing.T) {
 	want := onCluster(t)
 	plain := jobOf(t, want).Spec.Template
 
+	if dir := plain.Spec.Containers[0].WorkingDir; dir != dirWork {
+		t.Errorf("The run should begin in a directory that the user of any image may enter, not in %q", dir)
+	}
+
 	cases := map[string]struct {
 		reason    string
 		execution common.Execution
@@ -343,7 +347,7 @@ func TestTemplate(t *testing.T) {
 		"Nothing": {reason: "An empty template changes nothing.", template: `{}`, change: func(*corev1.PodTemplateSpec) {}},
 		"Command": {
 			reason:   "A template replaces neither the program of the run nor its arguments.",
-			template: `{"spec":{"restartPolicy":"Always","automountServiceAccountToken":true,"containers":[{"name":"run","image":"x","command":["sh"],"args":["-c"],"env":[{"name":"HOME","value":"/x"}]}]}}`,
+			template: `{"spec":{"restartPolicy":"Always","automountServiceAccountToken":true,"containers":[{"name":"run","image":"x","workingDir":"/x","command":["sh"],"args":["-c"],"env":[{"name":"HOME","value":"/x"}]}]}}`,
 			change:   func(*corev1.PodTemplateSpec) {},
 		},
 		"Labels": {

@@ -154,6 +154,7 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 		Name:            containerRun,
 		Image:           image,
 		ImagePullPolicy: e.ImagePullPolicy,
+		WorkingDir:      dirWork, // The user of an image may not enter that of the image.
 		Args:            append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")}, x.config.Args...),
 		Env:             append(slices.Clone(x.config.Env), corev1.EnvVar{Name: "HOME", Value: path.Join(dirWork, "home")}),
 		SecurityContext: restricted(),
