@@ -34,7 +34,7 @@ ANSIBLE       := $(VENV)/.installed
 # are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-function up node-image down demo recording clean
+.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-function up node-image down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -137,6 +137,9 @@ down: ## Stop what make up started, and remove its data
 bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare ansible-playbook and ansible-runner, and what many objects cost
 	go run ./test/bench $(BENCH)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^$$' -bench . -benchtime 20x
+
+bench-pods: build $(CONTROL_PLANE) $(BIN)/kube-scheduler ## Measure thousands of runs in Pods that are scripts; QUICK=1 for a few hundred
+	go run ./test/bench --only=pods $(if $(QUICK),--pods=100 --pod-duration=10s --pod-runs=500) $(BENCH)
 
 bench-function: build ## Measure the function side by side with ready-made responses
 	go run ./test/benchfunction

@@ -34,7 +34,8 @@ type bench struct {
 	unlock   func() error
 }
 
-func newBench(ctx context.Context, out io.Writer) (*bench, error) {
+// newBench on a control plane that makes Pods for Jobs, or one that does not.
+func newBench(ctx context.Context, out io.Writer, jobs bool) (*bench, error) {
 	b := &bench{out: out}
 
 	var err error
@@ -43,6 +44,7 @@ func newBench(ctx context.Context, out io.Writer) (*bench, error) {
 		Dir:        ".cache/bench",
 		Logs:       ".cache/logs/bench",
 		Kubeconfig: ".cache/bench.kubeconfig",
+		Jobs:       jobs,
 		Out:        io.Discard,
 	})
 	if err != nil {
@@ -74,6 +76,9 @@ func (b *bench) up(ctx context.Context) error {
 	}
 	if b.kube, err = client.NewWithWatch(cfg, client.Options{Scheme: s}); err != nil {
 		return errors.Wrap(err, "cannot make a client")
+	}
+	if err := b.stack.AllowPods(ctx, ""); err != nil {
+		return err
 	}
 	if b.dir, err = os.MkdirTemp("", "bench-"); err != nil {
 		return errors.Wrap(err, "cannot make a directory")

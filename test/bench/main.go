@@ -32,7 +32,7 @@ const playbook = `- hosts: localhost
 
 // cli is the command line.
 type cli struct {
-	Only string `default:"" enum:",run,throughput,content,idle,failing" help:"Measure only this."`
+	Only string `default:"" enum:",run,throughput,content,idle,failing,pods" help:"Measure only this; pods is measured only by itself."`
 
 	Repeat  int           `default:"10"   help:"How often a single run is measured, and one beside objects that fail."`
 	Rounds  int           `default:"2"    help:"How often the throughput is measured."`
@@ -43,11 +43,21 @@ type cli struct {
 	Polls   int           `default:"10"   help:"Polls of objects that nothing happens to."`
 	Poll    time.Duration `default:"20s"  help:"Poll interval of objects that nothing happens to."`
 	Failing int           `default:"8000" help:"Objects that fail, beside which one that is healthy is measured."`
+
+	Pods           int           `default:"1000"  help:"Runs that have their Pods at the same time."`
+	PodDuration    time.Duration `default:"60s"   help:"How long each of these takes."`
+	PodRuns        int           `default:"10000" help:"Runs that have their Pods one after another."`
+	PodLimit       int           `default:"100"   help:"How many of these have their Pods at the same time."`
+	PodRunDuration time.Duration `default:"2s"    help:"How long each of these takes."`
+	KeepFor        time.Duration `default:"1m"    help:"How long Jobs are kept after their runs."`
+	ReconcileRate  int           `default:"100"   help:"--max-reconcile-rate of a provider with Pods."`
 }
 
 // Run what is to be measured.
 func (c *cli) Run(ctx context.Context) (err error) {
-	b, err := newBench(ctx, os.Stdout)
+	const pods = "pods"
+
+	b, err := newBench(ctx, os.Stdout, c.Only == pods)
 	if err != nil {
 		return err
 	}
@@ -62,8 +72,9 @@ func (c *cli) Run(ctx context.Context) (err error) {
 		{"content", b.content},
 		{"idle", b.idle},
 		{"failing", b.failing},
+		{pods, b.manyPods},
 	} {
-		if c.Only != "" && c.Only != m.name {
+		if c.Only != m.name && (c.Only != "" || m.name == pods) {
 			continue
 		}
 		if err := m.measure(ctx, c); err != nil {

@@ -25,6 +25,7 @@ const (
 	fileTokens     = "tokens.csv"
 	fileKubeconfig = "kubeconfig"
 	fileSigningKey = "service-account.key"
+	fileAudit      = "audit.yaml"
 )
 
 // etcd keeps the objects. It does without fsync: nobody needs them after a power
@@ -59,7 +60,14 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		return get(ctx, c, cfg.Host+"/readyz")
 	}
 	dir := s.path(dirKubernetes)
-	return s.piece(nameAPIServer, ready, nil,
+	var audit []string
+	if s.opts.Jobs {
+		if err := writeFiles(dir, map[string][]byte{fileAudit: []byte(auditPolicy)}); err != nil {
+			return nil, err
+		}
+		audit = []string{"--audit-policy-file=" + filepath.Join(dir, fileAudit), "--audit-log-path=" + s.Audit()}
+	}
+	return s.piece(nameAPIServer, ready, nil, append(audit,
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", s.ports[nameAPIServer]),
 		"--tls-cert-file="+filepath.Join(dir, fileCert),
@@ -80,8 +88,22 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		// for an address of this machine that others can reach.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
-	), nil
+	)...), nil
 }
+
+// auditPolicy has one line for each request of the provider.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+omitManagedFields: true
+rules:
+- {level: Metadata, users: ["system:serviceaccount:` + Namespace + ":" + nameProvider + `"]}
+- {level: None}
+`
+
+// Audit is the file with the requests of the provider that have ended: one event of
+// audit.k8s.io/v1 per line. It is there only with the option Jobs.
+func (s *Stack) Audit() string { return s.path("audit.log") }
 
 // Etcd is the piece that keeps the objects. The stack must be up.
 func (s *Stack) Etcd(ctx context.Context) (*Piece, error) { return s.etcd(ctx) }
@@ -98,8 +120,14 @@ func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 			",node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,root-ca-certificate-publisher-controller" +
 			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller"
 	}
+	if s.opts.Jobs {
+		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller,serviceaccount-controller"
+	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
 		"--controllers="+controllers,
+		"--kube-api-qps=1000", // Its default is for clusters that have much else to do.
+		"--kube-api-burst=2000",
+		"--concurrent-job-syncs=25",
 		"--root-ca-file="+s.path(dirKubernetes, fileCA),
 		"--kubeconfig="+s.path(dirKubernetes, fileKubeconfig),
 		"--leader-elect=false",

@@ -111,6 +111,8 @@ func (s *Stack) scheduler(context.Context) (*Piece, error) {
 		"--kubeconfig="+s.path(dirKubernetes, fileKubeconfig),
 		"--leader-elect=false",
 		"--secure-port=0",
+		"--kube-api-qps=1000",
+		"--kube-api-burst=2000",
 	), nil
 }
 

@@ -83,6 +83,10 @@ type Options struct {
 	// Node adds a node that runs Pods. It needs what CheckNode asks for.
 	Node bool
 
+	// Jobs has Pods made for Jobs, and scheduled to nodes that others register. The
+	// requests of the provider are written to the file that Audit names.
+	Jobs bool
+
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
 }
@@ -195,6 +199,9 @@ func (s *Stack) Up(ctx context.Context) error {
 		if s.opts.Node {
 			steps = slices.Insert(steps, 2, step{nameControllerManager, s.ensure(s.controllerManager)})
 		}
+	}
+	if s.opts.Jobs {
+		steps = slices.Insert(steps, 3, step{nameScheduler, s.ensure(s.scheduler)})
 	}
 	if s.opts.Node {
 		// It gets ready while the others start.

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
+)
+
+// What is to be kept by runs in Pods.
+const (
+	// maxResidentPods is the memory of the provider with all the Pods, in bytes.
+	maxResidentPods = 400 << 20
+	// maxRequests of the provider to the API server for one run.
+	maxRequests = 12
+	// maxToReady is the median time from the end of a run to Ready.
+	maxToReady = 2 * time.Second
+	// minRate of runs, per second.
+	minRate = 20
+)
+
+// A crush of runs in Pods.
+type crush struct {
+	runs, pods int
+	duration   time.Duration
+}
+
+// manyPods measures the provider with runs whose Pods are scripts.
+func (b *bench) manyPods(ctx context.Context, c *cli) error {
+	var rows []figures
+	for i, cr := range []crush{{c.Pods, c.Pods, c.PodDuration}, {c.PodRuns, min(c.PodLimit, c.PodRuns), c.PodRunDuration}} {
+		f, err := b.crush(ctx, c, fmt.Sprintf("crush-%d", i), cr)
+		if err != nil {
+			return errors.Wrapf(err, "%d runs", cr.runs)
+		}
+		rows = append(rows, f)
+	}
+	t := newTable(b.out, "Runs in Pods that are scripts", "runs", "Pods at a time", "each takes", "all Ready after", "runs per second",
+		"requests per run", "CPU per run", "CPU per run, API server", "resident before", "resident at most", "end to Ready, median", "at most", "reconciles per run", "load before", "load after")
+	for _, f := range rows {
+		n := float64(f.runs)
+		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.requests.total()/n),
+			fmt.Sprintf("%.1f ms", 1000*f.cpu.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.server.Seconds()/n), mebibytes(f.before), mebibytes(f.peak),
+			seconds(median(f.toReady)), seconds(slices.Max(f.toReady)), fmt.Sprintf("%.1f", float64(f.reconciles)/n), f.loads[0], f.loads[1])
+	}
+	t.flush()
+	for _, f := range rows {
+		_, _ = fmt.Fprintf(b.out, "\nRequests of the provider, %d runs, per run:\n%s", f.runs, f.requests.perRun(f.runs))
+	}
+	at, after := rows[0], rows[1]
+	_, _ = fmt.Fprintf(b.out, "\nAt most %s resident: %s. At most %d requests per run: %s. At most %s from end to Ready: %s. At least %d runs per second: %s.\n",
+		mebibytes(maxResidentPods), verdict(at.peak <= maxResidentPods), maxRequests, verdict(at.requests.total() <= maxRequests*float64(at.runs)),
+		seconds(maxToReady), verdict(median(at.toReady) <= maxToReady), minRate, verdict(after.rate() >= minRate))
+	return nil
+}
+
+// figures of a crush.
+type figures struct {
+	crush
+
+	wall, cpu, server time.Duration
+	// before and peak are resident memory of the provider, in bytes.
+	before, peak int64
+	toReady      []time.Duration
+	reconciles   int
+	requests     requests
+	loads        [2]string
+}
+
+func (f figures) rate() float64 { return float64(f.runs) / f.wall.Seconds() }
+
+// crush the provider with runs.
+func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figures, error) {
+	f := figures{crush: cr}
+
+	var mu sync.Mutex
+	ended := map[string]time.Time{}
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	cfg, err := b.stack.Config()
+	if err != nil {
+		return f, err
+	}
+	nodes, err := fakenode.Start(ctx, cfg, cr.pods+cr.pods/4, fakenode.Script{Duration: cr.duration, Ended: func(j executor.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		ended[j.Object.Name] = time.Now()
+	}})
+	if err != nil {
+		return f, err
+	}
+	defer func() { _ = nodes.Remove(context.WithoutCancel(ctx)) }()
+
+	if err := b.restart(ctx, "--place=Pod", "--pod-image="+controlplane.ProviderImage, fmt.Sprintf("--max-concurrent-pods=%d", cr.pods), fmt.Sprintf("--max-reconcile-rate=%d", c.ReconcileRate)); err != nil {
+		return f, err
+	}
+	cfgs := config(name, "")
+	cfgs.Spec.Execution = &common.Execution{KeepFor: &metav1.Duration{Duration: c.KeepFor}}
+	if err := b.create(ctx, cfgs); err != nil {
+		return f, err
+	}
+	before, err := b.provider.Usage()
+	if err != nil {
+		return f, err
+	}
+	server, err := b.serverCPU(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.before, f.loads[0] = before.Resident, load()
+	asked, err := b.requests()
+	if err != nil {
+		return f, err
+	}
+
+	ready, wall, err := b.ready(ctx, name, cr.runs)
+	if err := errors.Join(err, nodes.Err()); err != nil {
+		return f, err
+	}
+	f.wall, f.loads[1] = wall, load()
+	// What is done after the runs is part of what they cost.
+	if err := b.cleaned(ctx); err != nil {
+		return f, err
+	}
+	after, err := b.provider.Usage()
+	if err != nil {
+		return f, err
+	}
+	f.cpu, f.peak = after.Self-before.Self, after.Peak
+	cpu, err := b.serverCPU(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.server = cpu - server
+	if f.reconciles, err = b.reconciles(ctx); err != nil {
+		return f, err
+	}
+	all, err := b.requests()
+	if err != nil {
+		return f, err
+	}
+	f.requests = all.since(asked)
+	for n, t := range ready {
+		f.toReady = append(f.toReady, t.Sub(ended[n]))
+	}
+	if err := b.deleted(ctx, name, cr.runs); err != nil {
+		return f, err
+	}
+	return f, b.removed(ctx)
+}
+
+// deleted one by one: the API server would give up a request to delete thousands.
+func (b *bench) deleted(ctx context.Context, name string, n int) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(creators)
+	for i := range n {
+		g.Go(func() error {
+			return errors.Wrap(b.kube.Delete(ctx, ansibleRun(fmt.Sprintf("%s-%d", name, i))), "cannot delete")
+		})
+	}
+	return g.Wait() //nolint:wrapcheck // They are.
+}
+
+func (b *bench) serverCPU(ctx context.Context) (time.Duration, error) {
+	p, err := b.stack.APIServer(ctx)
+	if err != nil {
+		return 0, err
+	}
+	u, err := p.Usage()
+	return u.Self, err
+}
+
+// ready creates AnsibleRuns, and returns when each was Ready, and how long all took.
+func (b *bench) ready(ctx context.Context, cfg string, n int) (map[string]time.Time, time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	rest, err := b.stack.Config()
+	if err != nil {
+		return nil, 0, err
+	}
+	seen, err := cache.New(rest, cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
+	if err != nil {
+		return nil, 0, errors.Wrap(err, "cannot watch")
+	}
+	informer, err := seen.GetInformer(ctx, &v1alpha1.AnsibleRun{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, 0, errors.Wrap(err, "cannot watch")
+	}
+	ready := map[string]time.Time{}
+	done := make(chan struct{})
+	look := func(v any) {
+		r, ok := v.(*v1alpha1.AnsibleRun)
+		if !ok || !strings.HasPrefix(r.Name, cfg+"-") {
+			return
+		}
+		if a := r.Status.AtProvider.LastApply; a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded {
+			cancel(errors.Errorf("%s: %s", r.Name, r.Status.AtProvider.LastRun.Message))
+		}
+		if _, known := ready[r.Name]; known || r.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+			return
+		}
+		if ready[r.Name] = time.Now(); len(ready) == n {
+			close(done)
+		}
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, v any) { look(v) }}); err != nil {
+		return nil, 0, errors.Wrap(err, "cannot watch")
+	}
+	go func() { cancel(seen.Start(ctx)) }()
+	seen.WaitForCacheSync(ctx)
+
+	start := time.Now()
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(creators)
+	for i := range n {
+		g.Go(func() error {
+			r := ansibleRun(fmt.Sprintf("%s-%d", cfg, i))
+			r.Spec.ProviderConfigReference.Name = cfg
+			return b.create(gctx, r)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, 0, err
+	}
+	select {
+	case <-done:
+		return ready, time.Since(start), nil
+	case <-ctx.Done():
+		return nil, 0, errors.Wrap(context.Cause(ctx), "not all objects were Ready in time")
+	}
+}
+
+// cleaned waits until no run has a Secret any more.
+func (b *bench) cleaned(ctx context.Context) error {
+	for {
+		l := &metav1.PartialObjectMetadataList{}
+		l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+		if err := b.kube.List(ctx, l, client.InNamespace(namespace), client.HasLabels{"ansible.crossplane.io/run"}); err != nil {
+			return errors.Wrap(err, "cannot list")
+		}
+		if len(l.Items) == 0 {
+			return nil
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return errors.Wrapf(err, "%d Secrets of runs are left", len(l.Items))
+		}
+	}
+}
+
+// requests of the provider that have ended, by what they were.
+type requests map[string]int
+
+// requests so far.
+func (b *bench) requests() (requests, error) {
+	f, err := os.Open(b.stack.Audit())
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot count requests")
+	}
+	defer f.Close() //nolint:errcheck // It was only read.
+
+	all := requests{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		e := auditv1.Event{}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, errors.Wrap(err, "cannot count requests")
+		}
+		what := e.RequestURI
+		if o := e.ObjectRef; o != nil {
+			what = strings.TrimSuffix(o.Resource+"/"+o.Subresource, "/")
+		}
+		if e.ResponseStatus != nil && e.ResponseStatus.Code >= 400 {
+			what += fmt.Sprintf(" (%d)", e.ResponseStatus.Code)
+		}
+		all[e.Verb+" "+what]++
+	}
+	return all, errors.Wrap(lines.Err(), "cannot count requests")
+}
+
+func (r requests) since(was requests) requests {
+	now := maps.Clone(r)
+	for k, n := range was {
+		now[k] -= n
+	}
+	maps.DeleteFunc(now, func(_ string, n int) bool { return n == 0 })
+	return now
+}
+
+func (r requests) total() float64 {
+	sum := 0
+	for _, n := range r {
+		sum += n
+	}
+	return float64(sum)
+}
+
+// perRun is a list, the most frequent first, of those that more than one in a hundred runs had.
+func (r requests) perRun(runs int) string {
+	s := &strings.Builder{}
+	for _, k := range slices.SortedFunc(maps.Keys(r), func(a, b string) int { return cmp.Or(r[b]-r[a], strings.Compare(a, b)) }) {
+		if n := float64(r[k]) / float64(runs); n >= 0.01 {
+			fmt.Fprintf(s, "%7.2f  %s\n", n, k)
+		}
+	}
+	return s.String()
+}
+
+// load of the machine, in the last minute.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
