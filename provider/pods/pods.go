@@ -121,7 +121,8 @@ func (x *Executor) Needs(executor.Job) executor.Needs { return executor.Needs{} 
 // Start to look after Jobs whose runs have ended, until the context is done.
 func (x *Executor) Start(ctx context.Context) error {
 	// With rights for the cluster one watch does for all namespaces.
-	if err := x.scopes.startCluster(ctx); err != nil {
+	err := x.scopes.startCluster(ctx)
+	if err != nil {
 		x.config.Log.Debug("Watching the Jobs of each namespace by itself", "error", err)
 
 		if x.config.Namespace != "" {
@@ -130,6 +131,8 @@ func (x *Executor) Start(ctx context.Context) error {
 			}
 		}
 	}
+
+	found := err == nil
 
 	for range forgetters {
 		go func() {
@@ -148,13 +151,39 @@ func (x *Executor) Start(ctx context.Context) error {
 	defer t.Stop()
 
 	for {
+		if !found {
+			found = x.find(ctx)
+		}
+
+		x.sweep(ctx)
+
 		select {
 		case <-t.C:
-			x.sweep(ctx)
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+// find the namespaces in which a former provider has left something, to watch them. Secrets may
+// be listed in all of them. It is false when it has to be tried again.
+func (x *Executor) find(ctx context.Context) bool {
+	l := &metav1.PartialObjectMetadataList{}
+	l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+
+	err := x.config.Client.List(ctx, l, client.HasLabels{labelRun})
+
+	for _, s := range l.Items {
+		if _, e := x.scopes.of(ctx, s.Namespace); e != nil {
+			err = e
+		}
+	}
+
+	if err != nil {
+		x.config.Log.Info("Cannot look for what former runs have left, trying again", "error", err)
+	}
+
+	return err == nil
 }
 
 // Forget a job: the credentials of its Pod go now, the Job when it has been kept for as long as
