@@ -77,6 +77,7 @@ func (o Object) String() string {
 	return strings.Trim(fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name), "/")
 }
 
+// Unstructured object with the name, and nothing else.
 func (o Object) Unstructured() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(o.APIVersion)
@@ -86,6 +87,7 @@ func (o Object) Unstructured() *unstructured.Unstructured {
 	return u
 }
 
+// ObjectOf is the name of an object.
 func ObjectOf(u *unstructured.Unstructured) Object {
 	return Object{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
@@ -135,6 +137,7 @@ func (c *Cluster) Apply(t *testing.T, manifests string, data any) []Object {
 	return out
 }
 
+// ServerApply an object, and leave it there.
 func (c *Cluster) ServerApply(ctx context.Context, u *unstructured.Unstructured) error {
 	return c.Kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.ForceOwnership)
 }

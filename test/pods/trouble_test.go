@@ -132,6 +132,7 @@ func TestPodGone(t *testing.T) {
 			reason:  "Somebody has deleted the Job.",
 			message: "its Job was deleted",
 			remove: func(t *testing.T, s *scene) {
+				t.Helper()
 				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "job", s.job(t).Name, "--wait=false")
 			},
 		},
@@ -139,6 +140,7 @@ func TestPodGone(t *testing.T) {
 			reason:  "Somebody has deleted the Pod.",
 			message: "its Pod was deleted",
 			remove: func(t *testing.T, s *scene) {
+				t.Helper()
 				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "pod", s.pod(t).Name, "--wait=false")
 			},
 		},
@@ -146,6 +148,7 @@ func TestPodGone(t *testing.T) {
 			reason:  "Somebody has deleted the Pod without waiting for its end.",
 			message: "its Pod was deleted",
 			remove: func(t *testing.T, s *scene) {
+				t.Helper()
 				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "pod", s.pod(t).Name, "--force", "--grace-period=0")
 			},
 		},
@@ -153,6 +156,7 @@ func TestPodGone(t *testing.T) {
 			reason:  "A node is drained.",
 			message: "its Pod was disrupted: EvictionByEvictionAPI",
 			remove: func(t *testing.T, s *scene) {
+				t.Helper()
 				evict(t, s.pod(t))
 			},
 		},

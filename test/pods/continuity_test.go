@@ -1,0 +1,101 @@
+package pods
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
+
+// many runs that wait.
+const many = config + `
+[[- range .Names]]
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[$.Namespace]], name: [[.]], annotations: {ansible.crossplane.io/runPolicy: [[$.Policy]]}}
+spec:
+  managementPolicies: [[$.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {ansible_lookup_url_timeout: 300, ledger: "[[$.URL]]"}
+    playbookInline: |` + waitingPlay + `
+---
+[[- end]]
+`
+
+// TestContinuity ends the provider again and again, and the API server once, with runs in progress.
+// Each run ends once, and is recorded once.
+func TestContinuity(t *testing.T) {
+	const runs = 20
+
+	s := newScene(t)
+	names := make([]string, runs)
+	objects := make([]Object, runs)
+	for i := range runs {
+		names[i] = fmt.Sprintf("run-%02d", i)
+		objects[i] = Object{APIVersion: groupVersion, Kind: "AnsibleRun", Namespace: s.Namespace, Name: names[i]}
+	}
+	d := struct {
+		*scene
+
+		Names []string
+	}{s, names}
+	cp.Apply(t, many, d)
+
+	// The provider ends while it begins runs, and when all of them are in progress.
+	for n := 1; n < runs; n += 6 {
+		s.Await(t, n, "begin/")
+		cp.Provider.Kill(t)
+		cp.Provider.Start(t)
+	}
+	s.Await(t, runs, "begin/")
+	cp.Provider.Stop(t)
+	cp.Provider.Start(t)
+	ids := map[string]string{}
+	for _, o := range objects {
+		u := cp.WaitFor(t, o, Field("status.atProvider.lastRun.phase", "Running"))
+		ids[o.Name], _ = Value(u, "status.atProvider.lastRun.id").(string)
+	}
+
+	// All plays end while the API server is not there, and neither is the provider for a while.
+	api, err := cp.Stack.APIServer(t.Context())
+	must(t, err)
+	must(t, api.Stop(t.Context()))
+	s.Open("present")
+	s.Await(t, runs, "end/")
+	must(t, api.Start(t.Context()))
+	cp.Provider.Kill(t)
+	cp.Provider.Start(t)
+	for i, o := range objects {
+		cp.WaitFor(t, o, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"),
+			Field("status.atProvider.lastRun.id", ids[o.Name]), Field("status.atProvider.lastApply.attempts", 1))
+		if i == runs/2 {
+			cp.Provider.Stop(t)
+			cp.Provider.Start(t)
+		}
+	}
+
+	// What was left half done is cleaned up.
+	s.nothingLeft(t)
+	notes := s.Notes()
+	slices.Sort(notes)
+	var want []string
+	for _, id := range slices.Sorted(maps.Values(ids)) {
+		want = append(want, "begin/present/"+id, "end/present/"+id)
+	}
+	slices.Sort(want)
+	if got, want := strings.Join(notes, "\n"), strings.Join(want, "\n"); got != want {
+		t.Errorf("Each run should have begun and ended once: got\n%s\nwant\n%s", got, want)
+	}
+	if got := len(s.jobs(t)); got != runs {
+		t.Errorf("There should have been a Job for each run, there are %d", got)
+	}
+	for _, e := range cp.List(t, "v1", "Event", s.Namespace) {
+		if strings.Contains(fmt.Sprint(Value(&e, "reason")), "Interrupt") {
+			t.Errorf("No run should have been interrupted: %v", Value(&e, "message"))
+		}
+	}
+}
