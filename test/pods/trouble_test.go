@@ -238,6 +238,48 @@ func TestDeletedDuringRun(t *testing.T) {
 	s.nothingLeft(t)
 }
 
+// TestLongLog displays more than the kubelet keeps in one file.
+func TestLongLog(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.apply(t, config+`
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Display much
+          ansible.builtin.debug: {msg: "{{ 'All work and no play makes a dull log. ' * 5000 }}"}
+          loop: [1, 2, 3, 4, 5, 6, 7, 8]
+        - name: Wait at the gate
+          ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/begin', ledger ~ '/gate/present') }}"}
+        - name: Display much again
+          ansible.builtin.debug: {msg: "{{ 'All work and no play makes a dull log. ' * 5000 }}"}
+          loop: [1, 2, 3, 4, 5, 6, 7, 8]
+        - ansible.builtin.set_stats: {data: {done: "yes"}}
+`)
+	s.Await(t, 1, "begin")
+	rotated(t, s.pod(t))
+	s.Open("present")
+	s.ready(t, Field("status.atProvider.outputs.done", "yes"))
+}
+
+// rotated waits until the kubelet has begun a new file, so that the beginning of the play is gone.
+func rotated(t *testing.T, pod Object) {
+	t.Helper()
+	Eventually(t, "the log to be rotated", func() bool {
+		return !strings.Contains(cp.Kubectl(t, "logs", "--namespace="+pod.Namespace, pod.Name, "--limit-bytes=10000"), "PLAY [")
+	})
+}
+
 // evict a Pod as kubectl drain does.
 func evict(t *testing.T, pod Object) {
 	t.Helper()
