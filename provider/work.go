@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -100,7 +102,32 @@ func (c *workCommand) carryOut(ctx context.Context, j executor.Job, contentKey [
 	}
 	defer store.Stop()
 
-	return local.Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display})
+	report := local.Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display})
+	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
+		report.Run.Reason = runner.ReasonOutOfMemory
+		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its limit; raise spec.execution.resources: " + report.Run.Message
+	}
+
+	return report
+}
+
+// oomKilled is true once the kernel has ended a process of the container for the lack of memory.
+// https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files
+func oomKilled(cgroup fs.FS) bool {
+	for _, file := range []string{"memory.events", "memory/memory.oom_control"} {
+		text, err := fs.ReadFile(cgroup, file)
+		if err != nil {
+			continue
+		}
+
+		for line := range strings.Lines(string(text)) {
+			if n, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok && n != "0" {
+				return true
+			}
+		}
+	}
+
+	return false
 }
 
 // start what carries out the run. Directories that the image has may be read-only.

@@ -188,6 +188,33 @@ func TestPodGone(t *testing.T) {
 	}
 }
 
+// TestOutOfMemory ends a play that needs more than the Pod may have.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Execution = "{place: Pod, resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 160Mi}}}"
+	s.apply(t, config+`
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Take memory
+          ansible.builtin.debug: {msg: "{{ ('x' * 1000000 * 300) | length }}"}
+`)
+	cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "OutOfMemory"), Condition("Synced", "False"))
+	s.Execution = "{place: Pod, resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 700Mi}}}"
+	s.apply(t, config)
+	s.ready(t)
+}
+
 // TestQueue suspends Jobs and resumes them as Kueue does: before their Pods start, which it then
 // sends to other nodes, and in the middle of a play.
 func TestQueue(t *testing.T) {
