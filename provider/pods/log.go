@@ -25,15 +25,15 @@ const (
 	logPatience = 2 * time.Minute
 )
 
-// followLog of a Pod, in the background, unless it is followed already.
-func (r *run) followLog(pod *corev1.Pod) {
+// followLog of a Pod, in the background. It is false if that cannot be done, or was done before.
+func (r *run) followLog(pod *corev1.Pod) bool {
 	if r.key == nil || r.following != nil && r.following.UID == pod.UID {
-		return
+		return false
 	}
 
 	reader, err := sealed.NewReader(r.key, r.job.ID)
 	if err != nil {
-		return // The key has the right length.
+		return false // The key has the right length.
 	}
 
 	r.stop()
@@ -52,6 +52,8 @@ func (r *run) followLog(pod *corev1.Pod) {
 			l.config.Log.Debug("Cannot read the last report in the log of a Pod", "namespace", l.namespace, "pod", l.pod, "error", err)
 		}
 	}()
+
+	return true
 }
 
 // A podLog is the log of a run's Pod.
@@ -79,7 +81,7 @@ func (l podLog) follow(ctx context.Context) error {
 		}
 
 		final, last, err := l.readOnce(ctx, since)
-		if final || ctx.Err() != nil || kerrors.IsNotFound(err) {
+		if final || ctx.Err() != nil {
 			return ctx.Err()
 		}
 
@@ -87,7 +89,7 @@ func (l podLog) follow(ctx context.Context) error {
 			since = last
 		}
 
-		if over && errors.Is(err, io.EOF) {
+		if over && (errors.Is(err, io.EOF) || kerrors.IsNotFound(err)) {
 			tries++
 		}
 

@@ -615,6 +615,11 @@ func (r *run) ended(ctx context.Context) bool {
 		return false
 	}
 
+	// The cache may have shown the end of the Job before it showed that the Pod had started.
+	if v.started() && r.followLog(v.pod) {
+		return false
+	}
+
 	e := v.end(r.job.Limit())
 
 	switch {

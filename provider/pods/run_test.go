@@ -4,12 +4,18 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 // A mistake of the provider should end the run that meets it, and no others. Its Job goes, so
@@ -33,4 +39,44 @@ func TestPanic(t *testing.T) {
 	if err := x.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, &batchv1.Job{}); err == nil {
 		t.Error("The Job should be deleted.")
 	}
+}
+
+// asCache reads what is on a cluster.
+type asCache struct {
+	informertest.FakeInformers
+
+	reader client.Reader
+}
+
+func (c *asCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return c.reader.Get(ctx, key, o, opts...)
+}
+
+// Caches do not agree with each other: one may show that the Job has failed before the other one
+// shows that its Pod had started. The report in the log counts all the same.
+func TestEndedUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := jobOf(t, onCluster(t), failed("BackoffLimitExceeded"))
+		p := podOf(j, "p", time.Second)
+		p.UID = "p"
+		p.Status = aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", ""))).Status
+
+		r := onCluster(t, j, p)
+		r.key, r.stop = sealed.NewKey(), func() {}
+		r.scope = &scope{Cache: &asCache{reader: r.config.Client}}
+		r.config.Context = t.Context()
+		r.logs = clientset.NewClientset()
+
+		if r.ended(t.Context()) || r.following == nil {
+			t.Fatal("A run should not end before the log of its Pod was read.")
+		}
+
+		<-r.logged
+
+		if !r.ended(t.Context()) || r.report.Run.Reason != executor.ReasonInternal {
+			t.Errorf("A run whose Pod has left no report ends without one: %+v", r.report.Run)
+		}
+
+		r.stop()
+	})
 }
