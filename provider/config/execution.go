@@ -19,7 +19,7 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 
 	// Without a cluster there are no Pods.
 	if p.Namespace == "" {
-		return common.Execution{Place: common.PlaceProvider, Content: x.Content}, nil
+		return common.Execution{Content: x.Content}, nil
 	}
 
 	x.Place = cmp.Or(x.Place, p.Default, common.PlaceProvider)

@@ -70,8 +70,8 @@ type Inputs struct {
 	// Verification of what is installed; nil for none. The digest is without it: it
 	// decides whether content is installed, not which.
 	Verification *common.Verification
-	// Execution says where the run is carried out. Place is set, and for a Pod Namespace,
-	// too. The digest is without it: a run may move.
+	// Execution says where the run is carried out, defaults filled in. An empty place is the
+	// provider. The digest is without it: a run may move.
 	Execution common.Execution
 	// Grant is what the configuration allows beyond what every run may do.
 	Grant sandbox.Grant

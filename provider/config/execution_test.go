@@ -1,0 +1,89 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+func TestExecution(t *testing.T) {
+	in := func(x *common.Execution) common.Config {
+		c := &namespacedv1alpha1.ProviderConfig{Spec: common.ProviderConfigSpec{Execution: x}}
+		c.Namespace = "team-a"
+
+		return c
+	}
+	cluster := func(x *common.Execution) common.Config {
+		return &namespacedv1alpha1.ClusterProviderConfig{Spec: common.ProviderConfigSpec{Execution: x}}
+	}
+
+	flags := Places{Default: common.PlaceProvider, Namespace: "jobs"}
+	tenMinutes := &metav1.Duration{Duration: 10 * time.Minute}
+
+	cases := map[string]struct {
+		reason string
+		places Places
+		config common.Config
+		want   common.Execution
+		err    error
+	}{
+		"NoCluster": {
+			"Without a cluster the run is carried out here, whatever the configuration says.",
+			Places{}, in(&common.Execution{Place: common.PlacePod, Image: "x"}), common.Execution{}, nil,
+		},
+		"Default": {
+			"A configuration that says nothing has the place of the flag.",
+			flags, in(nil), common.Execution{Place: common.PlaceProvider}, nil,
+		},
+		"Pod": {
+			"The Jobs of a namespace's configuration are in that namespace.",
+			flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}),
+			common.Execution{Place: common.PlacePod, Image: "x", Namespace: "team-a", Content: common.ContentInstall, KeepFor: tenMinutes}, nil,
+		},
+		"PodByFlag": {
+			"Those of a cluster scoped one are where the flag says.",
+			Places{Default: common.PlacePod, Namespace: "jobs"}, cluster(nil),
+			common.Execution{Place: common.PlacePod, Namespace: "jobs", Content: common.ContentInstall, KeepFor: tenMinutes}, nil,
+		},
+		"Namespace": {
+			"Or where it says itself.",
+			flags, cluster(&common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}}),
+			common.Execution{Place: common.PlacePod, Namespace: "own", Content: common.ContentImage, KeepFor: &metav1.Duration{}}, nil,
+		},
+		"OtherNamespace": {
+			"A namespace's configuration has no Jobs elsewhere. The API server refuses that, too.",
+			flags, in(&common.Execution{Place: common.PlacePod, Namespace: "team-b"}), common.Execution{},
+			errors.New("spec.execution.namespace: only cluster scoped configurations may have it"),
+		},
+		"PodsOnly": {
+			"A provider may refuse to carry out runs itself.",
+			Places{Default: common.PlacePod, PodsOnly: true, Namespace: "jobs"}, in(&common.Execution{Place: common.PlaceProvider}), common.Execution{},
+			errors.New("spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod"),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.places.execution(tc.config)
+			if diff := cmp.Diff(tc.err, err, test.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\nexecution(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+
+			if err != nil {
+				return
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nexecution(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
