@@ -94,7 +94,7 @@ func terminal(t *testing.T) string {
 // policy of the provider in this fixture, as its flags make it.
 func (w *fixture) policy() sandbox.Policy {
 	return sandbox.Policy{
-		Mode: sandbox.Required, State: filepath.Join(w.dir, "state"), ServiceAccount: filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount"),
+		Mode: sandbox.Required, State: filepath.Join(w.dir, "state"), ServiceAccount: []string{filepath.Join(w.dir, "secrets/kubernetes.io/serviceaccount")},
 		System: sandbox.Machine{Root: os.DirFS("/")}.Survey([]string{filepath.Dir(os.Args[0])}, []string{w.dir}),
 	}
 }
