@@ -45,7 +45,7 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 			Key:    []byte("key of the provider"), Log: logging.NewNopLogger(),
 			Status: func(context.Context, ObjectReference) (State, error) { return StateGone, nil },
 		},
-		scopes: &scopes{followers: map[string]chan struct{}{}},
+		scopes: &scopes{followers: map[runKey]chan struct{}{}},
 		now:    func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
 	}
 	j := executor.Job{Spec: fill(t).Spec}

@@ -26,8 +26,17 @@ type scopes struct {
 
 	mu  sync.Mutex
 	all map[string]*scope
-	// followers are told of changes, by the ids of their runs.
-	followers map[string]chan struct{}
+	// followers are told of changes.
+	followers map[runKey]chan struct{}
+}
+
+// A runKey identifies a run. The id alone is what the status of an object says, which may be the
+// id of another object's run.
+type runKey struct{ object, run string }
+
+// keyOf the run that a Job or a Pod belongs to.
+func keyOf(o client.Object) runKey {
+	return runKey{o.GetLabels()[labelObject], o.GetLabels()[labelRun]}
 }
 
 // A scope is a namespace whose Jobs and Pods are watched, or the cluster.
@@ -143,46 +152,46 @@ func (s *scopes) tell() toolscache.ResourceEventHandler {
 		}
 
 		if o, ok := v.(client.Object); ok {
-			s.changed(o.GetLabels()[labelRun])
+			s.changed(keyOf(o))
 		}
 	}
 
 	return toolscache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, v any) { tell(v) }, DeleteFunc: tell}
 }
 
-func (s *scopes) changed(runID string) {
+func (s *scopes) changed(run runKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	select {
-	case s.followers[runID] <- struct{}{}:
+	case s.followers[run] <- struct{}{}:
 	default: // There is no follower, or it knows already.
 	}
 }
 
 // follow the changes of a run until release is called.
-func (s *scopes) follow(runID string) (changes <-chan struct{}, release func()) {
+func (s *scopes) follow(run runKey) (changes <-chan struct{}, release func()) {
 	c := make(chan struct{}, 1)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.followers[runID] = c
+	s.followers[run] = c
 
 	return c, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		delete(s.followers, runID)
+		delete(s.followers, run)
 	}
 }
 
 // followed is true for a run that is followed.
-func (s *scopes) followed(runID string) bool {
+func (s *scopes) followed(run runKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.followers[runID] != nil
+	return s.followers[run] != nil
 }
 
 // view of the run, from the cache of a scope or from the API server. A Job that is not of this run,

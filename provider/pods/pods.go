@@ -111,7 +111,7 @@ func New(c Config) (*Executor, error) {
 
 	return &Executor{
 		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
-		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[string]chan struct{}{}},
+		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[runKey]chan struct{}{}},
 	}, nil
 }
 
@@ -260,7 +260,7 @@ func (x *Executor) sweep(ctx context.Context) {
 
 func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 	released := j.Spec.TTLSecondsAfterFinished == nil || *j.Spec.TTLSecondsAfterFinished != int32(lostAfter.Seconds())
-	if !x.made(j) || released || x.scopes.followed(j.Labels[labelRun]) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
+	if !x.made(j) || released || x.scopes.followed(keyOf(j)) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
 		return nil
 	}
 

@@ -105,7 +105,7 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		report.Blameless, report.Untouched = true, false
 	})
 
-	changes, release := x.scopes.follow(j.ID)
+	changes, release := x.scopes.follow(runKey{string(j.Object.UID), j.ID})
 	defer release()
 
 	if err := r.begin(ctx); err != nil {

@@ -28,7 +28,7 @@ func TestPanic(t *testing.T) {
 	close(ready)
 
 	x := r.Executor
-	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {ready: ready}}, followers: map[string]chan struct{}{}}
+	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {ready: ready}}, followers: map[runKey]chan struct{}{}}
 	x.config.Image = func(context.Context) (string, error) { panic("hunter2") }
 
 	got := x.Execute(t.Context(), r.job, executor.Watch{})
@@ -79,4 +79,23 @@ func TestEndedUnread(t *testing.T) {
 
 		r.stop()
 	})
+}
+
+// A status may name the run of another object. Who follows that is still told of its changes.
+func TestAttackFollowers(t *testing.T) {
+	s := onCluster(t).scopes
+
+	victim, release := s.follow(runKey{"u", "id"})
+	defer release()
+
+	_, thief := s.follow(runKey{"thief", "id"})
+	thief()
+
+	s.changed(runKey{"u", "id"})
+
+	select {
+	case <-victim:
+	default:
+		t.Error("The run should be told of its changes.")
+	}
 }
