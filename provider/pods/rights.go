@@ -46,7 +46,7 @@ type RightsError struct {
 
 // Error says what is missing, and which command grants it.
 func (e *RightsError) Error() string {
-	return fmt.Sprintf("the provider may not %s in namespace %q; to let it: %s", strings.Join(e.Missing, ", "), e.Namespace, e.command())
+	return fmt.Sprintf("the provider may not %s in namespace %q; once the ClusterRole in examples/operations/pods.yaml is there: %s", strings.Join(e.Missing, ", "), e.Namespace, e.command())
 }
 
 func (e *RightsError) command() string {
