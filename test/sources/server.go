@@ -51,7 +51,7 @@ const (
 	Hanging
 )
 
-// A Server. Use Start.
+// A Server serves what the tests install. Use Start.
 type Server struct {
 	// URL of the server, without a slash at the end.
 	URL string
