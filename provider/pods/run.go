@@ -282,10 +282,15 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	return r.report
 }
 
-// attach to the run that a former provider has begun. Its inputs are in its Secrets.
+// attach to the run that a former provider has begun. Its inputs are in its Secrets. A run that is
+// canceled meanwhile may be in progress: it ends once it is found.
 func (r *run) attach(ctx context.Context) error {
 	for {
-		err := r.tryAttach(ctx)
+		try, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		err := r.tryAttach(try)
+
+		stop()
+
 		if err == nil {
 			return nil
 		}
@@ -298,10 +303,16 @@ func (r *run) attach(ctx context.Context) error {
 			again = rightsAgain
 		}
 
+		pause := time.After(again)
+
 		select {
+		case <-pause:
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(again):
+			if errors.Is(context.Cause(ctx), executor.ErrDetached) {
+				return executor.ErrDetached
+			}
+
+			<-pause
 		}
 	}
 }

@@ -99,3 +99,39 @@ func TestAttackFollowers(t *testing.T) {
 		t.Error("The run should be told of its changes.")
 	}
 }
+
+// A run that cannot be followed yet may be in progress. If it is canceled it has not ended before
+// it was found.
+func TestAttachCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := onCluster(t)
+		r.config.Context = t.Context()
+		r.scopes.config, r.scopes.all = r.config, map[string]*scope{}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		attached := make(chan error, 1)
+
+		go func() { attached <- r.attach(ctx) }()
+
+		synctest.Wait()
+		cancel()
+		time.Sleep(10 * time.Minute)
+
+		select {
+		case err := <-attached:
+			t.Fatalf("attach(...): %v", err)
+		default:
+		}
+
+		// Now it can be found.
+		ready := make(chan struct{})
+		close(ready)
+		r.scopes.mu.Lock()
+		r.scopes.all[""] = &scope{ready: ready}
+		r.scopes.mu.Unlock()
+
+		if err := <-attached; err != nil {
+			t.Errorf("attach(...): %v", err)
+		}
+	})
+}
