@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -73,6 +74,52 @@ func TestFlags(t *testing.T) {
 
 			if !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" {
 				t.Errorf("\n%s\nParse(%q): want an error with %q, got %q", tc.reason, tc.args, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestPodTemplate reads a file with a template of Pods.
+func TestPodTemplate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   string
+		error  string
+	}{
+		"YAML": {
+			reason: "The template is kept as it is written, so that nothing that it does not say is merged.",
+			text:   "spec:\n  nodeSelector: {pool: a}\n",
+			want:   `{"spec":{"nodeSelector":{"pool":"a"}}}`,
+		},
+		"Misspelt": {
+			reason: "A provider whose Pods would lack something should not start.",
+			text:   `{"spec": {"nodeSelectors": {"pool": "a"}}}`,
+			error:  `is no PodTemplateSpec: error unmarshaling JSON: while decoding JSON: json: unknown field "nodeSelectors"`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "pod.yaml")
+			if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			c := &cli{}
+
+			p, err := kong.New(c, kong.Vars{"state_dir": t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			got := ""
+			if _, err := p.Parse([]string{"start", "--pod-template=" + file}); err != nil {
+				got = err.Error()
+			}
+
+			if !strings.HasSuffix(got, tc.error) || tc.error == "" && got != "" || string(c.Start.PodTemplate) != tc.want {
+				t.Errorf("%s\nwant %s and error %q, got %s and error %q", tc.reason, tc.want, tc.error, c.Start.PodTemplate, got)
 			}
 		})
 	}

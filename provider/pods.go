@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -53,6 +54,7 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 		REST:      cfg,
 		Client:    kube,
 		Image:     c.podImage(kube),
+		Template:  c.PodTemplate,
 		Args:      c.podArgs(),
 		Env:       podEnv(os.Environ()),
 		Key:       key,
@@ -120,6 +122,25 @@ func (c *startCommand) ownImage(ctx context.Context, kube client.Client) (string
 
 // runtimeContainer is what Crossplane calls the container of a provider.
 const runtimeContainer = "package-runtime"
+
+// A podTemplate is a PodTemplateSpec in JSON; nil for none.
+type podTemplate []byte
+
+// UnmarshalText reads the file that the text names, in YAML or JSON.
+func (t *podTemplate) UnmarshalText(file []byte) error {
+	text, err := os.ReadFile(string(file))
+	if err != nil {
+		return errors.Wrap(err, "cannot read the template of Pods")
+	}
+
+	if err := yaml.UnmarshalStrict(text, &corev1.PodTemplateSpec{}); err != nil {
+		return errors.Wrapf(err, "%s is no PodTemplateSpec", file)
+	}
+
+	*t, err = yaml.YAMLToJSON(text)
+
+	return errors.Wrapf(err, "cannot read %s", file)
+}
 
 // podArgs are the flags that hold in Pods, too.
 func (c *startCommand) podArgs() []string {

@@ -41,6 +41,7 @@ type startCommand struct {
 	NoRunsInProvider       bool          `help:"Carry out no run in the provider's own Pod, whatever configurations say."`
 	JobNamespace           string        `help:"Namespace of the Jobs of cluster scoped configurations that have none of their own; by default the provider's."`
 	PodImage               string        `help:"Image of the provider for the Pods of runs; by default that of the provider's own Pod." env:"POD_IMAGE"`
+	PodTemplate            podTemplate   `help:"A file with a PodTemplateSpec for the Pods of all runs, in YAML or JSON. That of a configuration (spec.execution.podTemplate) is merged over it." placeholder:"FILE"`
 	MaxReconcileRate       int           `default:"100"                                                      help:"Reconciles per second, at most."`
 	ShutdownGracePeriod    time.Duration `default:"20s"                                                      help:"Time that runs in progress may take to end by themselves when the provider is told to stop."`
 	Namespace              string        `default:"crossplane-system"                                        env:"POD_NAMESPACE"                                                                                                                help:"Namespace of the provider, for its key and its lease."`

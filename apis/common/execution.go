@@ -101,8 +101,9 @@ type Execution struct {
 
 	// PodTemplate is a PodTemplateSpec, with volumes, runtimeClassName, affinity and so
 	// on. What the provider sets is merged over it, strategically: lists of containers
-	// and volumes by their names. The container of the run is named run. Only cluster
-	// scoped configurations may have it.
+	// and volumes by their names. The container of the run is named run, and content may
+	// use what is mounted in it. The provider's flag --pod-template has one for all Pods.
+	// Only cluster scoped configurations may have it.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object

@@ -341,6 +341,7 @@ func TestTemplate(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		execution common.Execution
+		all       string
 		template  string
 		change    func(p *corev1.PodTemplateSpec)
 	}{
@@ -363,6 +364,28 @@ func TestTemplate(t *testing.T) {
 				p.Spec.Volumes[0].EmptyDir.SizeLimit = new(quantity("1Gi"))
 			},
 		},
+		"All": {
+			reason:   "The template of all Pods is below that of a configuration, and all that the provider sets.",
+			all:      `{"metadata":{"labels":{"a":"all","b":"all"}},"spec":{"runtimeClassName":"all","priorityClassName":"all","containers":[{"name":"run","args":["-c"],"env":[{"name":"A","value":"all"},{"name":"B","value":"all"}]}]}}`,
+			template: `{"metadata":{"labels":{"b":"one"}},"spec":{"priorityClassName":"one","containers":[{"name":"run","env":[{"name":"B","value":"one"}]}]}}`,
+			change: func(p *corev1.PodTemplateSpec) {
+				p.Labels["a"], p.Labels["b"] = "all", "one"
+				p.Spec.RuntimeClassName, p.Spec.PriorityClassName = new("all"), "one"
+				p.Spec.Containers[0].Env = append(p.Spec.Containers[0].Env, corev1.EnvVar{Name: "A", Value: "all"}, corev1.EnvVar{Name: "B", Value: "one"})
+			},
+		},
+		"Mounts": {
+			reason: "Content may use what is mounted for it: not what the provider has for itself, nor a service account.",
+			all: `{"spec":{"containers":[{"name":"run","volumeMounts":[{"name":"a","mountPath":"/tmp/data"},{"name":"b","mountPath":"/etc/corp","readOnly":true},` +
+				`{"name":"c","mountPath":"/ansible/home"},{"name":"d","mountPath":"/var/run"},{"name":"e","mountPath":"/run/secrets/token"},{"name":"f","mountPath":"/ansible2/"}]}]}}`,
+			change: func(p *corev1.PodTemplateSpec) {
+				c := &p.Spec.Containers[0]
+				c.Args = append(c.Args, "--write-path=/tmp/data", "--read-path=/etc/corp", "--write-path=/ansible2/")
+				c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "a", MountPath: "/tmp/data"}, corev1.VolumeMount{Name: "b", MountPath: "/etc/corp", ReadOnly: true},
+					corev1.VolumeMount{Name: "c", MountPath: "/ansible/home"}, corev1.VolumeMount{Name: "d", MountPath: "/var/run"},
+					corev1.VolumeMount{Name: "e", MountPath: "/run/secrets/token"}, corev1.VolumeMount{Name: "f", MountPath: "/ansible2/"})
+			},
+		},
 		"Limit": {
 			reason:    "A limit below the default request stands alone: with that request the API server would refuse it.",
 			execution: common.Execution{Resources: limits("128Mi")},
@@ -383,6 +406,10 @@ func TestTemplate(t *testing.T) {
 			r := onCluster(t)
 			e := &r.job.Inputs.Execution
 			e.Labels, e.Resources = tc.execution.Labels, tc.execution.Resources
+
+			if tc.all != "" {
+				r.config.Template = []byte(tc.all)
+			}
 
 			if tc.template != "" {
 				e.PodTemplate = raw(tc.template)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -42,8 +43,10 @@ const (
 const (
 	// dirWork is writable, and gone with the Pod.
 	dirWork = "/ansible"
-	// dirPayload has the payload. No run may read below /var/run/secrets.
-	dirPayload = "/var/run/secrets/ansible.crossplane.io/run"
+	dirTmp  = "/tmp"
+	// dirPayload has the payload. No run may read below dirSecrets.
+	dirPayload = dirSecrets + "/ansible.crossplane.io/run"
+	dirSecrets = "/var/run/secrets"
 	binary     = dirWork + "/bin/provider-ansible"
 )
 
@@ -84,14 +87,20 @@ func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1
 	return job, nil
 }
 
-// template of the Pod: the defaults, with the template of the configuration over them, and
-// what the provider sets over that.
+// template of the Pod: that of the provider, with the one of the configuration over it, and what
+// the provider sets over that.
 func (x *Executor) template(j executor.Job, image string, secrets []string) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
 	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun}}}})
 	if err != nil {
 		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode the defaults of Pods")
+	}
+
+	if x.config.Template != nil {
+		if text, err = strategicpatch.StrategicMergePatch(text, x.config.Template, corev1.PodTemplateSpec{}); err != nil {
+			return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot merge the template of --pod-template")
+		}
 	}
 
 	if e.PodTemplate != nil {
@@ -126,6 +135,8 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 			c.Command = []string{binary}
 		}
 
+		c.Args = append(c.Args, granted(c.VolumeMounts)...)
+
 		// Half of the defaults may contradict what is given: a request above a limit.
 		switch {
 		case e.Resources != nil:
@@ -138,6 +149,35 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 	return t, nil
 }
 
+// granted are the arguments that let the run use what templates mount in its container: anything
+// but the provider's own directories and those of service accounts.
+func granted(mounts []corev1.VolumeMount) []string {
+	var args []string
+
+	for _, m := range mounts {
+		private := m.MountPath == dirTmp || slices.ContainsFunc([]string{dirWork, dirSecrets, "/run/secrets"}, func(dir string) bool {
+			return within(m.MountPath, dir) || within(dir, m.MountPath)
+		})
+
+		switch {
+		case private:
+		case m.ReadOnly:
+			args = append(args, "--read-path="+m.MountPath)
+		default:
+			args = append(args, "--write-path="+m.MountPath)
+		}
+	}
+
+	return args
+}
+
+// within is true for a path that is a directory, or below it.
+func within(p, dir string) bool {
+	dir = strings.TrimSuffix(path.Clean(dir), "/")
+
+	return p == dir || strings.HasPrefix(path.Clean(p), dir+"/")
+}
+
 func defaultResources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi")},
@@ -148,7 +188,7 @@ func defaultResources() corev1.ResourceRequirements {
 // own is what the provider sets of a Pod. It meets Pod Security's standard "restricted".
 func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
-	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: "/tmp"}}
+	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
 
 	run := corev1.Container{
 		Name:            containerRun,

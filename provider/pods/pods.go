@@ -54,6 +54,9 @@ type Config struct {
 	Client client.Client
 	// Image of the provider.
 	Image func(ctx context.Context) (string, error)
+	// Template of all Pods: a PodTemplateSpec in JSON, which those of configurations are merged
+	// over; nil for none.
+	Template []byte
 	// Args of the command in the Pod, beside those that the executor sets.
 	Args []string
 	// Env of the container.
