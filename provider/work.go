@@ -57,7 +57,7 @@ func (c *workCommand) work(ctx context.Context) error {
 		return err
 	}
 
-	w, err := sealed.NewWriter(os.Stdout, p.Key, p.Spec.ID)
+	w, err := sealed.NewWriter(os.Stdout, p.Key, p.Spec.ID, p.Pod)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,14 @@ import (
 const (
 	// logAgain is how long to wait before a log that broke off is asked for again.
 	logAgain = 500 * time.Millisecond
+	// logRate is how many bytes of a log are read per second for long, and logBurst how many at once,
+	// with those of its reports when they are unpacked: reading must not take the provider, nor the
+	// API server and the kubelet, for what a hostile image writes. A kubelet keeps a few files of
+	// 10 MiB each.
+	logRate  = 2 << 20
+	logBurst = 16 << 20
+	// unpackers is how many reports are unpacked at a time.
+	unpackers = 2
 	// logTries is how often the log of a Pod that has ended is read in search of the last report,
 	// and logPatience how long while it cannot be read.
 	logTries    = 3
@@ -31,7 +40,7 @@ func (r *run) followLog(pod *corev1.Pod) bool {
 		return false
 	}
 
-	reader, err := sealed.NewReader(r.key, r.job.ID)
+	reader, err := sealed.NewReader(r.key, r.job.ID, string(pod.UID))
 	if err != nil {
 		return false // The key has the right length.
 	}
@@ -42,7 +51,10 @@ func (r *run) followLog(pod *corev1.Pod) bool {
 	r.following, r.stop, r.read = pod, cancel, false
 	r.frames, r.logged = make(chan sealed.Frame), make(chan struct{})
 
-	l := podLog{Executor: r.Executor, reader: reader, scope: r.scope, namespace: r.ref.Namespace, pod: pod.Name, frames: r.frames}
+	l := podLog{
+		Executor: r.Executor, reader: reader, pace: newPace(),
+		scope: r.scope, namespace: r.ref.Namespace, pod: pod.Name, frames: r.frames,
+	}
 	logged := r.logged
 
 	go func() {
@@ -61,6 +73,7 @@ type podLog struct {
 	*Executor
 
 	reader         *sealed.Reader
+	pace           *rate.Limiter
 	scope          *scope
 	namespace, pod string
 	frames         chan<- sealed.Frame
@@ -124,7 +137,8 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 	}
 	defer stream.Close() //nolint:errcheck // It was read.
 
-	lines := bufio.NewReader(stream) // A run keeps it for as long as it takes. Longer lines are put together.
+	// A run keeps it for as long as it takes. Longer lines are put together.
+	lines := bufio.NewReader(paced{stream, func(n int) error { return l.pace.WaitN(ctx, n) }})
 
 	for {
 		line, err := readLine(lines)
@@ -132,7 +146,11 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 			return false, last, err
 		}
 
-		f, ok := l.reader.Read(line)
+		f, ok, err := l.unpack(ctx, line)
+		if err != nil {
+			return false, last, err
+		}
+
 		if !ok {
 			continue
 		}
@@ -149,6 +167,46 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 			return true, last, nil
 		}
 	}
+}
+
+// newPace of reading a log.
+func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
+
+// unpack a line that may be a report.
+func (l podLog) unpack(ctx context.Context, line []byte) (f sealed.Frame, ok bool, err error) {
+	if !sealed.MayBeFrame(line) {
+		return f, false, nil
+	}
+
+	select {
+	case l.unpacking <- struct{}{}:
+	case <-ctx.Done():
+		return f, false, ctx.Err()
+	}
+
+	before := l.reader.Cost
+	f, ok = l.reader.Read(line)
+
+	<-l.unpacking
+
+	return f, ok, l.pace.WaitN(ctx, l.reader.Cost-before)
+}
+
+// paced reads no faster than wait allows.
+type paced struct {
+	io.Reader
+
+	wait func(n int) error
+}
+
+// Read some bytes.
+func (p paced) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if wait := p.wait(n); err == nil {
+		err = wait
+	}
+
+	return n, err //nolint:wrapcheck // A reader is to return the end of another one as it is.
 }
 
 // readLine reads a line. What is longer than a frame may be is left out, and of a long line that

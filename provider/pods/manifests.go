@@ -129,8 +129,9 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 			continue
 		}
 
-		// An empty command of the provider's does not replace that of a template.
-		c.Command = nil
+		// An empty command of the provider's does not replace that of a template. A container that is
+		// started again would run twice.
+		c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
 		if c.Image != image {
 			c.Command = []string{binary}
 		}
@@ -261,9 +262,13 @@ func restricted() *corev1.SecurityContext {
 	}
 }
 
-// projected is a volume with all of some Secrets.
+// projected is a volume with all of some Secrets, and the UID of the Pod.
 func projected(secrets []string) *corev1.ProjectedVolumeSource {
-	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444))}
+	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444)), Sources: []corev1.VolumeProjection{{
+		DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
+			Path: filePod, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"},
+		}}},
+	}}}
 
 	for _, name := range secrets {
 		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})

@@ -37,6 +37,8 @@ type Payload struct {
 	Key []byte
 	// ContentKey is the key of the digests of content.
 	ContentKey []byte
+	// Pod is the UID of the Pod, which reads it beside its payload.
+	Pod string `json:"-"`
 }
 
 // parts of the payload, by their keys in Secrets.
@@ -60,6 +62,9 @@ func (p Payload) parts() (map[string][]byte, error) {
 	return parts, nil
 }
 
+// filePod has the UID of the Pod, beside the parts of its payload.
+const filePod = "pod"
+
 // partName is the key in a Secret of the part of a payload with a number, from 0.
 func partName(n int) string { return fmt.Sprintf("payload.%03d", n) }
 
@@ -78,7 +83,15 @@ func ReadPayload(dir fs.FS) (Payload, error) {
 		}
 	}
 
-	return joinPayload(parts)
+	p, err := joinPayload(parts)
+	if err != nil {
+		return Payload{}, err
+	}
+
+	pod, err := fs.ReadFile(dir, filePod)
+	p.Pod = string(pod)
+
+	return p, errors.Wrap(err, "cannot read the UID of the Pod")
 }
 
 // joinPayload from its parts.

@@ -50,7 +50,7 @@ func fill(t *testing.T) Payload {
 			Applied: "digest",
 			Content: content.Set{Digest: "c", Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Resolved: time.Unix(1767319445, 0).UTC(), Proof: "p"},
 		},
-		Key: sealed.NewKey(), ContentKey: []byte("key"),
+		Key: sealed.NewKey(), ContentKey: []byte("key"), Pod: "pod",
 	}
 }
 
@@ -68,7 +68,7 @@ func TestPayload(t *testing.T) {
 		t.Errorf("Inputs of more than a mebibyte should be in several Secrets, not in %d", len(secrets))
 	}
 
-	dir := fstest.MapFS{"..data": &fstest.MapFile{Data: []byte("not a part")}}
+	dir := fstest.MapFS{"..data": &fstest.MapFile{Data: []byte("not a part")}, filePod: &fstest.MapFile{Data: []byte("pod")}}
 	parts := map[string][]byte{}
 
 	for _, s := range secrets {

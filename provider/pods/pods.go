@@ -100,7 +100,9 @@ type Executor struct {
 	scopes *scopes
 	logs   kubernetes.Interface
 	forget chan executor.Job
-	now    func() time.Time
+	// unpacking has a place for each report that is unpacked: that takes memory.
+	unpacking chan struct{}
+	now       func() time.Time
 }
 
 var _ executor.Executor = &Executor{}
@@ -113,7 +115,7 @@ func New(c Config) (*Executor, error) {
 	}
 
 	return &Executor{
-		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
+		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten), unpacking: make(chan struct{}, unpackers),
 		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[runKey]chan struct{}{}},
 	}, nil
 }

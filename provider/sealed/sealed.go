@@ -26,10 +26,18 @@ const (
 	// KeySize is the length of a key, in bytes.
 	KeySize = 32
 	// MaxFrame is the length of the longest frame, in bytes of JSON. A report has at most half of
-	// that: a Secret in base64, and a few texts of 64 KiB. A provider reads many frames at a time.
+	// that: a Secret in base64, and a few texts of 64 KiB.
 	MaxFrame = 4 << 20
-	// MaxLine is the length of the longest line that may be a frame.
-	MaxLine = MaxFrame/3*4 + 1<<10
+	// MaxLine is the length of the longest line that may be a frame. It has room for a Secret and
+	// those texts, also if they cannot be compressed. A provider reads many lines at a time.
+	MaxLine = 5 << 19
+	// maxCommas is how many commas the JSON of a frame has at most, and so how many values: a list of
+	// empty tasks takes thirty times its length in memory. Outputs and a text have fewer.
+	maxCommas = 1 << 17
+	// commaCost is how many bytes of a text take as long to read as one more value.
+	commaCost = 64
+	// minLine is less than the length of the shortest frame.
+	minLine = 128
 	// prefix of the lines that are frames.
 	prefix = "ansible.crossplane.io/report:"
 )
@@ -56,14 +64,15 @@ func NewKey() []byte {
 	return key
 }
 
-// A box seals and opens frames of one run.
+// A box seals and opens frames of one run in one Pod.
 type box struct {
 	aead cipher.AEAD
-	run  []byte
+	from []byte
 }
 
-// newBox for a run. Frames of another run do not open, even if it has the same key.
-func newBox(key []byte, runID string) (box, error) {
+// newBox for a run in a Pod. Frames of another run do not open, even if it has the same key, nor do
+// those of another Pod of the run, which whoever reads its log could have content repeat.
+func newBox(key []byte, runID, podUID string) (box, error) {
 	if len(key) != KeySize {
 		return box{}, errors.Errorf("the key of a run must have %d bytes, not %d", KeySize, len(key))
 	}
@@ -75,7 +84,7 @@ func newBox(key []byte, runID string) (box, error) {
 
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 
-	return box{aead: aead, run: []byte(runID)}, errors.Wrap(err, "cannot use the key")
+	return box{aead: aead, from: []byte(runID + "\x00" + podUID)}, errors.Wrap(err, "cannot use the key")
 }
 
 // A Writer writes frames.
@@ -87,9 +96,9 @@ type Writer struct {
 	now    func() time.Time
 }
 
-// NewWriter returns a writer of the frames of a run. Each frame is one call of w.Write.
-func NewWriter(w io.Writer, key []byte, runID string) (*Writer, error) {
-	b, err := newBox(key, runID)
+// NewWriter returns a writer of the frames of a run in a Pod. Each frame is one call of w.Write.
+func NewWriter(w io.Writer, key []byte, runID, podUID string) (*Writer, error) {
+	b, err := newBox(key, runID, podUID)
 
 	return &Writer{box: b, w: w, now: time.Now}, err
 }
@@ -100,20 +109,12 @@ func (w *Writer) Write(f Frame) error {
 	w.number++
 	f.Number, f.Time = w.number, w.now().UTC()
 
-	text, err := json.Marshal(f) //nolint:musttag // The same program reads it.
-	if err != nil {
+	text := &bytes.Buffer{}
+	enc := json.NewEncoder(text)
+	enc.SetEscapeHTML(false) // Outputs are not to become longer.
+
+	if err := enc.Encode(f); err != nil { //nolint:musttag // The same program reads it.
 		return errors.Wrap(err, "cannot encode a report")
-	}
-
-	if len(text) > MaxFrame && len(f.Tasks) > 0 {
-		w.number--
-		f.Tasks = nil
-
-		return w.Write(f)
-	}
-
-	if len(text) > MaxFrame {
-		return errors.Errorf("a report of %d bytes is too long", len(text))
 	}
 
 	packed := &bytes.Buffer{}
@@ -123,35 +124,58 @@ func (w *Writer) Write(f Frame) error {
 		return errors.Wrap(err, "cannot compress a report")
 	}
 
-	_, _ = z.Write(text) // A buffer takes everything.
+	_, _ = z.Write(text.Bytes()) // A buffer takes everything.
 	_ = z.Close()
 
-	box := w.aead.Seal(nil, nil, packed.Bytes(), w.run) //nolint:gosec // It makes a random nonce itself.
+	box := w.aead.Seal(nil, nil, packed.Bytes(), w.from) //nolint:gosec // It makes a random nonce itself.
 	line := append(base64.StdEncoding.AppendEncode([]byte(prefix), box), '\n')
+
+	switch long := tooLong(text.Bytes()) || len(line) > MaxLine; {
+	case long && len(f.Tasks) > 0:
+		w.number--
+		f.Tasks = nil
+
+		return w.Write(f)
+	case long:
+		return errors.Errorf("a report of %d bytes is too long", text.Len())
+	}
 
 	_, err = w.w.Write(line)
 
 	return errors.Wrap(err, "cannot write a report")
 }
 
-// MayBeFrame is false for a line that does not begin as a frame does.
-func MayBeFrame(line []byte) bool { return bytes.HasPrefix(line, []byte(prefix)) }
+// tooLong is true for JSON that is none of a frame.
+func tooLong(text []byte) bool {
+	return len(text) > MaxFrame || commas(text) > maxCommas
+}
+
+func commas(text []byte) int { return bytes.Count(text, []byte(",")) }
+
+// MayBeFrame is false for a line that does not begin as a frame does, and for one that is too short.
+func MayBeFrame(line []byte) bool {
+	return len(line) >= minLine && bytes.HasPrefix(line, []byte(prefix))
+}
 
 // A Reader recognizes frames among the lines of a log.
 type Reader struct {
 	box
 
+	// Cost of the JSON that was read, in bytes: more than it has where it has many values. Frames
+	// count that were refused.
+	Cost int
+
 	number uint64
 }
 
-// NewReader returns a reader of the frames of a run.
-func NewReader(key []byte, runID string) (*Reader, error) {
-	b, err := newBox(key, runID)
+// NewReader returns a reader of the frames of a run in a Pod.
+func NewReader(key []byte, runID, podUID string) (*Reader, error) {
+	b, err := newBox(key, runID, podUID)
 
 	return &Reader{box: b}, err
 }
 
-// Read a line. It is false for one that is no frame of this run, and for one that was
+// Read a line. It is false for one that is no frame of this run in this Pod, and for one that was
 // read before: a log may be read twice, and content may write what it has found there.
 func (r *Reader) Read(line []byte) (Frame, bool) {
 	coded, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte(prefix))
@@ -164,13 +188,15 @@ func (r *Reader) Read(line []byte) (Frame, bool) {
 		return Frame{}, false
 	}
 
-	packed, err := r.aead.Open(sealed[:0], nil, sealed, r.run)
+	packed, err := r.aead.Open(sealed[:0], nil, sealed, r.from)
 	if err != nil {
 		return Frame{}, false
 	}
 
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxFrame+1))
-	if err != nil || len(text) > MaxFrame {
+	r.Cost += len(text) + commaCost*min(commas(text), maxCommas)
+
+	if err != nil || tooLong(text) {
 		return Frame{}, false
 	}
 

@@ -2,6 +2,7 @@ package sealed
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
@@ -21,7 +23,7 @@ func written(t *testing.T, key []byte, run string, frames ...Frame) [][]byte {
 
 	out := &bytes.Buffer{}
 
-	w, err := NewWriter(out, key, run)
+	w, err := NewWriter(out, key, run, "pod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func written(t *testing.T, key []byte, run string, frames ...Frame) [][]byte {
 func reader(t *testing.T, key []byte, run string) *Reader {
 	t.Helper()
 
-	r, err := NewReader(key, run)
+	r, err := NewReader(key, run, "pod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +99,16 @@ func TestForgedFrames(t *testing.T) {
 	sealed[len(sealed)-1] ^= 1
 
 	other := NewKey()
+	before := &bytes.Buffer{}
+
+	w, err := NewWriter(before, key, "a", "pod before")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := w.Write(Frame{Final: true}); err != nil {
+		t.Fatal(err)
+	}
 
 	cases := map[string]struct {
 		reason string
@@ -110,6 +122,7 @@ func TestForgedFrames(t *testing.T) {
 		"Indented":   {"A frame begins its line.", nil, " " + line},
 		"OtherKey":   {"A frame of somebody with another key is none.", nil, string(written(t, other, "a", Frame{Final: true})[0])},
 		"OtherRun":   {"A frame of another run is none, also with the same key.", nil, string(written(t, key, "b", Frame{Final: true})[0])},
+		"OtherPod":   {"So is one of an earlier Pod of the run, which its log still has.", nil, before.String()},
 		"Again":      {"A frame that content has found in the log is none.", []string{line}, line},
 		"OutOfOrder": {"A frame that comes after a later one is none.", []string{string(lines[1])}, line},
 		"TooLong":    {"A line that is longer than any frame is none.", nil, prefix + strings.Repeat("A", MaxLine+4)},
@@ -138,7 +151,7 @@ func TestFrameBomb(t *testing.T) {
 	out := &bytes.Buffer{}
 	key := NewKey()
 
-	w, err := NewWriter(out, key, "a")
+	w, err := NewWriter(out, key, "a", "pod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,25 +161,66 @@ func TestFrameBomb(t *testing.T) {
 	}
 }
 
+// A frame of very many values takes much more memory than its text. Only somebody with the key can
+// write it.
+func TestFrameOfValues(t *testing.T) {
+	key := NewKey()
+	r := reader(t, key, "a")
+
+	packed := &bytes.Buffer{}
+
+	z, err := flate.NewWriter(packed, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, _ = z.Write([]byte(`{"number":1,"tasks":[{}` + strings.Repeat(",{}", maxCommas) + "]}"))
+	_ = z.Close()
+
+	line := prefix + base64.StdEncoding.EncodeToString(r.aead.Seal(nil, nil, packed.Bytes(), r.from))
+	if _, ok := r.Read([]byte(line)); ok || r.Cost < commaCost*maxCommas {
+		t.Errorf("Read(...) of a line of %d bytes: want none, and its JSON counted, got %t, %d", len(line), ok, r.Cost)
+	}
+}
+
 // A play may end very many tasks between two reports. The result of the run arrives all the same.
 func TestManyTasks(t *testing.T) {
 	key := NewKey()
-	many := slices.Repeat([]events.TaskResult{{Message: strings.Repeat("x", events.MaxMessage)}}, MaxFrame/events.MaxMessage)
 
-	lines := written(t, key, "a", Frame{Report: executor.Report{Request: "r"}, Tasks: many, Final: true})
+	for name, many := range map[string][]events.TaskResult{
+		"Long":  slices.Repeat([]events.TaskResult{{Message: strings.Repeat("x", events.MaxMessage)}}, MaxFrame/events.MaxMessage),
+		"Short": make([]events.TaskResult, maxCommas/5),
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := written(t, key, "a", Frame{Report: executor.Report{Request: "r"}, Tasks: many, Final: true})
+
+			f, ok := reader(t, key, "a").Read(lines[0])
+			if !ok || !f.Final || f.Report.Request != "r" || f.Number != 1 || len(f.Tasks) > 0 {
+				t.Errorf("Read(...): want the last report without tasks, got %t, %d tasks, %+v", ok, len(f.Tasks), f.Report)
+			}
+		})
+	}
+}
+
+// What HTML would need escapes for does not make outputs longer than they may be.
+func TestOutputs(t *testing.T) {
+	key := NewKey()
+	outputs := `{"page":"<&>"}`
+
+	lines := written(t, key, "a", Frame{Report: executor.Report{Outputs: &apiextensionsv1.JSON{Raw: []byte(outputs)}}})
 
 	f, ok := reader(t, key, "a").Read(lines[0])
-	if !ok || !f.Final || f.Report.Request != "r" || f.Number != 1 || len(f.Tasks) > 0 {
-		t.Errorf("Read(...): want the last report without tasks, got %t, %+v", ok, f)
+	if !ok || string(f.Report.Outputs.Raw) != outputs {
+		t.Errorf("Read(...): want %s, got %s", outputs, f.Report.Outputs)
 	}
 }
 
 func TestKey(t *testing.T) {
-	if _, err := NewReader([]byte("short"), "a"); err == nil {
+	if _, err := NewReader([]byte("short"), "a", "pod"); err == nil {
 		t.Error("NewReader(...) of a short key should fail.")
 	}
 
-	if _, err := NewWriter(&bytes.Buffer{}, nil, "a"); err == nil {
+	if _, err := NewWriter(&bytes.Buffer{}, nil, "a", "pod"); err == nil {
 		t.Error("NewWriter(...) without a key should fail.")
 	}
 }

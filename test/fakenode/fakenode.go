@@ -239,6 +239,11 @@ func (n *Nodes) payload(ctx context.Context, p *corev1.Pod) (pods.Payload, error
 			continue
 		}
 		for _, source := range v.Projected.Sources {
+			if source.DownwardAPI != nil {
+				for _, item := range source.DownwardAPI.Items {
+					files[item.Path] = &fstest.MapFile{Data: []byte(p.UID)}
+				}
+			}
 			if source.Secret == nil {
 				continue
 			}
@@ -285,7 +290,7 @@ func (n *Nodes) show(ctx context.Context, p *corev1.Pod, phase corev1.PodPhase, 
 
 // work as the command work of provider-ansible does, with a runner that follows the script.
 func (n *Nodes) work(ctx context.Context, p pods.Payload, l *log) error {
-	w, err := sealed.NewWriter(l, p.Key, p.Spec.ID)
+	w, err := sealed.NewWriter(l, p.Key, p.Spec.ID, p.Pod)
 	if err != nil {
 		return err
 	}
