@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -45,6 +46,25 @@ type Report struct {
 	Conditions []xpv2.Condition
 	// Excess is true when more types of conditions were reported.
 	Excess bool
+}
+
+// Check returns an error for a report that no recorder makes.
+func (r Report) Check() error {
+	if len(r.Conditions) > MaxConditions {
+		return errors.Errorf("%d conditions are more than %d", len(r.Conditions), MaxConditions)
+	}
+
+	types := map[xpv2.ConditionType]bool{}
+
+	for _, c := range r.Conditions {
+		if types[c.Type] || status(string(c.Status)) != c.Status || len(c.Type)+len(c.Reason) > 2*maxWord || len(c.Message) > MaxConditionMessage {
+			return errors.New("a condition is there twice, is neither True, False nor Unknown, or is too long")
+		}
+
+		types[c.Type] = true
+	}
+
+	return CheckOutputs(Encode(r.Outputs))
 }
 
 func (r Report) clone() Report {

@@ -12,6 +12,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
 var errOutOfRange = errors.New("it has a number that is out of range: integers have 64 bits, others are doubles; publish it as a string")
@@ -41,6 +43,26 @@ func storable(raw json.RawMessage) error {
 	status := slices.Concat([]byte(`{"status":{"atProvider":{"outputs":{"":`), raw, []byte("}}}}"))
 	if err := utiljson.Unmarshal(status, &map[string]any{}); err != nil {
 		return errors.Wrap(err, "the API server cannot read it")
+	}
+
+	return nil
+}
+
+// CheckOutputs returns an error for outputs that a status cannot hold.
+func CheckOutputs(raw json.RawMessage) error {
+	if len(raw) > MaxOutputs {
+		return errors.Errorf("%d bytes of outputs are more than %d", len(raw), MaxOutputs)
+	}
+
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return errors.Wrap(err, "outputs are no object")
+	}
+
+	for name, value := range all {
+		if err := storable(value); err != nil {
+			return errors.Wrapf(err, "output %q cannot be kept", clip.Text(name, MaxName))
+		}
 	}
 
 	return nil

@@ -33,6 +33,16 @@ const (
 	OutcomeUnreachable TaskOutcome = "unreachable"
 )
 
+// Known is true for one of the outcomes above.
+func (o TaskOutcome) Known() bool {
+	switch o {
+	case OutcomeOK, OutcomeChanged, OutcomeFailed, OutcomeIgnored, OutcomeSkipped, OutcomeUnreachable:
+		return true
+	}
+
+	return false
+}
+
 // A TaskResult is how a task ended on a host, redacted.
 type TaskResult struct {
 	// Play, Task and Host, each at most MaxName long.

@@ -2,7 +2,10 @@ package pods
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,8 +48,9 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 			Key:    []byte("key of the provider"), Log: logging.NewNopLogger(),
 			Status: func(context.Context, ObjectReference) (State, error) { return StateGone, nil },
 		},
-		scopes: &scopes{followers: map[runKey]chan struct{}{}},
-		now:    func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
+		scopes:    &scopes{followers: map[runKey]chan struct{}{}},
+		unpacking: make(chan struct{}, unpackers),
+		now:       func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
 	}
 	j := executor.Job{Spec: fill(t).Spec}
 
@@ -85,6 +89,8 @@ func TestAttackView(t *testing.T) {
 	forged := jobOf(t, r, func(j *batchv1.Job) { delete(j.Annotations, annotationProof) })
 	relabeled := jobOf(t, r, func(j *batchv1.Job) { j.Labels[labelObject] = "another" })
 
+	stripped := jobOf(t, r, func(j *batchv1.Job) { j.Labels, j.Annotations = nil, nil })
+
 	other := onCluster(t)
 	other.job.Object.UID = "victim"
 	victims := jobOf(t, other)
@@ -98,21 +104,27 @@ func TestAttackView(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		objects []client.Object
-		job     bool
-		pod     string
+		// uid of the Job, where the provider knows it.
+		uid           types.UID
+		job, unproved bool
+		pod           string
 	}{
-		"Own":        {"The Job and the Pod of the run are found.", []client.Object{own, podOf(own, "own", time.Hour)}, true, "own"},
-		"Newer":      {"A newer Pod with the labels of the run, which somebody has made, is not followed.", []client.Object{own, podOf(own, "own", time.Hour), bare}, true, "own"},
-		"OtherOwner": {"Nor is one of another Job.", []client.Object{own, foreign}, true, ""},
-		"Forged":     {"A Job that somebody has made with the name and the labels of the run's is none.", []client.Object{forged}, false, ""},
-		"Relabeled":  {"Nor is one whose labels were changed.", []client.Object{relabeled}, false, ""},
-		"Victims":    {"A status that names the Job of another object leads to nothing.", []client.Object{victims, podOf(victims, "victims", 0)}, false, ""},
-		"Orphaned":   {"A Pod whose Job is gone still belongs to the run.", []client.Object{podOf(own, "own", 0)}, false, "own"},
+		"Own":         {"The Job and the Pod of the run are found.", []client.Object{own, podOf(own, "own", time.Hour)}, "", true, false, "own"},
+		"Newer":       {"A newer Pod with the labels of the run, which somebody has made, is not followed.", []client.Object{own, podOf(own, "own", time.Hour), bare}, "", true, false, "own"},
+		"OtherOwner":  {"Nor is one of another Job.", []client.Object{own, foreign}, "", true, false, ""},
+		"Forged":      {"A Job that somebody has made with the name and the labels of the run's may be that of a provider with another key.", []client.Object{forged}, "", true, true, ""},
+		"ForgedKnown": {"Not so where the Job of the run is known.", []client.Object{forged}, "own", false, false, ""},
+		"Relabeled":   {"One whose labels were changed is none.", []client.Object{relabeled}, "", false, false, ""},
+		"Victims":     {"A status that names the Job of another object leads to nothing.", []client.Object{victims, podOf(victims, "victims", 0)}, "", false, false, ""},
+		"Orphaned":    {"A Pod whose Job is gone still belongs to the run.", []client.Object{podOf(own, "own", 0)}, "", false, false, "own"},
+		"Copied":      {"A Job that somebody has made anew, with its proof, is none, and its Pod is none.", []client.Object{own, podOf(own, "copy", 0)}, "own", false, false, ""},
+		"Stripped":    {"The Job of the run is known without its labels and its proof.", []client.Object{stripped}, "job", true, false, ""},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t, tc.objects...)
+			r.uid = tc.uid
 
 			v, err := r.view(t.Context(), r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
 			if err != nil {
@@ -124,8 +136,8 @@ func TestAttackView(t *testing.T) {
 				pod = v.pod.Name
 			}
 
-			if (v.job != nil) != tc.job || pod != tc.pod {
-				t.Errorf("%s\nview(...): want Job %t, Pod %q, got Job %v, Pod %q", tc.reason, tc.job, tc.pod, v.job, pod)
+			if (v.job != nil) != tc.job || v.unproved != tc.unproved || pod != tc.pod {
+				t.Errorf("%s\nview(...): want Job %t, unproved %t, Pod %q, got Job %v, %t, Pod %q", tc.reason, tc.job, tc.unproved, tc.pod, v.job, v.unproved, pod)
 			}
 		})
 	}
@@ -144,10 +156,11 @@ func TestAttackPayload(t *testing.T) {
 
 		parts := map[string][]byte{}
 		for _, s := range all {
+			s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: r.ref.Name, UID: "job"}}, batchv1.SchemeGroupVersion.WithKind("Job"))}
 			maps.Copy(parts, s.Data)
 		}
 
-		all[0].Annotations = map[string]string{annotationProof: r.payloadProof(parts)}
+		all[0].Annotations = map[string]string{annotationProof: r.payloadProof("job", parts)}
 
 		for _, fn := range change {
 			all = fn(all)
@@ -173,6 +186,10 @@ func TestAttackPayload(t *testing.T) {
 			all[1].Data[partName(1)][0] ^= 1
 			return all
 		})},
+		"Adopted": {reason: "Nor is one that somebody has given to another Job.", objects: secrets(func(all []*corev1.Secret) []*corev1.Secret {
+			all[0].OwnerReferences[0].UID = "another"
+			return all
+		})},
 		"Shorter": {reason: "Nor is one that lacks its end.", objects: secrets(func(all []*corev1.Secret) []*corev1.Secret { return all[:1] })},
 		"Longer": {reason: "Nor is one with another end.", objects: secrets(func(all []*corev1.Secret) []*corev1.Secret {
 			more := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.ref.Namespace, Name: secretName(r.ref, len(all))}, Data: map[string][]byte{partName(len(all)): []byte("x")}}
@@ -193,8 +210,8 @@ func TestAttackPayload(t *testing.T) {
 			}
 
 			parts, err := r.parts(t.Context())
-			if got := len(parts) > 0; got != tc.want || err != nil {
-				t.Errorf("%s\nparts(...): want %t, got %t, %v", tc.reason, tc.want, got, err)
+			if got := len(parts) > 0; got != tc.want || err != nil || got != (r.uid == "job") {
+				t.Errorf("%s\nparts(...): want %t, got %t, Job %q, %v", tc.reason, tc.want, got, r.uid, err)
 			}
 		})
 	}
@@ -351,6 +368,16 @@ func TestTemplate(t *testing.T) {
 			template: `{"spec":{"restartPolicy":"Always","automountServiceAccountToken":true,"containers":[{"name":"run","image":"x","workingDir":"/x","command":["sh"],"args":["-c"],"env":[{"name":"HOME","value":"/x"}]}]}}`,
 			change:   func(*corev1.PodTemplateSpec) {},
 		},
+		"Restarts": {
+			reason:   "A run that has failed does not run again.",
+			template: `{"spec":{"containers":[{"name":"run","restartPolicy":"OnFailure","restartPolicyRules":[{"action":"Restart"}]}]}}`,
+			change:   func(*corev1.PodTemplateSpec) {},
+		},
+		"Payload": {
+			reason:   "A template gives a run neither other inputs nor another place for them.",
+			template: `{"spec":{"serviceAccountName":"","volumes":[{"name":"ansible-run","projected":{"sources":[{"secret":{"name":"other"}}]}}],"containers":[{"name":"run","volumeMounts":[{"name":"other","mountPath":"/var/run/secrets/ansible.crossplane.io/run"}]}]}}`,
+			change:   func(*corev1.PodTemplateSpec) {},
+		},
 		"Labels": {
 			reason:    "Nor do labels pretend that a Pod is of another run.",
 			execution: common.Execution{Labels: map[string]string{labelRun: "another", "a": "b"}},
@@ -466,3 +493,202 @@ func quantity(s string) resource.Quantity {
 }
 
 func raw(s string) *apiextensionsv1.JSON { return &apiextensionsv1.JSON{Raw: []byte(s)} }
+
+// TestAttackStatus has an image report what no status, Secret or metric can hold, or what takes much
+// room there. The API server would refuse it again and again.
+func TestAttackStatus(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	conditions := func(all ...xpv2.Condition) func(*executor.Report) {
+		return func(r *executor.Report) { r.Reported.Conditions = all }
+	}
+	up := xpv2.Condition{Type: "Up", Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Unix(1767319445, 0))}
+	with := func(change func(*xpv2.Condition)) xpv2.Condition {
+		c := up
+		change(&c)
+
+		return c
+	}
+	early := metav1.NewTime(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
+
+	cases := map[string]struct {
+		reason string
+		change func(*executor.Report)
+		want   bool
+	}{
+		"Nothing":       {"A report may have nothing.", func(*executor.Report) {}, true},
+		"Condition":     {"A run reports conditions.", conditions(up), true},
+		"NoStatus":      {"A condition has one of three statuses.", conditions(with(func(c *xpv2.Condition) { c.Status = "Maybe" })), false},
+		"NoTime":        {"A condition has a time.", conditions(with(func(c *xpv2.Condition) { c.LastTransitionTime = metav1.Time{} })), false},
+		"LongCondition": {"The message of a condition is bounded.", conditions(with(func(c *xpv2.Condition) { c.Message = long })), false},
+		"Twice":         {"A condition is there once.", conditions(up, up), false},
+		"Outputs":       {"A run has outputs.", func(r *executor.Report) { r.Outputs = raw(`{"a":{"b":1.5}}`) }, true},
+		"NoObject":      {"Outputs are an object.", func(r *executor.Report) { r.Outputs = raw(`[]`) }, false},
+		"LongOutputs":   {"Outputs are bounded.", func(r *executor.Report) { r.Outputs = raw(`{"a":"` + long + `"}`) }, false},
+		"LongReported": {"So are outputs that are reported.", func(r *executor.Report) {
+			r.Reported.Outputs = map[string]json.RawMessage{"a": json.RawMessage(`"` + long + `"`)}
+		}, false},
+		"Number":      {"No number in outputs is larger than the API server keeps it.", func(r *executor.Report) { r.Outputs = raw(`{"a":1e999}`) }, false},
+		"Details":     {"A run has connection details.", func(r *executor.Report) { r.ConnectionDetails = map[string][]byte{"a.b": []byte("x")} }, true},
+		"NoKey":       {"Their names are keys of a Secret.", func(r *executor.Report) { r.ConnectionDetails = map[string][]byte{"a/b": nil} }, false},
+		"LongDetails": {"They fit into a Secret.", func(r *executor.Report) { r.ConnectionDetails = map[string][]byte{"a": []byte(long + "x")} }, false},
+		"Items": {"So many collections are installed nowhere.", func(r *executor.Report) {
+			r.Content = &common.Content{Collections: make([]common.ContentItem, 100_000)}
+		}, false},
+		"LongItem": {"Content goes to the status, which is bounded.", func(r *executor.Report) { r.Content = &common.Content{Roles: []common.ContentItem{{Source: long}}} }, false},
+		"Year":     {"Times are those of a run.", func(r *executor.Report) { r.Content = &common.Content{Resolved: &early} }, false},
+		"Texts": {"Texts are cut.", func(r *executor.Report) {
+			r.Run.Message, r.Run.Reason, r.Run.CurrentTask, r.Output = long, long, long, long
+		}, true},
+		"Lists": {"Lists are cut, and their texts.", func(r *executor.Report) {
+			r.Changed = make([]common.DriftTask, 1000)
+			r.Run.Failures = make([]common.Failure, 1000)
+			r.Changed[0].Diff, r.Run.Failures[0].Message = long, long
+		}, true},
+		"NotBefore": {"A run does not put off the next one.", func(r *executor.Report) { r.NotBefore = time.Unix(1<<36, 0) }, true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t)
+			f := sealed.Frame{Final: true, Report: executor.Report{Run: common.Run{Phase: common.PhaseFailed}}}
+			tc.change(&f.Report)
+
+			if got := r.take(f); got != tc.want || got != (r.unbelieved == nil) {
+				t.Errorf("%s\ntake(...): want %t, got %t, %v", tc.reason, tc.want, got, r.unbelieved)
+			}
+
+			r.report.ConnectionDetails = nil
+
+			text, err := json.Marshal(r.report) //nolint:musttag // Its length counts.
+			if err != nil || len(text) > 200<<10 || len(r.report.Changed) > events.MaxChanged || len(r.report.Run.Failures) > events.MaxFailures || !r.report.NotBefore.IsZero() {
+				t.Errorf("%s\nThe status would get %d bytes, %v, %v", tc.reason, len(text), r.report.NotBefore, err)
+			}
+		})
+	}
+}
+
+// TestAttackTasks counts tasks that an image has made up. Each outcome is a series of a metric.
+func TestAttackTasks(t *testing.T) {
+	r := onCluster(t)
+
+	var got []events.TaskOutcome
+
+	r.watch.Task = func(r events.TaskResult) { got = append(got, r.Outcome) }
+	r.take(sealed.Frame{
+		Time: time.Now(), Report: executor.Report{Run: common.Run{Phase: common.PhaseRunning}},
+		Tasks: []events.TaskResult{{Outcome: "forged 1"}, {Outcome: events.OutcomeOK}, {Outcome: "forged 2"}},
+	})
+
+	if diff := cmp.Diff([]events.TaskOutcome{events.OutcomeOK}, got); diff != "" {
+		t.Errorf("Only known outcomes count: -want, +got:\n%s", diff)
+	}
+}
+
+// TestKeyReplaced follows a run that a provider with another key has begun. Nothing runs beside it,
+// and it is not taken over: the Job may be anybody's.
+func TestKeyReplaced(t *testing.T) {
+	forge := func(j *batchv1.Job) { delete(j.Annotations, annotationProof) }
+	j := jobOf(t, onCluster(t), forge)
+	p := podOf(j, "p", 0)
+	p.Spec.NodeName = "n"
+
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		cancel  bool
+		ended   common.RunPhase
+	}{
+		"Suspended": {"A Job that may still get a Pod is waited for.", []client.Object{jobOf(t, onCluster(t), forge, suspended)}, false, ""},
+		"Pending":   {"So is a Pod that has not started.", []client.Object{j, withStatus(p, aPod(corev1.PodPending).Status)}, false, ""},
+		"Running":   {"So is one that runs.", []client.Object{j, withStatus(p, aPod(corev1.PodRunning, container(containerRun, running())).Status)}, false, ""},
+		"Canceled":  {"A cancelation deletes nothing that may be anybody's.", []client.Object{j, withStatus(p, aPod(corev1.PodRunning, container(containerRun, running())).Status)}, true, ""},
+		"Succeeded": {
+			"What it did is not known: the run is made up for.",
+			[]client.Object{j, withStatus(p, aPod(corev1.PodSucceeded, container(containerRun, terminated(0, "", ""))).Status)},
+			false, common.PhaseInterrupted,
+		},
+		"CanceledAndEnded": {
+			"A run that was canceled is over when its Pod is.",
+			[]client.Object{j, withStatus(p, aPod(corev1.PodSucceeded, container(containerRun, terminated(0, "", ""))).Status)},
+			true, common.PhaseCanceled,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t, tc.objects...)
+			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+			r.since = r.now()
+
+			if ended := r.look(t.Context(), tc.cancel); ended != (tc.ended != "") {
+				t.Fatalf("%s\nlook(...): %t, %+v", tc.reason, ended, r.report.Run)
+			}
+
+			got := r.report.Run
+			if tc.ended == "" && !strings.Contains(got.Message, "kubectl delete job --namespace=ns ansiblerun-id") || tc.ended != "" && got.Phase != tc.ended {
+				t.Errorf("%s\nlook(...): %+v", tc.reason, got)
+			}
+
+			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), &batchv1.Job{}); err != nil {
+				t.Errorf("The Job should be left alone: %v", err)
+			}
+		})
+	}
+}
+
+// TestAttackHold keeps the Job of a canceled run from going.
+func TestAttackHold(t *testing.T) {
+	held := func(o client.Object) {
+		o.SetFinalizers([]string{"example.org/mine"})
+		o.SetDeletionTimestamp(new(metav1.Now()))
+	}
+	j := jobOf(t, onCluster(t), func(j *batchv1.Job) { held(j) })
+	ended := withStatus(podOf(j, "p", 0), aPod(corev1.PodFailed, container(containerRun, terminated(143, "", ""))).Status)
+	held(ended)
+	runs := withStatus(podOf(j, "p", 0), aPod(corev1.PodRunning, container(containerRun, running())).Status)
+	held(runs)
+
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		after   time.Duration
+		ended   bool
+		message string
+	}{
+		"Soon":  {"Kubernetes needs a moment to remove a Job.", []client.Object{j}, time.Second, false, ""},
+		"Job":   {"A Job without a Pod that somebody holds runs nothing.", []client.Object{j}, heldFor, true, "canceled"},
+		"Pod":   {"Nor does a Pod that has ended.", []client.Object{j, ended}, heldFor, true, "canceled"},
+		"Runs":  {"A Pod that has not ended is waited for, and the status says so.", []client.Object{j, runs}, time.Hour, false, "the run ends when its Pod p has ended on node "},
+		"Other": {"Also if its Job is gone.", []client.Object{runs}, time.Hour, false, "the run ends when its Pod p has ended on node "},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t, tc.objects...)
+			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+			r.uid, r.canceled = j.UID, r.now().Add(-tc.after)
+
+			if got := r.look(t.Context(), true); got != tc.ended || r.report.Run.Message != tc.message {
+				t.Errorf("%s\nlook(...): want %t, %q, got %t, %+v", tc.reason, tc.ended, tc.message, got, r.report.Run)
+			}
+		})
+	}
+}
+
+func withStatus(p *corev1.Pod, s corev1.PodStatus) *corev1.Pod {
+	p = p.DeepCopy()
+	p.Status = s
+
+	return p
+}
+
+// byRun reads Pods by the index of a cache, which a client does not have.
+type byRun struct{ client.Client }
+
+func (r byRun) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	return r.Client.List(ctx, l, slices.DeleteFunc(opts, func(o client.ListOption) bool {
+		_, ok := o.(client.MatchingFields)
+
+		return ok
+	})...)
+}

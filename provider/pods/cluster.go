@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"sync"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// An API server that has just started knows no roles yet, and allows nothing: rights that are missing
+// are asked for again, after a pause, before that is said.
+const (
+	rightsTries = 2
+	rightsPause = 2 * time.Second
 )
 
 // fieldRun indexes Pods by the run that they belong to.
@@ -82,6 +90,12 @@ func (s *scopes) startFor(sc *scope, namespace string) {
 	defer cancel()
 
 	sc.err = s.start(ctx, sc, namespace)
+	for n := 0; n < rightsTries && errors.As(sc.err, new(*RightsError)); n++ {
+		time.Sleep(rightsPause)
+
+		sc.err = s.start(ctx, sc, namespace)
+	}
+
 	if sc.err != nil {
 		s.mu.Lock()
 		delete(s.all, namespace)
@@ -195,7 +209,7 @@ func (s *scopes) followed(run runKey) bool {
 }
 
 // view of the run, from the cache of a scope or from the API server. A Job that is not of this run,
-// and a Pod that is not of its Job, are none.
+// and a Pod that is not of its Job, are none. One that only says that it is of this run is unproved.
 func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOption) (view, error) {
 	v := view{job: &batchv1.Job{}}
 
@@ -204,8 +218,14 @@ func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOpti
 		return view{}, errors.Wrap(err, "cannot get the Job of the run")
 	}
 
-	if err != nil || !r.owns(v.job) {
+	switch {
+	case err != nil:
 		v.job = nil
+	case !r.owns(v.job):
+		// Without the UID, and with another key, the provider cannot know its own Job.
+		if v.unproved = r.uid == "" && r.names(v.job); !v.unproved {
+			v.job = nil
+		}
 	}
 
 	l := &corev1.PodList{}

@@ -9,8 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // annotationProof tells what the provider has made from what others have, who may write Jobs and
@@ -45,9 +44,9 @@ func (x *Executor) made(j *batchv1.Job) bool {
 	return hmac.Equal([]byte(j.Annotations[annotationProof]), []byte(x.jobProof(j)))
 }
 
-// payloadProof is the proof of the payload of a run: it belongs to the object, too.
-func (r *run) payloadProof(parts map[string][]byte) string {
-	all := [][]byte{[]byte("payload"), []byte(r.ref.Namespace), []byte(r.job.ID), []byte(r.job.Object.UID)}
+// payloadProof is the proof of the payload of a run: it belongs to the object and to the Job, too.
+func (r *run) payloadProof(uid types.UID, parts map[string][]byte) string {
+	all := [][]byte{[]byte("payload"), []byte(r.ref.Namespace), []byte(r.job.ID), []byte(r.job.Object.UID), []byte(uid)}
 	for n := range len(parts) {
 		all = append(all, parts[partName(n)])
 	}
@@ -55,30 +54,30 @@ func (r *run) payloadProof(parts map[string][]byte) string {
 	return r.proof(all...)
 }
 
-// owns is true for a Job that the provider has made for this run of this object.
+// owns is true for the Job that the provider has made for this run of this object. Somebody may have
+// copied its proof: where the UID is known, that counts.
 func (r *run) owns(j *batchv1.Job) bool {
-	return r.made(j) && j.Labels[labelRun] == r.job.ID && j.Labels[labelObject] == string(r.job.Object.UID)
+	if r.uid != "" {
+		return j.UID == r.uid
+	}
+
+	return r.made(j) && r.names(j)
 }
 
-// ownsPod is true for a Pod of the Job. Of one whose Job is gone there are only the labels.
+// names is true for a Job that claims to be that of the run.
+func (r *run) names(j *batchv1.Job) bool {
+	return j.Labels[labelRun] == r.job.ID && j.Labels[labelObject] == string(r.job.Object.UID)
+}
+
+// ownsPod is true for a Pod of the Job. Of one whose Job is gone there may be only the labels.
 func (r *run) ownsPod(p *corev1.Pod, j *batchv1.Job) bool {
 	if j != nil {
 		return metav1.IsControlledBy(p, j)
 	}
 
-	return p.Labels[batchv1.JobNameLabel] == r.ref.Name && p.Labels[labelObject] == string(r.job.Object.UID)
-}
-
-// believable is true for a report that a run can have sent. What is in the Pod may be anybody's
-// image, so that no report is to do more than tell of its own run.
-func believable(phase common.RunPhase, final bool) bool {
-	switch phase {
-	case common.PhaseInstalling, common.PhaseRunning:
-		return !final
-	case common.PhaseSucceeded, common.PhaseFailed, common.PhaseTimedOut, common.PhaseCanceled:
-		return true
-	case common.PhaseQueued, common.PhaseInterrupted:
+	if owner := metav1.GetControllerOf(p); owner != nil && r.uid != "" {
+		return owner.UID == r.uid
 	}
 
-	return false
+	return p.Labels[batchv1.JobNameLabel] == r.ref.Name && p.Labels[labelObject] == string(r.job.Object.UID)
 }

@@ -14,6 +14,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -35,8 +36,12 @@ const (
 	// imagePatience is how long a Pod may fail to start, for example since its image cannot be
 	// pulled, until the run is given up.
 	imagePatience = 2 * time.Minute
+	// heldFor is how long the Job of a canceled run is waited for when nothing of it runs.
+	heldFor = 30 * time.Second
 	// rightsAgain is when a run that lacks rights is tried again.
 	rightsAgain = 30 * time.Second
+	// maxEvents is how many events about a Job are read.
+	maxEvents = 50
 	// retryEvery is how long to wait before a request that has failed is sent again.
 	retryEvery = 2 * time.Second
 )
@@ -52,6 +57,8 @@ type run struct {
 	report executor.Report
 	// key of the reports; nil when it is not known, since the run has no Secrets.
 	key []byte
+	// uid of the Job; empty when it is not known, since the run has no Secrets.
+	uid types.UID
 	// since is when a run was attached to, whose tasks before that were counted; zero for one
 	// that was begun here.
 	since time.Time
@@ -73,10 +80,12 @@ type run struct {
 	// refused is why there is no Pod, and refusedAt when that was looked up.
 	refused   string
 	refusedAt time.Time
-	// canceled is true once the Job was deleted by the provider, and why says so in its place
-	// if there is another reason than a cancelation.
-	canceled bool
+	// canceled is when the Job was deleted by the provider, and why says so in its place if there is
+	// another reason than a cancelation; the zero time if it was not deleted.
+	canceled time.Time
 	why      *end
+	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
+	unbelieved error
 }
 
 // Execute a job.
@@ -156,8 +165,6 @@ func (r *run) create(ctx context.Context) error {
 		maps.Copy(parts, s.Data)
 	}
 
-	secrets[0].Annotations = map[string]string{annotationProof: r.payloadProof(parts)}
-
 	image, err := r.config.Image(ctx)
 	if err != nil {
 		return &refusal{err}
@@ -172,6 +179,9 @@ func (r *run) create(ctx context.Context) error {
 	if err := r.make(ctx, j); err != nil {
 		return err
 	}
+
+	r.uid = j.UID
+	secrets[0].Annotations = map[string]string{annotationProof: r.payloadProof(r.uid, parts)}
 
 	for _, s := range secrets {
 		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
@@ -338,10 +348,13 @@ func (r *run) tryAttach(ctx context.Context) error {
 	return nil
 }
 
-// parts of the payload that the provider has given the run; none if there are others.
+// parts of the payload that the provider has given the run; none if there are others. They tell the
+// UID of the Job, too.
 func (r *run) parts(ctx context.Context) (map[string][]byte, error) {
 	parts := map[string][]byte{}
 	proof := ""
+
+	var uid types.UID
 
 	for size := 0; size <= maxPayload; {
 		n := len(parts)
@@ -358,6 +371,10 @@ func (r *run) parts(ctx context.Context) (map[string][]byte, error) {
 
 		if n == 0 {
 			proof = s.Annotations[annotationProof]
+
+			if job := metav1.GetControllerOf(s); job != nil {
+				uid = job.UID
+			}
 		}
 
 		part := s.Data[partName(n)]
@@ -369,9 +386,11 @@ func (r *run) parts(ctx context.Context) (map[string][]byte, error) {
 		size += len(part)
 	}
 
-	if !hmac.Equal([]byte(proof), []byte(r.payloadProof(parts))) {
+	if !hmac.Equal([]byte(proof), []byte(r.payloadProof(uid, parts))) {
 		return nil, nil
 	}
+
+	r.uid = uid
 
 	return parts, nil
 }
@@ -447,7 +466,9 @@ func (r *run) pause() time.Duration {
 
 // take a frame. It is true for the last one of a run that has ended by itself.
 func (r *run) take(f sealed.Frame) bool {
-	if !believable(f.Report.Run.Phase, f.Final) {
+	f, err := believable(f)
+	if err != nil {
+		r.unbelieved = err
 		return false
 	}
 
@@ -460,7 +481,7 @@ func (r *run) take(f sealed.Frame) bool {
 	r.begun, r.complete = true, f.Final
 	r.adoptReport(f.Report)
 
-	if f.Final && (f.Report.Run.Phase != common.PhaseCanceled || r.canceled) {
+	if f.Final && (f.Report.Run.Phase != common.PhaseCanceled || !r.canceled.IsZero()) {
 		return true
 	}
 
@@ -481,7 +502,8 @@ func (r *run) take(f sealed.Frame) bool {
 // here. Conditions of Crossplane and the provider are not for content to report.
 func (r *run) adoptReport(got executor.Report) {
 	was := r.report
-	got.Attaching = false
+	// Its store has seen no failure before.
+	got.Attaching, got.NotBefore = false, time.Time{}
 	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, lifecycle.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
@@ -493,7 +515,7 @@ func (r *run) adoptReport(got executor.Report) {
 	}
 
 	// The clock of a node may be wrong.
-	if now := r.time(); n.Phase.Finished() && (n.CompletionTime == nil || now.Before(n.CompletionTime)) {
+	if now := r.time(); n.Phase.Finished() && (n.CompletionTime == nil || now.Before(n.CompletionTime) || n.CompletionTime.Before(n.StartTime)) {
 		n.CompletionTime = now
 	}
 
@@ -508,7 +530,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 
-	if cancel && !r.canceled {
+	if cancel && r.canceled.IsZero() {
 		r.cancel(ctx, nil)
 	}
 
@@ -523,9 +545,17 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.followLog(v.pod)
 	}
 
+	if r.begun && r.key == nil {
+		r.says("the inputs of the run were removed, so that its reports cannot be read; it ends with its Pod")
+	}
+
+	r.says(v.ending())
+
 	switch {
 	case v.over() && (r.following == nil || r.read):
 		return r.ended(ctx)
+	case v.unproved:
+		return false
 	case r.begun && !v.suspended():
 		return false
 	case v.suspended():
@@ -541,7 +571,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 
 // notStarted shows what the run waits for. A Pod that cannot start is given up.
 func (r *run) notStarted(ctx context.Context, v view) {
-	if r.canceled {
+	if !r.canceled.IsZero() {
 		return
 	}
 
@@ -569,11 +599,21 @@ func (r *run) notStarted(ctx context.Context, v view) {
 
 // waits shows what the run waits for.
 func (r *run) waits(message string) {
-	if r.begun || r.report.Run.Message == message {
+	if r.begun {
 		return
 	}
 
-	r.report.Run.Phase, r.report.Run.Message = common.PhaseQueued, message
+	r.report.Run.Phase = common.PhaseQueued
+	r.says(message)
+}
+
+// says something about the run, in whatever phase it is, if there is something to say.
+func (r *run) says(message string) {
+	if message == "" || r.report.Run.Message == message {
+		return
+	}
+
+	r.report.Run.Message = message
 	r.watch.Progress(r.report)
 }
 
@@ -590,7 +630,8 @@ func (r *run) whyRefused(ctx context.Context, v view) string {
 	r.refusedAt = r.now()
 	l := &corev1.EventList{}
 
-	err := r.config.Client.List(ctx, l, client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
+	// Whoever may write events could have written very many.
+	err := r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
 		Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(v.job.UID), "reason": "FailedCreate"}),
 	})
 	if err != nil {
@@ -611,7 +652,7 @@ func (r *run) cancel(ctx context.Context, why *end) {
 		return
 	}
 
-	r.canceled, r.why = true, why
+	r.canceled, r.why = r.now(), why
 }
 
 // ended is true if nothing of the run is left by the API server's own word. Caches may lag
@@ -622,7 +663,10 @@ func (r *run) ended(ctx context.Context) bool {
 		return false
 	}
 
-	if r.canceled && !v.gone() {
+	// Nothing runs any more, but Kubernetes removes no Job that somebody holds with a finalizer, or
+	// with an object that the Job owns.
+	held := !v.gone() && !v.unproved
+	if !r.canceled.IsZero() && held && r.now().Sub(r.canceled) < heldFor {
 		return false
 	}
 
@@ -636,8 +680,12 @@ func (r *run) ended(ctx context.Context) bool {
 	switch {
 	case r.why != nil:
 		e = *r.why
-	case r.canceled:
+	case !r.canceled.IsZero():
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
+	}
+
+	if r.unbelieved != nil && e.reason == executor.ReasonInternal {
+		e.message += "; " + r.unbelieved.Error()
 	}
 
 	s := &r.report.Run

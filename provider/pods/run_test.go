@@ -48,6 +48,10 @@ type asCache struct {
 	reader client.Reader
 }
 
+func (c *asCache) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	return c.reader.List(ctx, l, opts...)
+}
+
 func (c *asCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	return c.reader.Get(ctx, key, o, opts...)
 }

@@ -22,6 +22,9 @@ const maxMessage = 1 << 10
 type view struct {
 	// job is nil when there is none.
 	job *batchv1.Job
+	// unproved is true for a Job that may be the run's or another one's: it is waited for, so that no
+	// run begins beside it, and nothing else is done with it.
+	unproved bool
 	// pod that was made last; nil when there is none.
 	pod *corev1.Pod
 	// refused is why the cluster makes no Pod for the Job; empty when that is not known.
@@ -126,6 +129,23 @@ func (v view) waiting() (message string, stuck bool) {
 	return "waiting for the Pod", false
 }
 
+// ending says what keeps a run from its end; empty if nothing does that one can see.
+func (v view) ending() string {
+	switch {
+	case v.pod != nil && !v.stopped() && v.pod.DeletionTimestamp != nil:
+		return fmt.Sprintf("the run ends when its Pod %s has ended on node %s", v.pod.Name, v.pod.Spec.NodeName)
+	case v.pod != nil && !v.stopped() && v.job == nil:
+		return fmt.Sprintf("the Job of the run is gone; the run ends when its Pod %s has ended", v.pod.Name)
+	case v.job != nil && v.unproved:
+		name := v.job.Namespace + "/" + v.job.Name
+
+		return fmt.Sprintf("the Job %s has no proof that this provider has made it, since the provider's key was replaced, or since somebody has changed the Job or its "+
+			"Secret; nothing else runs until it has ended; to end it: kubectl delete job --namespace=%s %s", name, v.job.Namespace, v.job.Name)
+	}
+
+	return ""
+}
+
 // An end says how a run ended whose last report is not known.
 type end struct {
 	phase   common.RunPhase
@@ -141,7 +161,10 @@ func (v view) end(limit string) end {
 		return end{common.PhaseInterrupted, executor.ReasonPodEnded, fmt.Sprintf(format, args...), true}
 	}
 
-	if v.pod == nil {
+	switch {
+	case v.unproved:
+		return interrupted("its Job had no proof that this provider had made it, so that its reports could not be read")
+	case v.pod == nil:
 		return interrupted("%s", v.whatWasDeleted())
 	}
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
@@ -27,27 +28,39 @@ func connectionDetails(raw json.RawMessage) (map[string][]byte, error) {
 	}
 
 	details := make(map[string][]byte, len(values))
-	size := 0
 
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		v := values[name]
-
-		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
-			return nil, errors.Errorf("%s: %q cannot be a key of a Secret: %s", events.ConnectionDetails, name, problems[0])
-		}
-
+	for name, v := range values {
 		var text string
 		if json.Unmarshal(v, &text) != nil {
 			text = string(v)
 		}
 
 		details[name] = []byte(text)
-		size += len(text)
 	}
 
-	if size > corev1.MaxSecretSize {
-		return nil, errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", events.ConnectionDetails, size, corev1.MaxSecretSize)
+	if err := CheckDetails(details); err != nil {
+		return nil, err
 	}
 
 	return details, nil
+}
+
+// CheckDetails returns an error for connection details that are no data of a Secret. It names
+// keys, never values.
+func CheckDetails(details map[string][]byte) error {
+	size := 0
+
+	for _, name := range slices.Sorted(maps.Keys(details)) {
+		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
+			return errors.Errorf("%s: %q cannot be a key of a Secret: %s", events.ConnectionDetails, clip.Text(name, events.MaxName), problems[0])
+		}
+
+		size += len(name) + len(details[name])
+	}
+
+	if size > corev1.MaxSecretSize {
+		return errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", events.ConnectionDetails, size, corev1.MaxSecretSize)
+	}
+
+	return nil
 }

@@ -30,7 +30,7 @@ func TestConnectionDetails(t *testing.T) {
 		},
 		"TooLarge": {
 			reason: "A Secret holds a mebibyte.",
-			raw:    `{"a": "` + strings.Repeat("x", 1<<19) + `", "b": "` + strings.Repeat("x", 1<<19+1) + `"}`,
+			raw:    `{"a": "` + strings.Repeat("x", 1<<19) + `", "b": "` + strings.Repeat("x", 1<<19-1) + `"}`,
 			err:    "connection_details: 1048577 bytes are more than a Secret can have, which is 1048576",
 		},
 		"BadKey": {

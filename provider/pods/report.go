@@ -1,0 +1,119 @@
+package pods
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+)
+
+const (
+	// maxReason is the length of the message of a run, in bytes.
+	maxReason = 8 << 10
+	// maxReport is the length of all of a report that goes to the status, in bytes of JSON. The API
+	// server takes an object of a mebibyte and a half, with its spec.
+	maxReport = 768 << 10
+	// maxItems is how many collections a report lists, and how many roles.
+	maxItems = 1000
+)
+
+// errUnbelievable is the error of a frame that no run sends.
+var errUnbelievable = errors.New("the Pod has sent a report that no run sends")
+
+// believable returns a frame that a run can have sent. What is in the Pod may be anybody's image: no
+// report is to do more than tell of its own run, within the limits of runs in the provider. The API
+// server would refuse the status or the Secret otherwise, again and again.
+func believable(f sealed.Frame) (sealed.Frame, error) {
+	r := &f.Report
+	if !sends(r.Run.Phase, f.Final) {
+		return f, errUnbelievable
+	}
+
+	clipReport(r)
+
+	f.Tasks = slices.DeleteFunc(f.Tasks, func(t events.TaskResult) bool { return !t.Outcome.Known() })
+	for i, t := range f.Tasks {
+		f.Tasks[i].Play, f.Tasks[i].Task, f.Tasks[i].Host = name(t.Play), name(t.Task), name(t.Host)
+		f.Tasks[i].Message = clip.Text(t.Message, events.MaxMessage)
+	}
+
+	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs})
+	if err != nil || len(shown) > maxReport || r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
+		return f, errUnbelievable
+	}
+
+	if r.Outputs != nil {
+		err = events.CheckOutputs(r.Outputs.Raw)
+	}
+
+	return f, errors.Wrap(errors.Join(err, r.Reported.Check(), runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
+}
+
+// sends is true for a phase that a run reports. That it waits or was interrupted, is for the
+// cluster to say.
+func sends(phase common.RunPhase, final bool) bool {
+	switch phase {
+	case common.PhaseInstalling, common.PhaseRunning:
+		return !final
+	case common.PhaseSucceeded, common.PhaseFailed, common.PhaseTimedOut, common.PhaseCanceled:
+		return true
+	case common.PhaseQueued, common.PhaseInterrupted:
+	}
+
+	return false
+}
+
+// clipReport cuts the texts and lists of a report, and keeps nothing of what it leaves out.
+func clipReport(r *executor.Report) {
+	n := &r.Run
+	n.Reason, n.CurrentTask = name(n.Reason), name(n.CurrentTask)
+	n.Message = clip.Text(n.Message, maxReason)
+	r.Output = clip.Text(r.Output, events.MaxTail)
+
+	if !n.Phase.Finished() {
+		r.Outputs, r.ConnectionDetails, r.Output = nil, nil, ""
+	}
+
+	n.Failures = slices.Clone(n.Failures[:min(len(n.Failures), events.MaxFailures)])
+	for i, f := range n.Failures {
+		n.Failures[i] = common.Failure{Play: name(f.Play), Task: name(f.Task), Host: name(f.Host), Message: clip.Text(f.Message, events.MaxMessage)}
+	}
+
+	r.Changed = slices.Clone(r.Changed[:min(len(r.Changed), events.MaxChanged)])
+	for i, t := range r.Changed {
+		r.Changed[i] = common.DriftTask{Play: name(t.Play), Task: name(t.Task), Host: name(t.Host), Diff: clip.Text(t.Diff, events.MaxDiff)}
+	}
+}
+
+func name(s string) string { return clip.Text(s, events.MaxName) }
+
+// checkTimes returns an error for a time that the API server would refuse.
+func checkTimes(r executor.Report) error {
+	times := []*metav1.Time{r.Run.CompletionTime}
+	if r.Content != nil {
+		times = append(times, r.Content.Resolved)
+	}
+
+	for i := range r.Reported.Conditions {
+		times = append(times, &r.Reported.Conditions[i].LastTransitionTime)
+	}
+
+	for _, t := range times {
+		// Years have four digits, in any time zone.
+		if t != nil && (t.Before(&metav1.Time{Time: time.Unix(0, 0)}) || t.Year() >= 9999) {
+			return errors.Errorf("%s is no time of a run", t)
+		}
+	}
+
+	return nil
+}
