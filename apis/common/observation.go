@@ -217,6 +217,10 @@ type Run struct {
 	// +optional
 	Job *JobReference `json:"job,omitempty"`
 
+	// Versions of the programs that the run uses, once they have started.
+	// +optional
+	Versions *Versions `json:"versions,omitempty"`
+
 	// CurrentTask is the task in progress.
 	// +optional
 	CurrentTask string `json:"currentTask,omitempty"`
@@ -230,6 +234,21 @@ type Run struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Versions of the programs that a run uses.
+type Versions struct {
+	// AnsibleCore is the version of ansible-core.
+	// +optional
+	AnsibleCore string `json:"ansibleCore,omitempty"`
+
+	// AnsibleRunner is the version of ansible-runner.
+	// +optional
+	AnsibleRunner string `json:"ansibleRunner,omitempty"`
+
+	// Python is the version of the Python that has both.
+	// +optional
+	Python string `json:"python,omitempty"`
 }
 
 // A JobReference names the Job of a run.

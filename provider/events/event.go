@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // Kinds of events, as awx_display names them.
@@ -23,6 +25,9 @@ const (
 	systemWarning = "system_warning"
 	verbose       = "verbose"
 )
+
+// versions is the kind of the driver's own event, which is the first one.
+const versions = "versions"
 
 // gatherFacts is the action that Ansible itself runs before the tasks of a play.
 const gatherFacts = "gather_facts"
@@ -52,6 +57,14 @@ type data struct {
 	// Duration in seconds.
 	Duration float64         `json:"duration"`
 	Result   json.RawMessage `json:"res"`
+}
+
+// tools is the data of the versions event.
+type tools struct {
+	common.Versions
+
+	// Unfit says why no run can be carried out with them; empty if one can.
+	Unfit string `json:"unfit"`
 }
 
 // task names the task as Ansible displays it.

@@ -210,6 +210,12 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
+	if e.Kind == versions {
+		r.learnTools(e)
+
+		return false, nil
+	}
+
 	if e.Kind == stats {
 		r.finish(e)
 		r.show(e.Stdout, r.summary.ConnectionDetails != nil)
@@ -273,6 +279,20 @@ func (r *Recorder) display(text string) {
 	if r.watch.Display != nil {
 		r.watch.Display(text)
 	}
+}
+
+// learnTools records the versions of the tools. What claims to be another such event comes from
+// the play.
+func (r *Recorder) learnTools(e event) {
+	var t tools
+	if r.summary.Versions != nil || json.Unmarshal(e.Data, &t) != nil {
+		return
+	}
+
+	r.summary.Versions = &common.Versions{
+		AnsibleCore: r.name(t.AnsibleCore), AnsibleRunner: r.name(t.AnsibleRunner), Python: r.name(t.Python),
+	}
+	r.summary.Unfit = r.field(t.Unfit, MaxMessage)
 }
 
 func (r *Recorder) startTask(d data) {

@@ -442,6 +442,17 @@ func failedWith(t *testing.T, result any) string {
 }
 
 // Half a secret is not found any more.
+func TestVersions(t *testing.T) {
+	const first = `{"event": "versions", "uuid": "run", "event_data": {"ansibleCore": "2.16.1", "ansibleRunner": "2.3.0", "python": "3.12.4", "unfit": ""}}` + "\n"
+
+	want := Summary{Versions: &common.Versions{AnsibleCore: "2.16.1", AnsibleRunner: "2.3.0", Python: "3.12.4"}}
+	forged := `{"event": "versions", "uuid": "1", "event_data": {"ansibleCore": "9.9.9", "unfit": "it is"}}` + "\n"
+
+	if diff := cmp.Diff(want, record(t, first+forged, Options{}).Summary()); diff != "" {
+		t.Errorf("The driver tells the versions before a play can make events: -want, +got:\n%s", diff)
+	}
+}
+
 func TestCutSecrets(t *testing.T) {
 	long := make([]byte, 2*maxOutputEnd)
 	for i := range long {

@@ -33,6 +33,10 @@ const (
 
 // A Summary of a stream of events. Its size is bounded, however long the play is.
 type Summary struct {
+	// Versions of Ansible's programs; nil before they have started.
+	Versions *common.Versions
+	// Unfit says why no run can be carried out with these versions; empty if one can.
+	Unfit string
 	// Started is true once a task has begun.
 	Started bool
 	// Play and Task in progress.

@@ -218,6 +218,7 @@ func (r *Report) ended(mode common.RunMode, result runner.Result) {
 
 // summarize reports the events so far.
 func (r *Report) summarize(s events.Summary) {
+	r.Run.Versions = s.Versions
 	r.Run.Hosts = &s.Totals
 	r.Run.CurrentTask = s.Task
 	r.Untouched = !s.Started

@@ -4,8 +4,10 @@ Nothing else has that descriptor: what the play writes arrives here, by a pipe,
 and is an event only if ansible-runner's callback plugin has made one.
 """
 import codecs
+import importlib.metadata
 import json
 import os
+import platform
 import re
 import select
 import subprocess
@@ -103,7 +105,30 @@ class Play:
         return code if code >= 0 else 128 - code
 
 
-def main(directory, playbook, ident):
+def version(text):
+    """The first two numbers of a version."""
+    return [int(number) for number in re.findall(r"\d+", text)[:2]]
+
+
+def tools(core, runner):
+    """The versions of what there is, and why these are unfit, given the oldest ones that are fit."""
+    found = {"ansibleRunner": importlib.metadata.version("ansible-runner"), "python": platform.python_version()}
+
+    try:
+        found["ansibleCore"] = importlib.import_module("ansible.release").__version__
+    except ImportError:
+        pass  # ansible-playbook has a Python of its own.
+
+    unfit = [
+        f"{name} {found[key]} is too old: {oldest} or newer is needed"
+        for name, key, oldest in (("ansible-core", "ansibleCore", core), ("ansible-runner", "ansibleRunner", runner))
+        if key in found and version(found[key]) < version(oldest)
+    ]
+
+    return {**found, "unfit": "; ".join(unfit)}
+
+
+def main(directory, playbook, ident, core, runner):
     events = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
@@ -115,6 +140,12 @@ def main(directory, playbook, ident):
         events.write(json.dumps(event).encode() + b"\n")
         events.flush()
         return False  # No file is to be made of it.
+
+    found = tools(core, runner)
+    write({"event": "versions", "uuid": ident, "event_data": found})
+
+    if found["unfit"]:
+        return 1
 
     ansible_runner.runner.pexpect.spawn = Play
     ansible_runner.runner.OutputEventFilter = Filter

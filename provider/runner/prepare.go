@@ -82,7 +82,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	return plan{
 		Dir:    dir,
 		Files:  files,
-		Argv:   append(slices.Clone(r.python), filepath.Join(dir, driverFile), dir, playbookFile, ident),
+		Argv:   append(slices.Clone(r.python), filepath.Join(dir, driverFile), dir, playbookFile, ident, oldestCore, oldestRunner),
 		Play:   r.playArgv(run, dir, inv, vars),
 		Env:    r.environment(run, dir),
 		Domain: domain,

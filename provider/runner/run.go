@@ -97,8 +97,13 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{}, err
 	}
 
+	summary := rec.Summary()
+	if summary.Unfit != "" {
+		return Result{Untouched: true}, errors.New(summary.Unfit)
+	}
+
 	e := ending{
-		summary: rec.Summary(), code: code, cause: cause, text: withUserNames(run.Inputs, rec.Text()), warnings: withUserNames(run.Inputs, rec.Warnings()),
+		summary: summary, code: code, cause: cause, text: withUserNames(run.Inputs, rec.Text()), warnings: withUserNames(run.Inputs, rec.Warnings()),
 		confined: p.Domain.Confined,
 	}
 

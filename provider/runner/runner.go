@@ -19,6 +19,12 @@ import (
 // killGrace is how long the processes of a run may take to end on their own.
 const killGrace = 5 * time.Second
 
+// The oldest versions whose events are understood.
+const (
+	oldestCore   = "2.16"
+	oldestRunner = "2.3"
+)
+
 // A Runner carries runs out, any number at the same time. Use New.
 type Runner struct {
 	dir     string
@@ -96,7 +102,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 
 	script, err := lookPath("ansible-runner", path)
 	if err != nil {
-		return nil, err
+		return nil, errors.Wrapf(err, "ansible-runner %s or newer is needed", oldestRunner)
 	}
 
 	if r.python, err = sandbox.Interpreter(script); err != nil {
@@ -104,7 +110,7 @@ func New(dir string, o ...Option) (*Runner, error) {
 	}
 
 	if script, err = lookPath("ansible-playbook", path); err != nil {
-		return nil, err
+		return nil, errors.Wrapf(err, "ansible-core %s or newer is needed", oldestCore)
 	}
 
 	if r.play, err = sandbox.Interpreter(script); err != nil {

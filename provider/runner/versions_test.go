@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
+)
+
+// What carries a run out is told before its play begins, and starts nothing if it is too old.
+func TestRunVersions(t *testing.T) {
+	const tooOld = `ansible-core 2\.\d+\.\d+ is too old: 99\.0 or newer is needed`
+
+	cases := map[string]struct {
+		reason string
+		// core and runner are the oldest versions that do.
+		core, runner string
+		// err is a regular expression.
+		err string
+	}{
+		"Fit":     {reason: "Numbers are compared, not texts.", core: "2.3", runner: "2.3.0rc1"},
+		"OldCore": {reason: "An old ansible-core would be misunderstood.", core: "99.0", runner: "2.3", err: tooOld},
+		"Both":    {reason: "All that is too old is named.", core: "99.0", runner: "98.7", err: tooOld + `; ansible-runner 2\.\d+\.\d+ is too old: 98\.7 or newer is needed`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r := newRunner(t)
+			run := inline("- {hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: }]}")
+
+			p, err := r.prepare(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			p.Argv = append(slices.Clone(p.Argv[:len(p.Argv)-2]), tc.core, tc.runner)
+
+			lock, err := workdir.Lock(workdir.LockFile(p.Dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lock.Close()
+
+			var seen []events.Summary
+
+			res, err := r.run(t.Context(), run, p, lock, events.Watch{Progress: func(s events.Summary) { seen = append(seen, s) }})
+
+			message := ""
+			if err != nil {
+				message = err.Error()
+			}
+
+			if !regexp.MustCompile("^" + tc.err + "$").MatchString(message) {
+				t.Fatalf("%s\nrun(...): want error %q, got %v", tc.reason, tc.err, err)
+			}
+
+			if want := tc.err != ""; res.Untouched != want || seen[len(seen)-1].Started == want {
+				t.Errorf("%s\nrun(...): want untouched %t, got %+v, %+v", tc.reason, want, res, seen)
+			}
+
+			if v := seen[0].Versions; v == nil || seen[0].Started || !isVersion(*v) {
+				t.Errorf("%s\nrun(...): the versions should be told first, got %+v", tc.reason, v)
+			}
+		})
+	}
+}
+
+func isVersion(v common.Versions) bool {
+	number := regexp.MustCompile(`^[23]\.\d+\.\d+`)
+
+	return number.MatchString(v.AnsibleCore) && number.MatchString(v.AnsibleRunner) && number.MatchString(v.Python)
+}
