@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,9 @@ type confinement struct {
 	MaxProcesses int64        `default:"4096"                                                                                                                               help:"Processes and threads of the provider's user, its own and those of all runs, above which runs start no more; 0 means no limit."`
 	MaxFileSize  size         `default:"10Gi"                                                                                                                               help:"Size of a file that a run writes; 0 means no limit."`
 	MaxRunSize   size         `default:"10Gi"  help:"What a run, or an installation of content, may have on disk below its own directory; 0 means no limit."`
+
+	// InPod is true in the Pod of a run, whose image is the run's own.
+	InPod bool `kong:"-"`
 
 	// Identities are the directories that count as the service account; empty for its own.
 	Identities []string `kong:"-"`
@@ -93,7 +97,13 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 		return sandbox.Policy{}, errors.Wrap(err, "cannot find Ansible")
 	}
 
-	programs, err := sandbox.Programs(ctx, script, environ.List(passed))
+	env := passed
+	if c.InPod {
+		env = environ.Image(os.Environ())
+		maps.Copy(env, passed)
+	}
+
+	programs, err := sandbox.Programs(ctx, script, environ.List(env))
 	if err != nil {
 		return sandbox.Policy{}, err
 	}
@@ -103,6 +113,7 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 		return sandbox.Policy{}, err
 	}
 
+	machine.Whole = c.InPod
 	p.System = machine.Survey(programs, append(kubeconfigs(), state, podSecrets))
 
 	return p, nil

@@ -81,7 +81,7 @@ func (c *workCommand) work(ctx context.Context) error {
 
 // carryOut the run. That this machine cannot do it is reported, too.
 func (c *workCommand) carryOut(ctx context.Context, j executor.Job, contentKey []byte, r *reporter) executor.Report {
-	c.Sharing = 1
+	c.Sharing, c.InPod = 1, true
 	if c.ServiceAccount {
 		c.Identities = identities(os.DirFS(podSecrets))
 	}

@@ -27,6 +27,36 @@ func Passed(environ []string) map[string]string {
 	return env
 }
 
+// Image returns the variables that the image of a Pod brings, and the template of the Pod, for the
+// runs in it: all but those that the provider sets itself, or that say where the API server is and
+// which identity the Pod has. Ansible's messages are read, so that their language is the provider's
+// to say, too.
+func Image(environ []string) map[string]string {
+	own := append(controlled(), "LANG", "LANGUAGE", "KUBECONFIG")
+	prefixes := []string{"LC_", "AWX_", "RUNNER_", "KUBERNETES_", "AWS_", "AZURE_", "GOOGLE_"}
+	env := map[string]string{}
+
+	for _, kv := range environ {
+		name, value, ok := strings.Cut(kv, "=")
+		starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+
+		if ok && !slices.Contains(own, name) && !slices.ContainsFunc(prefixes, starts) {
+			env[name] = value
+		}
+	}
+
+	return env
+}
+
+// controlled are the variables that the provider sets in each run, or that ansible-runner talks to
+// its plugin with.
+func controlled() []string {
+	return []string{
+		"HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
+		"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
+	}
+}
+
 // Cluster returns where the API server of the provider's own cluster is, for
 // content that may use the service account.
 func Cluster(environ []string) map[string]string {
@@ -92,12 +122,10 @@ func Authorities(env map[string]string) []string {
 // (ANSIBLE_CONFIG, ANSIBLE_HOME, ANSIBLE_LOCAL_TEMP, ANSIBLE_HASH_BEHAVIOUR); and
 // what git runs or obeys, where the error says what to use instead.
 func Validate(name, value string) error {
-	own := []string{
-		"PATH", "HOME", "TMPDIR", "ANSIBLE_CONFIG", "ANSIBLE_HASH_BEHAVIOUR", "ANSIBLE_LOCAL_TEMP", "ANSIBLE_HOME",
-		"AD_HOC_COMMAND_ID", "MAX_EVENT_RES", "JOB_ID", "PROJECT_UPDATE_ID",
-		"BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
+	own := append(controlled(),
+		"PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4",
 		"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GCONV_PATH", "GLIBC_TUNABLES", "XDG_CONFIG_HOME",
-	}
+	)
 	prefixes := []string{"LD_", "PYTHON", "AWX_", "RUNNER_", "BASH_FUNC_", "OPENSSL_", "PERL5"}
 	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 

@@ -15,6 +15,19 @@ func TestPassed(t *testing.T) {
 	}
 }
 
+func TestImage(t *testing.T) {
+	got := List(Image([]string{
+		"A=b=c", "LD_LIBRARY_PATH=/opt/lib", "PYTHONPATH=/opt/python", "ANSIBLE_COLLECTIONS_PATH=/collections", "broken",
+		"HOME=/root", "TMPDIR=/x", "ANSIBLE_CONFIG=/x", "ANSIBLE_HOME=/x", "RUNNER_OMIT_EVENTS=True", "AWX_ISOLATED_DATA_DIR=/x", "LANG=de_DE", "LC_ALL=de_DE",
+		"KUBERNETES_SERVICE_HOST=api", "KUBECONFIG=/x", "AWS_ROLE_ARN=r", "AZURE_CLIENT_ID=a", "GOOGLE_CLOUD_PROJECT=g",
+	}))
+	want := []string{"A=b=c", "ANSIBLE_COLLECTIONS_PATH=/collections", "LD_LIBRARY_PATH=/opt/lib", "PYTHONPATH=/opt/python"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("What an image sets should pass, but for what is the provider's to set: -want, +got:\n%s", diff)
+	}
+}
+
 func TestIdentity(t *testing.T) {
 	got := List(Identity([]string{"AWS_ROLE_ARN=r", "AZURE_CLIENT_ID=a=b", "GOOGLE_APPLICATION_CREDENTIALS=/f", "TOKEN=secret", "MY_AWS_KEY=x"}))
 	want := []string{"AWS_ROLE_ARN=r", "AZURE_CLIENT_ID=a=b", "GOOGLE_APPLICATION_CREDENTIALS=/f"}

@@ -52,13 +52,18 @@ func (r *Runner) environment(run Spec, dir string) []string {
 		env["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] = yes
 	}
 
+	// What the provider itself was given is not for runs in it.
+	inPod := run.Inputs.Execution.Place == common.PlacePod
+	if inPod {
+		maps.Copy(env, environ.Image(r.environ))
+	}
+
 	maps.Copy(env, environ.Passed(r.environ))
 
 	if run.Inputs.Grant.ServiceAccount {
 		maps.Copy(env, environ.Cluster(r.environ))
 
-		// The provider may have an identity of its own, which is not for runs in it.
-		if run.Inputs.Execution.Place == common.PlacePod {
+		if inPod {
 			maps.Copy(env, environ.Identity(r.environ))
 		}
 	}
@@ -84,7 +89,8 @@ func (r *Runner) environment(run Spec, dir string) []string {
 }
 
 // contentPaths sets where Ansible looks for roles and collections: among the provider's
-// own, in the content set, then where the configuration says.
+// own, in the content set, then where the configuration says, then where the image of a Pod
+// has them.
 func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
 	shipped := ""
 	if r.shipped != nil {
@@ -98,14 +104,13 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 			option: "collections_path", older: "collections_paths",
 		},
 	} {
-		paths := []string{p.shipped, p.own, env[p.alias], env[p.name]}
+		paths := []string{p.shipped, p.own, run.Inputs.Env[p.alias], run.Inputs.Env[p.name]}
 		paths = append(paths, cfgPaths(cfg, p.option, filepath.Join(dir, projectDir))...)
 		paths = append(paths, cfgPaths(cfg, p.older, filepath.Join(dir, projectDir))...)
 
-		// The image of a Pod may bring content.
 		if run.Inputs.Execution.Place == common.PlacePod {
-			name := strings.TrimSuffix(p.option, "_path")
-			paths = append(paths, "/usr/share/ansible/"+name, "/etc/ansible/"+name)
+			image, name := environ.Image(r.environ), strings.TrimSuffix(p.option, "_path")
+			paths = append(paths, image[p.name], "/usr/share/ansible/"+name, "/etc/ansible/"+name)
 		}
 
 		paths = slices.DeleteFunc(paths, func(s string) bool { return s == "" })

@@ -24,7 +24,7 @@ func planner() *Runner {
 	return &Runner{
 		dir: "/runs", self: []string{"/provider", "supervise"}, python: []string{"/bin/python3"}, play: []string{"/bin/ansible-playbook"},
 		shipped: shipped("/shipped"), name: func() string { return "r1" },
-		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine"},
+		environ: []string{"PATH=/bin", "HTTPS_PROXY=http://proxy", "HOME=/root", "TOKEN=secret", "AWS_ROLE_ARN=role", "KUBERNETES_SERVICE_HOST=api", "ANSIBLE_ROLES_PATH=/mine", "ANSIBLE_NOCOLOR=0", "LC_ALL=de_DE"},
 	}
 }
 
@@ -357,8 +357,18 @@ func TestPrepareEnv(t *testing.T) {
 			account: true,
 			place:   common.PlacePod,
 			want: map[string]string{
-				"KUBERNETES_SERVICE_HOST": "api", "AWS_ROLE_ARN": "role",
-				"ANSIBLE_ROLES_PATH":       "/usr/share/ansible/roles:/etc/ansible/roles",
+				"KUBERNETES_SERVICE_HOST": "api", "AWS_ROLE_ARN": "role", "TOKEN": "secret", "ANSIBLE_NOCOLOR": "0",
+				"ANSIBLE_ROLES_PATH":       "/mine:/usr/share/ansible/roles:/etc/ansible/roles",
+				"ANSIBLE_COLLECTIONS_PATH": "/shipped:/usr/share/ansible/collections:/etc/ansible/collections",
+			},
+		},
+		"Image": {
+			reason: "In a Pod a run gets what the image sets, under what the configuration says, and content of the image is looked for last.",
+			place:  common.PlacePod,
+			env:    map[string]string{"TOKEN": "mine", "ANSIBLE_ROLES_PATH": "/r1"},
+			want: map[string]string{
+				"TOKEN": "mine", "ANSIBLE_NOCOLOR": "0",
+				"ANSIBLE_ROLES_PATH":       "/r1:/mine:/usr/share/ansible/roles:/etc/ansible/roles",
 				"ANSIBLE_COLLECTIONS_PATH": "/shipped:/usr/share/ansible/collections:/etc/ansible/collections",
 			},
 		},

@@ -18,6 +18,8 @@ type Machine struct {
 	Root fs.FS
 	// Mounts are the absolute paths at which something is mounted.
 	Mounts []string
+	// Whole is true if runs may read all of the image, and not its programs only.
+	Whole bool
 }
 
 // ThisMachine is the one that this process sees.
@@ -38,8 +40,12 @@ func ThisMachine() (Machine, error) {
 func (m Machine) Survey(more, never []string) []string {
 	var paths []string
 
-	programs := []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
-	for _, root := range programs {
+	roots := []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
+	if m.Whole {
+		roots = append(roots, m.others(roots)...)
+	}
+
+	for _, root := range roots {
 		paths = append(paths, m.cover(root, slices.Concat(m.foreign(root), never))...)
 	}
 
@@ -50,6 +56,22 @@ func (m Machine) Survey(more, never []string) []string {
 	}
 
 	return append(paths, kernelPaths()...)
+}
+
+// others are the directories of the image at its root, without those that are known and /etc.
+func (m Machine) others(known []string) []string {
+	entries, _ := fs.ReadDir(m.Root, ".")
+
+	var dirs []string
+
+	for _, e := range entries {
+		dir := "/" + e.Name()
+		if e.IsDir() && dir != "/etc" && !slices.Contains(known, dir) && !slices.Contains(m.Mounts, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+
+	return dirs
 }
 
 // kernelPaths returns files of the kernel, and databases of packages, from which programs learn

@@ -34,6 +34,7 @@ func TestSurvey(t *testing.T) {
 		"venv":             file(fs.ModeDir | 0o755),
 		"venv/lib":         file(fs.ModeDir | 0o755),
 		"venv/state":       file(fs.ModeDir | 0o755),
+		"work":             file(fs.ModeDir | 0o755),
 	}
 
 	cases := map[string]struct {
@@ -41,6 +42,7 @@ func TestSurvey(t *testing.T) {
 		mounts []string
 		more   []string
 		never  []string
+		whole  bool
 		want   []string
 	}{
 		"Plain": {
@@ -58,6 +60,12 @@ func TestSurvey(t *testing.T) {
 			never:  []string{"/venv/state", "/etc/team/token"},
 			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/venv/lib"},
 		},
+		"Whole": {
+			reason: "Of an image that is the run's own, everything is read that is no mount.",
+			mounts: []string{"/", "/work"},
+			whole:  true,
+			want:   []string{"/etc/hosts", "/etc/ssh/config", "/etc/ssl/certs", "/etc/team", "/venv"},
+		},
 		"Within": {
 			reason: "So are files below what is left out.",
 			more:   []string{"/venv/lib"},
@@ -68,7 +76,7 @@ func TestSurvey(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Machine{Root: root, Mounts: tc.mounts}.Survey(tc.more, tc.never)
+			got := Machine{Root: root, Mounts: tc.mounts, Whole: tc.whole}.Survey(tc.more, tc.never)
 			got = slices.DeleteFunc(got, func(p string) bool {
 				return slices.Contains(kernelPaths(), p) || slices.Contains([]string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/opt", "/usr"}, p)
 			})
