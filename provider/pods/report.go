@@ -80,6 +80,10 @@ func clipReport(r *executor.Report) {
 	n.Message = clip.Text(n.Message, maxReason)
 	r.Output = clip.Text(r.Output, events.MaxTail)
 
+	if v := n.Versions; v != nil {
+		n.Versions = &common.Versions{AnsibleCore: name(v.AnsibleCore), AnsibleRunner: name(v.AnsibleRunner), Python: name(v.Python)}
+	}
+
 	if !n.Phase.Finished() {
 		r.Outputs, r.ConnectionDetails, r.Output = nil, nil, ""
 	}
