@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/installed"
 )
@@ -19,9 +19,13 @@ import (
 const (
 	// markResolved has the time when the request was last known to resolve to this set.
 	markResolved = "resolved"
-	// markUsed has the time when the set was last used.
+	// markUsed has the time when the set was last used. In a store that is shared it has the
+	// time until which the set is in use.
 	markUsed = "used"
 )
+
+// condemnedFile is the manifest of a set that nobody may use any more.
+const condemnedFile = "condemned.json"
 
 var entryPattern = regexp.MustCompile(`^([0-9a-f]+)(?:-([1-9][0-9]{0,8}))?$`)
 
@@ -115,49 +119,70 @@ func parseEntryName(name string) (digest string, number int, ok bool) {
 	return m[1], number, true
 }
 
-// loadEntry of a directory. The error says what is damaged about it.
-func loadEntry(dir string) (*entry, error) {
-	digest, number, ok := parseEntryName(filepath.Base(dir))
-	if !ok {
-		return nil, errors.Errorf("%q is not a content set", filepath.Base(dir))
-	}
-
+// loadEntry of a directory. A directory that is no set, or not a complete one, is a damaged set.
+func loadEntry(dir string) *entry {
+	digest, number, _ := parseEntryName(filepath.Base(dir))
 	m, err := installed.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-
-	// No request asks for a set of another schema.
-	if m.Schema != installed.Schema || m.Digest != digest || m.Tree.Sum == "" {
-		return nil, errors.New("the manifest is not that of this content set")
-	}
 
 	e := newEntry(m, number, dir)
 	e.used = marked(dir, markUsed)
+	// No request asks for a set of another schema.
+	e.damaged = err != nil || m.Schema != installed.Schema || m.Digest != digest || m.Tree.Sum == ""
 
-	return e, nil
+	return e
 }
 
 // mark a set with a time. A time that cannot be written is not known after a restart, which
 // does no harm.
 func mark(dir, name string, at time.Time) {
 	file := filepath.Join(dir, name)
-	if os.Chtimes(file, at, at) == nil {
+	if setTime(file, at) == nil {
 		return
 	}
 
-	if os.WriteFile(file, nil, 0o600) == nil {
-		_ = os.Chtimes(file, at, at)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return
 	}
+
+	_ = f.Close()
+	_ = setTime(file, at)
+}
+
+// setTime of a file, or of a link in its place. The zero time changes nothing.
+func setTime(file string, at time.Time) error {
+	ts := unix.Timespec{Nsec: unix.UTIME_OMIT}
+	if !at.IsZero() {
+		ts = unix.NsecToTimespec(at.UnixNano())
+	}
+
+	return unix.UtimesNanoAt(unix.AT_FDCWD, file, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // marked returns the time of a mark; without one, the time when the set was installed.
 func marked(dir, name string) time.Time {
-	for _, file := range []string{name, installed.File} {
-		if info, err := os.Stat(filepath.Join(dir, file)); err == nil {
-			return info.ModTime()
+	for _, file := range []string{name, installed.File, condemnedFile} {
+		if at := timeOf(filepath.Join(dir, file)); !at.IsZero() {
+			return at
 		}
 	}
 
 	return time.Time{}
+}
+
+// timeOf a file or a directory; the zero time when there is none. Between nodes only a file that
+// is opened is known to be as it is.
+func timeOf(file string) time.Time {
+	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return time.Time{}
+	}
+	defer f.Close() //nolint:errcheck // It was only looked at.
+
+	info, err := f.Stat()
+	if err != nil {
+		return time.Time{}
+	}
+
+	return info.ModTime()
 }

@@ -23,7 +23,7 @@ type eviction struct {
 // evictions returns the sets to remove: those that nobody can get any more, and then the least
 // recently used ones, until the rest takes no more than some bytes; 0 means no limit. Sets in
 // use stay.
-func evictions(entries []*entry, most int64) []eviction {
+func evictions(entries []*entry, inUse func(*entry) bool, most int64) []eviction {
 	var (
 		out   []eviction
 		idle  []*entry
@@ -39,7 +39,7 @@ func evictions(entries []*entry, most int64) []eviction {
 
 	for _, e := range entries {
 		switch {
-		case e.uses > 0:
+		case inUse(e):
 			bytes += e.manifest.Tree.Bytes
 		case e.damaged:
 			out = append(out, eviction{entry: e, why: RemovedDamaged})
@@ -71,6 +71,10 @@ func (s *Store) evict(evictions []eviction) []string {
 	var dirs []string
 
 	for _, v := range evictions {
+		if !s.condemned(v.entry) {
+			continue
+		}
+
 		// A set that is half removed must not be found, not even after a restart.
 		trash, err := os.MkdirTemp(s.temp(), "*"+trashSuffix)
 		if err == nil {
@@ -78,7 +82,8 @@ func (s *Store) evict(evictions []eviction) []string {
 			dirs = append(dirs, trash)
 		}
 
-		if err != nil {
+		// Where others may have put a new set, nothing is removed in its place.
+		if err != nil && !s.shared() {
 			dirs = append(dirs, v.entry.dir)
 		}
 
@@ -94,7 +99,7 @@ func (s *Store) evict(evictions []eviction) []string {
 // tidy evicts the sets that have to go, and returns directories as evict does. The store is
 // locked.
 func (s *Store) tidy() (dirs []string) {
-	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.config.MaxSize))
+	return s.evict(evictions(slices.Collect(maps.Values(s.entries)), s.inUse, s.config.MaxSize))
 }
 
 // freeSpace evicts sets after an installation found the disk full: half as many bytes as are
@@ -108,18 +113,17 @@ func (s *Store) freeSpace(digest string) bool {
 	}
 
 	s.mu.Lock()
-	out := evictionsFor(slices.Collect(maps.Values(s.entries)), digest, free/2)
-	dirs := s.evict(out)
+	dirs := s.evict(evictionsFor(slices.Collect(maps.Values(s.entries)), s.inUse, digest, free/2))
 	s.mu.Unlock()
 	remove(dirs)
 
-	return len(out) > 0
+	return len(dirs) > 0
 }
 
 // evictionsFor returns the sets to remove for a request: those that were not used for longest,
 // one at least, until they take some bytes. Sets in use stay, and sets of the request itself.
-func evictionsFor(entries []*entry, digest string, bytes int64) []eviction {
-	entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.uses > 0 || e.manifest.Digest == digest })
+func evictionsFor(entries []*entry, inUse func(*entry) bool, digest string, bytes int64) []eviction {
+	entries = slices.DeleteFunc(entries, func(e *entry) bool { return inUse(e) || e.manifest.Digest == digest })
 	slices.SortFunc(entries, leastRecent)
 
 	var out []eviction

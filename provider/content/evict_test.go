@@ -134,7 +134,7 @@ func TestEvictions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got map[string]Removal
 
-			for _, v := range evictions(tc.sets, tc.most) {
+			for _, v := range evictions(tc.sets, func(e *entry) bool { return e.uses > 0 }, tc.most) {
 				if got == nil {
 					got = map[string]Removal{}
 				}

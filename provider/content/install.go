@@ -2,6 +2,7 @@ package content
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,7 +39,7 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 // attempt an installation in a workspace, whose directory then becomes the content set. Given
 // is the request for ansible-galaxy; if that is repeated, known is the set that it asks for.
 func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request, known Set) (*entry, Result, error) {
-	w, err := newWorkspace(s.temp(), digest)
+	w, err := s.newWorkspace(digest)
 	if err != nil {
 		return nil, "", err
 	}
@@ -61,6 +62,8 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", installedError(ctx, err)
 	}
 
+	m.Seal = s.seal(m)
+
 	if err := m.Write(w.Set()); err != nil {
 		return nil, "", err
 	}
@@ -76,7 +79,7 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 	}
 
 	e, result, err := s.publish(w.Set(), m, stamp, resolved)
-	if err == nil {
+	if e != nil {
 		s.setOf(req, e)
 	}
 
@@ -84,52 +87,70 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 }
 
 // publish a complete set in the store, with one use. A current set with the same content stays
-// in its place. Resolved is when the request was resolved to the set: before now, if the
-// versions of then were installed again.
+// in its place. In a store that is shared it has no use, and is not returned: somebody else may
+// have put it there, so that its files are to be looked at. Resolved is when the request was
+// resolved to the set: before now, if the versions of then were installed again.
 func (s *Store) publish(dir string, m installed.Manifest, stamp string, resolved time.Time) (*entry, Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	now := s.config.now()
-	was := s.current(m.Digest)
+	for {
+		if err := s.loadOthers(); err != nil {
+			return nil, "", err
+		}
 
-	if was != nil && was.manifest.Same(m) {
-		was.uses++
-		was.resolved = resolved
-		mark(was.dir, markResolved, resolved)
+		was := s.current(m.Digest)
+
+		if was != nil && was.manifest.Same(m) {
+			was.resolved = resolved
+			mark(was.dir, markResolved, resolved)
+			s.histories.Add(m.Digest, history{resolved: resolved})
+
+			if s.shared() {
+				return nil, ResultUnchanged, nil
+			}
+
+			was.uses++
+
+			return was, ResultUnchanged, nil
+		}
+
+		number := s.next(m.Digest)
+		e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
+		e.stamp, e.used, e.resolved, e.uses = stamp, s.config.now().Add(s.config.Lease), resolved, 1
+
+		// A set that a refresh replaces is as recently used as the one before it.
+		if was != nil && !s.shared() {
+			e.used = was.used
+		}
+
+		mark(dir, markResolved, resolved)
+		mark(dir, markUsed, e.used)
+
+		err := s.moveTo(dir, e.dir)
+		if s.shared() && errors.Is(err, fs.ErrExist) {
+			continue // Somebody else was faster.
+		}
+
+		if err != nil {
+			return nil, "", err
+		}
+
+		s.entries[e.dir] = e
 		s.histories.Add(m.Digest, history{resolved: resolved})
+		s.observeSize()
 
-		return was, ResultUnchanged, nil
+		return e, ResultInstalled, nil
 	}
-
-	number := s.next(m.Digest)
-	e := newEntry(m, number, filepath.Join(s.sets(), entryName(m.Digest, number)))
-	e.stamp, e.used, e.resolved, e.uses = stamp, now, resolved, 1
-
-	// A set that a refresh replaces is as recently used as the one before it.
-	if was != nil {
-		e.used = was.used
-	}
-
-	mark(dir, markResolved, resolved)
-	mark(dir, markUsed, e.used)
-
-	if err := s.moveTo(dir, e.dir); err != nil {
-		return nil, "", err
-	}
-
-	s.entries[e.dir] = e
-	s.histories.Add(m.Digest, history{resolved: resolved})
-	s.observeSize()
-
-	return e, ResultInstalled, nil
 }
 
 // moveTo moves a set to its place. A directory that is there is a damaged set, which could not
-// be removed before.
+// be removed before, or a set of somebody else, which stays.
 func (s *Store) moveTo(from, to string) error {
-	if err := os.RemoveAll(to); err != nil {
-		return errors.Wrap(err, "cannot remove a damaged content set")
+	if !s.shared() {
+		if err := os.RemoveAll(to); err != nil {
+			return errors.Wrap(err, "cannot remove a damaged content set")
+		}
 	}
 
 	return errors.Wrap(os.Rename(from, to), "cannot move a content set to its place")

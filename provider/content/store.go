@@ -44,6 +44,13 @@ type Store struct {
 type Config struct {
 	// Dir of the store, which is made if need be.
 	Dir string
+	// Private is a directory for the files of installations that are not content, credentials
+	// among them. By default it is in Dir.
+	Private string
+	// Lease is how long a run may use a set after Ensure has returned it. With a lease any
+	// number of processes on any number of nodes may share the store, and each of them may be
+	// gone while its run uses a set. 0 means that the store is that of one process.
+	Lease time.Duration
 	// Installer of sets.
 	Installer galaxy.Installer
 	// Key of digests, so that they do not let the credentials that went into them be
@@ -68,12 +75,16 @@ type Config struct {
 	now func() time.Time
 }
 
-// NewStore returns a store in a directory. One process may use it at a time. Sets that
-// are there go on serving, installations that were not finished are removed.
+// NewStore returns a store in a directory. Without a lease one process may use it at a time. Sets
+// that are there go on serving, installations that were not finished are removed.
 func NewStore(c Config) (*Store, error) {
 	var err error
 	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
 		return nil, errors.Wrap(err, "cannot tell where the content store is")
+	}
+
+	if c.Private == "" {
+		c.Private = tempIn(c.Dir)
 	}
 
 	if c.Observer == nil {
@@ -95,16 +106,22 @@ func NewStore(c Config) (*Store, error) {
 		return nil, err
 	}
 
-	if err := removeLeftovers(s.temp()); err != nil {
+	if err := s.removeLeftovers(); err != nil {
 		return nil, err
 	}
 
-	return s, s.load()
+	s.mu.Lock()
+	err = s.load()
+	dirs := s.tidy()
+	s.mu.Unlock()
+	remove(dirs)
+
+	return s, err
 }
 
 // own makes and repairs the directories of the store, see package own.
 func (s *Store) own() error {
-	for _, dir := range []string{s.config.Dir, s.sets(), s.temp()} {
+	for _, dir := range []string{s.config.Dir, s.sets(), s.temp(), s.config.Private} {
 		if err := own.Dir(dir); err != nil {
 			return errors.Wrap(err, "cannot use the content store")
 		}
@@ -113,33 +130,23 @@ func (s *Store) own() error {
 	return nil
 }
 
-// load the sets that are there. Damaged ones are removed.
+// load the sets that are there and not known. The store is locked.
 func (s *Store) load() error {
 	names, err := os.ReadDir(s.sets())
 	if err != nil {
 		return errors.Wrap(err, "cannot read the content store")
 	}
 
-	s.mu.Lock()
-
 	for _, n := range names {
 		dir := filepath.Join(s.sets(), n.Name())
-
-		e, err := loadEntry(dir)
-		if err != nil {
-			remove([]string{dir})
-			s.config.Observer.Removed(RemovedDamaged)
-
+		if s.entries[dir] != nil {
 			continue
 		}
 
+		e := loadEntry(dir)
 		e.resolved = s.past(marked(dir, markResolved))
 		s.entries[dir] = e
 	}
-
-	dirs := s.tidy()
-	s.mu.Unlock()
-	remove(dirs)
 
 	return nil
 }
@@ -262,9 +269,14 @@ func (s *Store) acquire(ctx context.Context, digest string) (*entry, error) {
 	}
 
 	e.uses++
+	ok := s.hold(e) && s.sealed(e.manifest)
 	s.mu.Unlock()
 
-	ok, err := e.intact(ctx)
+	var err error
+	if ok {
+		ok, err = e.intact(ctx)
+	}
+
 	if ok {
 		return e, nil
 	}
@@ -283,8 +295,10 @@ func (s *Store) acquire(ctx context.Context, digest string) (*entry, error) {
 // release a set after a run.
 func (s *Store) release(e *entry) {
 	s.mu.Lock()
-	e.used = s.config.now()
-	mark(e.dir, markUsed, e.used)
+	if !s.shared() {
+		e.used = s.config.now()
+		mark(e.dir, markUsed, e.used)
+	}
 	s.mu.Unlock()
 
 	s.drop(e)
@@ -318,9 +332,14 @@ func (s *Store) current(digest string) *entry {
 func (s *Store) next(digest string) int {
 	n := 0
 
+	// A number never returns: who is about to remove a set knows it by its name only.
+	if s.shared() {
+		n = int(s.config.now().Unix() / 60)
+	}
+
 	for _, e := range s.entries {
-		if e.manifest.Digest == digest {
-			n = max(n, e.number+1)
+		if of, number, ok := parseEntryName(filepath.Base(e.dir)); ok && of == digest {
+			n = max(n, number+1)
 		}
 	}
 
@@ -331,6 +350,6 @@ func (s *Store) sets() string {
 	return filepath.Join(s.config.Dir, "sets")
 }
 
-func (s *Store) temp() string {
-	return filepath.Join(s.config.Dir, "tmp")
-}
+func (s *Store) temp() string { return tempIn(s.config.Dir) }
+
+func tempIn(dir string) string { return filepath.Join(dir, "tmp") }

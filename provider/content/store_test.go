@@ -348,12 +348,12 @@ func TestNewStoreLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	s := newStore(t, dir)
 
-	dead, err := newWorkspace(s.temp(), "dead")
+	dead, err := s.newWorkspace("dead")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	alive, err := newWorkspace(s.temp(), "a11fe")
+	alive, err := s.newWorkspace("a11fe")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,13 +373,13 @@ func TestNewStoreLeftovers(t *testing.T) {
 
 	s = newStore(t, dir)
 
-	for _, d := range []string{string(dead.Workspace), trash, half} {
+	for _, d := range []string{dead.dir, trash, half} {
 		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("\nLeftovers go at the next start.\nNewStore(...): %s: %v", filepath.Base(d), err)
 		}
 	}
 
-	if _, err := os.Stat(string(alive.Workspace)); err != nil {
+	if _, err := os.Stat(alive.dir); err != nil {
 		t.Errorf("\nWhat another process is at stays.\nNewStore(...): %v", err)
 	}
 

@@ -18,27 +18,30 @@ import (
 // trashSuffix ends the names of directories that are being removed.
 const trashSuffix = ".trash"
 
-// A workspace is the temporary directory of one installation. It is locked for
-// as long as its process lives, so that another process that shares the store
-// does not take it for a leftover.
+// A workspace is the temporary directory of one installation, and its private one. It is locked
+// for as long as its process lives, so that another process that shares the store does not take it
+// for a leftover. Where processes on other nodes share the store, its lock file has the time until
+// which the installation may take instead.
 type workspace struct {
 	galaxy.Workspace
 
+	dir  string
 	lock *os.File
 }
 
-func newWorkspace(parent, digest string) (*workspace, error) {
+func (s *Store) newWorkspace(digest string) (*workspace, error) {
 	// The status shows the digest. Runs must not know the path, so it has a random part.
-	dir := filepath.Join(parent, digest+"-"+rand.Text())
-	w := &workspace{Workspace: galaxy.Workspace(dir)}
+	name := digest + "-" + rand.Text()
+	dir := filepath.Join(s.temp(), name)
+	w := &workspace{Workspace: galaxy.Workspace{Private: filepath.Join(s.config.Private, name), Target: filepath.Join(dir, "set")}, dir: dir}
 
 	var err error
-	if w.lock, err = workdir.Lock(workdir.LockFile(dir)); err != nil {
+	if w.lock, err = s.lock(workdir.LockFile(dir)); err != nil {
 		return nil, errors.Wrap(err, "cannot lock a temporary directory")
 	}
 
-	for _, dir := range []string{dir, w.Home(), w.Temp(), w.Set(), w.Collections(), w.Roles()} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+	for _, dir := range []string{w.Home(), w.Temp(), w.Collections(), w.Roles()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			w.remove()
 
 			return nil, errors.Wrap(err, "cannot make a temporary directory")
@@ -48,10 +51,36 @@ func newWorkspace(parent, digest string) (*workspace, error) {
 	return w, nil
 }
 
+// lock a workspace by its lock file.
+func (s *Store) lock(name string) (*os.File, error) {
+	if !s.shared() {
+		return workdir.Lock(name)
+	}
+
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+
+	return f, setTime(name, s.config.now().Add(min(s.config.Lease, longestInstall)))
+}
+
+// abandoned is true for a workspace whose process is gone, by its lock file, which may be open for
+// as long as the workspace is dealt with.
+func (s *Store) abandoned(lock *os.File) bool {
+	if !s.shared() {
+		return unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+	}
+
+	info, err := lock.Stat()
+
+	return err == nil && s.config.now().After(info.ModTime().Add(settle))
+}
+
 // remove the workspace. What cannot be removed now is removed at the next start, by its lock
 // file.
 func (w *workspace) remove() {
-	if workdir.Remove(string(w.Workspace)) == nil {
+	if errors.Join(workdir.Remove(w.Private), workdir.Remove(w.dir)) == nil {
 		_ = os.Remove(w.lock.Name())
 	}
 
@@ -61,7 +90,9 @@ func (w *workspace) remove() {
 // removeLeftovers removes the workspaces of processes that are gone, and directories that were
 // being removed. A leftover that cannot be removed stays, and does not keep the provider from
 // starting.
-func removeLeftovers(parent string) error {
+func (s *Store) removeLeftovers() error {
+	parent := s.temp()
+
 	trash, err := filepath.Glob(filepath.Join(parent, "*"+trashSuffix))
 	if err != nil {
 		return errors.Wrap(err, "cannot look for leftovers")
@@ -80,7 +111,7 @@ func removeLeftovers(parent string) error {
 			continue
 		}
 
-		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && workdir.Remove(strings.TrimSuffix(name, workdir.LockSuffix)) == nil {
+		if s.abandoned(lock) && workdir.Remove(strings.TrimSuffix(name, workdir.LockSuffix)) == nil {
 			_ = os.Remove(name)
 		}
 

@@ -26,7 +26,8 @@ func TestEnvironment(t *testing.T) {
 		file []byte
 	)
 
-	w := Workspace(t.TempDir())
+	dir := t.TempDir()
+	w := Workspace{Private: dir, Target: filepath.Join(dir, "set")}
 	if err := os.Mkdir(w.Home(), 0o700); err != nil {
 		t.Fatal(err)
 	}

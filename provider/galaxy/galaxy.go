@@ -9,6 +9,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -29,9 +30,13 @@ const (
 	RolesDir       = "roles"
 )
 
-// A Workspace is the directory in which one installation works. The directories below
-// must be there before it begins.
-type Workspace string
+// A Workspace is where one installation works. Its directories must be there before that begins.
+type Workspace struct {
+	// Private directory, with the credentials and temporary files.
+	Private string
+	// Target is the directory of what is installed.
+	Target string
+}
 
 // Home has the credentials, and is the working directory.
 func (w Workspace) Home() string { return w.path("home") }
@@ -40,7 +45,7 @@ func (w Workspace) Home() string { return w.path("home") }
 func (w Workspace) Temp() string { return w.path("temp") }
 
 // Set is the directory of what is installed.
-func (w Workspace) Set() string { return w.path("set") }
+func (w Workspace) Set() string { return w.Target }
 
 // Collections is where collections are installed.
 func (w Workspace) Collections() string { return filepath.Join(w.Set(), CollectionsDir) }
@@ -48,7 +53,22 @@ func (w Workspace) Collections() string { return filepath.Join(w.Set(), Collecti
 // Roles is where roles are installed.
 func (w Workspace) Roles() string { return filepath.Join(w.Set(), RolesDir) }
 
-func (w Workspace) path(name string) string { return filepath.Join(string(w), name) }
+// withLimit returns a context that is done when a directory takes more on disk, as that of
+// workdir.WithLimit.
+func (w Workspace) withLimit(ctx context.Context, limit int64) (context.Context, context.CancelFunc) {
+	ctx, done := workdir.WithLimit(ctx, w.Private, limit)
+
+	// The target may be in the private directory.
+	if strings.HasPrefix(w.Target, w.Private+string(filepath.Separator)) {
+		return ctx, done
+	}
+
+	ctx, doneToo := workdir.WithLimit(ctx, w.Target, limit)
+
+	return ctx, func() { doneToo(); done() }
+}
+
+func (w Workspace) path(name string) string { return filepath.Join(w.Private, name) }
 
 // An Installer runs ansible-galaxy.
 type Installer struct {
@@ -90,12 +110,12 @@ func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe,
 		return errors.Wrapf(err, "cannot write the required %s", s.What)
 	}
 
-	domain, err := i.Policy.Domain(nil, []string{string(w)}, r.Grant)
+	domain, err := i.Policy.Domain(nil, []string{w.Private, w.Target}, r.Grant)
 	if err != nil {
 		return NewInstallError(s.What, err)
 	}
 
-	ctx, done := workdir.WithLimit(ctx, string(w), i.Policy.RunSize)
+	ctx, done := w.withLimit(ctx, i.Policy.RunSize)
 	defer done()
 
 	out := &tail{max: maxOutput}

@@ -11,9 +11,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
-// anyWorkspace stands for the directory of a workspace, which has another name each time. No
-// variable and no argument can contain this text.
-const anyWorkspace Workspace = "\x00"
+// anyWorkspace stands for a workspace, whose directories have other names each time. No variable
+// and no argument can contain this text.
+var anyWorkspace = Workspace{Private: "\x00", Target: "\x00/set"} //nolint:gochecknoglobals // It is not changed.
 
 // gpgOff is the variable that turns verification off.
 const gpgOff = "ANSIBLE_GALAXY_DISABLE_GPG_VERIFY="

@@ -42,6 +42,8 @@ type Manifest struct {
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Roles        []common.ContentItem `json:"roles,omitempty"`
 	Tree         Tree                 `json:"tree"`
+	// Seal of the store that has the set, over all else.
+	Seal string `json:"seal,omitempty"`
 }
 
 // Same is true when two sets have the same content.
