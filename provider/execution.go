@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
@@ -33,10 +34,6 @@ type execution struct {
 	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	MaxInstalls    int           `default:"4"            help:"How many content sets are installed at a time for runs that wait for them, beside those that are resolved again." name:"max-concurrent-installs"`
 	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
-
-	// NoContent is true where nothing is installed. Then the version of the tools is not asked
-	// for, which takes as long as Python needs to import ansible-core.
-	NoContent bool `kong:"-"`
 }
 
 // Validate the flags.
@@ -64,22 +61,51 @@ func (x execution) timeouts() executor.Timeouts {
 // provider left in the state directory are waited for, and files removed. left is called
 // with a function that counts the directories that could not be removed yet.
 func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), installs content.Observer) (*executor.Local, *content.Store, error) {
+	site, err := x.prepare(ctx, log)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	r, err := x.runner(ctx, site, log, left)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	s, err := x.store(ctx, site, content.Config{Dir: filepath.Join(x.StateDir, "content"), Key: key, Observer: installs})
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return executor.NewLocal(s, r), s, nil
+}
+
+// A site is where runs are carried out, and content is installed.
+type site struct {
+	// lock of the state directory.
+	lock   *os.File
+	policy sandbox.Policy
+}
+
+// prepare the state directory.
+func (x execution) prepare(ctx context.Context, log logging.Logger) (site, error) {
 	lock, err := x.lock(ctx, log)
 	if err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
+		return site{}, errors.Wrapf(err, "cannot use the state directory %q", x.StateDir)
 	}
 
 	policy, err := x.policy(ctx, x.StateDir, log)
-	if err != nil {
-		return nil, nil, err
-	}
 
+	return site{lock: lock, policy: policy}, err
+}
+
+// runner of plays. What a former one left in the state directory is waited for, and removed.
+func (x execution) runner(ctx context.Context, at site, log logging.Logger, left func(func() int)) (*runner.Runner, error) {
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
-		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(policy))
+		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	waiting := func(name string) { log.Info("Waiting for the end of what a former process started", "directory", name) }
@@ -88,7 +114,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 	}
 
 	if err := r.Sweep(ctx, waiting, odd); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	go r.Tidy(ctx)
@@ -97,38 +123,29 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 
 	// Before, processes of a former provider may have used what its version installed.
 	if err := shipped.Repair(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
+	return r, nil
+}
+
+// store of content, which the flags and the site complete.
+func (x execution) store(ctx context.Context, at site, c content.Config) (*content.Store, error) {
 	self, err := reexec.Self()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
-	run := galaxy.Supervised(killGrace, lock, self...)
+	run := galaxy.Supervised(killGrace, at.lock, self...)
 
-	tools := ""
-	if !x.NoContent {
-		if tools, err = galaxy.Version(ctx, run, os.Environ()); err != nil {
-			return nil, nil, err
-		}
+	if c.Tools, err = galaxy.Version(ctx, run, os.Environ()); err != nil {
+		return nil, err
 	}
 
-	s, err := content.NewStore(content.Config{
-		Dir:         filepath.Join(x.StateDir, "content"),
-		Installer:   galaxy.Installer{Command: run, Policy: policy, Environ: os.Environ()},
-		Key:         key,
-		Tools:       tools,
-		TTL:         x.ContentTTL,
-		MaxSize:     int64(x.ContentMaxSize),
-		MaxInstalls: x.MaxInstalls,
-		Observer:    installs,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
+	c.Installer = galaxy.Installer{Command: run, Policy: at.policy, Environ: os.Environ()}
+	c.TTL, c.MaxSize, c.MaxInstalls = x.ContentTTL, int64(x.ContentMaxSize), x.MaxInstalls
 
-	return executor.NewLocal(s, r), s, nil
+	return content.NewStore(c)
 }
 
 // lock the state directory for as long as this process, or one that it started, lives.

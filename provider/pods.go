@@ -155,7 +155,9 @@ func (c *startCommand) podArgs() []string {
 		fmt.Sprintf("--max-processes=%d", c.MaxProcesses),
 		fmt.Sprintf("--max-file-size=%d", c.MaxFileSize),
 		fmt.Sprintf("--max-run-size=%d", c.MaxRunSize),
+		fmt.Sprintf("--max-timeout=%s", c.MaxTimeout),
 		fmt.Sprintf("--content-ttl=%s", c.ContentTTL),
+		fmt.Sprintf("--content-max-size=%d", c.ContentMaxSize),
 	}
 }
 

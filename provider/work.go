@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,6 +39,8 @@ type workCommand struct {
 
 	Payload        string `help:"Directory with the inputs of the run."                 required:""`
 	ServiceAccount bool   `help:"Let the run read the service account of the Pod."`
+	Content        string `help:"Directory for content, which only the container that installs it may write."`
+	Install        bool   `help:"Only install the content, for the container of the run."`
 }
 
 // Run what the payload says.
@@ -57,16 +62,20 @@ func (c *workCommand) work(ctx context.Context) error {
 		return err
 	}
 
+	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: p.Before.Content}
+	j.Inputs.Grant.ServiceAccount = c.ServiceAccount
+
+	if c.Install {
+		return c.note(c.install(ctx, j, p.ContentKey))
+	}
+
 	w, err := sealed.NewWriter(os.Stdout, p.Key, p.Spec.ID, p.Pod)
 	if err != nil {
 		return err
 	}
 
-	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: p.Before.Content}
-	j.Inputs.Grant.ServiceAccount = c.ServiceAccount
-
 	r := &reporter{w: w}
-	report := c.carryOut(ctx, j, p.ContentKey, r)
+	report := c.carryOut(ctx, j, r)
 
 	if err := r.end(report); err != nil {
 		return err
@@ -79,36 +88,151 @@ func (c *workCommand) work(ctx context.Context) error {
 	return nil
 }
 
+// An installation is what one container of a Pod has to say to the next one.
+type installation struct {
+	// Set that is installed.
+	Set content.Set
+	// Failed is the report of a run whose content could not be installed; nil for any other.
+	Failed *executor.Report
+}
+
+// notes is the file of the installation.
+func (c *workCommand) notes() string { return filepath.Join(c.StateDir, "installation.json") }
+
+// note an installation, for the container of the run.
+func (c *workCommand) note(i installation) error {
+	text, err := json.Marshal(i) //nolint:musttag // The same program reads it.
+	if err == nil {
+		err = os.WriteFile(c.notes(), text, 0o600)
+	}
+
+	return errors.Wrap(err, "cannot note what was installed")
+}
+
+// noted is the installation; the zero value where nothing was to be installed.
+func (c *workCommand) noted() (i installation, err error) {
+	text, err := os.ReadFile(c.notes())
+	if errors.Is(err, fs.ErrNotExist) {
+		return i, nil
+	}
+
+	if err == nil {
+		err = json.Unmarshal(text, &i) //nolint:musttag // The same program has written it.
+	}
+
+	return i, errors.Wrap(err, "cannot tell what was installed")
+}
+
+// Installed says that there is nothing to install.
+func (i installation) Installed(content.Request) (string, bool) { return i.Set.Digest, true }
+
+// Ensure returns the set that is installed.
+func (i installation) Ensure(context.Context, content.Request) (content.Set, func(), error) {
+	return i.Set, func() {}, nil
+}
+
+// install the content of the run, in a container of its own: that of the run can then only read
+// it. Content that is not pinned is resolved again if it is due, as long as the run has time.
+func (c *workCommand) install(ctx context.Context, j executor.Job, key []byte) installation {
+	log := c.prepareOwn()
+
+	at, err := c.prepare(ctx, log)
+	if err != nil {
+		return installation{Failed: cannot(j, err)}
+	}
+
+	store, err := c.store(ctx, at, content.Config{
+		// Users of other images cannot read what this one installs, which has another digest anyway.
+		Dir:     filepath.Join(c.Content, strconv.Itoa(os.Geteuid())),
+		Private: filepath.Join(c.StateDir, "installs"),
+		Lease:   cmp.Or(pods.Deadline(c.MaxTimeout), longestRun),
+		Key:     key,
+	})
+	if err != nil {
+		return installation{Failed: cannot(j, err)}
+	}
+
+	t := &terminal{w: os.Stdout}
+
+	resolving, stop := context.WithTimeout(ctx, cmp.Or(j.Timeout, longestRun))
+	_ = t.refresh(resolving, store, j.Inputs) // A mistake in the requirements is for the executor to report.
+
+	stop()
+
+	set, report, ok := executor.NewLocal(store, nil).Install(ctx, j)
+	if !ok {
+		t.printf("%s", report.Run.Message)
+
+		return installation{Failed: c.explained(report)}
+	}
+
+	t.items("collection", set.Collections)
+	t.items("role", set.Roles)
+
+	return installation{Set: set}
+}
+
+// longestRun is how long a run without a timeout may take.
+const longestRun = 365 * 24 * time.Hour
+
 // carryOut the run. That this machine cannot do it is reported, too.
-func (c *workCommand) carryOut(ctx context.Context, j executor.Job, contentKey []byte, r *reporter) executor.Report {
+func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *reporter) executor.Report {
+	i, err := c.noted()
+
+	switch {
+	case err != nil:
+		return *cannot(j, err)
+	case i.Failed != nil:
+		return *i.Failed
+	}
+
+	log := c.prepareOwn()
+
+	at, err := c.prepare(ctx, log)
+	if err != nil {
+		return *cannot(j, err)
+	}
+
+	run, err := c.runner(ctx, at, log, func(func() int) {})
+	if err != nil {
+		return *cannot(j, err)
+	}
+
+	return *c.explained(executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display}))
+}
+
+// prepareOwn prepares what a Pod has for one run alone, and returns a log.
+func (c *workCommand) prepareOwn() logging.Logger {
 	c.Sharing, c.InPod = 1, true
 	if c.ServiceAccount {
 		c.Identities = identities(os.DirFS(podSecrets))
 	}
 
-	// A mistake in the requirements is for the executor to report.
-	request, err := content.NewRequest(j.Inputs)
-	c.NoContent = err == nil && request.Requirements.Empty()
-
-	log := logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is nobody else to tell.
-
-	local, store, err := c.start(ctx, contentKey, log)
-	if err != nil {
-		report := executor.NewReport(j)
-		report.Run.Phase, report.Run.Reason, report.Run.Message = common.PhaseFailed, executor.ReasonInternal, "the Pod cannot carry out runs: "+err.Error()
-		report.Blameless = true
-
-		return report
+	// Directories that the image has may be read-only.
+	if home := os.Getenv("HOME"); home != "" {
+		_ = os.MkdirAll(home, 0o700) // Ansible says what is wrong with it.
 	}
-	defer store.Stop()
 
-	report := local.Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display})
+	return logging.NewLogrLogger(funcr.New(func(_, args string) { fmt.Fprintln(os.Stdout, args) }, funcr.Options{})) //nolint:errcheck // There is nobody else to tell.
+}
+
+// cannot returns the report of a run that this machine cannot carry out.
+func cannot(j executor.Job, err error) *executor.Report {
+	report := executor.NewReport(j)
+	report.Run.Phase, report.Run.Reason, report.Run.Message = common.PhaseFailed, executor.ReasonInternal, "the Pod cannot carry out runs: "+err.Error()
+	report.Blameless = true
+
+	return &report
+}
+
+// explained is a report that says so when the run needed too much memory.
+func (c *workCommand) explained(report executor.Report) *executor.Report {
 	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
 		report.Run.Reason = runner.ReasonOutOfMemory
 		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its limit; raise spec.execution.resources: " + report.Run.Message
 	}
 
-	return report
+	return &report
 }
 
 // oomKilled is true once the kernel has ended a process of the container for the lack of memory.
@@ -128,17 +252,6 @@ func oomKilled(cgroup fs.FS) bool {
 	}
 
 	return false
-}
-
-// start what carries out the run. Directories that the image has may be read-only.
-func (c *workCommand) start(ctx context.Context, contentKey []byte, log logging.Logger) (*executor.Local, interface{ Stop() }, error) {
-	if home := os.Getenv("HOME"); home != "" {
-		if err := os.MkdirAll(home, 0o700); err != nil {
-			return nil, nil, errors.Wrap(err, "cannot make the home directory")
-		}
-	}
-
-	return c.executor(ctx, contentKey, log, func(func() int) {}, nil)
 }
 
 // reportEvery is the time between two reports of a Pod, at least. A new phase, and the end, are

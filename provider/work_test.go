@@ -5,9 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // TestCopy copies the program for an image with another user, under the provider's umask.
@@ -68,5 +73,51 @@ func TestOOMKilled(t *testing.T) {
 				t.Errorf("\n%s\noomKilled(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestInstallation hands what one container has installed, or could not, to the next one.
+func TestInstallation(t *testing.T) {
+	c := &workCommand{}
+	c.StateDir = t.TempDir()
+
+	set := content.Set{
+		Digest: "abc", Dir: "/set", Proof: "p", Resolved: time.Unix(1767319445, 0).UTC(),
+		Collections: []common.ContentItem{{Name: "a.b", Version: "1.0.0"}}, Roles: []common.ContentItem{{Name: "c", Revision: "r"}},
+	}
+	failed := executor.NewReport(executor.Job{})
+	failed.Run.Phase, failed.Run.Message, failed.NotBefore = common.PhaseFailed, "no such role", time.Unix(1767319445, 0).UTC()
+
+	for name, want := range map[string]installation{"None": {}, "Installed": {Set: set}, "Failed": {Failed: &failed}} {
+		t.Run(name, func(t *testing.T) {
+			if name != "None" {
+				if err := c.note(want); err != nil {
+					t.Fatal(err)
+				}
+
+				defer os.Remove(c.notes())
+			}
+
+			got, err := c.noted()
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("noted(): %v, -want, +got:\n%s", err, diff)
+			}
+		})
+	}
+
+	if err := os.WriteFile(c.notes(), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if report := c.carryOut(t.Context(), executor.Job{}, nil); report.Run.Phase != common.PhaseFailed || !report.Blameless {
+		t.Errorf("A run that cannot tell what is installed should not begin: %+v", report.Run)
+	}
+
+	if err := c.note(installation{Failed: &failed}); err != nil {
+		t.Fatal(err)
+	}
+
+	if report := c.carryOut(t.Context(), executor.Job{}, nil); report.Run.Message != "no such role" || !report.Untouched {
+		t.Errorf("A run without its content should say why: %+v", report)
 	}
 }

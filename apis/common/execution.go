@@ -37,7 +37,8 @@ const DefaultKeepFor = 10 * time.Minute
 
 // Execution says where the runs of a configuration are carried out. It is no input: a
 // change of it starts no run, and counts from the next run on.
-// +kubebuilder:validation:XValidation:rule="!has(self.place) || self.place != 'Provider' || !(has(self.image) || has(self.imagePullPolicy) || has(self.imagePullSecrets) || has(self.serviceAccountName) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.labels) || has(self.annotations) || has(self.podTemplate) || has(self.namespace) || has(self.content) || has(self.keepFor))",message="all other fields are about Pods: set place to Pod, or leave them out"
+// +kubebuilder:validation:XValidation:rule="!has(self.place) || self.place != 'Provider' || !(has(self.image) || has(self.imagePullPolicy) || has(self.imagePullSecrets) || has(self.serviceAccountName) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.labels) || has(self.annotations) || has(self.podTemplate) || has(self.namespace) || has(self.content) || has(self.contentVolumeClaim) || has(self.keepFor))",message="all other fields are about Pods: set place to Pod, or leave them out"
+// +kubebuilder:validation:XValidation:rule="!has(self.contentVolumeClaim) || !has(self.content) || self.content != 'Image'",message="nothing is installed where content is Image: leave contentVolumeClaim out, or set content to Install"
 type Execution struct {
 	// Place is Provider for runs in the provider's own Pod, or Pod for a Job, and so a
 	// Pod, for each run. The provider's flag --place sets the default, which is
@@ -124,6 +125,15 @@ type Execution struct {
 	// configuration must not have requirements.
 	// +optional
 	Content ContentSource `json:"content,omitempty"`
+
+	// ContentVolumeClaim names a PersistentVolumeClaim in the namespace of the Pod, to
+	// install content into. The next runs find it there. Any number of Pods may use the
+	// claim at a time, on as many nodes as its access mode allows. Without a claim each
+	// Pod installs what it needs.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ContentVolumeClaim string `json:"contentVolumeClaim,omitempty"`
 
 	// KeepFor is how long a Job is kept after its end, with its Pod and its log: 10m by
 	// default.

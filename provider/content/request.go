@@ -50,6 +50,17 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	return Request{Request: r}, nil
 }
 
+// MayNeed is true for inputs that need content to be installed, on some machines at least: an image
+// may have a role that is not there on another one. It is false for inputs with a mistake.
+func MayNeed(in inputs.Inputs) bool {
+	required, err := requirements.Parse(in.Requirements)
+	if err == nil {
+		required, err = required.Merge(in.Roles, func(string) bool { return false })
+	}
+
+	return err == nil && !required.Empty() && in.Execution.Content != common.ContentImage
+}
+
 // Digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;
 // empty when nothing is required. It is keyed since credentials are part of it and it
 // is shown in the status.

@@ -98,6 +98,17 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	return r
 }
 
+// Install the content of a job, and leave the rest to another process. The set is not released. If
+// there is none (false), the report is that of the run, which has ended.
+func (l *Local) Install(ctx context.Context, j Job) (set content.Set, r Report, ok bool) {
+	r = NewReport(j)
+	r.Run.StartTime = l.time()
+	set, _, ok = l.install(ctx, j, &r, func(Report) {})
+	r.Run.CompletionTime = l.time()
+
+	return set, r, ok
+}
+
 // install the content of a job. It returns false if there is none, and the report
 // says why.
 func (l *Local) install(ctx context.Context, j Job, r *Report, progress func(Report)) (content.Set, func(), bool) {

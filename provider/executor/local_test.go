@@ -448,3 +448,22 @@ func TestExecuteStarted(t *testing.T) {
 		t.Errorf("Untouched: -want, +got:\n%s", diff)
 	}
 }
+
+// TestInstall leaves what is installed in place, for another process.
+func TestInstall(t *testing.T) {
+	boom := &galaxy.InstallError{What: "roles", Reason: "boom"}
+	j := Job{Spec: runner.Spec{ID: "1", Inputs: inputs.Inputs{Requirements: "roles: [acme.site]"}}}
+
+	for name, want := range map[string]error{"Installed": nil, "Failed": boom} {
+		t.Run(name, func(t *testing.T) {
+			x := NewLocal(installerFn(func(context.Context, content.Request) (content.Set, func(), error) {
+				return content.Set{Digest: "abc"}, func() { t.Error("It should not be released.") }, want
+			}), nil)
+
+			set, r, ok := x.Install(t.Context(), j)
+			if ok != (want == nil) || ok && set.Digest != "abc" || !ok && (r.Run.Phase != common.PhaseFailed || r.Run.Message != boom.Error() || r.Run.CompletionTime == nil || !r.Untouched) {
+				t.Errorf("Install(...): %v, %+v, %t", set, r.Run, ok)
+			}
+		})
+	}
+}

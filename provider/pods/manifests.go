@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
@@ -35,8 +36,9 @@ const (
 
 // Containers of the Pod.
 const (
-	containerRun  = "run"
-	containerCopy = "provider-ansible"
+	containerRun     = "run"
+	containerCopy    = "provider-ansible"
+	containerInstall = "install"
 )
 
 // Directories in the Pod.
@@ -48,7 +50,13 @@ const (
 	dirPayload = dirSecrets + "/ansible.crossplane.io/run"
 	dirSecrets = "/var/run/secrets"
 	binary     = dirWork + "/bin/provider-ansible"
+	// dirContent has the content. The container of the run can only read it.
+	dirContent    = "/ansible-content"
+	volumeContent = "ansible-content"
 )
+
+// group of the files on a volume for content, where the kind of volume gives them one.
+const group = 2000
 
 const (
 	// lostAfter is how long an ended Job is kept whose report was not recorded.
@@ -92,7 +100,12 @@ func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1
 func (x *Executor) template(j executor.Job, image string, secrets []string) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
-	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun}}}})
+	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun}}}
+	if e.ContentVolumeClaim != "" {
+		defaults.SecurityContext = &corev1.PodSecurityContext{FSGroup: new(int64(group)), FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
+	}
+
+	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: defaults})
 	if err != nil {
 		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode the defaults of Pods")
 	}
@@ -145,6 +158,10 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 		case reflect.DeepEqual(c.Resources, corev1.ResourceRequirements{}):
 			c.Resources = defaultResources()
 		}
+
+		if content.MayNeed(j.Inputs) {
+			t.Spec.InitContainers = append(t.Spec.InitContainers, installer(*c))
+		}
 	}
 
 	return t, nil
@@ -156,7 +173,7 @@ func granted(mounts []corev1.VolumeMount) []string {
 	var args []string
 
 	for _, m := range mounts {
-		private := m.MountPath == dirTmp || slices.ContainsFunc([]string{dirWork, dirSecrets, "/run/secrets"}, func(dir string) bool {
+		private := m.MountPath == dirTmp || slices.ContainsFunc([]string{dirWork, dirContent, dirSecrets, "/run/secrets"}, func(dir string) bool {
 			return within(m.MountPath, dir) || within(dir, m.MountPath)
 		})
 
@@ -177,6 +194,46 @@ func within(p, dir string) bool {
 	dir = strings.TrimSuffix(path.Clean(dir), "/")
 
 	return p == dir || strings.HasPrefix(path.Clean(p), dir+"/")
+}
+
+// installer is the container that installs content, by the container of the run, whatever a
+// template has added to that. It alone may write to the volume for content.
+func installer(run corev1.Container) corev1.Container {
+	c := *run.DeepCopy()
+	c.Name = containerInstall
+	c.Args = append(c.Args, "--install")
+	c.Ports, c.Lifecycle, c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil, nil, nil
+
+	for i := range c.VolumeMounts {
+		if m := &c.VolumeMounts[i]; m.Name == volumeContent {
+			m.ReadOnly = false
+		}
+	}
+
+	return c
+}
+
+// content returns the volume for content, and the mount of what belongs to the configuration and
+// the tenant of a job.
+func (x *Executor) content(j executor.Job) (corev1.Volume, corev1.VolumeMount) {
+	v := corev1.Volume{Name: volumeContent, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	m := corev1.VolumeMount{Name: volumeContent, MountPath: dirContent, ReadOnly: true}
+
+	if claim := j.Inputs.Execution.ContentVolumeClaim; claim != "" {
+		v.VolumeSource = corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}
+		m.SubPath = path.Join("ansible-content", x.contentDir(j))
+	}
+
+	return v, m
+}
+
+// Deadline of a Pod whose run has a timeout; 0 means none.
+func Deadline(timeout time.Duration) time.Duration {
+	if timeout == 0 {
+		return 0
+	}
+
+	return 2*timeout + overTime
 }
 
 func defaultResources() corev1.ResourceRequirements {
@@ -202,6 +259,12 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 		VolumeMounts:    append(slices.Clone(work), corev1.VolumeMount{Name: "ansible-run", MountPath: dirPayload, ReadOnly: true}),
 	}
 
+	volume, mount := x.content(j)
+	if content.MayNeed(j.Inputs) {
+		run.Args = append(run.Args, "--content="+dirContent)
+		run.VolumeMounts = append(run.VolumeMounts, mount)
+	}
+
 	if e.ServiceAccountName != "" {
 		run.Args = append(run.Args, "--service-account")
 	}
@@ -225,8 +288,12 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 		},
 	}
 
-	if t := j.Timeout; t > 0 {
-		spec.ActiveDeadlineSeconds = new(int64((2*t + overTime).Seconds()))
+	if content.MayNeed(j.Inputs) {
+		spec.Volumes = append(spec.Volumes, volume)
+	}
+
+	if d := Deadline(j.Timeout); d > 0 {
+		spec.ActiveDeadlineSeconds = new(int64(d.Seconds()))
 	}
 
 	// Another image has no provider. A container of the provider's image brings it.

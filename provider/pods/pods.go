@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -293,8 +294,18 @@ func (x *Executor) delete(ctx context.Context, j *batchv1.Job) error {
 
 // contentKey is the key of what Pods install for one configuration and one tenant.
 func (x *Executor) contentKey(j executor.Job) []byte {
+	return x.derived("content of pods", j)
+}
+
+// contentDir is the name of the directory on a claim with what they install.
+func (x *Executor) contentDir(j executor.Job) string {
+	return hex.EncodeToString(x.derived("directory of the content of pods", j)[:16])
+}
+
+// derived key for one configuration and one tenant.
+func (x *Executor) derived(purpose string, j executor.Job) []byte {
 	h := hmac.New(sha256.New, x.config.Key)
-	h.Write([]byte("content of pods\x00" + j.Object.Tenant() + "\x00" + j.Inputs.Config))
+	h.Write([]byte(purpose + "\x00" + j.Object.Tenant() + "\x00" + j.Inputs.Config))
 
 	return h.Sum(nil)
 }

@@ -594,16 +594,25 @@ func (r *run) notStarted(ctx context.Context, v view) {
 		return
 	}
 
+	if v.installing() {
+		r.shows(common.PhaseInstalling, "the Pod installs the content")
+
+		return
+	}
+
 	r.waits(message)
 }
 
 // waits shows what the run waits for.
-func (r *run) waits(message string) {
+func (r *run) waits(message string) { r.shows(common.PhaseQueued, message) }
+
+// shows what goes on before the run begins.
+func (r *run) shows(phase common.RunPhase, message string) {
 	if r.begun {
 		return
 	}
 
-	r.report.Run.Phase = common.PhaseQueued
+	r.report.Run.Phase = phase
 	r.says(message)
 }
 

@@ -90,6 +90,13 @@ func (v view) suspended() bool {
 	return v.job != nil && v.job.Spec.Suspend != nil && *v.job.Spec.Suspend
 }
 
+// installing is true while the content of the run is installed.
+func (v view) installing() bool {
+	return v.pod != nil && slices.ContainsFunc(v.pod.Status.InitContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == containerInstall && c.State.Running != nil
+	})
+}
+
 // waiting says what a run that has not started waits for. Stuck is true when that does not
 // pass without a change of the configuration, as far as one can tell.
 func (v view) waiting() (message string, stuck bool) {

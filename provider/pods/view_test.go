@@ -182,3 +182,31 @@ func TestEnd(t *testing.T) {
 		t.Errorf("A message should be cut, not have %d bytes.", len(got.message))
 	}
 }
+
+// A run is installing only while the container for that runs.
+func TestInstalling(t *testing.T) {
+	pod := func(name string, s corev1.ContainerState) *corev1.Pod {
+		return aPod(corev1.PodPending, func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: name, State: s}}
+		})
+	}
+
+	cases := map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"NoPod":   {nil, false},
+		"Other":   {pod(containerCopy, running()), false},
+		"Waiting": {pod(containerInstall, waiting("PodInitializing", "")), false},
+		"Running": {pod(containerInstall, running()), true},
+		"Ended":   {pod(containerInstall, terminated(0, "Completed", "")), false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (view{pod: tc.pod}).installing(); got != tc.want {
+				t.Errorf("installing(): want %t, got %t", tc.want, got)
+			}
+		})
+	}
+}

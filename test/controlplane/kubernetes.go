@@ -118,7 +118,8 @@ func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 	if s.opts.Node {
 		controllers += ",deployment-controller,replicaset-controller,job-controller,ttl-after-finished-controller,pod-garbage-collector-controller" +
 			",node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,root-ca-certificate-publisher-controller" +
-			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller"
+			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller" +
+			",persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
 	}
 	if s.opts.Jobs {
 		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller,serviceaccount-controller"

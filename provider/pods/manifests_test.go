@@ -1,0 +1,161 @@
+package pods
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// requiring is a job with content to install.
+func requiring(t *testing.T, change ...func(*executor.Job)) *run {
+	t.Helper()
+
+	r := onCluster(t)
+	r.job.Inputs.Requirements = "collections: [acme.web]"
+
+	for _, fn := range change {
+		fn(&r.job)
+	}
+
+	return r
+}
+
+// TestInstaller installs content in a container of its own, so that the play cannot write to it.
+func TestInstaller(t *testing.T) {
+	mount := func(readOnly bool, subPath string) []corev1.VolumeMount {
+		return []corev1.VolumeMount{{Name: "ansible-content", MountPath: "/ansible-content", ReadOnly: readOnly, SubPath: subPath}}
+	}
+
+	claimed := requiring(t)
+	sub := "ansible-content/" + claimed.contentDir(claimed.job)
+
+	cases := map[string]struct {
+		reason     string
+		change     func(*executor.Job)
+		containers []string
+		install    []corev1.VolumeMount
+		run        []corev1.VolumeMount
+		claim      string
+	}{
+		"Nothing": {
+			reason: "A run without requirements needs no installation.",
+			change: func(j *executor.Job) { j.Inputs.Requirements = "" },
+		},
+		"Image": {
+			reason: "Nor does one whose image brings the content.",
+			change: func(j *executor.Job) { j.Inputs.Execution.Content = common.ContentImage },
+		},
+		"Pod": {
+			reason:     "What a Pod installs is in the Pod.",
+			change:     func(*executor.Job) {},
+			containers: []string{containerInstall},
+			install:    mount(false, ""),
+			run:        mount(true, ""),
+		},
+		"Claim": {
+			reason:     "On a claim each configuration has a directory of its own.",
+			change:     func(j *executor.Job) { j.Inputs.Execution.ContentVolumeClaim = "content" },
+			containers: []string{containerInstall},
+			install:    mount(false, sub),
+			run:        mount(true, sub),
+			claim:      "content",
+		},
+		"OtherImage": {
+			reason:     "An image without the provider gets it first.",
+			change:     func(j *executor.Job) { j.Inputs.Execution.Image = "ee:1" },
+			containers: []string{containerCopy, containerInstall},
+			install:    mount(false, ""),
+			run:        mount(true, ""),
+		},
+		"Template": {
+			reason: "The installation has what a template adds to the run, except what such a container may not have.",
+			change: func(j *executor.Job) {
+				j.Inputs.Execution.PodTemplate = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"initContainers":[{"name":"first"}],"containers":[{"name":"run",
+					"volumeMounts":[{"name":"ca","mountPath":"/ca"}],"lifecycle":{"preStop":{"sleep":{"seconds":1}}},"livenessProbe":{"exec":{"command":["true"]}}}]}}`)}
+			},
+			containers: []string{"first", containerInstall},
+			install:    append(mount(false, ""), corev1.VolumeMount{Name: "ca", MountPath: "/ca"}),
+			run:        append(mount(true, ""), corev1.VolumeMount{Name: "ca", MountPath: "/ca"}),
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := jobOf(t, requiring(t, tc.change)).Spec.Template.Spec
+
+			var (
+				containers []string
+				install    []corev1.VolumeMount
+			)
+
+			own := func(c corev1.Container) []corev1.VolumeMount {
+				return slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name != "ansible-content" && m.Name != "ca" })
+			}
+
+			if slices.ContainsFunc(spec.Containers[0].Args, func(arg string) bool { return strings.HasSuffix(arg, "-path=/ansible-content") }) {
+				t.Errorf("\n%s\nA run should read its own set only: %v", tc.reason, spec.Containers[0].Args)
+			}
+
+			for _, c := range spec.InitContainers {
+				containers = append(containers, c.Name)
+
+				if c.Name == containerInstall {
+					install = own(c)
+
+					if c.Args[len(c.Args)-1] != "--install" || c.Lifecycle != nil || c.LivenessProbe != nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+						t.Errorf("\n%s\nthe container is %+v", tc.reason, c)
+					}
+				}
+			}
+
+			if diff := cmp.Diff(tc.containers, containers); diff != "" {
+				t.Errorf("\n%s\n-want containers, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.install, install); diff != "" {
+				t.Errorf("\n%s\n-want mounts of the installation, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.run, own(spec.Containers[0])); diff != "" && tc.run != nil {
+				t.Errorf("\n%s\n-want mounts of the run, +got:\n%s", tc.reason, diff)
+			}
+
+			claim := ""
+
+			for _, v := range spec.Volumes {
+				if v.PersistentVolumeClaim != nil {
+					claim = v.PersistentVolumeClaim.ClaimName
+				}
+			}
+
+			if claim != tc.claim || (spec.SecurityContext.FSGroup != nil) != (tc.claim != "") {
+				t.Errorf("\n%s\nwant claim %q, got %q, with the group %v", tc.reason, tc.claim, claim, spec.SecurityContext.FSGroup)
+			}
+		})
+	}
+}
+
+// TestContentDir keeps what tenants and configurations install on one claim apart.
+func TestContentDir(t *testing.T) {
+	dirs := map[string]bool{}
+
+	for _, change := range []func(*executor.Job){
+		func(*executor.Job) {},
+		func(j *executor.Job) { j.Object.Namespace = "another" },
+		func(j *executor.Job) { j.Inputs.Config = "another" },
+	} {
+		r := requiring(t, change)
+		dirs[r.contentDir(r.job)] = true
+	}
+
+	if len(dirs) != 3 {
+		t.Errorf("Each should have a directory of its own: %v", dirs)
+	}
+}

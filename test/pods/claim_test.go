@@ -1,0 +1,96 @@
+package pods
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+)
+
+// claim is a volume of the node for content.
+const claim = `
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: "content-[[.Namespace]]"}
+spec:
+  storageClassName: none
+  accessModes: [ReadWriteMany]
+  capacity: {storage: 1Gi}
+  claimRef: {namespace: [[.Namespace]], name: content}
+  hostPath: {path: "[[.Title]]"}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {namespace: [[.Namespace]], name: content}
+spec:
+  storageClassName: none
+  accessModes: [ReadWriteMany]
+  resources: {requests: {storage: 1Gi}}
+---`
+
+// TestContentClaim installs content on a claim once. The next run finds it there, with nothing to
+// install it from. The play cannot write to it, also where the kernel confines nothing.
+func TestContentClaim(t *testing.T) {
+	s := newScene(t)
+	cp.Provider.Restart(t, "--confinement=Off")
+
+	volume := filepath.Join(cp.Stack.SharedDir(), s.Namespace)
+	must(t, os.MkdirAll(volume, 0o755))
+	t.Cleanup(func() { must(t, os.RemoveAll(volume)) })
+	must(t, os.Chmod(volume, 0o777)) // A directory of the node gets no group from Kubernetes.
+	root := t.TempDir()
+	role(t, filepath.Join(root, "kept"), "kept")
+	must(t, os.WriteFile(filepath.Join(root, "kept", "tasks", "main.yml"), []byte(`
+- ansible.builtin.copy: {content: evil, dest: "{{ role_path }}/tasks/evil.yml"}
+  ignore_errors: true
+  register: written
+- ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/' ~ (written is failed) | ternary('kept', 'changed')) }}"}
+`), 0o600))
+	archive(t, filepath.Join(root, "kept"), filepath.Join(root, "kept-1.0.0.tar.gz"))
+	server, err := sources.Start(t.Context(), sources.Files(root), sources.Options{Host: cp.Stack.Address()})
+	must(t, err)
+
+	s.Title = volume
+	s.Execution = "{place: Pod, contentVolumeClaim: content, keepFor: 0s, " + small + "}" // A Job that is kept keeps the claim.
+	s.Config = fmt.Sprintf("requirements: \"roles: [{name: kept, src: '%s/kept-1.0.0.tar.gz'}]\"", server.URL)
+	s.apply(t, claim+strings.Replace(roles, "[cloned, archived]", "[kept]", 1))
+	s.ready(t, That("a role", func(u *unstructured.Unstructured) bool {
+		l, _ := Value(u, "status.atProvider.content.roles").([]any)
+		return len(l) == 1
+	}))
+
+	server.Stop()
+	s.request(t, "1")
+
+	if got := strings.Join(s.Notes(), " "); got != "kept kept" {
+		t.Errorf("Both runs should have used a role that they could not change, got %q", got)
+	}
+	sets, err := filepath.Glob(filepath.Join(volume, "ansible-content/*/*/sets/*"))
+	if err != nil || len(sets) != 1 {
+		t.Errorf("One set should be on the claim, got %v, %v", sets, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(volume, "ansible-content/*/*/tmp/*")); err != nil || len(left) > 0 {
+		t.Errorf("Nothing else should be left there, got %v, %v", left, err)
+	}
+
+	// Somebody changes it behind the back of everybody.
+	must(t, os.WriteFile(filepath.Join(sets[0], "roles/kept/tasks/main.yml"), []byte("- ansible.builtin.debug: {msg: \"{{ lookup('ansible.builtin.url', ledger ~ '/note/evil') }}\"}\n"), 0o600))
+	cp.Kubectl(t, "annotate", "--overwrite", "--namespace="+s.Namespace, "ansiblerun.ansible.m.crossplane.io", "run", "crossplane.io/reconcile-requested-at=2")
+	cp.WaitFor(t, s.run(), Field("status.atProvider.handledRequest", "2"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
+
+	if got := s.Count("evil"); got != 0 {
+		t.Errorf("What was changed should not have run, got %v", s.Notes())
+	}
+
+	s.Execution = "{place: Pod, content: Image, contentVolumeClaim: content}"
+	s.Config = ""
+	if err := cp.ApplyError(t, config, s); err == nil || !strings.Contains(err.Error(), "leave contentVolumeClaim out") {
+		t.Errorf("A claim for nothing should be refused, got %v", err)
+	}
+}
