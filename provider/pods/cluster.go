@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"sync"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,13 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
-
-// An API server that has just started knows no roles yet, and allows nothing: rights that are missing
-// are asked for again, after a pause, before that is said.
-const (
-	rightsTries = 2
-	rightsPause = 2 * time.Second
 )
 
 // fieldRun indexes Pods by the run that they belong to.
@@ -90,12 +82,6 @@ func (s *scopes) startFor(sc *scope, namespace string) {
 	defer cancel()
 
 	sc.err = s.start(ctx, sc, namespace)
-	for n := 0; n < rightsTries && errors.As(sc.err, new(*RightsError)); n++ {
-		time.Sleep(rightsPause)
-
-		sc.err = s.start(ctx, sc, namespace)
-	}
-
 	if sc.err != nil {
 		s.mu.Lock()
 		delete(s.all, namespace)

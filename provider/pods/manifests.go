@@ -390,10 +390,10 @@ func merged(under, over map[string]string) map[string]string {
 	return all
 }
 
-// keepFor is how long a Job is to be kept after its end.
+// keepFor is how long a Job is to be kept after its end. Somebody may have changed it.
 func keepFor(j *batchv1.Job) time.Duration {
 	d, err := time.ParseDuration(j.Annotations[annotationKeepFor])
-	if err != nil {
+	if err != nil || d < 0 || d > lostAfter*7 {
 		return common.DefaultKeepFor
 	}
 

@@ -179,8 +179,13 @@ func (x *Executor) find(ctx context.Context) bool {
 
 	err := x.config.Client.List(ctx, l, client.HasLabels{labelRun})
 
+	namespaces := map[string]bool{}
 	for _, s := range l.Items {
-		if _, e := x.scopes.of(ctx, s.Namespace); e != nil {
+		namespaces[s.Namespace] = true
+	}
+
+	for ns := range namespaces {
+		if _, e := x.scopes.of(ctx, ns); e != nil {
 			err = e
 		}
 	}

@@ -38,8 +38,11 @@ const (
 	imagePatience = 2 * time.Minute
 	// heldFor is how long the Job of a canceled run is waited for when nothing of it runs.
 	heldFor = 30 * time.Second
-	// rightsAgain is when a run that lacks rights is tried again.
+	// rightsAgain is when a run that lacks rights is tried again. Before that is said they are asked
+	// for again rightsTries times, every retryEvery: an API server that has just started knows no
+	// roles yet, and allows nothing.
 	rightsAgain = 30 * time.Second
+	rightsTries = 2
 	// maxEvents is how many events about a Job are read.
 	maxEvents = 50
 	// retryEvery is how long to wait before a request that has failed is sent again.
@@ -135,12 +138,24 @@ func (r *run) begin(ctx context.Context) error {
 		return r.attach(ctx)
 	}
 
-	var err error
-	if r.scope, err = r.scopes.of(ctx, r.ref.Namespace); err != nil {
-		return err
-	}
+	for tries := 0; ; tries++ {
+		var err error
 
-	return r.create(ctx)
+		r.scope, err = r.scopes.of(ctx, r.ref.Namespace)
+
+		switch {
+		case err == nil:
+			return r.create(ctx)
+		case tries == rightsTries || !errors.As(err, new(*RightsError)):
+			return err
+		}
+
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(retryEvery):
+		}
+	}
 }
 
 // create the Job of the run and its Secrets. A request that fails for a reason that may pass is
@@ -295,7 +310,7 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 // attach to the run that a former provider has begun. Its inputs are in its Secrets. A run that is
 // canceled meanwhile may be in progress: it ends once it is found.
 func (r *run) attach(ctx context.Context) error {
-	for {
+	for tries := 0; ; tries++ {
 		try, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		err := r.tryAttach(try)
 
@@ -306,10 +321,14 @@ func (r *run) attach(ctx context.Context) error {
 		}
 
 		r.config.Log.Info("Cannot follow a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
-		r.waits(err.Error())
+
+		lacks := errors.As(err, new(*RightsError))
+		if !lacks || tries >= rightsTries {
+			r.waits(err.Error())
+		}
 
 		again := retryEvery
-		if errors.As(err, new(*RightsError)) {
+		if lacks && tries >= rightsTries {
 			again = rightsAgain
 		}
 

@@ -7,11 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
@@ -138,4 +142,44 @@ func TestAttachCanceled(t *testing.T) {
 			t.Errorf("attach(...): %v", err)
 		}
 	})
+}
+
+// An API server that has just started denies everything for a moment.
+func TestRightsAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		denied int
+		want   bool
+	}{
+		"Moment": {"That is not said.", 1, false},
+		"Always": {"Rights that are missing are named.", 1000, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := onCluster(t)
+				asked := 0
+				r.config.Context = t.Context()
+				r.config.Client = interceptor.NewClient(r.config.Client.(client.WithWatch), interceptor.Funcs{
+					Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+						if _, ok := o.(*authorizationv1.SelfSubjectAccessReview); !ok {
+							return nil
+						}
+
+						// No watches can be started here.
+						if asked++; asked > tc.denied*len(needed()) {
+							return errors.New("no more about rights")
+						}
+
+						return nil
+					},
+				})
+				r.scopes.config, r.scopes.all = r.config, map[string]*scope{}
+
+				err := r.begin(t.Context())
+				if err == nil || errors.As(err, new(*RightsError)) != tc.want {
+					t.Errorf("%s\nbegin(...): %v", tc.reason, err)
+				}
+			})
+		})
+	}
 }
