@@ -53,7 +53,7 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 		Context:   ctx,
 		REST:      cfg,
 		Client:    kube,
-		Image:     c.podImage(kube),
+		Own:       c.ownPod(kube),
 		Template:  c.PodTemplate,
 		Args:      c.podArgs(),
 		Env:       podEnv(os.Environ()),
@@ -73,51 +73,52 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 // podRequests per second for Jobs, Pods and their logs, at most.
 const podRequests = 500
 
-// podImage returns a function that tells the image of the provider: that of its own Pod, unless a
-// flag names one. It is looked up when it is needed first: the rights for that may come later.
-func (c *startCommand) podImage(kube client.Client) func(context.Context) (string, error) {
+// ownPod returns a function that tells what Pods take over from the provider's own one: its image,
+// unless a flag names one, and the Secrets with which it is pulled. It is looked up when it is
+// needed first: the rights for that may come later.
+func (c *startCommand) ownPod(kube client.Client) func(context.Context) (pods.Own, error) {
 	var (
-		mu    sync.Mutex
-		image = c.PodImage
+		mu  sync.Mutex
+		own = pods.Own{Image: c.PodImage}
 	)
 
-	return func(ctx context.Context) (string, error) {
+	return func(ctx context.Context) (pods.Own, error) {
 		mu.Lock()
 		defer mu.Unlock()
 
-		if image != "" {
-			return image, nil
+		if own.Image != "" {
+			return own, nil
 		}
 
 		var err error
-		image, err = c.ownImage(ctx, kube)
+		own, err = c.findOwnPod(ctx, kube)
 
-		return image, err
+		return own, err
 	}
 }
 
-// ownImage is the image of the provider's own Pod.
-func (c *startCommand) ownImage(ctx context.Context, kube client.Client) (string, error) {
+// findOwnPod looks at the provider's own Pod.
+func (c *startCommand) findOwnPod(ctx context.Context, kube client.Client) (pods.Own, error) {
 	const advice = "name it with --pod-image"
 
 	// A Pod's host has its name.
 	host, err := os.Hostname()
 	if err != nil {
-		return "", errors.Wrap(err, "cannot find the name of the provider's own Pod; "+advice)
+		return pods.Own{}, errors.Wrap(err, "cannot find the name of the provider's own Pod; "+advice)
 	}
 
 	p := &corev1.Pod{}
 	if err := kube.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: host}, p); err != nil {
-		return "", errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+advice)
+		return pods.Own{}, errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+advice)
 	}
 
 	for _, container := range p.Spec.Containers {
 		if container.Name == runtimeContainer || len(p.Spec.Containers) == 1 {
-			return container.Image, nil
+			return pods.Own{Image: container.Image, Namespace: p.Namespace, PullSecrets: p.Spec.ImagePullSecrets}, nil
 		}
 	}
 
-	return "", errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s", runtimeContainer, advice)
+	return pods.Own{}, errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s", runtimeContainer, advice)
 }
 
 // runtimeContainer is what Crossplane calls the container of a provider.

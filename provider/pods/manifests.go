@@ -67,11 +67,11 @@ const (
 )
 
 // job returns the Job of a run.
-func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1.Job, error) {
+func (x *Executor) job(j executor.Job, own Own, secrets []string) (*batchv1.Job, error) {
 	e := j.Inputs.Execution
 	ref := j.Reference()
 
-	template, err := x.template(j, image, secrets)
+	template, err := x.template(j, own, secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (x *Executor) job(j executor.Job, image string, secrets []string) (*batchv1
 
 // template of the Pod: that of the provider, with the one of the configuration over it, and what
 // the provider sets over that.
-func (x *Executor) template(j executor.Job, image string, secrets []string) (corev1.PodTemplateSpec, error) {
+func (x *Executor) template(j executor.Job, provider Own, secrets []string) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun}}}
@@ -122,7 +122,7 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 		}
 	}
 
-	own, err := json.Marshal(x.own(j, image, secrets))
+	own, err := json.Marshal(x.own(j, provider, secrets))
 	if err != nil {
 		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot encode what the provider sets of Pods")
 	}
@@ -145,7 +145,7 @@ func (x *Executor) template(j executor.Job, image string, secrets []string) (cor
 		// An empty command of the provider's does not replace that of a template. A container that is
 		// started again would run twice.
 		c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
-		if c.Image != image {
+		if c.Image != provider.Image {
 			c.Command = []string{binary}
 		}
 
@@ -244,13 +244,13 @@ func defaultResources() corev1.ResourceRequirements {
 }
 
 // own is what the provider sets of a Pod. It meets Pod Security's standard "restricted".
-func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.PodTemplateSpec {
+func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
 
 	run := corev1.Container{
 		Name:            containerRun,
-		Image:           image,
+		Image:           provider.Image,
 		ImagePullPolicy: e.ImagePullPolicy,
 		WorkingDir:      dirWork, // The user of an image may not enter that of the image.
 		Args:            append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")}, x.config.Args...),
@@ -274,7 +274,7 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 		ServiceAccountName:           e.ServiceAccountName,
 		AutomountServiceAccountToken: new(e.ServiceAccountName != ""),
 		EnableServiceLinks:           new(false),
-		ImagePullSecrets:             e.ImagePullSecrets,
+		ImagePullSecrets:             provider.pullSecrets(j),
 		NodeSelector:                 e.NodeSelector,
 		Tolerations:                  e.Tolerations,
 		SecurityContext: &corev1.PodSecurityContext{
@@ -297,9 +297,9 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 	}
 
 	// Another image has no provider. A container of the provider's image brings it.
-	if e.Image != "" && e.Image != image {
+	if e.Image != "" && e.Image != provider.Image {
 		spec.InitContainers = []corev1.Container{{
-			Name: containerCopy, Image: image, ImagePullPolicy: e.ImagePullPolicy, Args: []string{"copy", binary},
+			Name: containerCopy, Image: provider.Image, ImagePullPolicy: e.ImagePullPolicy, Args: []string{"copy", binary},
 			SecurityContext: restricted(), VolumeMounts: work, Resources: defaultResources(),
 		}}
 		run.Image = e.Image
@@ -314,6 +314,22 @@ func (x *Executor) own(j executor.Job, image string, secrets []string) corev1.Po
 		},
 		Spec: spec,
 	}
+}
+
+// pullSecrets of the Pod of a job: those of its configuration, and the provider's where they are.
+func (o Own) pullSecrets(j executor.Job) []corev1.LocalObjectReference {
+	secrets := slices.Clone(j.Inputs.Execution.ImagePullSecrets)
+	if j.Reference().Namespace != o.Namespace {
+		return secrets
+	}
+
+	for _, s := range o.PullSecrets {
+		if !slices.Contains(secrets, s) {
+			secrets = append(secrets, s)
+		}
+	}
+
+	return secrets
 }
 
 func labelsOf(j executor.Job) map[string]string {

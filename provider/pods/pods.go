@@ -53,8 +53,8 @@ type Config struct {
 	REST *rest.Config
 	// Client that reads from the API server, not from a cache.
 	Client client.Client
-	// Image of the provider.
-	Image func(ctx context.Context) (string, error)
+	// Own is what Pods take over from the provider's own one.
+	Own func(ctx context.Context) (Own, error)
 	// Template of all Pods: a PodTemplateSpec in JSON, which those of configurations are merged
 	// over; nil for none.
 	Template []byte
@@ -71,6 +71,16 @@ type Config struct {
 	Namespace string
 	// Log of what no object shows.
 	Log logging.Logger
+}
+
+// Own is what Pods take over from the provider's own one.
+type Own struct {
+	// Image of the provider.
+	Image string
+	// Namespace of the Pod, and the PullSecrets there with which its image is pulled; empty if
+	// that is not known.
+	Namespace   string
+	PullSecrets []corev1.LocalObjectReference
 }
 
 // An ObjectReference names the AnsibleRun that a Job belongs to.

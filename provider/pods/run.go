@@ -180,12 +180,12 @@ func (r *run) create(ctx context.Context) error {
 		maps.Copy(parts, s.Data)
 	}
 
-	image, err := r.config.Image(ctx)
+	own, err := r.config.Own(ctx)
 	if err != nil {
 		return &refusal{err}
 	}
 
-	j, err := r.Executor.job(r.job, image, names)
+	j, err := r.Executor.job(r.job, own, names)
 	if err != nil {
 		return &refusal{err}
 	}

@@ -33,7 +33,7 @@ func TestPanic(t *testing.T) {
 
 	x := r.Executor
 	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {ready: ready}}, followers: map[runKey]chan struct{}{}}
-	x.config.Image = func(context.Context) (string, error) { panic("hunter2") }
+	x.config.Own = func(context.Context) (Own, error) { panic("hunter2") }
 
 	got := x.Execute(t.Context(), r.job, executor.Watch{})
 	if got.Run.Phase != common.PhaseInterrupted || got.Run.Reason != executor.ReasonInternal || !got.Blameless || strings.Contains(got.Run.Message, "hunter2") {

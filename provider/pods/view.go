@@ -52,7 +52,13 @@ func (v view) container() *corev1.ContainerStatus {
 func (v view) started() bool {
 	c := v.container()
 
-	return c != nil && (c.State.Running != nil || c.State.Terminated != nil && !c.State.Terminated.StartedAt.IsZero())
+	return c != nil && (c.State.Running != nil || c.State.Terminated != nil && hasStarted(c.State.Terminated))
+}
+
+// hasStarted is false for a container whose runtime could not start it. The kubelet gives it a
+// time before all others.
+func hasStarted(t *corev1.ContainerStateTerminated) bool {
+	return !t.StartedAt.IsZero() && t.StartedAt.Unix() > 0
 }
 
 // stopped is true once nothing of the Pod runs any more.
@@ -202,6 +208,10 @@ func (v view) end(limit string) end {
 
 	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
 		if t := c.State.Terminated; t != nil && (t.ExitCode != 0 || c.Name == containerRun) {
+			if !hasStarted(t) {
+				return end{common.PhaseFailed, executor.ReasonPodNotStarted, fmt.Sprintf("the container %s could not be started: %s", c.Name, clip.Text(strings.TrimSpace(t.Message), maxMessage)), true}
+			}
+
 			message := fmt.Sprintf("the container %s ended with exit code %d and without a report", c.Name, t.ExitCode)
 			if t.Message != "" {
 				message += ": " + clip.Text(strings.TrimSpace(t.Message), maxMessage)

@@ -59,6 +59,14 @@ func terminated(code int32, reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: metav1.Now()}}
 }
 
+// notStarted is what the kubelet shows of a container whose runtime could not start it.
+func notStarted(reason, message string) corev1.ContainerState {
+	s := terminated(128, reason, message)
+	s.Terminated.StartedAt = metav1.Unix(0, 0)
+
+	return s
+}
+
 func status(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = reason, message }
 }
@@ -93,6 +101,26 @@ func TestOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.view.over(); got != tc.want {
 				t.Errorf("\n%s\nover(): want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestStarted(t *testing.T) {
+	cases := map[string]struct {
+		state corev1.ContainerState
+		want  bool
+	}{
+		"Waiting":    {waiting("RunContainerError", "no such user"), false},
+		"Running":    {running(), true},
+		"Ended":      {terminated(1, "Error", ""), true},
+		"NotStarted": {notStarted("StartError", "no such user"), false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (view{pod: aPod(corev1.PodRunning, container(containerRun, tc.state))}).started(); got != tc.want {
+				t.Errorf("started(): want %v, got %v", tc.want, got)
 			}
 		})
 	}
@@ -155,6 +183,10 @@ func TestEnd(t *testing.T) {
 		"NodeGone": {
 			view{job: aJob(), pod: aPod(corev1.PodFailed, deleted, container(containerRun, terminated(143, "Error", "")))},
 			end{common.PhaseInterrupted, executor.ReasonPodEnded, "its Pod was deleted", true},
+		},
+		"NotStarted": {
+			view{job: aJob(), pod: aPod(corev1.PodFailed, container(containerRun, notStarted("StartError", "no such user")))},
+			end{common.PhaseFailed, executor.ReasonPodNotStarted, "the container run could not be started: no such user", true},
 		},
 		"NoPython": {
 			view{job: aJob(), pod: aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", "cannot find \"ansible-runner\" in PATH\n")))},
