@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // NodeName is what the node is called.
@@ -76,6 +78,9 @@ func lookPath(program string) (string, error) {
 	}
 	return "", errors.Errorf("cannot find %s", program)
 }
+
+// HasNode says whether the stack has a node that runs Pods.
+func (s *Stack) HasNode() bool { return s.opts.Node }
 
 // link is the name of the stack's bridge and of the control group of its Pods.
 func (s *Stack) link() string { return "node" + strconv.Itoa(s.ports[nameKubelet]) }
@@ -135,15 +140,28 @@ func (s *Stack) hold(ctx context.Context) (outcome, error) {
 		return "", err
 	}
 	for _, h := range hierarchies() {
-		if err := os.MkdirAll(filepath.Join(h, s.link()), 0o755); err != nil { //nolint:gosec // As others are.
+		group := filepath.Join(h, s.link())
+		if err := os.MkdirAll(group, 0o755); err != nil { //nolint:gosec // As others are.
 			return "", errors.Wrap(err, "cannot make control group")
+		}
+		// Where processes are in no group, all Pods together would have the share of one of them.
+		shares := filepath.Join(group, "cpu.shares")
+		if _, err := os.Stat(shares); err != nil {
+			continue
+		}
+		if err := os.WriteFile(shares, []byte("8192"), 0o600); err != nil {
+			return "", errors.Wrap(err, "cannot set the share of the node")
 		}
 	}
 	return p.ensure(ctx)
 }
 
 func (s *Stack) holder() *Piece {
-	p := s.piece(nameNode, accepts("tcp", net.JoinHostPort(s.Address(), "443")), nil, "hold", s.path(dirNode), s.Address(), loopback(s.ports[nameAPIServer]))
+	args := []string{"hold", s.path(dirNode), s.Address(), loopback(s.ports[nameAPIServer])}
+	if s.opts.Place == common.PlacePod {
+		args = append(args, s.SharedDir())
+	}
+	p := s.piece(nameNode, accepts("tcp", net.JoinHostPort(s.Address(), "443")), nil, args...)
 	p.apart = true
 	return p
 }

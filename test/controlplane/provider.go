@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,9 +21,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-const dirProvider = "provider"
+const (
+	dirProvider     = "provider"
+	filePodTemplate = "pod.yaml"
+)
 
 // installProvider as the package manager does: its API, and an account with the
 // rights of a provider.
@@ -58,8 +64,22 @@ func (s *Stack) installProvider(ctx context.Context) (outcome, error) {
 	if err := os.MkdirAll(s.path(dirProvider, "home"), 0o700); err != nil {
 		return "", errors.Wrap(err, "cannot make a home for the provider")
 	}
-	return outcomeStarted, writeFiles(s.path(dirProvider), map[string][]byte{fileKubeconfig: kubeconfig})
+	return outcomeStarted, writeFiles(s.path(dirProvider), map[string][]byte{
+		fileKubeconfig:  kubeconfig,
+		filePodTemplate: fmt.Appendf(nil, podTemplate, s.SharedDir()),
+	})
 }
+
+// podTemplate has Pods share a directory with this machine. A node has room for many of them.
+const podTemplate = `spec:
+  containers:
+  - name: run
+    resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 1Gi}}
+    volumeMounts: [{name: shared, mountPath: %[1]q}]
+  volumes:
+  - name: shared
+    hostPath: {path: %[1]q}
+`
 
 // grant a service account for the provider the rights that Crossplane's RBAC
 // manager gives to a provider that can start safely, no more.
@@ -150,6 +170,9 @@ func (s *Stack) Provider(flags ...string) *Piece {
 	if s.opts.Node {
 		// It is not in a Pod that could tell.
 		own = append(own, "--pod-image="+ProviderImage)
+	}
+	if s.opts.Place == common.PlacePod {
+		own = append(own, "--place=Pod", "--pod-template="+s.path(dirProvider, filePodTemplate))
 	}
 	return s.Replica(Replica{
 		Name:       nameProvider,

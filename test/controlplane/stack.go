@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // Names of the pieces, the file with their ports, and the purposes of these.
@@ -83,6 +85,10 @@ type Options struct {
 	// Node adds a node that runs Pods. It needs what CheckNode asks for.
 	Node bool
 
+	// Place is where runs are carried out whose configuration does not say so. With Pod there
+	// is a node, and all Pods of runs have the shared directory.
+	Place common.Place
+
 	// Jobs has Pods made for Jobs, and scheduled to nodes that others register. The
 	// requests of the provider are written to the file that Audit names.
 	Jobs bool
@@ -116,7 +122,7 @@ func New(o Options) (*Stack, error) {
 			*p = filepath.Join(o.Root, *p)
 		}
 	}
-	o.Node = o.Node || o.Packages
+	o.Node = o.Node || o.Packages || o.Place == common.PlacePod
 	return &Stack{opts: o}, nil
 }
 
@@ -255,7 +261,7 @@ func (s *Stack) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(s.SharedDir(), 0o700); err != nil {
 		return errors.Wrap(err, "cannot make directory")
 	}
 	p, err := loadPorts(ctx, s.path(filePorts), nameEtcd, portEtcdPeer, nameAPIServer, nameKubelet,

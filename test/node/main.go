@@ -1,12 +1,13 @@
 // Command node is what a node of the test stack is built around.
 //
-//	node hold DIR ADDRESS TARGET
+//	node hold DIR ADDRESS TARGET [SHARED]
 //
 // holds the mount namespace of a node, which it must have been started in, so that
 // kubelet and containerd may use the paths that they use everywhere and leave
 // nothing on the machine. What they write is below DIR. Names are looked up at
 // ADDRESS, which is this machine's on the network of the node, and connections are
-// relayed from there, where Pods expect the API server, to TARGET, where it is.
+// relayed from there, where Pods expect the API server, to TARGET, where it is. What root
+// has in the directory SHARED, and only that, is there the user's of the provider's image.
 //
 //	node pause
 //
@@ -20,6 +21,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -45,8 +47,13 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	case len(args) == 4 && args[0] == "hold":
 		return hold(ctx, args[1], args[2], args[3])
+	case len(args) == 5 && args[0] == "hold":
+		if err := share(ctx, args[4]); err != nil {
+			return errors.Wrapf(err, "cannot share %q with Pods", args[4])
+		}
+		return hold(ctx, args[1], args[2], args[3])
 	}
-	return errors.Errorf("want pause, or hold DIR ADDRESS TARGET, got %q", args)
+	return errors.Errorf("want pause, or hold DIR ADDRESS TARGET [SHARED], got %q", args)
 }
 
 func hold(ctx context.Context, dir, address, target string) error {
@@ -86,6 +93,44 @@ func hold(ctx context.Context, dir, address, target string) error {
 		return err
 	}
 	return relay(ctx, net.JoinHostPort(address, "443"), target)
+}
+
+// user and group of the provider's image.
+const user = 2000
+
+// share a directory with the Pods of the node, by mounting it with other owners: what is root's on
+// this machine is the user's there.
+// https://docs.kernel.org/filesystems/idmappings.html
+func share(ctx context.Context, dir string) error {
+	// A mount takes them from a user namespace, which a process has to make.
+	own, err := os.Executable()
+	if err != nil {
+		return errors.Wrap(err, "cannot find this program")
+	}
+	owners := []syscall.SysProcIDMap{{ContainerID: 0, HostID: user, Size: 1}}
+	cmd := exec.CommandContext(ctx, own, "pause")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: owners, GidMappings: owners}
+	if err := cmd.Start(); err != nil {
+		return errors.Wrap(err, "cannot make a user namespace")
+	}
+	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", cmd.Process.Pid))
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err != nil {
+		return errors.Wrap(err, "cannot open a user namespace")
+	}
+	defer namespace.Close() //nolint:errcheck // It is not read.
+
+	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return errors.Wrap(err, "cannot open the directory")
+	}
+	defer unix.Close(tree) //nolint:errcheck // It is not read.
+	err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(namespace.Fd())})
+	if err != nil {
+		return errors.Wrap(err, "its file system may not have other owners in another mount")
+	}
+	return errors.Wrap(unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH), "cannot mount it")
 }
 
 // resolve names as Pods do, by a configuration at a path.

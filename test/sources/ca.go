@@ -48,15 +48,15 @@ func NewCA() (*CA, error) {
 		errors.Wrap(err, "cannot parse a certificate")
 }
 
-// issue a certificate for a server on loopback.
-func (c *CA) issue() (tls.Certificate, error) {
+// issue a certificate for a server at an address.
+func (c *CA) issue(ip net.IP) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, errors.Wrap(err, "cannot make a key")
 	}
 
-	t := template("127.0.0.1")
-	t.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	t := template(ip.String())
+	t.IPAddresses = []net.IP{ip}
 	t.KeyUsage = x509.KeyUsageDigitalSignature
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 

@@ -78,7 +78,7 @@ func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
 	s.srv = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 
 	if o.CA != nil {
-		cert, err := o.CA.issue()
+		cert, err := o.CA.issue(l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.
 		if err != nil {
 			return nil, err
 		}

@@ -1,8 +1,8 @@
-// Package sshd runs a real OpenSSH server on loopback, for tests, as whoever
-// runs them. Debian's package openssh-server is all it needs.
+// Package sshd runs a real OpenSSH server for tests, as whoever runs them. Debian's package openssh-server is all it needs.
 package sshd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -42,10 +42,11 @@ type Options struct {
 	// Env of the commands, beside what sshd sets. HOME is a directory of the
 	// server's own unless it is set here.
 	Env map[string]string
+	// Host is the address of this machine to listen on; loopback by default.
+	Host string
 }
 
-// A Server listens on loopback. Each connection is served by an sshd of its own,
-// which ends with it.
+// A Server serves each connection by an sshd of its own, which ends with it.
 type Server struct {
 	// Host and Port that it listens on.
 	Host string
@@ -102,7 +103,7 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 		return nil, err
 	}
 
-	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0")); err != nil {
 		return nil, errors.Wrap(err, "cannot listen")
 	}
 
