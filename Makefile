@@ -67,6 +67,7 @@ clean: down ## Remove all built files
 test: SHORT = true # The other tests do the rest.
 test: FAULTS = --short --seed=1
 test: test-unit lint fuzz test-security test-faults test-install test-pods test-e2e ## Run all tests and checks
+	$(MAKE) --no-print-directory test-e2e PLACE=Pod TESTS='$(PLACED)'
 
 # Tests that need a control plane, or attack the provider, have a target of their own,
 # and so have TestNode and TestOperations.
@@ -89,9 +90,15 @@ fuzz: ## Run each fuzz test for FUZZTIME; inputs that fail are kept in its testd
 	@grep -ro '^func Fuzz[A-Za-z]*' --include='*_test.go' apis function provider | sort | while IFS=: read -r file func; do \
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
-test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) ## Run the end to end tests, on a control plane of their own
+# The end to end tests whose way is another in Pods: that of inputs, content and reports.
+PLACED := ^Test(ContentSources|DeletedWhileRunning|Events|GoneWhileRunning|KeptOutput|Metrics|NoSecretLeaves|Preview|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
+
+test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
+ifneq ($(PLACE),Pod)
 	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
-	go test $(RACE) ./test/e2e/... ./test/render/... -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
+	go test $(RACE) ./test/render -count=1 -v
+endif
+	go test $(RACE) ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=55m -v $(PLACE:%=-args -place=%); status=$$?; \
 	$(STACK) down --dir=.cache/e2e --kubeconfig=.cache/e2e.kubeconfig; exit $$status
 
 # Only root may run a node. An ordinary user's make goes on without it.

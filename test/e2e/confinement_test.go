@@ -10,6 +10,7 @@ import (
 // TestConfinement shows what content can reach in the provider, and which configurations may grant
 // it more.
 func TestConfinement(t *testing.T) {
+	needsProvider(t, "a Pod has neither the disk nor the processes of the provider")
 	t.Parallel()
 
 	d := struct{ Namespace, Kubeconfig, State, Granted string }{

@@ -67,6 +67,7 @@ func nothingLeft(t *testing.T) {
 // TestProviderKilled kills the provider in the middle of a run, an async task of
 // the play included.
 func TestProviderKilled(t *testing.T) {
+	needsProvider(t, "a run in a Pod goes on, which test/pods tests")
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
 
@@ -91,6 +92,7 @@ func TestProviderKilled(t *testing.T) {
 // TestProviderStopped stops the provider as Kubernetes does, in the middle of a
 // run that ends within the grace period.
 func TestProviderStopped(t *testing.T) {
+	needsProvider(t, "the provider does not wait for a run in a Pod")
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
 

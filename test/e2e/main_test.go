@@ -1,91 +1,77 @@
 // Package e2e tests the function and the provider on a real control plane, as
-// their users meet them.
+// their users meet them: with runs in the provider or, if -place says so, in Pods.
 package e2e
 
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // cp is the control plane that all tests share.
 var cp *cluster.Cluster
 
-func TestMain(m *testing.M) {
-	keep := flag.Bool("keep", false, "Use the stack that an earlier run kept, and keep it for a look or for the next run.")
-	flag.Parse()
+// place where runs are carried out.
+var place = common.PlaceProvider
 
-	code, err := run(m, *keep)
-	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "the end to end tests, which make test-e2e prepares, failed: %s\n", err)
-		code = 1
-	}
-	os.Exit(code)
+func TestMain(m *testing.M) {
+	s := &cluster.Suite{Name: "e2e", Prepare: prepare}
+	flag.Func("place", "Where runs are carried out: Provider or Pod. Pods need what a node needs.", func(text string) error {
+		if place = common.Place(text); place != common.PlaceProvider && place != common.PlacePod {
+			return errors.New("want Provider or Pod")
+		}
+		s.Options.Place = place
+		return nil
+	})
+	s.Main(m)
 }
 
-// run the tests on a stack of their own. The stack of make up may run
-// beside it.
-func run(m *testing.M, keep bool) (code int, err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-
-	s, err := controlplane.New(controlplane.Options{
-		Root:       "../..",
-		Dir:        ".cache/e2e",
-		Logs:       ".cache/logs/e2e",
-		Kubeconfig: ".cache/e2e.kubeconfig",
-		Out:        os.Stderr,
-	})
-	if err != nil {
-		return 0, err
-	}
-	if needs.None(s.Built(), "test-e2e") {
-		return 0, nil
-	}
-	unlock, err := s.Lock(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-
-	// Last of all, since processes that end may race, too.
-	defer func() { err = errors.Join(err, s.Races()) }()
-
-	if !keep {
-		// There is one only if it was kept, or if an earlier run was killed.
-		if err := s.Down(ctx); err != nil {
-			return 0, err
+func prepare(ctx context.Context, s *controlplane.Stack) (err error) {
+	if inPods() {
+		if err := errors.Join(s.ImportProvider(ctx), s.AllowPods(ctx, "")); err != nil {
+			return err
 		}
-		defer s.Down(context.Background())
 	}
 	// Plays write to the directories of tests. They are confined, and may write to
 	// this one.
-	if err := errors.Join(os.MkdirAll(s.SharedDir(), 0o700), os.Setenv("TMPDIR", s.SharedDir())); err != nil {
-		return 0, err
+	if err := os.Setenv("TMPDIR", s.SharedDir()); err != nil {
+		return err
 	}
-	if err := s.Up(ctx); err != nil {
-		return 0, err
-	}
-	if cp, err = cluster.New(s); err != nil {
-		return 0, err
-	}
+	cp, err = cluster.New(s)
+	return err
+}
 
-	done := make(chan int, 1)
-	go func() { done <- m.Run() }()
-	select {
-	case code := <-done:
-		return code, nil
-	case <-ctx.Done():
-		return 0, errors.New("interrupted")
+// inPods says whether runs have Pods.
+func inPods() bool { return place == common.PlacePod }
+
+// needsProvider skips a test that means nothing where runs have Pods.
+func needsProvider(t *testing.T, why string) {
+	t.Helper()
+	if inPods() {
+		t.Skip("not with -place=Pod: " + why)
 	}
+}
+
+// python that runs have, with the modules of Ansible.
+func python() string {
+	if inPods() {
+		return "/opt/ansible/bin/python"
+	}
+	return filepath.Join(cp.Stack.VirtualEnv(), "python")
+}
+
+// host is the address of this machine that runs reach servers of tests at.
+func host() string {
+	if inPods() {
+		return cp.Stack.Address()
+	}
+	return "127.0.0.1"
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/base64"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -235,7 +234,7 @@ func TestPatterns(t *testing.T) {
 		"ANSIBLE_GALAXY_SERVER": server.URL,
 		// There are no such hosts.
 		"ANSIBLE_TRANSPORT":          "local",
-		"ANSIBLE_PYTHON_INTERPRETER": filepath.Join(cp.Stack.VirtualEnv(), "python"),
+		"ANSIBLE_PYTHON_INTERPRETER": python(),
 	}, "spec", "vars"))
 	cp.Apply(t, inYAML(t, config), nil)
 

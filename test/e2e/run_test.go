@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // Configurations in the namespace of a test.
@@ -79,10 +80,11 @@ spec:
 // TestContentIsInstalledOnce lets ten objects that share a configuration want
 // its content at the same time.
 func TestContentIsInstalledOnce(t *testing.T) {
+	needsProvider(t, "each Pod installs its content")
 	t.Parallel()
 
 	archive := site().Tarball(t)
-	w := serve(t, filepath.Dir(archive))
+	server := startSource(t, sources.Files(filepath.Dir(archive)), sources.Options{})
 	manifests := `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
@@ -102,13 +104,13 @@ spec:
     vars: {directory: "[[$.Directory]]"}
 [[- end]]
 `
-	install := func(n int, path string) int64 {
+	install := func(n int, path string) int {
 		t.Helper()
-		d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: w.URL + path + filepath.Base(archive)}
+		d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: server.URL + path + filepath.Base(archive)}
 		for i := range n {
 			d.Names = append(d.Names, fmt.Sprintf("run-%d", i))
 		}
-		before := w.fetched.Load()
+		before := len(server.Requests())
 		runs := cp.Apply(t, manifests, d)[1:]
 		for _, o := range runs {
 			cp.WaitFor(t, o, Condition("Ready", "True"))
@@ -116,7 +118,7 @@ spec:
 		if got := strings.Count(readFile(t, filepath.Join(d.Directory, "ledger")), "first\n"); got != n {
 			t.Errorf("Each of %d objects should have run its content once, got %d runs", n, got)
 		}
-		fetched := w.fetched.Load() - before
+		fetched := len(server.Requests()) - before
 		// All at once; cleaning up would be one after another.
 		for _, o := range runs {
 			cp.Delete(t, o)

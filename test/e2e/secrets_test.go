@@ -193,7 +193,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	}
 
 	// everything that people can read who may not read Secrets and ProviderConfigs.
-	kinds := map[string]string{"AnsibleRun": objs[0].APIVersion, "ConfigMap": "v1", "Event": "v1", "ProviderConfigUsage": objs[0].APIVersion}
+	kinds := map[string]string{"AnsibleRun": objs[0].APIVersion, "ConfigMap": "v1", "Event": "v1", "ProviderConfigUsage": objs[0].APIVersion, "Job": "batch/v1", "Pod": "v1"}
 	everything := func() {
 		t.Helper()
 		for kind, version := range kinds {
@@ -209,6 +209,9 @@ func TestNoSecretLeaves(t *testing.T) {
 			check("The status of ProviderConfig "+u.GetName(), string(text))
 		}
 		check("The log of the provider", cp.Provider.Log(t))
+		for _, p := range cp.List(t, "v1", "Pod", ns) {
+			check("The log of Pod "+p.GetName(), cp.Kubectl(t, "logs", "--namespace="+ns, p.GetName()))
+		}
 	}
 	everything()
 

@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,28 +61,6 @@ func ledger(line string) string {
 - name: Note %[1]s
   ansible.builtin.shell: echo %[1]s >> {{ directory | quote }}/ledger
 `, line)
-}
-
-// A web server serves archives, and counts how often each was fetched.
-type web struct {
-	*httptest.Server
-
-	fetched atomic.Int64
-}
-
-// serve a directory on loopback.
-func serve(t *testing.T, dir string) *web {
-	t.Helper()
-	w := &web{}
-	files := http.FileServer(http.Dir(dir))
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			w.fetched.Add(1)
-		}
-		files.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(w.Close)
-	return w
 }
 
 // directory for the pages of a test, which plays may write to.

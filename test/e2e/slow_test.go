@@ -13,6 +13,7 @@ import (
 // than there are places for, beside a provider with one place for runs. It restarts
 // the provider, so that it is not parallel.
 func TestSlowSources(t *testing.T) {
+	needsProvider(t, "places for installations are the provider's")
 	cp.Provider.Restart(t, "--max-concurrent-runs=1", "--max-concurrent-installs=2")
 
 	asked := make(chan string, 16)

@@ -105,7 +105,7 @@ func TestContentSources(t *testing.T) {
 
 	galaxy, git := startSource(t, hub, private), startSource(t, repositories, private)
 
-	ssh, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand})
+	ssh, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Command: sources.GitCommand, Host: host()})
 	must(t, err)
 	t.Cleanup(ssh.Stop)
 
@@ -241,6 +241,7 @@ func versions(items any) map[string]string {
 
 func startSource(t *testing.T, h http.Handler, o sources.Options) *sources.Server {
 	t.Helper()
+	o.Host = host()
 	s, err := sources.Start(t.Context(), h, o)
 	must(t, err)
 	t.Cleanup(s.Stop)

@@ -92,12 +92,12 @@ spec:
 func TestTargets(t *testing.T) {
 	t.Parallel()
 
-	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
+	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Host: host()})
 	if err != nil {
 		t.Fatalf("cannot start sshd: %s", err)
 	}
 	t.Cleanup(server.Stop)
-	other, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
+	other, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{Host: host()})
 	if err != nil {
 		t.Fatalf("cannot start sshd: %s", err)
 	}

@@ -30,8 +30,8 @@ const (
 	interval = 100 * time.Millisecond
 )
 
-// A cluster is the control plane as its users see it.
-type cluster struct {
+// A plane is the control plane as its users see it.
+type plane struct {
 	stack *controlplane.Stack
 	kube  client.Client
 	pods  corev1client.PodInterface
@@ -40,7 +40,7 @@ type cluster struct {
 	installed bool
 }
 
-func newCluster(s *controlplane.Stack) (*cluster, error) {
+func newPlane(s *controlplane.Stack) (*plane, error) {
 	cfg, err := s.Config()
 	if err != nil {
 		return nil, err
@@ -53,11 +53,11 @@ func newCluster(s *controlplane.Stack) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{stack: s, kube: kube, pods: core.Pods(controlplane.Namespace)}, nil
+	return &plane{stack: s, kube: kube, pods: core.Pods(controlplane.Namespace)}, nil
 }
 
 // Pods of Crossplane's namespace that have a text in their names, oldest first.
-func (c *cluster) Pods(t *testing.T, part string) []corev1.Pod {
+func (c *plane) Pods(t *testing.T, part string) []corev1.Pod {
 	t.Helper()
 	l, err := c.pods.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *cluster) Pods(t *testing.T, part string) []corev1.Pod {
 }
 
 // Log of a Pod; what there is of it, or why there is none.
-func (c *cluster) Log(ctx context.Context, pod string) string {
+func (c *plane) Log(ctx context.Context, pod string) string {
 	b, err := c.pods.GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
 	if err != nil {
 		return err.Error() + "\n"
@@ -87,7 +87,7 @@ func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured
 }
 
 // Kubectl as a user runs it, with manifests on its standard input.
-func (c *cluster) Kubectl(t *testing.T, stdin string, args ...string) string {
+func (c *plane) Kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	cmd := c.command(t.Context(), args...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -99,20 +99,20 @@ func (c *cluster) Kubectl(t *testing.T, stdin string, args ...string) string {
 }
 
 // command of kubectl.
-func (c *cluster) command(ctx context.Context, args ...string) *exec.Cmd {
+func (c *plane) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.stack.Tool("kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.stack.Kubeconfig())
 	return cmd
 }
 
 // Apply manifests.
-func (c *cluster) Apply(t *testing.T, manifests string) {
+func (c *plane) Apply(t *testing.T, manifests string) {
 	t.Helper()
 	c.Kubectl(t, manifests, "apply", "--server-side", "-f", "-")
 }
 
 // WaitFor an object to have conditions with these statuses, as in Ready=True.
-func (c *cluster) WaitFor(t *testing.T, u *unstructured.Unstructured, conditions ...string) {
+func (c *plane) WaitFor(t *testing.T, u *unstructured.Unstructured, conditions ...string) {
 	t.Helper()
 	c.WaitUntil(t, u, strings.Join(conditions, " and "), func(u *unstructured.Unstructured) bool {
 		for _, want := range conditions {
@@ -126,7 +126,7 @@ func (c *cluster) WaitFor(t *testing.T, u *unstructured.Unstructured, conditions
 }
 
 // WaitUntil something is true of an object.
-func (c *cluster) WaitUntil(t *testing.T, u *unstructured.Unstructured, what string, is func(*unstructured.Unstructured) bool) {
+func (c *plane) WaitUntil(t *testing.T, u *unstructured.Unstructured, what string, is func(*unstructured.Unstructured) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
 		return c.kube.Get(ctx, client.ObjectKeyFromObject(u), u) == nil && is(u), nil
@@ -137,7 +137,7 @@ func (c *cluster) WaitUntil(t *testing.T, u *unstructured.Unstructured, what str
 }
 
 // WaitGone waits until there is no such object any more.
-func (c *cluster) WaitGone(t *testing.T, u *unstructured.Unstructured) {
+func (c *plane) WaitGone(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
 		return kerrors.IsNotFound(c.kube.Get(ctx, client.ObjectKeyFromObject(u), u)), nil
@@ -148,7 +148,7 @@ func (c *cluster) WaitGone(t *testing.T, u *unstructured.Unstructured) {
 }
 
 // explain an object by what is known of it, and of what runs.
-func (c *cluster) explain(u *unstructured.Unstructured) string {
+func (c *plane) explain(u *unstructured.Unstructured) string {
 	u.SetManagedFields(nil)
 	b, err := yaml.Marshal(u.Object)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *cluster) explain(u *unstructured.Unstructured) string {
 }
 
 // evidence of what packages there are, and what runs of them.
-func (c *cluster) evidence() string {
+func (c *plane) evidence() string {
 	s := &strings.Builder{}
 	ctx := context.Background()
 	for _, kinds := range []string{"pkg,pkgrev,deployments,pods,leases", "events"} {

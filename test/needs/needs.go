@@ -102,6 +102,19 @@ func Able(tb testing.TB, err error) {
 	}
 }
 
+// NoneAble runs no test, if an error says what this machine, or this user, cannot do that all tests
+// of a package need. CI can. It is for TestMain.
+func NoneAble(err error) bool {
+	if err == nil || os.Getenv("CI") != "" {
+		return false
+	}
+
+	// As in None.
+	_, _ = fmt.Fprintf(os.Stdout, "%s.\ntesting: warning: no tests to run\n", err)
+
+	return true
+}
+
 // Machinef says what this one cannot do, whatever is installed: the test is skipped.
 func Machinef(tb testing.TB, format string, args ...any) {
 	tb.Helper()
