@@ -1,6 +1,9 @@
 package pods
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,7 +26,7 @@ spec:
   accessModes: [ReadWriteMany]
   capacity: {storage: 1Gi}
   claimRef: {namespace: [[.Namespace]], name: content}
-  hostPath: {path: "[[.Title]]"}
+  hostPath: {path: "[[.Volume]]"}
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -33,6 +36,19 @@ spec:
   accessModes: [ReadWriteMany]
   resources: {requests: {storage: 1Gi}}
 ---`
+
+// roleOf is a run of a role.
+const roleOf = config + `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    role: kept
+    vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
+`
 
 // TestContentClaim installs content on a claim once. The next run finds it there, with nothing to
 // install it from. The play cannot write to it, also where the kernel confines nothing.
@@ -45,21 +61,20 @@ func TestContentClaim(t *testing.T) {
 	t.Cleanup(func() { must(t, os.RemoveAll(volume)) })
 	must(t, os.Chmod(volume, 0o777)) // A directory of the node gets no group from Kubernetes.
 	root := t.TempDir()
-	role(t, filepath.Join(root, "kept"), "kept")
-	must(t, os.WriteFile(filepath.Join(root, "kept", "tasks", "main.yml"), []byte(`
+	role(t, filepath.Join(root, "kept"), `
 - ansible.builtin.copy: {content: evil, dest: "{{ role_path }}/tasks/evil.yml"}
   ignore_errors: true
   register: written
 - ansible.builtin.debug: {msg: "{{ lookup('ansible.builtin.url', ledger ~ '/note/' ~ (written is failed) | ternary('kept', 'changed')) }}"}
-`), 0o600))
+`)
 	archive(t, filepath.Join(root, "kept"), filepath.Join(root, "kept-1.0.0.tar.gz"))
 	server, err := sources.Start(t.Context(), sources.Files(root), sources.Options{Host: cp.Stack.Address()})
 	must(t, err)
 
-	s.Title = volume
+	s.Volume = volume
 	s.Execution = "{place: Pod, contentVolumeClaim: content, keepFor: 0s, " + small + "}" // A Job that is kept keeps the claim.
 	s.Config = fmt.Sprintf("requirements: \"roles: [{name: kept, src: '%s/kept-1.0.0.tar.gz'}]\"", server.URL)
-	s.apply(t, claim+strings.Replace(roles, "[cloned, archived]", "[kept]", 1))
+	s.apply(t, claim+roleOf)
 	s.ready(t, That("a role", func(u *unstructured.Unstructured) bool {
 		l, _ := Value(u, "status.atProvider.content.roles").([]any)
 		return len(l) == 1
@@ -93,4 +108,28 @@ func TestContentClaim(t *testing.T) {
 	if err := cp.ApplyError(t, config, s); err == nil || !strings.Contains(err.Error(), "leave contentVolumeClaim out") {
 		t.Errorf("A claim for nothing should be refused, got %v", err)
 	}
+}
+
+// role in a directory, with tasks.
+func role(t *testing.T, dir, tasks string) {
+	t.Helper()
+	for file, text := range map[string]string{
+		"meta/main.yml":  "galaxy_info: {author: The tests, description: A role, license: Apache-2.0, min_ansible_version: '2.14'}\n",
+		"tasks/main.yml": tasks,
+	} {
+		must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	}
+}
+
+// archive a directory.
+func archive(t *testing.T, dir, file string) {
+	t.Helper()
+	b := &bytes.Buffer{}
+	z := gzip.NewWriter(b)
+	w := tar.NewWriter(z)
+	must(t, w.AddFS(os.DirFS(dir)))
+	must(t, w.Close())
+	must(t, z.Close())
+	must(t, os.WriteFile(file, b.Bytes(), 0o600))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // A ledger is what the plays of a test reach over the network of the node: a list of what they
-// did, gates that they wait at, and a page that they keep. They need no module for that, only the
+// did, and gates that they wait at. They need no module for that, only the
 // lookup of URLs.
 type ledger struct {
 	URL string
@@ -21,7 +21,6 @@ type ledger struct {
 	mu    sync.Mutex
 	notes []string
 	gates map[string]chan struct{}
-	page  string
 }
 
 // newLedger listens where Pods reach this machine.
@@ -40,8 +39,6 @@ func newLedger(t *testing.T) *ledger {
 		case <-r.Context().Done():
 		}
 	})
-	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(b.Page())) })
-	mux.HandleFunc("/write/{text...}", func(_ http.ResponseWriter, r *http.Request) { b.Write(r.PathValue("text")) })
 	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: mux}}
 	s.Start()
 	t.Cleanup(func() {
@@ -93,17 +90,3 @@ func (b *ledger) gate(name string) chan struct{} {
 
 // Open a gate for good.
 func (b *ledger) Open(name string) { close(b.gate(name)) }
-
-// Page as it is.
-func (b *ledger) Page() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.page
-}
-
-// Write the page.
-func (b *ledger) Write(text string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.page = text
-}

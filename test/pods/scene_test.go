@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const (
@@ -28,10 +27,10 @@ type scene struct {
 	Execution, Config string
 	// Policy of the runs.
 	Policy string
+	// Volume is a directory of the node.
+	Volume string
 	// Actions that are allowed. A test whose subject is not deletion leaves it out.
 	Actions string
-	// Title of the page.
-	Title string
 }
 
 // newScene in a namespace of its own, in which the provider may run Pods.
@@ -47,10 +46,9 @@ func newScene(t *testing.T) *scene {
 // newForbiddenScene is in a namespace in which the provider may not run Pods.
 func newForbiddenScene(t *testing.T) *scene {
 	t.Helper()
-	needs.Able(t, unable)
 	return &scene{
 		ledger: newLedger(t), Namespace: cp.Namespace(t), Execution: "{place: Pod, " + small + "}",
-		Policy: "RunOnChange", Actions: "[Observe, Create, Update]", Title: "one",
+		Policy: "RunOnChange", Actions: "[Observe, Create, Update]",
 	}
 }
 
@@ -73,7 +71,7 @@ spec:
   managementPolicies: [[.Actions]]
   providerConfigRef: {kind: ProviderConfig, name: default}
   forProvider:
-    vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]", title: [[.Title]]}
+    vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     playbookInline: |` + waitingPlay
 
 const waitingPlay = `
