@@ -568,7 +568,10 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.says("the inputs of the run were removed, so that its reports cannot be read; it ends with its Pod")
 	}
 
-	r.says(v.ending())
+	// A node may answer again.
+	if message := v.ending(); message != "" || r.begun && r.key != nil && r.report.Run.Phase == common.PhaseRunning {
+		r.says(message)
+	}
 
 	switch {
 	case v.over() && (r.following == nil || r.read):
@@ -635,9 +638,9 @@ func (r *run) shows(phase common.RunPhase, message string) {
 	r.says(message)
 }
 
-// says something about the run, in whatever phase it is, if there is something to say.
+// says something about the run, in whatever phase it is, or nothing.
 func (r *run) says(message string) {
-	if message == "" || r.report.Run.Message == message {
+	if r.report.Run.Message == message {
 		return
 	}
 

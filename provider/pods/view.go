@@ -142,9 +142,11 @@ func (v view) waiting() (message string, stuck bool) {
 	return "waiting for the Pod", false
 }
 
-// ending says what keeps a run from its end; empty if nothing does that one can see.
+// ending says what keeps a run from its end, or its end from being seen; empty if nothing does.
 func (v view) ending() string {
 	switch {
+	case v.isSilent():
+		return fmt.Sprintf("the node %s of the Pod does not answer; the run goes on or ends when it is back, and ends when it is removed from the cluster", v.pod.Spec.NodeName)
 	case v.pod != nil && !v.stopped() && v.pod.DeletionTimestamp != nil:
 		return fmt.Sprintf("the run ends when its Pod %s has ended on node %s", v.pod.Name, v.pod.Spec.NodeName)
 	case v.pod != nil && !v.stopped() && v.job == nil:
@@ -157,6 +159,19 @@ func (v view) ending() string {
 	}
 
 	return ""
+}
+
+// isSilent is true for a run in progress of whose node nothing is known. Of its Pod the cluster
+// changes the condition Ready, and nothing else of what the node has said last.
+func (v view) isSilent() bool {
+	c := v.container()
+	if c == nil || c.State.Running == nil {
+		return false
+	}
+
+	return slices.ContainsFunc(v.pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.Reason == ""
+	})
 }
 
 // An end says how a run ended whose last report is not known.

@@ -150,6 +150,37 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+func TestSilence(t *testing.T) {
+	ready := func(status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
+		return condition(corev1.PodReady, status, reason, "")
+	}
+	run := container(containerRun, running())
+	cases := map[string]struct {
+		reason string
+		view   view
+		silent bool
+	}{
+		"NoPod":      {"There is no node.", view{job: aJob()}, false},
+		"Running":    {"The node answers.", view{pod: aPod(corev1.PodRunning, run, ready(corev1.ConditionTrue, ""))}, false},
+		"NodeGone":   {"Nothing is known of the node.", view{pod: aPod(corev1.PodRunning, run, ready(corev1.ConditionFalse, ""))}, true},
+		"Evicted":    {"The Pod is to end, which the node does not learn.", view{pod: aPod(corev1.PodRunning, deleted, run, ready(corev1.ConditionFalse, ""))}, true},
+		"ProbeFails": {"A container that a template has added is not ready, says the node.", view{pod: aPod(corev1.PodRunning, run, ready(corev1.ConditionFalse, "ContainersNotReady"))}, false},
+		"Ended": {
+			"The node has said that the run has ended.",
+			view{pod: aPod(corev1.PodRunning, container(containerRun, terminated(0, "", "")), ready(corev1.ConditionFalse, ""))},
+			false,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.view.ending(); strings.Contains(got, "the node n of the Pod does not answer") != tc.silent {
+				t.Errorf("\n%s\nending(): got %q", tc.reason, got)
+			}
+		})
+	}
+}
+
 func TestEnd(t *testing.T) {
 	cases := map[string]struct {
 		view view
