@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
@@ -29,17 +27,13 @@ type Executor interface {
 	// Needs of a job: what it waits for before it takes a place of the pool.
 	Needs(j Job) Needs
 	// Execute a job. The report says how the run ended, errors included. When the context
-	// is done, Execute ends all processes of the run and returns soon. When the cause is
-	// ErrDetached and the job outlives the provider, Execute leaves it as it is, and the
-	// report is about a run in progress.
+	// is done, Execute ends all processes of the run and returns soon. When the
+	// provider ends, as the watch says, and the job outlives it, Execute leaves the job as it
+	// is, and the report is about a run in progress.
 	Execute(ctx context.Context, j Job, w Watch) Report
 	// Forget a job whose report was recorded.
 	Forget(j Job)
 }
-
-// ErrDetached is the cause when an executor is to leave a job that outlives the provider: the
-// next provider follows it.
-var ErrDetached = errors.New("the provider ends, and leaves the run to the next one")
 
 // Places are an Executor that has one for the jobs of each place.
 type Places map[common.Place]Executor
@@ -222,6 +216,9 @@ type Report struct {
 // A Watch follows a job while it is carried out. Each function may be nil; the
 // run waits for it.
 type Watch struct {
+	// Provider is done when the provider ends: the next one follows a job that outlives it, also
+	// one that was canceled and has not ended yet. Nil is never done.
+	Provider context.Context //nolint:containedctx // It is not that of the job.
 	// Progress is called with what is known so far.
 	Progress func(Report)
 	// Task is called when a task has ended on a host.

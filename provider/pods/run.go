@@ -97,6 +97,14 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		w.Progress = func(executor.Report) {}
 	}
 
+	if w.Provider == nil {
+		w.Provider = context.Background()
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.Provider, cancel)()
+
 	r := &run{Executor: x, job: j, ref: *j.Reference(), watch: w, stop: func() {}}
 	if j.Begun != nil {
 		r.since = x.now()
@@ -135,7 +143,7 @@ func (r *run) begin(ctx context.Context) error {
 	if r.job.Begun != nil {
 		r.report.Run = *r.job.Begun.DeepCopy()
 
-		return r.attach(ctx)
+		return r.attach()
 	}
 
 	for tries := 0; ; tries++ {
@@ -281,7 +289,7 @@ func isQuota(err error) bool {
 // notBegun returns the report of a run that was not begun, and of a run that was begun and is
 // left to the next provider.
 func (r *run) notBegun(ctx context.Context, err error) executor.Report {
-	if errors.Is(context.Cause(ctx), executor.ErrDetached) {
+	if r.isLeft() {
 		return r.report
 	}
 
@@ -309,9 +317,9 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 
 // attach to the run that a former provider has begun. Its inputs are in its Secrets. A run that is
 // canceled meanwhile may be in progress: it ends once it is found.
-func (r *run) attach(ctx context.Context) error {
+func (r *run) attach() error {
 	for tries := 0; ; tries++ {
-		try, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		try, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
 		err := r.tryAttach(try)
 
 		stop()
@@ -332,16 +340,10 @@ func (r *run) attach(ctx context.Context) error {
 			again = rightsAgain
 		}
 
-		pause := time.After(again)
-
 		select {
-		case <-pause:
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), executor.ErrDetached) {
-				return executor.ErrDetached
-			}
-
-			<-pause
+		case <-time.After(again):
+		case <-r.watch.Provider.Done():
+			return err
 		}
 	}
 }
@@ -457,19 +459,19 @@ func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Repo
 			r.read, r.logged = true, nil
 		case <-done:
 			done = nil
+		case <-r.watch.Provider.Done():
 		}
 
-		if errors.Is(context.Cause(ctx), executor.ErrDetached) {
-			return r.report
-		}
-
-		if r.look(context.WithoutCancel(ctx), ctx.Err() != nil) {
+		if r.isLeft() || r.look(r.watch.Provider, ctx.Err() != nil) {
 			return r.report
 		}
 
 		tick.Reset(r.pause())
 	}
 }
+
+// isLeft is true once the run is left to the next provider.
+func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
 
 // pause until the run is looked at again without a change.
 func (r *run) pause() time.Duration {
@@ -713,6 +715,8 @@ func (r *run) ended(ctx context.Context) bool {
 		e = *r.why
 	case !r.canceled.IsZero():
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
+	case v.gone() && r.key == nil:
+		e.message = "its Job was deleted, or the provider ended before it had made it"
 	}
 
 	if r.unbelieved != nil && e.reason == executor.ReasonInternal {

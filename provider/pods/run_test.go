@@ -108,27 +108,38 @@ func TestAttackFollowers(t *testing.T) {
 	}
 }
 
-// A run that cannot be followed yet may be in progress. If it is canceled it has not ended before
-// it was found.
-func TestAttachCanceled(t *testing.T) {
+// A run that cannot be followed yet may be in progress. It has not ended before it was found, also
+// if it is canceled. The provider may end.
+func TestAttach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := onCluster(t)
 		r.config.Context = t.Context()
 		r.scopes.config, r.scopes.all = r.config, map[string]*scope{}
 
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, end := context.WithCancel(t.Context())
 		attached := make(chan error, 1)
 
-		go func() { attached <- r.attach(ctx) }()
+		go func() { attached <- r.attach() }()
 
-		synctest.Wait()
-		cancel()
 		time.Sleep(10 * time.Minute)
 
 		select {
 		case err := <-attached:
-			t.Fatalf("attach(...): %v", err)
+			t.Fatalf("attach(): %v", err)
 		default:
+		}
+
+		last := *r
+		last.watch.Provider = ctx
+		left := make(chan error, 1)
+
+		go func() { left <- last.attach() }()
+
+		synctest.Wait()
+		end()
+
+		if err := <-left; err == nil || !last.isLeft() {
+			t.Errorf("attach() when the provider ends: %v", err)
 		}
 
 		// Now it can be found.
@@ -139,7 +150,7 @@ func TestAttachCanceled(t *testing.T) {
 		r.scopes.mu.Unlock()
 
 		if err := <-attached; err != nil {
-			t.Errorf("attach(...): %v", err)
+			t.Errorf("attach(): %v", err)
 		}
 	})
 }

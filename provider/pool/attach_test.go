@@ -19,17 +19,17 @@ type outliving struct {
 
 func (o *outliving) Forget(j executor.Job) { o.forgotten <- j.ID }
 
-func (o *outliving) Execute(ctx context.Context, j executor.Job, _ executor.Watch) executor.Report {
+func (o *outliving) Execute(ctx context.Context, j executor.Job, w executor.Watch) executor.Report {
 	r := executor.NewReport(j)
 	r.Run.Phase = common.PhaseRunning
 	o.began <- j
 
 	select {
 	case r.Run.Phase = <-o.end:
+	case <-w.Provider.Done():
 	case <-ctx.Done():
-		if context.Cause(ctx) != executor.ErrDetached { //nolint:errorlint // It is not wrapped.
-			r.Run.Phase = common.PhaseCanceled
-		}
+		// It takes a while.
+		<-w.Provider.Done()
 	}
 
 	return r
@@ -69,6 +69,27 @@ func TestLanes(t *testing.T) {
 
 	if c := newJob("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || p.Acquire(c, wake) || p.Stats()[common.PlacePod].Urgent != 0 {
 		t.Error("An object should wait where its configuration says.")
+	}
+}
+
+// A provider that ends leaves also a job alone that was canceled, and whose Pod takes its time. It
+// has to end before another one leads.
+func TestDetachCanceled(t *testing.T) {
+	p, x := newLanes(t)
+	_, wake := wakes()
+
+	j := inPod("a")
+	if !p.Acquire(j, wake) || !p.Submit(j) {
+		t.Fatal("There should be a place.")
+	}
+
+	p.Noted("a", j.ID)
+	<-x.began
+	p.Cancel("a")
+	p.Stop(t.Context())
+
+	if _, known := p.Report("a"); known || p.Unrecorded() > 0 {
+		t.Error("The job should be left to the next provider.")
 	}
 }
 

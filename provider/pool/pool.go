@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -82,7 +80,10 @@ type entry struct {
 	// job that has taken its place, and what cancels it; nil before that.
 	job    executor.Job
 	cancel context.CancelCauseFunc
-	pace   pace
+	// provider is done, and leave makes it so, when the job is left to the next one.
+	provider context.Context //nolint:containedctx // It is not that of the job.
+	leave    context.CancelFunc
+	pace     pace
 	// newsTimer wakes the object at newsAt, for news that have to wait.
 	newsTimer *time.Timer
 	newsAt    time.Time
@@ -227,6 +228,7 @@ func (p *Pool) begin(e *entry, announce func()) {
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.cancel = cancel
+	e.provider, e.leave = context.WithCancel(context.Background())
 
 	announce()
 	p.work.Go(func() { p.carryOut(ctx, e) })
@@ -429,7 +431,7 @@ func (p *Pool) stopTaking() {
 		case !e.isNoted():
 			e.cancel(context.Canceled)
 		case e.job.Place() == common.PlacePod:
-			e.cancel(executor.ErrDetached)
+			e.leave()
 		}
 	}
 }
@@ -483,6 +485,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	defer p.mu.Unlock()
 
 	e.cancel(nil)
+	defer e.leave()
 	e.stopNews()
 	e.report = report
 
@@ -490,7 +493,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.job = executor.Job{Spec: runner.Spec{ID: e.job.ID, Object: e.job.Object, Inputs: inputs.Inputs{Execution: e.job.Inputs.Execution}}}
 
 	// The next provider reports a run that was left to it.
-	detached := errors.Is(context.Cause(ctx), executor.ErrDetached) && !report.Run.Phase.Finished()
+	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()
 
 	if e.abandoned {
 		p.executor.Forget(e.job)
@@ -513,7 +516,7 @@ func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
 		return p.notBegun(e, err)
 	}
 
-	return p.executor.Execute(ctx, e.job, executor.Watch{Progress: func(r executor.Report) { p.progress(e, r) }})
+	return p.executor.Execute(ctx, e.job, executor.Watch{Provider: e.provider, Progress: func(r executor.Report) { p.progress(e, r) }})
 }
 
 func (p *Pool) progress(e *entry, r executor.Report) {

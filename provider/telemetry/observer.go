@@ -63,13 +63,16 @@ func (x observed) Execute(ctx context.Context, j executor.Job, w executor.Watch)
 		x.observer.Started(j)
 	}
 
-	r := x.Executor.Execute(ctx, j, executor.Watch{Progress: w.Progress, Task: func(t events.TaskResult) {
+	task := w.Task
+	w.Task = func(t events.TaskResult) {
 		x.observer.TaskEnded(j, t)
 
-		if w.Task != nil {
-			w.Task(t)
+		if task != nil {
+			task(t)
 		}
-	}})
+	}
+
+	r := x.Executor.Execute(ctx, j, w)
 
 	// The next provider tells of a run that was left to it.
 	if r.Run.Phase.Finished() {
