@@ -319,6 +319,9 @@ func (s *Stack) kubelet(context.Context) (*Piece, error) {
 	))
 }
 
+// Kubelet of the node. The stack must be up.
+func (s *Stack) Kubelet(ctx context.Context) (*Piece, error) { return s.kubelet(ctx) }
+
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: %[1]s
@@ -344,6 +347,10 @@ clusterDNS: [%[1]s]
 clusterDomain: cluster.local
 resolvConf: ""
 serializeImagePulls: false
+# So that a node that is gone is soon missed.
+nodeLeaseDurationSeconds: 8
+nodeStatusReportFrequency: 5s
+nodeStatusUpdateFrequency: 2s
 # The disk is the machine's, which others fill.
 evictionHard: {memory.available: 100Mi}
 imageGCHighThresholdPercent: 100

@@ -202,7 +202,7 @@ func (s *Stack) Up(ctx context.Context) error {
 			{"namespace", s.initNamespace},
 			{"API of the provider", s.installProvider},
 		}
-		if s.opts.Node {
+		if s.opts.Node || s.opts.Jobs {
 			steps = slices.Insert(steps, 2, step{nameControllerManager, s.ensure(s.controllerManager)})
 		}
 	}
