@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
 )
@@ -105,11 +106,14 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	if err != nil {
 		return f, err
 	}
-	nodes, err := fakenode.Start(ctx, cfg, cr.pods+cr.pods/4, fakenode.Script{Duration: cr.duration, Ended: func(j executor.Job) {
-		mu.Lock()
-		defer mu.Unlock()
-		ended[j.Object.Name] = time.Now()
-	}})
+	nodes, err := fakenode.Start(ctx, cfg, cr.pods+cr.pods/4, fakenode.Script{
+		Work: func(ctx context.Context, _ runner.Spec) (bool, error) { return false, sleep(ctx, cr.duration) },
+		Ended: func(j executor.Job) {
+			mu.Lock()
+			defer mu.Unlock()
+			ended[j.Object.Name] = time.Now()
+		},
+	})
 	if err != nil {
 		return f, err
 	}

@@ -27,20 +27,21 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 const (
 	// maxPods of one node. An API server follows this many logs over one connection.
 	maxPods = 110
-	// secretAgain is the pause before a Secret that is not there yet is looked for again.
-	secretAgain = 50 * time.Millisecond
+	// again is the pause before what has failed is tried again.
+	again = 50 * time.Millisecond
 )
 
 // Nodes of a cluster.
@@ -50,17 +51,18 @@ type Nodes struct {
 	script Script
 	names  []string
 
-	// mu guards logs, by the UIDs of Pods, and the names of Pods.
+	// mu guards the containers, by the UIDs of Pods, and the names of Pods.
 	mu   sync.Mutex
-	logs map[types.UID]*log
+	all  map[types.UID]*container
 	pods map[types.NamespacedName]types.UID
 	errs []error
 }
 
 // A Script says what becomes of the runs in the Pods.
 type Script struct {
-	// Duration of each run.
-	Duration time.Duration
+	// Work of a run. It returns whether it has changed anything, and an error when its task has
+	// failed. When the Pod is to end the context is done.
+	Work func(ctx context.Context, s runner.Spec) (changed bool, err error)
 	// Ended is called when a run has ended, before its last report is in the log. It may
 	// be nil.
 	Ended func(executor.Job)
@@ -72,7 +74,7 @@ func Start(ctx context.Context, cfg *rest.Config, count int, s Script) (*Nodes, 
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
-	n := &Nodes{kube: kube, script: s, logs: map[types.UID]*log{}, pods: map[types.NamespacedName]types.UID{}}
+	n := &Nodes{kube: kube, script: s, all: map[types.UID]*container{}, pods: map[types.NamespacedName]types.UID{}}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", n.serveLog)
@@ -156,7 +158,16 @@ func (n *Nodes) register(ctx context.Context, name string) error {
 	return nil
 }
 
-// see a Pod: begin it when it is new here, and remove it when it is to end.
+// A container of a Pod.
+type container struct {
+	*log
+
+	// stop the container. Ended is closed once it has ended.
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+// see a Pod: begin it when it is new here, and end and remove it when it is to end.
 func (n *Nodes) see(ctx context.Context, v any) {
 	p, ok := v.(*corev1.Pod)
 	if !ok || p.Spec.NodeName == "" {
@@ -165,21 +176,28 @@ func (n *Nodes) see(ctx context.Context, v any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 
-	l, known := n.logs[p.UID]
+	c, known := n.all[p.UID]
 	switch {
 	case p.DeletionTimestamp != nil:
-		if known {
-			l.close()
-		}
-		go func() { n.note(n.remove(ctx, p)) }()
+		go func() {
+			if known {
+				c.stop()
+				<-c.ended
+			}
+			n.note(n.remove(ctx, p))
+		}()
 	case !known && p.Status.Phase == corev1.PodPending:
-		l = newLog()
-		n.logs[p.UID], n.pods[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = l, p.UID
-		go func() { n.note(n.run(ctx, p, l)) }()
+		ctx, stop := context.WithCancel(ctx)
+		c = &container{log: newLog(), stop: stop, ended: make(chan struct{})}
+		n.all[p.UID], n.pods[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = c, p.UID
+		go func() {
+			defer close(c.ended)
+			n.note(n.run(ctx, p, c.log))
+		}()
 	}
 }
 
-// gone is a Pod that nobody will read the log of.
+// gone is a Pod that nobody will read the log of. One that was deleted by force may be at work.
 func (n *Nodes) gone(v any) {
 	if last, ok := v.(cache.DeletedFinalStateUnknown); ok {
 		v = last.Obj
@@ -190,10 +208,11 @@ func (n *Nodes) gone(v any) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if l, known := n.logs[p.UID]; known {
-		l.close()
+	if c, known := n.all[p.UID]; known {
+		c.stop()
+		c.close()
 	}
-	delete(n.logs, p.UID)
+	delete(n.all, p.UID)
 	delete(n.pods, types.NamespacedName{Namespace: p.Namespace, Name: p.Name})
 }
 
@@ -206,29 +225,59 @@ func (n *Nodes) note(err error) {
 	n.errs = append(n.errs, err)
 }
 
+// insist on something for as long as there is a Pod that it is about: the API server may be away.
+func insist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if err == nil || kerrors.IsNotFound(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(again):
+		}
+	}
+}
+
 // remove a Pod that is to end. Nothing of it runs.
 func (n *Nodes) remove(ctx context.Context, p *corev1.Pod) error {
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(p.UID))}
-	return errors.Wrap(n.kube.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now), "cannot remove a Pod")
+	return insist(ctx, func() error {
+		err := n.kube.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now)
+		if kerrors.IsConflict(err) {
+			return nil // It is gone, and another one has its name.
+		}
+		return err //nolint:wrapcheck // Nobody reads it.
+	})
 }
 
-// run the script of a Pod.
+// run the script of a Pod. Also of one that was told to end the end is shown: the controller of
+// Jobs waits for it.
 func (n *Nodes) run(ctx context.Context, p *corev1.Pod, l *log) error {
+	began, phase, err := n.carryOut(ctx, p, l)
+	l.close()
+	t := &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: began, FinishedAt: metav1.Now()}
+	ended := corev1.PodSucceeded
+	if phase != common.PhaseSucceeded {
+		t.Reason, t.ExitCode, ended = "Error", 1, corev1.PodFailed
+	}
+	return errors.Join(err, n.show(context.WithoutCancel(ctx), p, ended, corev1.ContainerState{Terminated: t}))
+}
+
+// carryOut the script of a Pod. The time is that of the start of its container, zero if it has none.
+func (n *Nodes) carryOut(ctx context.Context, p *corev1.Pod, l *log) (metav1.Time, common.RunPhase, error) {
 	payload, err := n.payload(ctx, p)
 	if err != nil {
-		return err
+		return metav1.Time{}, "", err
 	}
-	start := metav1.Now()
-	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: start}}
+	began := metav1.Now()
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
 	if err := n.show(ctx, p, corev1.PodRunning, running); err != nil {
-		return err
+		return began, "", err
 	}
-	if err := n.work(ctx, payload, l); err != nil {
-		return err
-	}
-	l.close()
-	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: start, FinishedAt: metav1.Now()}}
-	return n.show(ctx, p, corev1.PodSucceeded, ended)
+	phase, err := n.work(ctx, payload, l)
+	return began, phase, err
 }
 
 // payload of a Pod, once its Secrets are there. A kubelet would mount them.
@@ -259,40 +308,42 @@ func (n *Nodes) payload(ctx context.Context, p *corev1.Pod) (pods.Payload, error
 	return pods.ReadPayload(files)
 }
 
-func (n *Nodes) secret(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
+func (n *Nodes) secret(ctx context.Context, name types.NamespacedName) (s *corev1.Secret, err error) {
 	for {
-		s, err := n.kube.CoreV1().Secrets(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+		err = insist(ctx, func() error {
+			s, err = n.kube.CoreV1().Secrets(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+			return err //nolint:wrapcheck // Nobody reads it.
+		})
 		if !kerrors.IsNotFound(err) {
-			return s, errors.Wrap(err, "cannot read the inputs of a run")
+			return s, err
 		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(secretAgain):
+		case <-time.After(again):
 		}
 	}
 }
 
 // show the state of a Pod and its container.
 func (n *Nodes) show(ctx context.Context, p *corev1.Pod, phase corev1.PodPhase, s corev1.ContainerState) error {
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	return insist(ctx, func() error {
 		now, err := n.kube.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
-		if err != nil {
-			return err //nolint:wrapcheck // It is, below.
+		if err != nil || now.UID != p.UID {
+			return err //nolint:wrapcheck // Nobody reads it.
 		}
 		now.Status.Phase = phase
 		now.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: s, Ready: s.Running != nil, Image: p.Spec.Containers[0].Image}}
 		_, err = n.kube.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, now, metav1.UpdateOptions{})
-		return err //nolint:wrapcheck // It is, below.
+		return err //nolint:wrapcheck // Nobody reads it.
 	})
-	return errors.Wrap(err, "cannot show the status of a Pod")
 }
 
 // work as the command work of provider-ansible does, with a runner that follows the script.
-func (n *Nodes) work(ctx context.Context, p pods.Payload, l *log) error {
+func (n *Nodes) work(ctx context.Context, p pods.Payload, l *log) (common.RunPhase, error) {
 	w, err := sealed.NewWriter(l, p.Key, p.Spec.ID, p.Pod)
 	if err != nil {
-		return err
+		return "", err
 	}
 	j := executor.Job{Spec: p.Spec, Request: p.Request, Before: p.Before, Known: p.Before.Content}
 	report := executor.NewLocal(nothing{}, n.script).Execute(ctx, j, executor.Watch{
@@ -301,5 +352,5 @@ func (n *Nodes) work(ctx context.Context, p pods.Payload, l *log) error {
 	if n.script.Ended != nil {
 		n.script.Ended(j)
 	}
-	return w.Write(sealed.Frame{Report: report, Final: true})
+	return report.Run.Phase, w.Write(sealed.Frame{Report: report, Final: true})
 }

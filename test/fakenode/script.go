@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,17 +22,25 @@ func (nothing) Ensure(context.Context, content.Request) (content.Set, func(), er
 	return content.Set{}, func() {}, nil
 }
 
-// Run one task for as long as the script says.
-func (s Script) Run(ctx context.Context, _ runner.Spec, w events.Watch) (runner.Result, error) {
-	sum := events.Summary{Started: true, Play: "script", Task: "wait", Tasks: 1}
+// Run one task as the script says.
+func (s Script) Run(ctx context.Context, spec runner.Spec, w events.Watch) (runner.Result, error) {
+	sum := events.Summary{Started: true, Play: "script", Task: "work", Tasks: 1}
 	w.Progress(sum)
-	select {
-	case <-ctx.Done():
-		return runner.Result{Phase: common.PhaseCanceled, Reason: runner.ReasonCanceled}, nil
-	case <-time.After(s.Duration):
+	changed, err := s.Work(ctx, spec)
+	if ctx.Err() != nil {
+		return runner.Result{Phase: common.PhaseCanceled, Reason: runner.ReasonCanceled, Summary: sum}, nil //nolint:nilerr // That is a result.
 	}
 	sum.Ran, sum.Finished, sum.Processed = 1, true, 1
+	if err != nil {
+		sum.Totals.Failed = 1
+		sum.Failures = []common.Failure{{Play: sum.Play, Task: sum.Task, Host: "localhost", Message: err.Error()}}
+		return runner.Result{Phase: common.PhaseFailed, Reason: runner.ReasonTaskFailed, Message: err.Error(), Summary: sum}, nil //nolint:nilerr // So is that.
+	}
 	sum.Totals.OK = 1
+	if changed {
+		sum.Totals.Changed = 1
+		sum.Changed = []common.DriftTask{{Play: sum.Play, Task: sum.Task, Host: "localhost"}}
+	}
 	return runner.Result{Phase: common.PhaseSucceeded, Summary: sum}, nil
 }
 
@@ -80,7 +87,7 @@ func (l *log) after(n int) (text []byte, closed bool, more <-chan struct{}) {
 // what it has read before.
 func (n *Nodes) serveLog(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
-	l, ok := n.logs[n.pods[types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("pod")}]]
+	c, ok := n.all[n.pods[types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("pod")}]]
 	n.mu.Unlock()
 	if !ok {
 		http.Error(w, "there is no such Pod", http.StatusNotFound)
@@ -89,7 +96,7 @@ func (n *Nodes) serveLog(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/plain")
 	for at := 0; ; {
-		text, closed, more := l.after(at)
+		text, closed, more := c.after(at)
 		if _, err := w.Write(text); err != nil || flush.Flush() != nil || closed {
 			return
 		}
