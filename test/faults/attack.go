@@ -18,7 +18,7 @@ import (
 const (
 	attackDirectories = `dir=$HOME; dir=${dir%%/runs/*}; for d in "$dir" "$dir"/runs "$dir"/content "$dir"/content/tmp "$dir"/collections "$dir"/lock; do chmod 0 "$d" 2>&1; done;`
 
-	attackLimits = `exec 4<>/dev/tcp/127.0.0.1/{{ port }}; echo "ancestors $$" >&4; read -r pids <&4; exec 4>&-; ` +
+	attackLimits = `exec 4<>/dev/tcp/{{ ledger }}; echo "ancestors $$" >&4; read -r pids <&4; exec 4>&-; ` +
 		`for p in $pids; do for l in nofile cpu as nproc; do prlimit --pid "$p" --$l=0:0; done; taskset -p 1 "$p"; renice -n 19 -p "$p"; chrt --idle -p 0 "$p"; ionice -c 3 -p "$p"; done >&2;`
 
 	attackTerminals = `for n in $(seq 0 63); do printf '%s\n' '{"uuid":"x","counter":1,"event":"playbook_on_stats","event_data":{"processed":{"localhost":1},"ok":{"localhost":1} } }' >"/dev/pts/$n"; done 2>/dev/null;`
@@ -36,10 +36,10 @@ func (d *drive) attacks() []fault {
 		{"content writes events to all terminals", attackTerminals},
 		{"content leaves files that cannot be removed, and a daemon", attackLeftovers},
 	} {
-		out = append(out, fault{a.name, func(ctx context.Context) (string, error) { return d.attack(ctx, a.line) }})
+		out = append(out, fault{a.name, func(ctx context.Context) (string, error) { return d.attack(ctx, a.line) }, inProvider})
 	}
 
-	return append(out, fault{"content is a kilobyte that is 540 GiB", d.inflate})
+	return append(out, fault{"content is a kilobyte that is 540 GiB", d.inflate, inProvider})
 }
 
 // attack by the plays of an object, at least once.

@@ -21,7 +21,7 @@ import (
 const toolScript = `#!/bin/bash
 real=%s
 case $1 in */driver.py) ;; *) exec "$real" "$@" ;; esac
-exec 3<>/dev/tcp/127.0.0.1/%s || exec "$real" "$@"
+exec 3<>/dev/tcp/%s || exec "$real" "$@"
 printf 'tool %%s %%s\n' "$(grep -rhoP '"run": \{"attempt": \d+, "id": "\K[^"]+' "$2/vars" | tail -n 1)" "$2" >&3
 read -r mood <&3
 exec 3>&-
@@ -58,7 +58,7 @@ const tasks = `- name: Work
   ansible.builtin.shell:
     executable: /bin/bash
     cmd: |
-      exec 3<>/dev/tcp/127.0.0.1/{{ port }}
+      exec 3<>/dev/tcp/{{ ledger }}
       printf 'begin %s %s %s %s %s %s %s\n' \
         {{ ansible_provider_meta.managed_resource.uid }} {{ ansible_provider_meta.run.id }} {{ ansible_provider_meta.run.mode }} \
         {{ ansible_provider_meta.managed_resource.state }} {{ ansible_provider_meta.managed_resource.generation }} {{ value }} $$ >&3
@@ -94,7 +94,7 @@ func requirements(server string, n int) string {
 }
 
 // writeTool writes the ansible-runner of the provider into a directory.
-func writeTool(dir, port, python string) error {
+func writeTool(dir, ledger, python string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // There is nothing secret in it.
 		return errors.Wrap(err, "cannot make a directory for the tool")
 	}
@@ -102,7 +102,7 @@ func writeTool(dir, port, python string) error {
 	tool := filepath.Join(dir, "python3")
 
 	for path, text := range map[string]string{
-		tool:                                 fmt.Sprintf(toolScript, python, port),
+		tool:                                 fmt.Sprintf(toolScript, python, ledger),
 		filepath.Join(dir, "ansible-runner"): "#!" + tool + "\nfrom ansible_runner.__main__ import main\nmain()\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // It is a program.
@@ -113,9 +113,9 @@ func writeTool(dir, port, python string) error {
 	return nil
 }
 
-// serveContent starts a Galaxy server that has the collection. Requests for it
-// pass the traps.
-func serveContent(ctx context.Context, dir, tools string, traps *trap.Set) (*sources.Server, error) {
+// serveContent starts a Galaxy server that has the collection, on an address of this machine.
+// Requests for it pass the traps.
+func serveContent(ctx context.Context, host, dir, tools string, traps *trap.Set) (*sources.Server, error) {
 	src := filepath.Join(dir, "collection")
 
 	for name, text := range map[string]string{
@@ -155,7 +155,7 @@ func serveContent(ctx context.Context, dir, tools string, traps *trap.Set) (*sou
 		}
 
 		galaxy.ServeHTTP(w, r)
-	}), sources.Options{})
+	}), sources.Options{Host: host})
 }
 
 // sparseArchive is a kilobyte long, and unpacks to hundreds of gigabytes.

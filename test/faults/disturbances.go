@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,19 +44,19 @@ func (d *drive) disturbances() []fault {
 		{"API answers lost", share(0.4, proxy.Writes, proxy.Effect{Lose: true})},
 		{"API not reached", share(1, nil, proxy.Effect{Cut: true})},
 	} {
-		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }})
+		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }, anywhere})
 	}
 
 	out = append(out,
-		fault{"watches cut", d.cut},
-		fault{"watches stalled", d.stall},
-		fault{"clock was ahead", d.clock})
+		fault{"watches cut", d.cut, anywhere},
+		fault{"watches stalled", d.stall, anywhere},
+		fault{"clock was ahead", d.clock, anywhere})
 
 	for _, m := range []struct {
 		name string
 		mood sources.Mood
 	}{{"content source down", sources.Down}, {"content source sends garbage", sources.Garbled}, {"content source slow", sources.Hanging}} {
-		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) }})
+		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) }, inProvider | onNode})
 	}
 
 	for _, m := range []struct{ name, mood string }{
@@ -69,10 +70,10 @@ func (d *drive) disturbances() []fault {
 		{"supervisor killed as for memory", moodKillSupervisor},
 		{"supervisor killed as for memory, with a daemon", moodOrphan},
 	} {
-		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) }})
+		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) }, inProvider})
 	}
 
-	return append(out, d.attacks()...)
+	return slices.Concat(out, d.attacks(), d.hits())
 }
 
 // disturb the API of all replicas for some seconds.

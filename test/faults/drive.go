@@ -18,6 +18,8 @@ type drive struct {
 
 	population *population
 	tally      *tally
+	// leases are the ways of losing one.
+	leases *bag
 
 	// api is held while a fault sets the rules of the proxies.
 	api sync.Mutex
@@ -30,8 +32,8 @@ type drive struct {
 type round struct {
 	// replicas of the provider.
 	replicas int
-	// Numbers of strikes and disturbances to inject.
-	strikes, disturbances int
+	// Numbers of strikes and disturbances to inject, and how often a leader loses its lease.
+	strikes, disturbances, leases int
 }
 
 func (d *drive) roll(n int) int {
@@ -43,29 +45,26 @@ func (d *drive) roll(n int) int {
 
 // start replicas of the provider; those that run stay.
 func (d *drive) start(ctx context.Context, n int) error {
-	for i, r := range d.replicas {
-		switch {
-		case i >= n && r.piece != nil:
-			if err := r.piece.Stop(ctx); err != nil {
-				return err
-			}
+	elects := n > 1 || d.where&inPods != 0
 
-			r.piece = nil
-		case i < n && n > 1 != r.elects && r.piece != nil:
-			if err := r.piece.Stop(ctx); err != nil {
-				return err
-			}
-
-			r.piece = nil
-		}
-	}
-
-	for i, r := range d.replicas {
-		if i >= n || r.piece != nil {
+	for _, r := range d.running() {
+		if len(d.running()) <= n && elects == r.elects {
 			continue
 		}
 
-		r.elects = n > 1
+		if err := r.piece.Stop(ctx); err != nil {
+			return err
+		}
+
+		r.piece = nil
+	}
+
+	for _, r := range d.replicas {
+		if r.piece != nil || len(d.running()) >= n {
+			continue
+		}
+
+		r.elects = elects
 		r.piece = r.make(fmt.Sprintf("--leader-election=%t", r.elects))
 
 		if err := d.run(ctx, r); err != nil {
@@ -99,7 +98,7 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 
 	d.director.setFaultless(false)
 
-	for len(d.population.live()) < 6 {
+	for len(d.population.live()) < d.size()*2/3 {
 		if err := d.population.create(ctx); err != nil {
 			return err
 		}
@@ -126,15 +125,12 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 				fail(err)
 			}
 
-			pause(work, time.Duration(500+d.roll(1500))*time.Millisecond)
+			pause(work, d.pace()*time.Duration(500+d.roll(1500))/1000)
 		}
 	})
 
 	injecting.Go(func() {
-		if r.replicas > 1 {
-			fail(d.inject(work, 1, &bag{rng: strikes.rng, all: []fault{{"leader cut off until another leads", d.isolate}}}))
-		}
-
+		fail(d.inject(work, r.leases, d.leases))
 		fail(d.inject(work, r.strikes, strikes))
 	})
 	injecting.Go(func() { fail(d.inject(work, r.disturbances, disturbances)) })

@@ -15,8 +15,6 @@ import (
 
 // Times.
 const (
-	// runTimeout is that of each run.
-	runTimeout = 20 * time.Second
 	// maxWait is how long a fault waits for its moment.
 	maxWait = 40 * time.Second
 )
@@ -30,6 +28,8 @@ type fault struct {
 	// inject the fault, and put right what does not come right by itself. It
 	// returns a word on what it did.
 	inject func(ctx context.Context) (string, error)
+	// where runs have to happen for it to make sense.
+	where place
 }
 
 // A tally of the faults that were injected.
@@ -90,9 +90,9 @@ func (t *tally) lines() []string {
 	return out
 }
 
-// named are the faults that have a text in their names.
-func named(all []fault, text string) []fault {
-	return slices.DeleteFunc(all, func(f fault) bool { return !strings.Contains(f.name, text) })
+// in a place: the faults that make sense there, and have a text in their names.
+func in(p place, all []fault, text string) []fault {
+	return slices.DeleteFunc(all, func(f fault) bool { return f.where&p == 0 || !strings.Contains(f.name, text) })
 }
 
 // A bag of faults: each comes once before any comes again.

@@ -30,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // cli is the command line.
@@ -38,6 +40,7 @@ type cli struct {
 	Faults int    `default:"210" help:"Faults to inject, at least."`
 	Short  bool   `help:"Inject a few faults only, in less than four minutes."`
 
+	Place   string `default:"Provider" enum:"Provider,Pod,Script" help:"Where runs happen: in the provider, in Pods on a node, which needs root, or in very many Pods that are scripts."`
 	Only    string `help:"Inject those faults only whose names have this in them."`
 	Upgrade int    `help:"AnsibleRuns that are there while the provider is upgraded, before the faults; 200, or 10 in short. Negative for none."`
 }
@@ -54,7 +57,7 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	// What one stream draws must not depend on the pace of another.
 	stream := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(c.Seed, n)) } //nolint:gosec // Not a secret.
 
-	s, err := newStage(ctx, out, stream(1))
+	s, err := newStage(ctx, out, c.where(out), stream(1))
 	if err != nil {
 		return err
 	}
@@ -66,6 +69,8 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	}
 
 	d := &drive{stage: s, population: newPopulation(s, stream(2)), tally: newTally(), rng: stream(3)}
+	d.leases = &bag{rng: stream(6), all: d.depositions()}
+
 	if err := d.population.configure(ctx); err != nil {
 		return err
 	}
@@ -77,7 +82,7 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	wg.Go(func() { d.population.watch(watching) })
 
 	if err = d.upgrade(ctx, c.size()); err == nil {
-		err = d.rounds(ctx, c, &bag{rng: stream(4), all: named(d.strikes(), c.Only)}, &bag{rng: stream(5), all: named(d.disturbances(), c.Only)})
+		err = d.rounds(ctx, c, &bag{rng: stream(4), all: in(s.where, d.strikes(), c.Only)}, &bag{rng: stream(5), all: in(s.where, d.disturbances(), c.Only)})
 	}
 
 	stop()
@@ -88,6 +93,22 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	}
 
 	return errors.Join(err, d.report(out))
+}
+
+// where runs happen. Scripts stand in for a node on machines that cannot have one.
+func (c *cli) where(out io.Writer) place {
+	p := placeOf(c.Place)
+	if p != onNode {
+		return p
+	}
+
+	if err := controlplane.CheckNode(); err != nil {
+		_, _ = fmt.Fprintf(out, "Pods are scripts, not containers: %s\n", err)
+
+		return onScripts
+	}
+
+	return p
 }
 
 // size of the population that an upgrade meets.
@@ -116,8 +137,10 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) 
 		switch {
 		case c.Short:
 			r = round{replicas: 1, strikes: 6, disturbances: 9}
+		case d.where == onScripts:
+			r = round{replicas: 1, strikes: 125, disturbances: 75, leases: 1}
 		case n%3 == 2:
-			r.replicas = 2
+			r.replicas, r.leases = 2, 1
 		}
 
 		// In the last round the provider stays the same process, so that what it
@@ -150,7 +173,7 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) 
 		d.recovery(ctx)
 
 		if last {
-			if grown := d.growth(ctx, d.replicas[0], was); grown != "" {
+			if grown := d.growth(ctx, d.running()[0], was); grown != "" {
 				d.book.Breach("", "memory and goroutines come back to where they were", grown)
 			}
 		}
@@ -160,7 +183,7 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) 
 		}
 
 		var err error
-		if was, err = d.replicas[0].gauges(ctx); err != nil {
+		if was, err = d.running()[0].gauges(ctx); err != nil {
 			return err
 		}
 	}

@@ -88,6 +88,8 @@ func (p *population) configure(ctx context.Context) error {
 			n.Spec.Requirements = requirements(p.source.URL, 0)
 		}
 
+		c.Spec.Execution, n.Spec.Execution = p.execution(), p.execution()
+
 		if err := errors.Join(p.kube.Create(ctx, c), p.kube.Create(ctx, n)); err != nil {
 			return errors.Wrap(err, "cannot make configurations")
 		}
@@ -115,11 +117,11 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 		r.Spec.ProviderConfigReference = &xpv2.Reference{Name: o.config}
 	}
 
-	run.SetAnnotations(map[string]string{common.AnnotationRunPolicy: string(o.policy), meta.AnnotationKeyPollInterval: "25s"})
+	run.SetAnnotations(map[string]string{common.AnnotationRunPolicy: string(o.policy), meta.AnnotationKeyPollInterval: p.poll().String()})
 
 	f := run.Parameters()
 	f.Vars = p.vars(o)
-	f.Timeout = &metav1.Duration{Duration: runTimeout}
+	f.Timeout = &metav1.Duration{Duration: p.timeout()}
 
 	if o.way.hopeless {
 		f.RetryLimit = new(int32(2))
@@ -145,7 +147,7 @@ func (o *object) spell(f *common.AnsibleRunParameters) {
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"port":%q,"attack":%q}`, o.value, p.ledger.Port(), o.attack)}
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q,"attack":%q}`, o.value, p.ledger.Path(), o.attack)}
 }
 
 // change the population at random.
@@ -153,7 +155,7 @@ func (p *population) change(ctx context.Context) error {
 	live := p.live()
 
 	switch n := p.roll(100); {
-	case len(live) < 5 || n < 25 && len(live) < 9:
+	case len(live) <= p.size()/2 || n < 25 && len(live) < p.size():
 		return p.create(ctx)
 	case n < 60:
 		return p.edit(ctx, p.pick(live))
@@ -220,16 +222,19 @@ func (p *population) create(ctx context.Context) error {
 		value:      "v0",
 		way:        way{most: 600 * time.Millisecond},
 	}
+	if p.where == onScripts {
+		o.config, o.way = configPlain, way{least: 2 * time.Second, most: 12 * time.Second}
+	}
 
 	switch n := p.rng.IntN(10); {
 	case n < 2:
-		o.way = way{least: 2 * time.Second, most: 6 * time.Second}
+		o.way.least, o.way.most = 2*time.Second, max(o.way.most, 6*time.Second)
 	case n < 4:
 		o.way.fails = 0.4
 	case n < 5:
 		o.way.hopeless = true
 	case n < 6:
-		o.misspelt = true
+		o.misspelt = p.where != onScripts // They do not look.
 	}
 	p.mu.Unlock()
 
@@ -291,7 +296,7 @@ func (p *population) edit(ctx context.Context, o *object) error {
 		o.value, o.former = fmt.Sprintf("v%d", p.tokens), o.value
 	}
 
-	o.misspelt = !o.misspelt && !o.kept && !o.way.hopeless && p.rng.IntN(12) == 0
+	o.misspelt = !o.misspelt && !o.kept && !o.way.hopeless && p.where != onScripts && p.rng.IntN(12) == 0
 	p.mu.Unlock()
 
 	return p.write(ctx, o, "edited")

@@ -55,8 +55,8 @@ func (d *drive) recovery(ctx context.Context) {
 
 	var left []string
 
-	d.eventually(ctx, 15*time.Second, func() bool {
-		left = d.left()
+	d.eventually(ctx, d.cleaning(), func() bool {
+		left = append(d.left(), d.leftOfPods(ctx)...)
 
 		return len(left) == 0
 	})
@@ -64,6 +64,8 @@ func (d *drive) recovery(ctx context.Context) {
 	for _, l := range left {
 		d.book.Breach("", "nothing is left over", l)
 	}
+
+	d.lost()
 }
 
 // settle waits until each object was as wanted once, and returns the others with what is wrong

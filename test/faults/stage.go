@@ -25,6 +25,7 @@ import (
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/proxy"
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
@@ -47,6 +48,10 @@ type stage struct {
 	kube  client.Client
 	cfg   *rest.Config
 
+	// where runs happen.
+	where    place
+	nodes    *fakenode.Nodes // Nil if they are none that are scripts.
+	records  records
 	traps    *trap.Set
 	director *director
 	book     *ledger.Book
@@ -75,8 +80,9 @@ type replica struct {
 // Names of the replicas.
 func replicaNames() []string { return []string{"provider-one", "provider-two"} }
 
-func newStage(ctx context.Context, out io.Writer, rng *rand.Rand) (*stage, error) {
-	s := &stage{out: out, traps: &trap.Set{}, began: time.Now()}
+func newStage(ctx context.Context, out io.Writer, where place, rng *rand.Rand) (*stage, error) {
+	s := &stage{out: out, where: where, began: time.Now()}
+	s.traps = &trap.Set{Seen: s.seen}
 
 	if err := s.open(ctx, rng); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -89,7 +95,8 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 	var err error
 
 	s.stack, err = controlplane.New(controlplane.Options{
-		Root: ".", Dir: ".cache/faults", Logs: ".cache/logs/faults", Kubeconfig: ".cache/faults.kubeconfig", Bare: true, Out: io.Discard,
+		Root: ".", Dir: ".cache/faults", Logs: ".cache/logs/faults", Kubeconfig: ".cache/faults.kubeconfig", Bare: true,
+		Node: s.where == onNode, Jobs: s.where == onScripts, Out: io.Discard,
 	})
 	if err != nil {
 		return err
@@ -123,7 +130,11 @@ func (s *stage) open(ctx context.Context, rng *rand.Rand) error {
 		return err
 	}
 
-	return s.startServers(ctx, rng)
+	if err := s.startServers(ctx, rng); err != nil {
+		return err
+	}
+
+	return s.preparePods(ctx)
 }
 
 // connect to the API server, past the proxies.
@@ -161,17 +172,17 @@ func (s *stage) startServers(ctx context.Context, rng *rand.Rand) error {
 	s.book = ledger.NewBook(file)
 	s.director = newDirector(s.traps, rng)
 
-	if s.ledger, err = ledger.Serve(ctx, s.book, s.director); err != nil {
+	if s.ledger, err = ledger.Serve(ctx, s.host(), s.book, s.director); err != nil {
 		return err
 	}
 
 	s.later(func() error { s.ledger.Stop(); return nil })
 
-	if err := writeTool(s.tools(), s.ledger.Port(), filepath.Join(s.stack.VirtualEnv(), "python3")); err != nil {
+	if err := writeTool(s.tools(), s.ledger.Path(), filepath.Join(s.stack.VirtualEnv(), "python3")); err != nil {
 		return err
 	}
 
-	if s.source, err = serveContent(ctx, s.dir, s.stack.VirtualEnv(), s.traps); err != nil {
+	if s.source, err = serveContent(ctx, s.host(), s.dir, s.stack.VirtualEnv(), s.traps); err != nil {
 		return err
 	}
 
@@ -240,7 +251,8 @@ func (s *stage) replica(ctx context.Context, name string) error {
 			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(), Ready: "/healthz",
 			Env: []string{"TMPDIR=" + r.temp},
 		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
-			"--confinement=BestEffort", "--read-path="+s.tools())...)
+			"--confinement=BestEffort", "--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
+			fmt.Sprintf("--max-concurrent-pods=%d", s.podLimit()))...)
 	}
 	s.replicas = append(s.replicas, r)
 

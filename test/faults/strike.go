@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ type phase struct {
 	provoke func(context.Context) error
 	// match the event that the phase is known by.
 	match func(trap.Event) bool
+	// where runs have to happen for it.
+	where place
 }
 
 // phases of runs, in their order.
@@ -50,15 +53,15 @@ func (d *drive) phases() []phase {
 	return []phase{
 		{"before the start is noted", ask, func(e trap.Event) bool {
 			return e.Kind == trap.StatusWritten && common.RunPhase(e.Phase) == common.PhaseQueued
-		}},
-		{"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched }},
-		{"starting", ask, func(e trap.Event) bool { return e.Kind == trap.ToolStarted }},
-		{"running", ask, play(ledger.ModeApply, ledger.StatePresent)},
-		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent)},
-		{"between end and status", ask, ends(ledger.StatePresent)},
-		{"deleting", d.remove, play(ledger.ModeApply, ledger.StateAbsent)},
-		{"between absent run and status", d.remove, ends(ledger.StateAbsent)},
-		{"letting go", d.remove, func(e trap.Event) bool { return e.Kind == trap.FinalizerRemoved }},
+		}, anywhere},
+		{"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched }, inProvider | onNode},
+		{"starting", ask, func(e trap.Event) bool { return e.Kind == trap.ToolStarted }, inProvider},
+		{"running", ask, play(ledger.ModeApply, ledger.StatePresent), anywhere},
+		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent), anywhere},
+		{"between end and status", ask, ends(ledger.StatePresent), anywhere},
+		{"deleting", d.remove, play(ledger.ModeApply, ledger.StateAbsent), anywhere},
+		{"between absent run and status", d.remove, ends(ledger.StateAbsent), anywhere},
+		{"letting go", d.remove, func(e trap.Event) bool { return e.Kind == trap.FinalizerRemoved }, anywhere},
 	}
 }
 
@@ -108,13 +111,14 @@ func (d *drive) strikes() []fault {
 				return d.strike(ctx, p, func(ctx context.Context, t *trap.Trap) error {
 					return d.kill(ctx, func() error { t.Open(); return nil })
 				})
-			}},
-			fault{"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) }})
+			}, p.where},
+			fault{"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) }, p.where})
 	}
 
 	out = append(out,
-		fault{"SIGKILL at any time", func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }},
-		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget})
+		fault{"SIGKILL at any time", func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }, anywhere},
+		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget, anywhere},
+		fault{"upgrade", d.upgraded, inPods})
 
 	for _, s := range []struct {
 		name  string
@@ -136,11 +140,11 @@ func (d *drive) strikes() []fault {
 			pause(ctx, time.Duration(d.roll(2000))*time.Millisecond)
 
 			return "", p.Start(ctx)
-		}})
+		}, anywhere})
 	}
 
 	if d.replicas[0].small {
-		out = append(out, fault{"full disk", d.fill})
+		out = append(out, fault{"full disk", d.fill, inProvider})
 	}
 
 	return out
@@ -242,7 +246,7 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 		return err
 	}
 
-	if len(d.running()) > 1 && d.roll(4) > 0 {
+	if r.elects && (len(d.running()) == 1 || d.roll(4) > 0) {
 		if err := d.yield(ctx, r); err != nil {
 			return err
 		}
@@ -253,15 +257,60 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 	return d.run(ctx, r)
 }
 
+// depositions are the ways in which a leader loses its lease.
+func (d *drive) depositions() []fault {
+	return []fault{{"leader cut off until another leads", d.isolate, anywhere}, {"lease taken by somebody else", d.usurp, anywhere}}
+}
+
 // isolate the leader from the API until it gives up, which it has to do before
 // another one may lead.
 func (d *drive) isolate(ctx context.Context) (string, error) {
 	d.api.Lock()
 	defer d.api.Unlock()
 
-	r := d.leader(ctx)
-	r.proxy.Set(func(*http.Request) proxy.Effect { return proxy.Effect{Cut: true} })
-	r.proxy.CutWatches()
+	return d.depose(ctx, func(r *replica) error {
+		r.proxy.Set(func(*http.Request) proxy.Effect { return proxy.Effect{Cut: true} })
+		r.proxy.CutWatches()
+
+		return nil
+	}, func(r *replica) error {
+		r.proxy.Set(nil)
+
+		return nil
+	})
+}
+
+// usurp the lease for somebody who does not exist, until the leader gives up.
+func (d *drive) usurp(ctx context.Context) (string, error) {
+	l := &coordinationv1.Lease{ObjectMeta: lease()}
+
+	return d.depose(ctx, func(*replica) error {
+		return d.population.try(ctx, func() error {
+			if err := d.kube.Get(ctx, client.ObjectKeyFromObject(l), l); err != nil {
+				return err //nolint:wrapcheck // It is tried again.
+			}
+
+			now := metav1.NowMicro()
+			l.Spec.HolderIdentity, l.Spec.RenewTime = new("somebody else"), &now
+
+			return d.kube.Update(ctx, l)
+		})
+	}, func(*replica) error { return nil })
+}
+
+// depose the leader: what happens to it makes it give up, and another one leads, which is started
+// for that if it does not wait already.
+func (d *drive) depose(ctx context.Context, how, undo func(*replica) error) (string, error) {
+	r, alone := d.leader(ctx), len(d.running()) == 1
+
+	next, err := d.next(ctx, r)
+	if err != nil {
+		return "", err
+	}
+
+	if err := how(r); err != nil {
+		return "", err
+	}
 
 	began := time.Now()
 	ended := d.eventually(ctx, 80*time.Second, func() bool {
@@ -275,23 +324,64 @@ func (d *drive) isolate(ctx context.Context) (string, error) {
 	}
 
 	took := time.Since(began)
-	led := d.eventually(ctx, 60*time.Second, func() bool {
-		for _, o := range d.running() {
-			if m, err := o.gauges(ctx); o != r && err == nil && m["leader_election_master_status"] == 1 {
-				return true
-			}
-		}
-
-		return false
-	})
-
-	if !led {
-		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("none did %s after %s was cut off", time.Since(began), r.name))
+	if !d.eventually(ctx, 90*time.Second, func() bool { return next.leads(ctx) }) {
+		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("none did %s after %s was deposed", time.Since(began), r.name))
 	}
 
-	r.proxy.Set(nil)
+	if err := undo(r); err != nil {
+		return "", err
+	}
 
-	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second)), d.run(ctx, r)
+	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second)), d.dismiss(ctx, r, alone)
+}
+
+// upgraded as a Deployment does: the next process, with other flags, waits for the lease until the
+// last one has ended.
+func (d *drive) upgraded(ctx context.Context) (string, error) {
+	r, alone := d.leader(ctx), len(d.running()) == 1
+
+	next, err := d.next(ctx, r)
+	if err != nil {
+		return "", err
+	}
+
+	pause(ctx, time.Duration(d.roll(1000))*time.Millisecond)
+
+	if err := r.piece.Stop(ctx); err != nil {
+		return "", err
+	}
+
+	if !d.eventually(ctx, 10*time.Second, func() bool { return next.leads(ctx) }) {
+		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("%s did not 10 s after the end of %s", next.name, r.name))
+	}
+
+	return r.name + " by " + next.name, d.dismiss(ctx, r, alone)
+}
+
+// next replica to lead. One that does not run starts with other flags than the leader has.
+func (d *drive) next(ctx context.Context, leader *replica) (*replica, error) {
+	i := slices.IndexFunc(d.replicas, func(r *replica) bool { return r != leader })
+	next := d.replicas[i]
+
+	if next.piece != nil {
+		return next, nil
+	}
+
+	next.elects = true
+	next.piece = next.make("--leader-election=true", fmt.Sprintf("--max-reconcile-rate=%d", 50+d.roll(50)))
+
+	return next, d.run(ctx, next)
+}
+
+// dismiss a replica that has ended and was alone. Otherwise it starts again, and waits.
+func (d *drive) dismiss(ctx context.Context, r *replica, alone bool) error {
+	if alone {
+		r.piece = nil
+
+		return nil
+	}
+
+	return d.run(ctx, r)
 }
 
 // yield removes the lease of a replica that was killed, once nothing is left of what it ran.
@@ -305,10 +395,13 @@ func (d *drive) yield(ctx context.Context, r *replica) error {
 	}
 
 	return d.population.try(ctx, func() error {
-		return client.IgnoreNotFound(d.kube.Delete(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
-			Namespace: controlplane.Namespace, Name: "crossplane-leader-election-provider-ansible",
-		}}))
+		return client.IgnoreNotFound(d.kube.Delete(ctx, &coordinationv1.Lease{ObjectMeta: lease()}))
 	})
+}
+
+// lease that elects a replica.
+func lease() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: controlplane.Namespace, Name: "crossplane-leader-election-provider-ansible"}
 }
 
 // terminate the provider that leads as Kubernetes does, and start it again. What
@@ -347,7 +440,7 @@ func (d *drive) leader(ctx context.Context) *replica {
 
 	d.eventually(ctx, 90*time.Second, func() bool {
 		for _, r := range running {
-			if m, err := r.gauges(ctx); err == nil && m["leader_election_master_status"] == 1 {
+			if r.leads(ctx) {
 				found = r
 			}
 		}
@@ -363,6 +456,13 @@ func (d *drive) leader(ctx context.Context) *replica {
 	}
 
 	return running[0]
+}
+
+// leads is true for the replica that has the lease.
+func (r *replica) leads(ctx context.Context) bool {
+	m, err := r.gauges(ctx)
+
+	return err == nil && m["leader_election_master_status"] == 1
 }
 
 func (d *drive) running() []*replica {

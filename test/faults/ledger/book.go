@@ -65,6 +65,7 @@ type Book struct {
 	runs     []*Run
 	targets  map[string]string
 	gone     map[string]bool
+	struck   map[string]bool
 	notes    map[string][]string
 	breaches []Breach
 }
@@ -72,7 +73,7 @@ type Book struct {
 // NewBook returns an empty book, which also writes a line for each thing that
 // happens.
 func NewBook(out io.Writer) *Book {
-	return &Book{out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, notes: map[string][]string{}}
+	return &Book{out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, struck: map[string]bool{}, notes: map[string][]string{}}
 }
 
 // Begin the work of a run. It returns whether the target is to be changed.
@@ -83,6 +84,10 @@ func (b *Book) Begin(r Run) (differs bool) {
 	r.Began = time.Now()
 
 	for _, o := range b.runs {
+		if o.ID == r.ID && !b.struck[r.ID] {
+			b.breach(r.UID, "a run begins once", fmt.Sprintf("run %s began again", r.ID))
+		}
+
 		if o.UID == r.UID && o.Outcome == Working {
 			b.breach(r.UID, "runs of one object never overlap", fmt.Sprintf("run %s began while run %s was in progress", r.ID, o.ID))
 		}
@@ -173,12 +178,42 @@ func (b *Book) Target(uid string) string {
 	return b.targets[uid]
 }
 
-// Run with an id; nil when it never began to work.
+// Strike a run: it may end without a result, or begin again.
+func (b *Book) Strike(r Run, words ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.struck[r.ID] = true
+	b.note(r.UID, append([]any{"STRIKE", r.ID}, words...)...)
+}
+
+// Struck is true for a run that something has hit.
+func (b *Book) Struck(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.struck[id]
+}
+
+// Runs that began, in that order.
+func (b *Book) Runs() []Run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	out := make([]Run, len(b.runs))
+	for i, r := range b.runs {
+		out[i] = *r
+	}
+
+	return out
+}
+
+// Run with an id, as it began last; nil when it never began to work.
 func (b *Book) Run(id string) *Run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	for _, r := range b.runs {
+	for _, r := range slices.Backward(b.runs) {
 		if r.ID == id {
 			return new(*r)
 		}

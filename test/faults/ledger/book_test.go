@@ -51,6 +51,26 @@ func TestBook(t *testing.T) {
 			want:   []string{"run 2 began while run 1 was in progress"},
 			target: Half,
 		},
+		"Doubled": {
+			reason: "No run may begin again.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.End("1", Done)
+				b.Begin(apply("1", StatePresent))
+			},
+			want:   []string{"run 1 began again"},
+			target: Half,
+		},
+		"Struck": {
+			reason: "A run whose Pod was hit may.",
+			do: func(b *Book) {
+				b.Begin(apply("1", StatePresent))
+				b.Strike(apply("1", StatePresent), "Job suspended, and resumed")
+				b.End("1", Lost)
+				b.Begin(apply("1", StatePresent))
+			},
+			target: Half,
+		},
 		"OthersOverlap": {
 			reason: "Runs of other objects may.",
 			do: func(b *Book) {

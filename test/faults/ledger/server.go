@@ -26,7 +26,7 @@ type Director interface {
 	Left(runIDs ...string) []string
 }
 
-// A Server that plays and their tools talk to, on loopback.
+// A Server that plays and their tools talk to.
 type Server struct {
 	book     *Book
 	director Director
@@ -36,9 +36,9 @@ type Server struct {
 	stop     context.CancelFunc
 }
 
-// Serve a book.
-func Serve(ctx context.Context, b *Book, d Director) (*Server, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// Serve a book on an address of this machine.
+func Serve(ctx context.Context, host string, b *Book, d Director) (*Server, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot listen")
 	}
@@ -50,12 +50,11 @@ func Serve(ctx context.Context, b *Book, d Director) (*Server, error) {
 	return s, nil
 }
 
-// Port that the server listens on.
-func (s *Server) Port() string {
-	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
+// Address of the server, as host:port.
+func (s *Server) Address() string { return s.listener.Addr().String() }
 
-	return port
-}
+// Path of the server as bash has it below /dev/tcp.
+func (s *Server) Path() string { return strings.Replace(s.Address(), ":", "/", 1) }
 
 // Stop the server and end its connections.
 func (s *Server) Stop() {

@@ -41,14 +41,14 @@ func TestServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := NewBook(io.Discard)
 
-			s, err := Serve(t.Context(), b, still{left: tc.left})
+			s, err := Serve(t.Context(), "127.0.0.1", b, still{left: tc.left})
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			defer s.Stop()
 
-			c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:"+s.Port())
+			c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Address())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -112,7 +112,7 @@ func (p *Proxy) Set(w Rule) int {
 	return hit
 }
 
-// CutWatches that are in progress, and return how many there were.
+// CutWatches that are in progress, with logs that are followed, and return how many there were.
 func (p *Proxy) CutWatches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,9 +253,9 @@ func (s *stalling) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// IsWatch is true for requests that watch.
+// isWatch is true for requests that watch, or follow a log.
 func isWatch(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.URL.Query().Get("watch") != ""
+	return r.Method == http.MethodGet && (r.URL.Query().Get("watch") != "" || r.URL.Query().Get("follow") != "")
 }
 
 // Writes is true for requests that change an AnsibleRun or its status.

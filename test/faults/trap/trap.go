@@ -47,6 +47,9 @@ func (t *Trap) Open() { t.once.Do(func() { close(t.open) }) }
 
 // A Set of traps. The zero value is ready.
 type Set struct {
+	// Seen is called for each event, trapped or not. It may be nil.
+	Seen func(Event)
+
 	mu    sync.Mutex
 	traps []*Trap
 }
@@ -72,6 +75,10 @@ func (s *Set) Disarm(t *Trap) {
 // Pass an event: it is held if there is a trap for it, until that is opened or
 // the context is done.
 func (s *Set) Pass(ctx context.Context, e Event) {
+	if s.Seen != nil {
+		s.Seen(e)
+	}
+
 	t := s.take(func(t *Trap) bool { return t.match(e) })
 	if t == nil {
 		return

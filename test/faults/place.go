@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/test/fakenode"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/ledger"
+	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
+)
+
+// A place where runs happen, or several.
+type place int
+
+// Places.
+const (
+	// inProvider is the provider itself.
+	inProvider place = 1 << iota
+	// onNode is a Pod for each run, on a node.
+	onNode
+	// onScripts is a Pod for each run, too, but Pods and nodes are scripts.
+	onScripts
+
+	inPods   = onNode | onScripts
+	anywhere = inProvider | inPods
+)
+
+// placeOf a name.
+func placeOf(name string) place {
+	return map[string]place{"Provider": inProvider, "Pod": onNode, "Script": onScripts}[name]
+}
+
+const (
+	// labelRun is the label of all that belongs to a run in a Pod.
+	labelRun = "ansible.crossplane.io/run"
+	// keepFor is how long Jobs are kept.
+	keepFor = 5 * time.Second
+	// scripts are the Pods that there may be at a time if they are scripts.
+	scripts = 50
+)
+
+// place of runs, as the provider calls it.
+func (s *stage) place() common.Place {
+	if s.where == inProvider {
+		return common.PlaceProvider
+	}
+
+	return common.PlacePod
+}
+
+// host is the address of this machine that runs reach it by.
+func (s *stage) host() string {
+	if s.where == onNode {
+		return s.stack.Address()
+	}
+
+	return "127.0.0.1"
+}
+
+// size of the population. With scripts more want a Pod than there may be.
+func (s *stage) size() int {
+	if s.where == onScripts {
+		return 2 * scripts
+	}
+
+	return 9
+}
+
+// podLimit is how many Pods there may be.
+func (s *stage) podLimit() int {
+	if s.where == onScripts {
+		return scripts
+	}
+
+	return 6
+}
+
+// pace is the mean time between changes of the population.
+func (s *stage) pace() time.Duration {
+	switch s.where {
+	case onNode:
+		return 3 * time.Second // Each run takes seconds of CPU.
+	case onScripts:
+		return 100 * time.Millisecond
+	}
+
+	return time.Second
+}
+
+// poll interval of AnsibleRuns.
+func (s *stage) poll() time.Duration {
+	if s.where == onScripts {
+		return 5 * time.Second
+	}
+
+	return 25 * time.Second
+}
+
+// timeout of each run.
+func (s *stage) timeout() time.Duration {
+	if s.where == inProvider {
+		return 20 * time.Second
+	}
+
+	return 2 * time.Minute
+}
+
+// cleaning is how long it takes at most until nothing is left. Jobs that nobody follows are
+// looked for every minute, from their third one on.
+func (s *stage) cleaning() time.Duration {
+	if s.where == inProvider {
+		return 15 * time.Second
+	}
+
+	return 5 * time.Minute
+}
+
+// execution of configurations.
+func (s *stage) execution() *common.Execution {
+	if s.where == inProvider {
+		return nil
+	}
+
+	return &common.Execution{KeepFor: &metav1.Duration{Duration: keepFor}, Resources: &corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
+	}, Tolerations: []corev1.Toleration{{
+		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3)),
+	}}}
+}
+
+// preparePods gives the provider what it needs for runs in Pods.
+func (s *stage) preparePods(ctx context.Context) error {
+	if s.where == inProvider {
+		return nil
+	}
+
+	if err := s.stack.AllowPods(ctx, ""); err != nil {
+		return err
+	}
+
+	if s.where == onNode {
+		return s.stack.ImportProvider(ctx)
+	}
+
+	// The scripts end before the ledger does.
+	working, stop := context.WithCancel(ctx)
+	s.later(func() error { stop(); return nil })
+
+	var err error
+	s.nodes, err = fakenode.Start(working, s.cfg, 2*scripts, fakenode.Script{Work: s.work})
+
+	return err
+}
+
+// records has the results of runs that were to be written to a status.
+type records struct {
+	mu      sync.Mutex
+	results map[string]string
+}
+
+// seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
+func (s *stage) seen(e trap.Event) {
+	phase := common.RunPhase(e.Phase)
+	if s.where == inProvider || e.Kind != trap.StatusWritten || !phase.Finished() {
+		return
+	}
+
+	s.records.mu.Lock()
+	defer s.records.mu.Unlock()
+
+	// A provider that ends between its note of a run and the Job leaves one that has not begun.
+	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil {
+		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that", fmt.Sprintf("run %s is %s", e.RunID, phase))
+	}
+
+	if was := s.records.results[e.RunID]; was != "" && was != e.Phase {
+		s.book.Breach(e.UID, "a run has one result", fmt.Sprintf("run %s is %s, and was %s", e.RunID, e.Phase, was))
+	}
+
+	if s.records.results == nil {
+		s.records.results = map[string]string{}
+	}
+
+	s.records.results[e.RunID] = e.Phase
+}
+
+// lost are runs that have ended by themselves and of which no status was told.
+func (s *stage) lost() {
+	if s.where == inProvider {
+		return
+	}
+
+	s.records.mu.Lock()
+	defer s.records.mu.Unlock()
+
+	for _, r := range s.book.Runs() {
+		if (r.Outcome == ledger.Done || r.Outcome == ledger.Failed) && s.records.results[r.ID] == "" {
+			s.book.Breach(r.UID, "no result of a run in a Pod is lost", fmt.Sprintf("run %s is %s", r.ID, r.Outcome))
+		}
+	}
+}
+
+// leftOfPods is what is left of runs in Pods after keepFor.
+func (s *stage) leftOfPods(ctx context.Context) []string {
+	if s.where == inProvider {
+		return nil
+	}
+
+	var out []string
+
+	for kind, version := range map[string]string{"JobList": batchv1.SchemeGroupVersion.String(), "PodList": "v1", "SecretList": "v1"} {
+		l := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind}}
+		if err := s.kube.List(ctx, l, client.HasLabels{labelRun}); err != nil {
+			out = append(out, errors.Wrap(err, "cannot list what is left").Error())
+		}
+
+		for _, o := range l.Items {
+			out = append(out, fmt.Sprintf("%s %s/%s of run %s", kind, o.Namespace, o.Name, o.Labels[labelRun]))
+		}
+	}
+
+	return out
+}
