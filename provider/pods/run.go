@@ -75,6 +75,8 @@ type run struct {
 	// read is true once the log was read to its end.
 	read bool
 
+	// asked is true once the API server was asked for the Job, so that it may be there.
+	asked bool
 	// begun is true once the container may have started, touched once content may have changed
 	// something, and complete once the Pod has sent its last report.
 	begun, touched, complete bool
@@ -129,7 +131,13 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	defer release()
 
 	if err := r.begin(ctx); err != nil {
-		return r.notBegun(ctx, err)
+		// A request that was canceled may have arrived, so that the run may begin. It has ended when
+		// its Job is gone.
+		if !r.asked || ctx.Err() == nil || r.isLeft() {
+			return r.notBegun(ctx, err)
+		}
+
+		r.touched = true
 	}
 
 	return r.follow(ctx, changes)
@@ -199,6 +207,8 @@ func (r *run) create(ctx context.Context) error {
 	}
 
 	// The Pod waits for the Secrets, which the Job owns, so that nothing is left of them.
+	r.asked = true
+
 	if err := r.make(ctx, j); err != nil {
 		return err
 	}
@@ -299,11 +309,6 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 
 	switch {
 	case ctx.Err() != nil:
-		// A Job that was made all the same goes. It has begun nothing without its Secrets.
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
-		defer stop()
-
-		_ = r.delete(ctx)
 		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
 	case errors.As(err, new(*RightsError)):
 		s.Reason = executor.ReasonForbidden

@@ -45,6 +45,58 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// A run may be canceled when the API server has made its Job and its Secret, and the answer did not
+// come. Then a play may begin, so that the run has ended when its Job is gone.
+func TestCanceledUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := onCluster(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+
+		cluster, _ := r.config.Client.(client.WithWatch)
+		away := 2
+		ready := make(chan struct{})
+		close(ready)
+
+		x := r.Executor
+		x.config.Context = t.Context()
+		x.config.Own = func(context.Context) (Own, error) { return Own{Image: image}, nil }
+		x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				if _, last := o.(*corev1.Secret); last {
+					cancel()
+
+					return errors.Join(c.Create(context.WithoutCancel(ctx), o, opts...), ctx.Err())
+				}
+
+				return c.Create(ctx, o, opts...)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				if away--; away >= 0 {
+					return errors.New("the API server is away")
+				}
+
+				return c.Delete(ctx, o, opts...)
+			},
+		})
+		indexed := interceptor.NewClient(cluster, interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
+				return c.List(ctx, l)
+			},
+		})
+		x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: indexed}, ready: ready}}, followers: map[runKey]chan struct{}{}}
+
+		got := x.Execute(ctx, r.job, executor.Watch{})
+		if got.Run.Phase != common.PhaseCanceled || got.Untouched {
+			t.Errorf("Execute(...): %+v", got)
+		}
+
+		if err := cluster.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, &batchv1.Job{}); err == nil || away >= 0 {
+			t.Error("The Job should be gone before the run has ended.")
+		}
+	})
+}
+
 // asCache reads what is on a cluster.
 type asCache struct {
 	informertest.FakeInformers
