@@ -129,7 +129,6 @@ func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 		"--kube-api-qps=1000", // Its default is for clusters that have much else to do.
 		"--kube-api-burst=2000",
 		"--concurrent-job-syncs=25",
-		"--node-monitor-grace-period=20s", // Also shorter than its default.
 		"--root-ca-file="+s.path(dirKubernetes, fileCA),
 		"--kubeconfig="+s.path(dirKubernetes, fileKubeconfig),
 		"--leader-elect=false",

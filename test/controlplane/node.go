@@ -347,10 +347,6 @@ clusterDNS: [%[1]s]
 clusterDomain: cluster.local
 resolvConf: ""
 serializeImagePulls: false
-# So that a node that is gone is soon missed.
-nodeLeaseDurationSeconds: 8
-nodeStatusReportFrequency: 5s
-nodeStatusUpdateFrequency: 2s
 # The disk is the machine's, which others fill.
 evictionHard: {memory.available: 100Mi}
 imageGCHighThresholdPercent: 100

@@ -80,11 +80,11 @@ func (d *drive) lose(ctx context.Context, p *corev1.Pod) error {
 		d.book.Strike(ledger.Run{UID: o.Labels["ansible.crossplane.io/uid"], ID: o.Labels[labelRun]}, "node gone")
 	}
 
-	told := d.eventually(ctx, 90*time.Second, func() bool {
+	told := d.eventually(ctx, 3*time.Minute, func() bool {
 		return d.kube.Get(ctx, client.ObjectKeyFromObject(p), p) != nil || p.DeletionTimestamp != nil
 	})
 	if !told {
-		d.book.Breach(p.Labels["ansible.crossplane.io/uid"], "the Pods of a node that is gone are evicted", p.Name+" was not, after 90 s")
+		d.book.Breach(p.Labels["ansible.crossplane.io/uid"], "the Pods of a node that is gone are evicted", p.Name+" was not, after 3 minutes")
 	}
 
 	// Also when the time is over: there would be no node.

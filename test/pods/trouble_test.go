@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -186,45 +185,6 @@ func TestPodGone(t *testing.T) {
 			}
 			s.nothingLeft(t)
 		})
-	}
-}
-
-// TestNodeGone takes the node away from two plays in progress. One goes on when the node is back. The
-// Pod of the other one was evicted meanwhile, and its run is made up for.
-func TestNodeGone(t *testing.T) {
-	patient, hasty := newScene(t), newScene(t)
-	hasty.Execution = "{place: Pod, tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}], " + small + "}"
-	ids := map[*scene]string{}
-	for _, s := range []*scene{patient, hasty} {
-		s.apply(t, waiting)
-		ids[s], _ = Value(s.begun(t, 1), "status.atProvider.lastRun.id").(string)
-	}
-	kubelet, err := cp.Stack.Kubelet(t.Context())
-	must(t, err)
-	pod := hasty.pod(t)
-	seen := watched(t, hasty.run())
-
-	must(t, kubelet.Stop(t.Context()))
-	back := sync.OnceValue(func() error { return kubelet.Start(context.Background()) })
-	defer back()
-	for _, s := range []*scene{patient, hasty} {
-		cp.WaitFor(t, s.run(), last("phase", "Running"), last("id", ids[s]), lastSays("the node node of the Pod does not answer"))
-	}
-	cp.WaitFor(t, pod, That("to be told to end", func(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }))
-	if got := hasty.Count("begin/"); got != 1 {
-		t.Errorf("Nothing should run while nobody knows of the first run, got %v", hasty.Notes())
-	}
-
-	must(t, back())
-	cp.WaitFor(t, patient.run(), last("phase", "Running"), Field("status.atProvider.lastRun.message", nil))
-	patient.Open("present")
-	patient.ready(t, last("id", ids[patient]))
-	hasty.Await(t, 2, "begin/present/")
-	hasty.Open("present")
-	hasty.ready(t, Field("status.atProvider.lastApply.attempts", 1))
-	ended := seen(func(m map[string]any) bool { return m["id"] == ids[hasty] && m["phase"] != "Running" })
-	if len(ended) != 1 || ended[0]["phase"] != "Interrupted" || !contains(ended[0]["message"], "DeletionByTaintManager") {
-		t.Errorf("The status should have said once why the run ended, got %v", ended)
 	}
 }
 
