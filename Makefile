@@ -28,6 +28,7 @@ NODE_PROGRAMS := $(addprefix $(BIN)/,kube-scheduler kubelet containerd container
 CONTROL_PLANE := $(KUBERNETES) $(BIN)/etcd $(CORE)/bin/crossplane $(CORE)/crds/.installed
 FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs patch-and-transform)
 PROVIDER_IMAGE := .cache/images/.provider # For the node: an image of it, with whatever program.
+ENVIRONMENTS  := $(addprefix .cache/images/environment-,oldest-$(shell go env GOARCH).tar newest-$(shell go env GOARCH).tar)
 ANSIBLE       := $(VENV)/.installed
 
 # make skips no test because of a missing program; tests that this machine cannot run
@@ -56,8 +57,9 @@ generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs
 requirements: ## Pin what Ansible needs, with hashes, from package-provider/requirements.in
 	$(PYTHON) -m venv .cache/pip-tools
 	.cache/pip-tools/bin/pip install --quiet pip-tools==7.6.2
-	cd package-provider && CUSTOM_COMPILE_COMMAND='make $@' $(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet \
-		--generate-hashes --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links requirements.in
+	for in in package-provider/requirements.in test/environments/oldest.in; do (cd $$(dirname $$in) && CUSTOM_COMPILE_COMMAND='make $@' \
+		$(CURDIR)/.cache/pip-tools/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $$(basename $$in)) || exit 1; done
 
 clean: down ## Remove all built files
 	rm -rf bin dist .cache
@@ -106,7 +108,7 @@ test-install: build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(BIN)/crank $(if $(filter
 	go test ./test/controlplane -run '^TestNode$$' -count=1 -v
 	go test ./test/install/... -count=1 -timeout=20m -v
 
-test-pods: build $(RACING) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(PROVIDER_IMAGE) $(ANSIBLE) ## Run the tests of runs in Pods, on a control plane with a node of their own
+test-pods: build $(RACING) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(PROVIDER_IMAGE) $(if $(filter 0,$(shell id -u)),$(ENVIRONMENTS)) $(ANSIBLE) ## Run the tests of runs in Pods, on a control plane with a node of their own
 	go test $(RACE) ./test/pods -count=1 -parallel=8 -timeout=20m -v; status=$$?; \
 	$(STACK) down --dir=.cache/pods --kubeconfig=.cache/pods.kubeconfig; exit $$status
 
@@ -194,6 +196,14 @@ program = $(firstword $(filter $(PROGRAMS),$(1:-$(lastword $(subst -, ,$1))=)))
 arch    = $(lastword $(subst -, ,$1))
 
 .SECONDEXPANSION:
+# Images for Pods that are not the provider's, for the tests.
+.cache/images/environment-oldest-%.tar: test/environments/Dockerfile test/environments/oldest.txt $(shell find test/environments/greeting -type f) package/image.sh package/base.sh
+	package/image.sh environment-oldest $* dev $< $(<D)
+
+.cache/images/environment-newest-%.tar: test/environments/build.sh $(wildcard test/environments/*.yml test/environments/*.txt) package/image.sh package/base.sh $(ANSIBLE)
+	PYTHON=$(PYTHON) $< .cache/environment
+	DEBIAN=trixie PIP_CONF=.cache/environment/pip.conf package/image.sh environment-newest $* dev .cache/environment/context/Dockerfile .cache/environment/context
+
 .cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt
 	package/image.sh $(call program,$*) $(call arch,$*) $(VERSION)
 

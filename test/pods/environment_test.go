@@ -1,0 +1,251 @@
+package pods
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
+
+// imported are the archives that the node has.
+var imported sync.Map
+
+// environment is the execution of Pods with an image of test/environments.
+func environment(t *testing.T, name string) string {
+	t.Helper()
+	archive := filepath.Join("../../.cache/images", "environment-"+name+"-"+runtime.GOARCH+".tar")
+	once, _ := imported.LoadOrStore(archive, sync.OnceValues(func() (string, error) {
+		all, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(archive) })
+		if err != nil {
+			return "", err
+		}
+		return all[0].RepoTags[0], cp.Stack.Import(t.Context(), archive)
+	}))
+	image, err := once.(func() (string, error))()
+	must(t, err)
+	return "place: Pod, imagePullPolicy: Never, image: '" + image + "', " + small
+}
+
+// verdicts are two runs: one succeeds in spite of what fails, and one fails in several ways.
+const verdicts = config + `
+apiVersion: v1
+kind: Secret
+metadata: {namespace: [[.Namespace]], name: inputs}
+stringData: {vars.yml: "password: correct-horse-battery"}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
+    playbookInline: |
+      - hosts: localhost
+        tasks:
+        - name: Ignore
+          ansible.builtin.command: "false"
+          ignore_errors: true
+        - block: [{name: Fail, ansible.builtin.fail: {msg: no}}]
+          rescue: [{name: Rescue, ansible.builtin.debug: }]
+        - name: Loop
+          ansible.builtin.command: "echo {{ item }}"
+          loop: [one, two]
+        - name: Skip
+          ansible.builtin.debug:
+          when: false
+        - name: Hide
+          ansible.builtin.command: "echo {{ password }}"
+          no_log: true
+        - name: Say what nobody is to read
+          ansible.builtin.debug: {msg: "The password is {{ password }}."}
+        - ansible.builtin.set_stats: {data: {text: "{{ 'a' * 3 }}", number: 3, list: [1, two], object: {a: true}}}
+        - crossplane.ansible.status: {outputs: {reported: 1}, conditions: [{type: PageUp, status: true, reason: Written}]}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: failing}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
+    inventoryInline: |
+      well ansible_connection=local
+      silent ansible_connection=local
+      looping ansible_connection=local
+      dark ansible_connection=local ansible_remote_tmp=/proc/nowhere
+    playbookInline: |
+      - hosts: all
+        gather_facts: false
+        tasks:
+        - name: Reach
+          ansible.builtin.ping:
+        - name: Fail silently
+          ansible.builtin.command: "cat /{{ password }}"
+          no_log: true
+          when: inventory_hostname == 'silent'
+        - name: Fail an item
+          ansible.builtin.fail: {msg: "{{ item }} of {{ password }}"}
+          loop: [one, two]
+          when: inventory_hostname == 'looping'
+`
+
+// TestEnvironments has the same told of the same plays by whatever Ansible an image has.
+func TestEnvironments(t *testing.T) {
+	t.Parallel()
+
+	// told of both runs, but for what differs from run to run, or in the words of Ansible.
+	told := func(t *testing.T, execution, core, runner string) map[string]any {
+		t.Helper()
+		s := newScene(t)
+		s.Execution = "{" + execution + "}"
+		s.apply(t, verdicts)
+		failing := s.run()
+		failing.Name = "failing"
+		u := s.ready(t, Condition("PageUp", "True"), last("versions.ansibleCore", core), last("versions.ansibleRunner", runner))
+		f := cp.WaitFor(t, failing, last("phase", "Failed"), last("versions.ansibleCore", core))
+
+		log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, "job/"+s.job(t).Name)
+		if !strings.Contains(log, "The password is ****") || strings.Contains(log, "correct-horse") {
+			t.Errorf("The log should show the play without its secrets:\n%s", log)
+		}
+		return map[string]any{
+			"hosts": Value(u, "status.atProvider.lastRun.hosts"), "outputs": Value(u, "status.atProvider.outputs"),
+			"failing hosts": Value(f, "status.atProvider.lastRun.hosts"), "failing reason": Value(f, "status.atProvider.lastRun.reason"),
+			"failures": failures(f),
+		}
+	}
+
+	want := told(t, "place: Pod, "+small, "2.19.14", "2.4.3")
+	for name, tc := range map[string]struct{ core, runner string }{
+		"oldest": {"2.16.0", "2.3.0"},
+		"newest": {"2.21.5", "2.4.3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if diff := cmp.Diff(want, told(t, environment(t, name), tc.core, tc.runner)); diff != "" {
+				t.Errorf("-want as with the provider's image, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// failures of the last run as task and host. Their messages are in the words of Ansible: of a loop,
+// ansible-core 2.21 says only that items failed.
+func failures(u *unstructured.Unstructured) []string {
+	var all []string
+	l, _ := Value(u, "status.atProvider.lastRun.failures").([]any)
+	for _, f := range l {
+		m, _ := f.(map[string]any)
+		task, _ := m["task"].(string)
+		host, _ := m["host"].(string)
+		all = append(all, task+" on "+host)
+	}
+	return all
+}
+
+// TestVariablesOfImage finds the content of an image where its variables say, and gives plays what
+// the image sets.
+func TestVariablesOfImage(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Execution = "{content: Image, " + environment(t, "oldest") + "}"
+	s.apply(t, config+`
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider: {roles: [acme.greeting.greet]}
+`)
+	s.ready(t, Field("status.atProvider.outputs.greeting", "hello"))
+}
+
+// TestExecutionEnvironment uses a collection that ansible-builder has put into an image, with the
+// packages of Python that it needs.
+func TestExecutionEnvironment(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Execution = "{content: Image, serviceAccountName: default, " + environment(t, "newest") + "}"
+	s.apply(t, config+`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: [[.Namespace]], name: view}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: [[.Namespace]], name: view}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: view}
+subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: default}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: [[.Namespace]], name: found}
+data: {color: green}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - kubernetes.core.k8s_info: {api_version: v1, kind: ConfigMap, name: found, namespace: [[.Namespace]]}
+          register: result
+        - ansible.builtin.set_stats: {data: {color: "{{ result.resources[0].data.color }}"}}
+`)
+	s.ready(t, Field("status.atProvider.outputs.color", "green"))
+}
+
+// TestNotStarted has a container that the runtime cannot start: a directory is to be mounted over a
+// file.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: [[.Namespace]]}
+spec:
+  execution:
+    place: Pod
+    namespace: [[.Namespace]]
+    podTemplate:
+      spec:
+        containers: [{name: run, volumeMounts: [{name: odd, mountPath: /etc/passwd}]}]
+        volumes: [{name: odd, emptyDir: {}}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ClusterProviderConfig, name: [[.Namespace]]}
+  forProvider: {playbookInline: "- {hosts: localhost, tasks: []}"}
+`)
+	u := cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "PodNotStarted"), lastSays("the container run could not be started"), Condition("Synced", "False"))
+	if Value(u, "status.atProvider.executed") != nil {
+		t.Error("Nothing should count as executed.")
+	}
+}
