@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -20,16 +21,19 @@ const Umask = 0o077
 // https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html
 const killMeFirst = 500
 
-// Rights of the directory for shared memory, which all runs have in common: a run may use files
-// whose names it knows, and cannot list names. Semaphores of Python's multiprocessing have names
-// that cannot be guessed.
-const sharedMemory landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
-	ll.AccessFSMakeReg | ll.AccessFSRemoveFile
-
-// Rights of a directory that may be written to. Nobody makes devices.
-const write landlock.AccessFSSet = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSWriteFile | ll.AccessFSTruncate |
-	ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg | ll.AccessFSMakeDir | ll.AccessFSMakeSym | ll.AccessFSMakeFifo |
-	ll.AccessFSMakeSock
+// Rights of Landlock.
+const (
+	// ofFiles are those that a file can have.
+	ofFiles = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
+	read    = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
+	// write is everything but making devices.
+	write = ofFiles | ll.AccessFSReadDir | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg | ll.AccessFSMakeDir |
+		ll.AccessFSMakeSym | ll.AccessFSMakeFifo | ll.AccessFSMakeSock | ll.AccessFSRefer
+	// sharedMemory is for the directory that all runs have in common: a run may use files whose
+	// names it knows, and cannot list names. Semaphores of Python's multiprocessing have names that
+	// cannot be guessed.
+	sharedMemory = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSMakeReg | ll.AccessFSRemoveFile
+)
 
 // Kernel returns the version of Landlock that the kernel has and lets this
 // process use; 0 for none.
@@ -60,13 +64,23 @@ func Self() error {
 	return nil
 }
 
-// Enter the domain with this process, for good. The process must then become another program
-// from the same goroutine, which stays on its thread.
-func (d Domain) Enter() error {
-	runtime.LockOSThread()
+// An Entry is what a process does to enter a domain, as plain values: a process that is no Go
+// program can do it, too. With a ruleset it calls landlock_restrict_self(2).
+type Entry struct {
+	// Confined is as in the domain.
+	Confined bool `json:"confined"`
+	// Filter of system calls: instructions of struct sock_filter; empty for none.
+	Filter []byte `json:"filter"`
+	// Limits are numbers of resources of setrlimit(2), and what each may be at most.
+	Limits [][2]uint64 `json:"limits"`
+	// OOMScoreAdj is for the file of that name in /proc.
+	OOMScoreAdj int `json:"oomScoreAdj"`
+}
 
-	// Not every container has the file, and no promise depends on it.
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(killMeFirst)), 0)
+// Entry to the domain. The file is a ruleset of Landlock; nil if there is none. Directories that
+// may be written to are made.
+func (d Domain) Entry() (Entry, *os.File, error) {
+	e := Entry{Confined: d.Confined, OOMScoreAdj: killMeFirst, Limits: d.Limits.resources()}
 
 	for _, p := range d.Write {
 		if _, err := os.Stat(p); err == nil {
@@ -74,105 +88,180 @@ func (d Domain) Enter() error {
 		}
 
 		if err := os.MkdirAll(p, 0o700); err != nil {
-			return fmt.Errorf("cannot make a directory that may be written to: %w", err)
+			return e, nil, fmt.Errorf("cannot make a directory that may be written to: %w", err)
 		}
 	}
 
-	if err := d.Limits.set(); err != nil || !d.Confined {
-		return err
+	if !d.Confined {
+		return e, nil, nil
 	}
 
-	if err := d.restrict(); err != nil {
-		return err
+	if Filters() {
+		var err error
+		if e.Filter, err = filter(); err != nil {
+			return e, nil, err
+		}
 	}
 
-	if err := dropCapabilities(); err != nil || !Filters() {
-		return err
-	}
+	ruleset, err := d.ruleset(Kernel())
 
-	return filterCalls()
+	return e, ruleset, err
 }
 
-// restrict this process to the domain's paths.
-func (d Domain) restrict() error {
+// Enter the domain with this process, for good. The process must then become another program
+// from the same goroutine, which stays on its thread.
+func (d Domain) Enter() error {
+	runtime.LockOSThread()
+
+	e, ruleset, err := d.Entry()
+	if err != nil {
+		return err
+	}
+
+	// Not every container has the file, and no promise depends on it.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(e.OOMScoreAdj)), 0)
+
+	if err := e.limit(); err != nil || !e.Confined {
+		return err
+	}
+
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot give up new privileges: %w", err)
 	}
 
-	// A newer kernel confines more. The network stays open: reaching hosts is what content is
-	// for.
-	c := landlock.V11.BestEffort()
-	c.HandledAccessNet = 0
+	if ruleset != nil {
+		defer ruleset.Close() //nolint:errcheck // Nothing was written to it.
 
-	if err := c.Restrict(d.rules(Kernel())...); err != nil {
-		return fmt.Errorf("cannot confine this process: %w", err)
+		if err := ll.LandlockRestrictSelf(int(ruleset.Fd()), 0); err != nil {
+			return fmt.Errorf("cannot confine this process: %w", err)
+		}
+	}
+
+	if err := dropCapabilities(); err != nil || len(e.Filter) == 0 {
+		return err
+	}
+
+	return filterCalls(e.Filter)
+}
+
+// handled are the rights that the versions of Landlock know, from the first on. A newer kernel
+// confines more. The network stays open: reaching hosts is what content is for.
+func handled(abi int) ll.RulesetAttr {
+	versions := []landlock.Config{
+		landlock.V1, landlock.V2, landlock.V3, landlock.V4, landlock.V5, landlock.V6,
+		landlock.V7, landlock.V8, landlock.V9, landlock.V10, landlock.V11,
+	}
+	v := versions[min(abi, len(versions))-1]
+
+	return ll.RulesetAttr{HandledAccessFS: uint64(v.HandledAccessFS), Scoped: uint64(v.Scoped)}
+}
+
+// ruleset of the domain for a version of Landlock; nil for none.
+func (d Domain) ruleset(abi int) (*os.File, error) {
+	if abi == 0 {
+		return nil, nil
+	}
+
+	attr := handled(abi)
+
+	fd, err := ll.LandlockCreateRuleset(&attr, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a ruleset of Landlock: %w", err)
+	}
+
+	f := os.NewFile(uintptr(fd), "ruleset")
+
+	for _, r := range d.rules() {
+		if err := r.add(fd, attr); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+	}
+
+	return f, nil
+}
+
+// A rule allows something below a path, or with a file.
+type rule struct {
+	path   string
+	access uint64
+}
+
+// rules of the domain. Those for paths that this process does not find are left out.
+func (d Domain) rules() []rule {
+	var rules []rule
+
+	for _, p := range d.Read {
+		rules = append(rules, rule{p, read})
+	}
+
+	for _, p := range d.Write {
+		rules = append(rules, rule{p, write})
+	}
+
+	for _, p := range []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"} {
+		rules = append(rules, rule{p, write})
+	}
+
+	return append(rules, rule{"/dev/shm", sharedMemory})
+}
+
+// add the rule to a ruleset, as far as that handles it.
+func (r rule) add(ruleset int, attr ll.RulesetAttr) error {
+	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+		return nil
+	}
+
+	if err != nil {
+		return fmt.Errorf("cannot open %q to confine a process to it: %w", r.path, err)
+	}
+
+	defer unix.Close(fd) //nolint:errcheck // Nothing was written to it.
+
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("cannot look at %q: %w", r.path, err)
+	}
+
+	access := r.access & attr.HandledAccessFS
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= ofFiles
+	}
+
+	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: access}, 0); err != nil {
+		return fmt.Errorf("cannot confine a process to %q: %w", r.path, err)
 	}
 
 	return nil
 }
 
-// rules of the domain for a version of Landlock. The first version cannot allow moving files from
-// one directory to another, and confines nothing at all if it is asked to.
-func (d Domain) rules(abi int) []landlock.Rule {
-	own := landlock.PathAccess(write, dirs(d.Write)...)
-	if abi > 1 {
-		own = own.WithRefer()
-	}
+// resources that the limits are about, and what each may be at most.
+func (l Limits) resources() [][2]uint64 {
+	var out [][2]uint64
 
-	return []landlock.Rule{
-		landlock.RODirs(dirs(d.Read)...).IgnoreIfMissing(),
-		landlock.ROFiles(files(d.Read)...).IgnoreIfMissing(),
-		own.WithIoctlDev().WithResolveUnix(),
-		landlock.RWFiles(files(d.Write)...).WithIoctlDev().WithResolveUnix(),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom").WithIoctlDev().IgnoreIfMissing(),
-		landlock.PathAccess(sharedMemory, "/dev/shm").IgnoreIfMissing(),
-	}
-}
-
-// set the limits of this process, below those that it has.
-func (l Limits) set() error {
-	for _, r := range []struct {
-		what     string
-		resource int
-		most     int64
-	}{
-		{what: "memory", resource: unix.RLIMIT_DATA, most: l.Memory},
-		{what: "processes", resource: unix.RLIMIT_NPROC, most: l.Processes},
-		{what: "the size of files", resource: unix.RLIMIT_FSIZE, most: l.FileSize},
-	} {
-		if r.most <= 0 {
-			continue
-		}
-
-		var now unix.Rlimit
-		if err := unix.Getrlimit(r.resource, &now); err != nil {
-			return fmt.Errorf("cannot tell the limit of %s: %w", r.what, err)
-		}
-
-		most := min(uint64(r.most), now.Max)
-		if err := unix.Setrlimit(r.resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-			return fmt.Errorf("cannot limit %s: %w", r.what, err)
-		}
-	}
-
-	return nil
-}
-
-// dirs returns the directories among paths.
-func dirs(paths []string) []string { return filter(paths, true) }
-
-// files returns the paths that are not directories. Paths that do not exist are left out.
-func files(paths []string) []string { return filter(paths, false) }
-
-func filter(paths []string, dir bool) []string {
-	var out []string
-
-	for _, p := range paths {
-		info, err := os.Stat(p)
-		if err == nil && info.IsDir() == dir {
-			out = append(out, p)
+	for resource, most := range map[uint64]int64{unix.RLIMIT_DATA: l.Memory, unix.RLIMIT_NPROC: l.Processes, unix.RLIMIT_FSIZE: l.FileSize} {
+		if most > 0 {
+			out = append(out, [2]uint64{resource, uint64(most)})
 		}
 	}
 
 	return out
+}
+
+// limit this process, below the limits that it has.
+func (e Entry) limit() error {
+	for _, l := range e.Limits {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(int(l[0]), &now); err != nil { //nolint:gosec // A small number.
+			return fmt.Errorf("cannot tell a limit of this process: %w", err)
+		}
+
+		most := min(l[1], now.Max)
+		if err := unix.Setrlimit(int(l[0]), &unix.Rlimit{Cur: most, Max: most}); err != nil { //nolint:gosec // A small number.
+			return fmt.Errorf("cannot limit this process: %w", err)
+		}
+	}
+
+	return nil
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,27 +135,42 @@ func Filters() bool {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, 0, 0, 0) == unix.EFAULT
 }
 
-// filterCalls filters the system calls of this thread, and of all that it starts. The thread must
-// have given up new privileges.
-func filterCalls() error {
+// sizeofInstruction is the size of struct sock_filter of linux/filter.h, in bytes.
+const sizeofInstruction = 8
+
+// filter of system calls, as the instructions that the kernel takes.
+func filter() ([]byte, error) {
 	program, err := filterProgram()
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	raw, err := bpf.Assemble(program)
 	if err != nil {
-		return fmt.Errorf("cannot assemble the filter of system calls: %w", err)
+		return nil, fmt.Errorf("cannot assemble the filter of system calls: %w", err)
 	}
 
-	code := make([]unix.SockFilter, 0, len(raw))
+	var code []byte
+
+	// struct sock_filter of linux/filter.h, in the order of this machine's bytes.
 	for _, i := range raw {
-		code = append(code, unix.SockFilter{Code: i.Op, Jt: i.Jt, Jf: i.Jf, K: i.K})
+		code = binary.NativeEndian.AppendUint16(code, i.Op)
+		code = append(code, i.Jt, i.Jf)
+		code = binary.NativeEndian.AppendUint32(code, i.K)
 	}
 
-	p := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]} //nolint:gosec // The kernel takes no more than 4096.
+	return code, nil
+}
 
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p))) //nolint:gosec // There is no other way to say it.
+// filterCalls filters the system calls of this thread, and of all that it starts. The thread must
+// have given up new privileges.
+func filterCalls(code []byte) error {
+	p := unix.SockFprog{
+		Len:    uint16(len(code) / sizeofInstruction),                      //nolint:gosec // The kernel takes no more than 4096.
+		Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(code))), //nolint:gosec // There is no other way to say it.
+	}
+
+	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p))) //nolint:gosec // As above.
 	if errno != 0 {
 		return fmt.Errorf("cannot filter system calls: %w", errno)
 	}
