@@ -34,6 +34,9 @@ type execution struct {
 	ContentTTL     time.Duration `default:"1h"           help:"How long content that is not pinned, such as a range of versions or a branch, serves before it is resolved again; 0 means for ever."`
 	MaxInstalls    int           `default:"4"            help:"How many content sets are installed at a time for runs that wait for them, beside those that are resolved again." name:"max-concurrent-installs"`
 	ContentMaxSize size          `default:"10Gi"         help:"Space on disk for installed content, such as 500Mi or 10Gi. Above it, content that no run uses goes, the least recently used first; 0 means no limit."`
+
+	// Warm says how a process is kept that has imported Ansible; by default none is.
+	Warm runner.Warm `kong:"-"`
 }
 
 // Validate the flags.
@@ -103,7 +106,7 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger, left
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
-		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy))
+		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(x.Warm))
 	if err != nil {
 		return nil, err
 	}

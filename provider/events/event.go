@@ -29,6 +29,9 @@ const (
 // versions is the kind of the driver's own event, which is the first one.
 const versions = "versions"
 
+// start is the kind of an event of the driver: a play could not be forked, and was executed.
+const start = "start"
+
 // gatherFacts is the action that Ansible itself runs before the tasks of a play.
 const gatherFacts = "gather_facts"
 

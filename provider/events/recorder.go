@@ -223,6 +223,12 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 		return false, nil
 	}
 
+	if e.Kind == start {
+		r.learnStart(e)
+
+		return false, nil
+	}
+
 	var d data
 
 	// A field of another type stays empty.
@@ -293,6 +299,16 @@ func (r *Recorder) learnTools(e event) {
 		AnsibleCore: r.name(t.AnsibleCore), AnsibleRunner: r.name(t.AnsibleRunner), Python: r.name(t.Python),
 	}
 	r.summary.Unfit = r.field(t.Unfit, MaxMessage)
+}
+
+// learnStart records why a play was not forked.
+func (r *Recorder) learnStart(e event) {
+	var d struct {
+		Cold string `json:"cold"`
+	}
+
+	_ = json.Unmarshal(e.Data, &d)
+	r.summary.Cold = r.name(d.Cold)
 }
 
 func (r *Recorder) startTask(d data) {

@@ -37,6 +37,9 @@ type Summary struct {
 	Versions *common.Versions
 	// Unfit says why no run can be carried out with these versions; empty if one can.
 	Unfit string
+	// Cold says why the play was executed in a Python of its own, though it was to be forked;
+	// empty otherwise.
+	Cold string
 	// Started is true once a task has begun.
 	Started bool
 	// Play and Task in progress.

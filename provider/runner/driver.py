@@ -57,18 +57,31 @@ class Filter(ansible_runner.runner.OutputEventFilter):
         return super()._emit_event(buffered_stdout, {"uuid": ident} if known else {})
 
 
+def start(argv, cwd, env, output):
+    """Start a play that writes all its output to a descriptor."""
+    return subprocess.Popen(
+        argv, cwd=cwd, env=env, start_new_session=True, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+
 class Play:
     """What ansible-runner needs of a pexpect.spawn, without a terminal.
+
+    Its attribute write is a function that writes an event.
 
     A terminal is its user's: another run of the same user could open it, and
     what that writes would come out here.
     """
 
     def __init__(self, command, args, cwd, env, **_):
-        self._process = subprocess.Popen(
-            [command, *args], cwd=cwd, env=env, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
-        self._output = self._process.stdout
+        output, theirs = os.pipe()
+        self._process = start([command, *args], cwd, env, theirs)
+        os.close(theirs)
+
+        # Why it could not be forked, when that was tried.
+        if cold := getattr(self._process, "cold", ""):
+            self.write({"event": "start", "uuid": "start", "event_data": {"cold": cold}})
+
+        self._output = os.fdopen(output, "rb", 0)
         self._waiting = [self._output, os.pidfd_open(self._process.pid)]
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.pid = self._process.pid
@@ -147,6 +160,7 @@ def main(directory, playbook, ident, core, runner):
     if found["unfit"]:
         return 1
 
+    Play.write = staticmethod(write)
     ansible_runner.runner.pexpect.spawn = Play
     ansible_runner.runner.OutputEventFilter = Filter
 

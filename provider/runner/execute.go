@@ -1,14 +1,18 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -37,10 +41,26 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File, rec *events
 	ctx, done := workdir.WithLimit(ctx, p.Dir, r.policy.RunSize)
 	defer done()
 
-	code, err = supervisor.Command{
+	cmd := supervisor.Command{
 		Self: r.self, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.grace, Lock: lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
-	}.Run(ctx)
+	}
+
+	cold := "off"
+	if r.keeper != nil {
+		cmd.Warm, cold = r.keeper.Starter(p.Args...)
+	}
+
+	code, err = cmd.Run(ctx)
+
+	if cmd.Warm != nil && errors.Is(err, supervisor.ErrNotStarted) && ctx.Err() == nil {
+		cmd.Warm, cold = nil, warm.Failed
+		code, err = cmd.Run(ctx)
+	}
+
+	if r.warm.Started != nil {
+		r.warm.Started(cmp.Or(cold, rec.Summary().Cold))
+	}
 
 	return code, context.Cause(ctx), err
 }

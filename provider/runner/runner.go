@@ -11,9 +11,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 )
 
 // killGrace is how long the processes of a run may take to end on their own.
@@ -43,6 +45,9 @@ type Runner struct {
 	// python is the argv of the interpreter that has ansible-runner, and play of
 	// ansible-playbook.
 	python, play []string
+	// warm says how a process is kept that has imported Ansible. The keeper has it; nil for none.
+	warm   Warm
+	keeper *warm.Keeper
 }
 
 // An Option of a Runner.
@@ -66,6 +71,23 @@ type Shipped interface {
 // can take their place.
 func WithShipped(s Shipped) Option {
 	return func(r *Runner) { r.shipped = s }
+}
+
+// Warm says how a process is kept that has imported Ansible, by which runs start several times
+// faster.
+type Warm struct {
+	// Memory that it may take, in bytes; 0 means that none is kept.
+	Memory int64
+	// Odd is told what is odd about it.
+	Odd func(error)
+	// Started is told of each start: the reason of a cold one, whose first word is one of a few;
+	// empty for a warm one. It may be nil.
+	Started func(cold string)
+}
+
+// WithWarm keeps a process that has imported Ansible.
+func WithWarm(w Warm) Option {
+	return func(r *Runner) { r.warm = w }
 }
 
 // WithPolicy confines and limits runs.
@@ -120,7 +142,30 @@ func New(dir string, o ...Option) (*Runner, error) {
 	// Unbuffered, so that the lines of its two streams keep their order in one pipe.
 	r.play = append(r.play, "-u", script)
 
+	// An interpreter with options is rare.
+	if r.warm.Memory > 0 && len(r.python) == 1 {
+		r.keeper = warm.New(warm.Options{
+			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Memory: r.warm.Memory, Log: r.warm.Odd,
+			Remove: func(dir string) { _ = r.remove(filepath.Base(dir)) },
+		})
+	}
+
 	return r, nil
+}
+
+// warmDirectory makes a directory for a process that is kept, and returns it with an environment: that
+// of a run without content and inputs.
+func (r *Runner) warmDirectory() (string, []string, error) {
+	dir := filepath.Join(r.dir, r.name())
+
+	return dir, r.environment(Spec{}, dir), makeDirectory(dir, []file{{Path: inputs.AnsibleConfigFile}})
+}
+
+// Close ends what the runner keeps. Runs go on.
+func (r *Runner) Close() {
+	if r.keeper != nil {
+		r.keeper.Close()
+	}
 }
 
 // leftovers are names of private data directories.

@@ -37,7 +37,16 @@ func TestMain(m *testing.M) {
 		provide(os.Args[2], os.Args[3])
 	}
 
-	os.Exit(m.Run())
+	code := m.Run()
+
+	if *everyRunWarm {
+		if w, err := shared(); err == nil {
+			w.Close()
+			_ = os.RemoveAll(w.dir)
+		}
+	}
+
+	os.Exit(code)
 }
 
 // provide runs a playbook for ever.
@@ -59,6 +68,10 @@ func newRunner(t *testing.T, o ...Option) *Runner {
 	r, err := New(t.TempDir(), o...)
 	if err != nil {
 		t.Fatalf("New(...): %v", err)
+	}
+
+	if *everyRunWarm {
+		warmUp(t, r)
 	}
 
 	return r

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 
@@ -47,6 +46,30 @@ type Command struct {
 	// Lock that the supervisor holds until the last descendant is gone; may be
 	// nil.
 	Lock *os.File
+	// Warm starts the command, instead of its argv, in a process that has loaded it
+	// before. It may be nil.
+	Warm Starter
+}
+
+// A Starter starts a command by forking a process that has loaded it before.
+type Starter interface {
+	// Start a command whose supervisor is the process that is returned: a child of this
+	// one. The error is an ErrNotStarted.
+	Start(s Start) (*os.Process, error)
+}
+
+// A Start is what a Starter has to start.
+type Start struct {
+	// Supervisor is the argv that the supervisor executes, followed by the option --child with
+	// the id of the command's process, which enters the domain before it does anything.
+	Supervisor []string
+	// Env of the command and of the supervisor, and Dir, their working directory.
+	Env []string
+	Dir string
+	// Domain of the command.
+	Domain sandbox.Domain
+	// Stdout and Stderr of both. Lifeline and Lock are the descriptors 3 and 4 of the supervisor.
+	Stdout, Stderr, Lifeline, Lock *os.File
 }
 
 // Run the command until it and all of its descendants have ended, and return
@@ -64,28 +87,24 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	defer l.close()
 
-	cmd, err := c.build(ctx, l.theirs)
-	if err != nil {
-		return 0, err
-	}
-
 	if err := supervisors.adopt(); err != nil {
 		return 0, notStarted("cannot prepare for supervisors", err)
 	}
 
-	o, err := c.output(cmd)
+	o, err := c.output()
 	if err != nil {
 		return 0, notStarted("cannot take the output of the supervisor", err)
 	}
 
-	if err := supervisors.start(cmd); err != nil {
+	p, err := supervisors.start(func() (*os.Process, error) { return c.start(o, l) })
+	if err != nil {
 		return 0, notStarted("cannot start the supervisor", errors.Join(err, o.close()))
 	}
 
 	o.copy()
 
-	stop := watchMemory(cmd.Process.Pid, c.Domain.Limits.Together)
-	code, err := c.wait(ctx, cmd, l)
+	stop := watchMemory(p.Pid, c.Domain.Limits.Together)
+	code, err := c.wait(ctx, p, l)
 	exceeded := stop()
 	// What is left still has its output.
 	if err != nil {
@@ -113,37 +132,42 @@ func (c Command) Run(ctx context.Context) (int, error) {
 // wait for the end of a supervisor, and return its exit status. The error says that
 // it did not end by itself. One that does not end in time, for whatever reason, is
 // killed, and one that does not end then either is left to itself.
-func (c Command) wait(ctx context.Context, cmd *exec.Cmd, l *lifeline) (int, error) {
+func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, error) {
+	var state *os.ProcessState
+
 	ended := make(chan struct{})
 
 	go func() {
 		defer close(ended)
 
-		_ = cmd.Wait()
+		state, _ = p.Wait()
 
-		supervisors.ended(cmd)
+		supervisors.ended(p)
 	}()
 
 	lost := make(chan struct{})
 
 	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(cmd.WaitDelay+killPatience, func() { close(lost) })
+		_ = p.Signal(syscall.SIGTERM)
+
+		time.AfterFunc(LeftAfter(c.Grace), func() { _ = p.Kill() })
+		time.AfterFunc(LeftAfter(c.Grace)+killPatience, func() { close(lost) })
 	})()
 
 	select {
 	case <-ended:
 	case <-lost:
-		supervisors.ended(cmd)
+		supervisors.ended(p)
 
 		return 0, errSupervisor
 	}
 
-	code := cmd.ProcessState.ExitCode()
+	code := state.ExitCode()
 	if l.done() || code == exitFailure || code == exitNotFound {
 		return code, nil
 	}
 
-	return 0, fmt.Errorf("%w: %v", errSupervisor, cmd.ProcessState)
+	return 0, fmt.Errorf("%w: %v", errSupervisor, state)
 }
 
 // An unstarted command is an ErrNotStarted, and says why.
@@ -159,29 +183,38 @@ func (unstarted) Is(target error) bool { return target == ErrNotStarted }
 // Unwrap returns the error that says why.
 func (u unstarted) Unwrap() error { return u.error }
 
-func (c Command) build(ctx context.Context, lifeline *os.File) (*exec.Cmd, error) {
+// start the supervisor.
+func (c Command) start(o *output, l *lifeline) (*os.Process, error) {
+	self := append(append([]string{}, c.Self...), "--grace="+c.Grace.String())
+
+	if c.Warm != nil {
+		return c.Warm.Start(Start{
+			Supervisor: self, Env: c.Env, Dir: c.Dir, Domain: c.Domain,
+			Stdout: o.stdout, Stderr: o.stderr, Lifeline: l.theirs, Lock: c.Lock,
+		})
+	}
+
 	argv, err := confined(c.Self, c.Domain, c.Argv...)
 	if err != nil {
 		return nil, err
 	}
 
-	args := append([]string{}, c.Self[1:]...)
-	args = append(args, "--grace="+c.Grace.String(), "--")
-
-	cmd := exec.CommandContext(ctx, c.Self[0], append(args, argv...)...)
-	cmd.Env = c.Env
-	cmd.Dir = c.Dir
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = LeftAfter(c.Grace)
-	cmd.ExtraFiles = []*os.File{lifeline}
-
-	if c.Lock != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, c.Lock)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
 	}
 
-	// Of its own session, so that the keys of a terminal reach only the process
-	// that owns the command, and nothing can prompt.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	defer null.Close() //nolint:errcheck // Nothing was written to it.
 
-	return cmd, nil
+	files := []*os.File{null, o.stdout, o.stderr, l.theirs}
+	if c.Lock != nil {
+		files = append(files, c.Lock)
+	}
+
+	return os.StartProcess(c.Self[0], append(append(self, "--"), argv...), &os.ProcAttr{
+		Dir: c.Dir, Env: c.Env, Files: files,
+		// Of its own session, so that the keys of a terminal reach only the process
+		// that owns the command, and nothing can prompt.
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
 }

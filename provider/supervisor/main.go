@@ -35,13 +35,14 @@ func Main(args []string) int {
 
 	fs := flag.NewFlagSet("supervise", flag.ContinueOnError)
 	grace := fs.Duration("grace", 0, "what descendants get to end on their own")
+	child := fs.Int("child", 0, "the process of the command, which was started before")
 	domain := fs.String("enter", "", "only enter this domain and become the command")
 
 	if err := fs.Parse(args); err != nil {
 		return exitFailure
 	}
 
-	if fs.NArg() == 0 {
+	if fs.NArg() == 0 && *child == 0 {
 		return fail(exitFailure, errors.New("no command was given"))
 	}
 
@@ -49,10 +50,11 @@ func Main(args []string) int {
 		return enter(*domain, fs.Args())
 	}
 
-	return supervise(fs.Args(), *grace)
+	return supervise(fs.Args(), *child, *grace)
 }
 
-func supervise(argv []string, grace time.Duration) int {
+// supervise a child, or else start it with an argv.
+func supervise(argv []string, child int, grace time.Duration) int {
 	// The death signal of the command is bound to the thread that starts it.
 	runtime.LockOSThread()
 
@@ -74,14 +76,16 @@ func supervise(argv []string, grace time.Duration) int {
 	l := os.NewFile(fdLifeline, "lifeline")
 	gone := ownerGone(l)
 
-	pid, err := start(argv)
-	if err != nil {
-		return fail(exitNotFound, err)
+	if child == 0 {
+		if child, err = start(argv); err != nil {
+			return fail(exitNotFound, err)
+		}
 	}
 
-	r := reaper{table: t, child: pid}
+	r := reaper{table: t, child: child}
 
-	for !r.ended {
+	// It may have ended before this process was told of such things.
+	for r.reap(); !r.ended; {
 		select {
 		case <-died:
 			r.reap()

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -33,14 +34,14 @@ func (e *LeftError) Unwrap() error { return e.Err }
 
 // supervisors that this process has started. They are remembered by their ids, since any
 // process can have the arguments of a supervisor.
-var supervisors = childProcesses{pids: map[int]*exec.Cmd{}, stuck: map[process]bool{}} //nolint:gochecknoglobals // A process has one set of children.
+var supervisors = childProcesses{pids: map[int]*os.Process{}, stuck: map[process]bool{}} //nolint:gochecknoglobals // A process has one set of children.
 
 // childProcesses of this process are supervisors, and orphans of supervisors that were killed.
 type childProcesses struct {
 	sync.Mutex
 	table table
 	// pids of the supervisors.
-	pids map[int]*exec.Cmd
+	pids map[int]*os.Process
 	// stuck are processes that cannot be killed and that are not waited for any more.
 	stuck map[process]bool
 }
@@ -65,25 +66,26 @@ func (c *childProcesses) adopt() error {
 	return err
 }
 
-func (c *childProcesses) start(cmd *exec.Cmd) error {
+// start a child that is none of the orphans.
+func (c *childProcesses) start(start func() (*os.Process, error)) (*os.Process, error) {
 	c.Lock()
 	defer c.Unlock()
 
-	err := cmd.Start()
+	p, err := start()
 	if err == nil {
-		c.pids[cmd.Process.Pid] = cmd
+		c.pids[p.Pid] = p
 	}
 
-	return err
+	return p, err
 }
 
-func (c *childProcesses) ended(cmd *exec.Cmd) {
+func (c *childProcesses) ended(p *os.Process) {
 	c.Lock()
 	defer c.Unlock()
 
 	// Its pid may be that of the next one already.
-	if pid := cmd.Process.Pid; c.pids[pid] == cmd {
-		delete(c.pids, pid)
+	if c.pids[p.Pid] == p {
+		delete(c.pids, p.Pid)
 	}
 }
 
@@ -170,4 +172,33 @@ func (c *childProcesses) orphans() ([]process, error) {
 	}
 
 	return found, err
+}
+
+// StartBeside starts a process that belongs to no command, and that is not ended as if a
+// supervisor had left it. The channel is closed when it has ended.
+func StartBeside(cmd *exec.Cmd) (<-chan struct{}, error) {
+	if err := supervisors.adopt(); err != nil {
+		return nil, err
+	}
+
+	p, err := supervisors.start(func() (*os.Process, error) {
+		err := cmd.Start()
+
+		return cmd.Process, err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		_ = cmd.Wait()
+
+		supervisors.ended(p)
+	}()
+
+	return ended, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -18,6 +17,9 @@ const drainPatience = time.Minute
 // An output copies what a command writes. exec.Cmd does so, too, but its Wait would not return
 // while processes that a killed supervisor has left hold the other end of a pipe.
 type output struct {
+	// stdout and stderr are the ends for the command.
+	stdout, stderr *os.File
+
 	streams []stream
 	copying sync.WaitGroup
 }
@@ -29,16 +31,16 @@ type stream struct {
 }
 
 // output of a command that was not started yet.
-func (c Command) output(cmd *exec.Cmd) (*output, error) {
+func (c Command) output() (*output, error) {
 	o := &output{}
 
 	var err error
-	if cmd.Stdout, err = o.stream(c.Stdout); err != nil {
+	if o.stdout, err = o.stream(c.Stdout); err != nil {
 		return nil, err
 	}
 
-	if cmd.Stderr = cmd.Stdout; c.Stderr != c.Stdout {
-		if cmd.Stderr, err = o.stream(c.Stderr); err != nil {
+	if o.stderr = o.stdout; c.Stderr != c.Stdout {
+		if o.stderr, err = o.stream(c.Stderr); err != nil {
 			return nil, errors.Join(err, o.close())
 		}
 	}
@@ -46,9 +48,9 @@ func (c Command) output(cmd *exec.Cmd) (*output, error) {
 	return o, nil
 }
 
-func (o *output) stream(to io.Writer) (io.Writer, error) {
+func (o *output) stream(to io.Writer) (*os.File, error) {
 	if to == nil {
-		return nil, nil
+		to = io.Discard
 	}
 
 	r, w, err := os.Pipe()

@@ -1,0 +1,215 @@
+"""Make a process that has imported Ansible like one that has only just begun.
+
+Imports read settings, from the environment and from ansible.cfg, and put them into places that
+nothing reads again. Reads records which, while it happens. Settings reads them again where it
+knows the place, and otherwise demands that they are what they were. So nothing depends on a
+list of what Ansible does, and another release of Ansible is at worst not served.
+"""
+import collections
+import contextlib
+import os
+import sys
+import types
+
+import yaml
+
+# Variables that Python and libraries in C read by themselves.
+OF_LIBRARIES = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "OPENSSL_", "CRYPTOGRAPHY_", "GCONV_PATH", "LOCPATH")
+# Variables that imports read for what a play does not use: the name of the user in a log file,
+# and the directory of the user's own Python modules.
+UNUSED = {"HOME", "USER", "LOGNAME", "LNAME", "USERNAME", "_PYTHON_PROJECT_BASE"}
+
+
+class Cold(Exception):
+    """Says why a play must have a Python of its own."""
+
+
+class Reads:
+    """What imports have read of settings and of the environment: names, and how often."""
+
+    def __init__(self):
+        self.settings, self.environment, self.before = collections.Counter(), set(), dict(os.environ)
+
+    @contextlib.contextmanager
+    def record(self, constants):
+        reads, config, environment = self, constants.config, type(os.environ)
+
+        class Constants(types.ModuleType):
+            def __getattribute__(self, name):
+                reads.settings[name] += 1
+
+                return super().__getattribute__(name)
+
+        class Environment(environment):
+            def __getitem__(self, name):
+                reads.environment.add(name)
+
+                return super().__getitem__(name)
+
+        get = config.get_config_value
+
+        def get_config_value(name, *args, **kwargs):
+            reads.settings[name] += 1
+
+            return get(name, *args, **kwargs)
+
+        constants.__class__, os.environ.__class__, config.get_config_value = Constants, Environment, get_config_value
+
+        try:
+            yield
+        finally:
+            constants.__class__, os.environ.__class__ = types.ModuleType, environment
+            del config.get_config_value
+
+
+class Memo:
+    """YAML and plugins that Ansible ships, read before they are needed.
+
+    Each is used once in a process, so that it is as new as if it had been read then.
+    """
+
+    def __init__(self):
+        self.documents, self.plugins = {}, {}
+        # Called with the name of a method, and its arguments, that would have read something before.
+        self.learn = None
+        self._load, yaml.load = yaml.load, self.load
+        self._shipped = ""
+
+    def attach(self):
+        """Serve the Ansible that was imported by now."""
+        import ansible
+        from ansible._internal._datatag._tags import Origin
+        from ansible.module_utils._internal._datatag import AnsibleTagHelper
+        from ansible.plugins import loader
+
+        self._origin, self._tags, self._loader = Origin, AnsibleTagHelper, loader.action_loader
+        self._shipped = os.path.dirname(ansible.__file__) + os.sep
+        self._source = loader.PluginLoader._load_module_source
+        loader.PluginLoader._load_module_source = lambda _, **what: self.source(**what)
+
+    def load(self, stream, Loader):
+        """Do what yaml.load does."""
+        key = self._key(stream, Loader) if self._shipped else None
+        if key in self.documents:
+            return self.documents.pop(key)
+
+        if key and self.learn:
+            self.learn(self.document.__name__, Loader, getattr(stream, "name", stream))
+
+        return self._load(stream, Loader)
+
+    def source(self, python_module_name, path):
+        """Do what PluginLoader._load_module_source does."""
+        name = python_module_name
+
+        if name not in sys.modules:
+            if (name, path) in self.plugins:
+                sys.modules[name] = self.plugins.pop((name, path))
+            elif self.learn and path.startswith(self._shipped):
+                self.learn(self.plugin.__name__, name, path)
+
+        return self._source(self._loader, python_module_name=name, path=path)
+
+    def document(self, Loader, stream):
+        """Read a document: a file by its path, or a text."""
+        with contextlib.ExitStack() as stack:
+            if isinstance(stream, str) and not self._tags.tags(stream):
+                stream = stack.enter_context(open(stream, "rb"))
+
+            self.documents[self._key(stream, Loader)] = self._load(stream, Loader)
+
+    def plugin(self, name, path):
+        """Load a plugin, as if it was not there."""
+        self.plugins[name, path] = self._source(self._loader, python_module_name=name, path=path)
+        del sys.modules[name]
+
+    def _key(self, stream, Loader):
+        """What makes a document what it is; None for one that Ansible does not ship."""
+        if hasattr(stream, "read"):
+            name = os.fsdecode(getattr(stream, "name", None) or "")
+
+            return (Loader, name) if name.startswith(self._shipped) else None
+
+        # Where modules of a collection have moved: only that of Ansible itself is ever learned.
+        if isinstance(stream, bytes):
+            return Loader, stream
+
+        origin = self._origin.get_tag(stream)
+
+        return (Loader, str(stream), self._tags.tags(stream)) if origin and (origin.path or "").startswith(self._shipped) else None
+
+
+class Settings:
+    """Ansible's settings in this process, and where imports have put them."""
+
+    # Defaults of keywords that are settings: the class, the keyword.
+    KEYWORDS = {
+        "ANY_ERRORS_FATAL": ("base.Base", "any_errors_fatal"),
+        "DEFAULT_NO_LOG": ("base.Base", "no_log"),
+        "TASK_TIMEOUT": ("base.Base", "timeout"),
+        "DEFAULT_STRATEGY": ("play.Play", "strategy"),
+        "DEFAULT_POLL_INTERVAL": ("task.Task", "poll"),
+        "ANSIBLE_PIPELINING": ("play_context.PlayContext", "pipelining"),
+        "DEFAULT_BECOME_EXE": ("play_context.PlayContext", "become_exe"),
+        "DEFAULT_BECOME_FLAGS": ("play_context.PlayContext", "become_flags"),
+        "DEFAULT_EXECUTABLE": ("play_context.PlayContext", "executable"),
+        "DEFAULT_MODULE_COMPRESSION": ("play_context.PlayContext", "module_compression"),
+        "DEFAULT_PRIVATE_KEY_FILE": ("play_context.PlayContext", "private_key_file"),
+        "DEFAULT_TIMEOUT": ("play_context.PlayContext", "timeout"),
+    }
+
+    def __init__(self, constants, reads):
+        from ansible import playbook
+        from ansible.plugins.loader import get_all_plugin_loaders
+
+        self._constants, self._environment = constants, reads.before
+        self._before = {name: vars(constants).get(name) for name in constants.config.get_configuration_definitions()}
+        self._loaders, self._keywords = [], []
+        seen = collections.Counter()
+
+        for _, loader in get_all_plugin_loaders():
+            for name, value in self._before.items():
+                if value is loader.config and value:
+                    self._loaders.append((loader, name))
+                    seen[name] += 1
+
+        for name, (where, keyword) in self.KEYWORDS.items():
+            module, _, cls = where.partition(".")
+            attribute = vars(getattr(getattr(playbook, module), cls))[keyword]
+
+            if attribute.default == self._before[name]:
+                self._keywords.append((attribute, name))
+                seen[name] += 1
+
+        # A setting that was read more often than that is somewhere else, too.
+        self._fixed = [name for name, times in reads.settings.items() if name in self._before and times > seen[name]]
+        self._variables = reads.environment - UNUSED
+
+    def read(self):
+        """Read the settings anew, as a new process would. Raises Cold if that is not enough."""
+        now = dict(os.environ)
+
+        for name in self._environment.keys() | now.keys():
+            if (name.startswith(OF_LIBRARIES) or name in self._variables and not name.startswith("ANSIBLE_")) \
+                    and self._environment.get(name) != now.get(name):
+                raise Cold(f"variable {name}")
+
+        constants = self._constants
+        constants.config.__init__()
+        names = list(constants.config.get_configuration_definitions())
+
+        for name in names:
+            vars(constants).pop(name, None)
+
+        for name in names:
+            constants.set_constant(name, constants.config.get_config_value(name, variables=vars(constants)))
+
+        for name in self._fixed:
+            if self._before[name] != vars(constants).get(name):
+                raise Cold(f"setting {name}")
+
+        for loader, name in self._loaders:
+            loader.config = vars(constants)[name]
+
+        for attribute, name in self._keywords:
+            attribute.default = vars(constants)[name]

@@ -1,0 +1,215 @@
+package warm
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// Reasons of cold starts that a Keeper knows.
+const (
+	// Starting is for runs before there is a process.
+	Starting = "starting"
+	// Failed is for a time after a process could not be started.
+	Failed = "failed"
+	// Memory is for a run when the process had grown too much.
+	Memory = "memory"
+)
+
+const (
+	// idle is how long a process is kept that starts nothing.
+	idle = 10 * time.Minute
+	// longestEnvironment is the length of one that every kernel takes, in bytes. A run with a longer
+	// one starts cold, and finds out.
+	longestEnvironment = 64 << 10
+	// pause after a process that could not be started.
+	pause = time.Minute
+)
+
+// Options of a Keeper.
+type Options struct {
+	// Python is the path of the interpreter, and Playbook that of ansible-playbook.
+	Python, Playbook string
+	// Driver of ansible-runner: a Python module whose main takes the arguments of Starter, and
+	// whose start(argv, cwd, env, descriptor) is replaced.
+	Driver []byte
+	// Make returns a new directory for the keeper, with a home and a tmp in it, and the environment of
+	// its processes.
+	Make func() (dir string, env []string, err error)
+	// Remove the directory.
+	Remove func(dir string)
+	// Memory that the process may take, in bytes.
+	Memory int64
+	// Log what is odd.
+	Log func(error)
+}
+
+// A Keeper keeps a process that starts runs. Use New.
+type Keeper struct {
+	o Options
+
+	// dir and env are those of Make, after the first start.
+	dir string
+	env []string
+
+	mu       sync.Mutex
+	process  *process
+	starting bool
+	closed   bool
+	starts   sync.WaitGroup
+	// retry is when a process may be started again.
+	retry time.Time
+	// idle ends the process when it is not used.
+	idle *time.Timer
+}
+
+// New returns a keeper, which starts a process when a run wants one.
+func New(o Options) *Keeper {
+	k := &Keeper{o: o}
+	k.idle = time.AfterFunc(idle, func() { k.drop(nil) })
+
+	return k
+}
+
+// Starter that calls main of the driver with arguments. If it is nil, the run has to start cold, for
+// a reason.
+func (k *Keeper) Starter(args ...string) (s supervisor.Starter, cold string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if p := k.process; p != nil {
+		if resident(p.pid) <= k.o.Memory {
+			k.idle.Reset(idle)
+
+			return starter{k, p, args}, ""
+		}
+
+		k.process = nil
+		p.end()
+		k.start()
+
+		return nil, Memory
+	}
+
+	if k.starting || k.start() {
+		return nil, Starting
+	}
+
+	return nil, Failed
+}
+
+// start a process, unless that has failed not long ago.
+func (k *Keeper) start() bool {
+	if k.closed || time.Now().Before(k.retry) {
+		return false
+	}
+
+	k.starting = true
+
+	k.starts.Go(func() {
+		p, err := k.newProcess()
+
+		k.mu.Lock()
+		defer k.mu.Unlock()
+
+		k.starting = false
+
+		switch {
+		case err != nil:
+			k.retry = time.Now().Add(pause)
+			k.o.Log(errors.Wrap(err, "cannot keep a process that has imported Ansible; runs take longer to start"))
+		case k.closed:
+			p.end()
+		default:
+			k.process = p
+			k.idle.Reset(idle)
+		}
+	})
+
+	return true
+}
+
+// newProcess is not called twice at a time.
+func (k *Keeper) newProcess() (*process, error) {
+	if k.dir == "" {
+		var err error
+		if k.dir, k.env, err = k.o.Make(); err != nil {
+			return nil, err
+		}
+	}
+
+	return start(k.o, k.dir, k.env)
+}
+
+// drop a process about which something is odd, or whichever there is.
+func (k *Keeper) drop(p *process) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	if k.process != nil && (p == nil || p == k.process) {
+		k.process.end()
+		k.process = nil
+	}
+}
+
+// Close ends the process. Runs go on.
+func (k *Keeper) Close() {
+	k.idle.Stop()
+
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+
+	k.drop(nil)
+	k.starts.Wait()
+
+	if k.dir != "" {
+		k.o.Remove(k.dir)
+	}
+}
+
+// A starter is a process that is dropped when it cannot start a run.
+type starter struct {
+	keeper  *Keeper
+	process *process
+	args    []string
+}
+
+// Start a command.
+func (s starter) Start(c supervisor.Start) (*os.Process, error) {
+	if err := executable(c); err != nil {
+		return nil, err
+	}
+
+	p, err := s.process.fork(c, s.args)
+	if err != nil {
+		s.keeper.o.Log(errors.Wrap(err, "cannot start a run by forking"))
+		s.keeper.drop(s.process)
+	}
+
+	return p, err
+}
+
+// executable returns an error if the supervisor cannot be executed. That is found here, since it is
+// nothing odd about the process.
+func executable(c supervisor.Start) error {
+	size := 0
+	for _, kv := range c.Env {
+		size += len(kv) + 1
+	}
+
+	if size > longestEnvironment {
+		return unix.E2BIG
+	}
+
+	_, err := exec.LookPath(c.Supervisor[0])
+
+	return errors.Wrap(err, "cannot find the supervisor")
+}

@@ -1,0 +1,254 @@
+package warm
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+//go:embed warm.py
+var warmPy []byte
+
+//go:embed afresh.py
+var afreshPy []byte
+
+//go:embed modules.py
+var modulesPy []byte
+
+const (
+	// startPatience is how long a process may take to import Ansible.
+	startPatience = 5 * time.Minute
+	// forkPatience is how long it may take to fork.
+	forkPatience = 10 * time.Second
+	// longestPath of a private data directory, in bytes: PATH_MAX.
+	longestPath = 4096
+)
+
+// A process that has imported Ansible.
+type process struct {
+	pid int
+	// control is the socket by which it gets that of each run.
+	control *net.UnixConn
+	mu      sync.Mutex
+	end     func()
+}
+
+// A request is what the process of a run reads first.
+type request struct {
+	Supervisor  []string          `json:"supervisor"`
+	Environment map[string]string `json:"environment"`
+	Directory   string            `json:"directory"`
+	Arguments   []string          `json:"arguments"`
+	Confinement sandbox.Entry     `json:"confinement"`
+}
+
+// start a process, and wait until it has imported Ansible.
+func start(o Options, dir string, env []string) (*process, error) {
+	for name, data := range map[string][]byte{"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy, "driver.py": o.Driver} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return nil, errors.Wrap(err, "cannot write its program")
+		}
+	}
+
+	ours, theirs, err := socketpair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		return nil, err
+	}
+
+	out := &bytes.Buffer{}
+	cmd := exec.Command(o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook, strings.Repeat("-", longestPath)) //nolint:noctx // It ends with its socket.
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = env, dir, out, out, []*os.File{theirs}
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
+
+	ended, err := supervisor.StartBeside(cmd)
+	_ = theirs.Close()
+
+	if err != nil {
+		_ = ours.Close()
+
+		return nil, err
+	}
+
+	p := &process{pid: cmd.Process.Pid, control: ours}
+	p.end = sync.OnceFunc(func() {
+		_ = ours.Close()
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+
+	if _, err := p.read(startPatience); err != nil {
+		p.end()
+
+		return nil, errors.Wrap(err, strings.TrimSpace(out.String()))
+	}
+
+	return p, nil
+}
+
+// fork a run.
+func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
+	entry, ruleset, err := s.Domain.Entry()
+	if err != nil {
+		return nil, err
+	}
+
+	files := []*os.File{s.Stdout, s.Stderr, s.Lifeline, s.Lock}
+	if ruleset != nil {
+		defer ruleset.Close() //nolint:errcheck // Nothing was written to it.
+
+		files = append(files, ruleset)
+	}
+
+	text, err := json.Marshal(request{
+		Supervisor: s.Supervisor, Environment: variables(s.Env), Directory: s.Dir, Arguments: args, Confinement: entry,
+	})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode a run")
+	}
+
+	ours, theirs, err := socketpair(unix.SOCK_STREAM)
+	if err != nil {
+		return nil, err
+	}
+
+	defer ours.Close()   //nolint:errcheck // What was written has been read, or nobody reads it.
+	defer theirs.Close() //nolint:errcheck // It was passed on.
+
+	pid, err := p.ask(theirs)
+	if err != nil {
+		return nil, err
+	}
+
+	child, err := os.FindProcess(pid)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot find a process that was forked")
+	}
+
+	// Its end closes the socket.
+	_ = ours.SetDeadline(time.Now().Add(forkPatience))
+
+	if err := send(ours, text, files); err != nil {
+		_ = child.Kill()
+		_, _ = child.Wait()
+
+		return nil, errors.Wrap(err, "cannot tell a process what to run")
+	}
+
+	return child, nil
+}
+
+// ask for a process that reads a request from a socket, and return its id.
+func (p *process) ask(socket *os.File) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if _, _, err := p.control.WriteMsgUnix([]byte{0}, unix.UnixRights(int(socket.Fd())), nil); err != nil {
+		return 0, errors.Wrap(err, "cannot ask for a process")
+	}
+
+	text, err := p.read(forkPatience)
+	if err != nil {
+		return 0, err
+	}
+
+	pid, err := strconv.Atoi(text)
+
+	return pid, errors.Wrap(err, "cannot tell the id of a process")
+}
+
+// read a message of the process.
+func (p *process) read(patience time.Duration) (string, error) {
+	if err := p.control.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return "", errors.Wrap(err, "cannot wait for the process")
+	}
+
+	b := make([]byte, 64) //nolint:mnd // More than the longest has.
+
+	n, err := p.control.Read(b)
+	if err == nil && n == 0 {
+		err = errors.New("it has ended")
+	}
+
+	return string(b[:n]), errors.Wrap(err, "the process does not answer")
+}
+
+// send a text, until its end, with files.
+func send(c *net.UnixConn, text []byte, files []*os.File) error {
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd()) //nolint:gosec // A descriptor.
+	}
+
+	n, _, err := c.WriteMsgUnix(text, unix.UnixRights(fds...), nil)
+	if err != nil {
+		return err
+	}
+
+	if _, err := c.Write(text[n:]); err != nil {
+		return err
+	}
+
+	return c.CloseWrite()
+}
+
+// socketpair of a type: a connection, and a file for another process.
+func socketpair(kind int) (*net.UnixConn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot make a pair of sockets")
+	}
+
+	f := os.NewFile(uintptr(fds[0]), "socket")
+	defer f.Close() //nolint:errcheck // The connection has a copy.
+
+	theirs := os.NewFile(uintptr(fds[1]), "socket")
+
+	c, err := net.FileConn(f)
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, errors.Wrap(err, "cannot use a socket")
+	}
+
+	return c.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // It is one.
+}
+
+// variables of an environment.
+func variables(env []string) map[string]string {
+	m := make(map[string]string, len(env))
+
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		m[name] = value
+	}
+
+	return m
+}
+
+// resident memory of a process, in bytes, by proc_pid_statm(5).
+func resident(pid int) int64 {
+	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+
+	f := strings.Fields(string(raw))
+	if len(f) < 2 { //nolint:mnd // The second is what it is about.
+		return 0
+	}
+
+	pages, _ := strconv.ParseInt(f[1], 10, 64)
+
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,458 @@
+"""Keep a process that has imported Ansible, and start runs by forking it.
+
+Most of a short run is Ansible starting: its imports, and YAML of its own that it reads each
+time. This process does both once. It sees nothing of a run: what it forks reads the request,
+from a socket that only the provider has, too.
+
+    warm.py DIRECTORY ANSIBLE-PLAYBOOK PADDING
+
+The directory has driver.py, and is this process's own. Descriptor 3 is a socket of the
+provider, by which it sends the socket of each run, and gets the id of the process that is the
+run's supervisor. A process of a run writes its private data directory over the padding, so that
+its arguments name it.
+"""
+import array
+import atexit
+import base64
+import contextlib
+import ctypes
+import fcntl
+import gc
+import io
+import json
+import multiprocessing
+import os
+import pickle
+import platform
+import resource
+import secrets
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+import afresh
+import modules
+
+CONTROL = 3
+# Where a run has the archive of modules, or /dev/null.
+ARCHIVE = 3
+# What a request has beside its text: standard output and error of the run, the supervisor's
+# lifeline and its lock, and the ruleset of Landlock if there is one.
+DESCRIPTORS = 5
+
+# It keeps the lock of Python's threads, of which a process that was cloned has one.
+LIBC = ctypes.PyDLL(None, use_errno=True)
+LIBC.syscall.restype = ctypes.c_long
+# linux/prctl.h, linux/sched.h, linux/capability.h, asm/unistd.h
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
+SECCOMP_MODE_FILTER = 2
+CLONE_PARENT = 0x8000
+CAPABILITY_VERSION_3 = 0x20080522
+SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+SYS_LANDLOCK_RESTRICT_SELF = 446
+
+# The status of a supervisor that could not do its work: see package supervisor.
+FAILURE = 125
+
+PLAYBOOK = """
+- hosts: all
+  gather_facts: false
+  tasks:
+  - ansible.builtin.set_fact: {a: "{{ lookup('ansible.builtin.env', 'HOME') | default('') | string }}"}
+  - ansible.builtin.debug: {msg: "{{ a }}"}
+    loop: [1]
+    when: a is defined
+  - ansible.builtin.set_stats: {data: {a: 1}}
+  - ansible.builtin.copy: {content: a, dest: "{{ directory }}/copied", mode: "0600"}
+  - ansible.builtin.command: "true"
+"""
+
+
+def call(function, *args):
+    """Call a function of the C library. The error says what went wrong."""
+    result = function(*args)
+    if result == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+    return result
+
+
+def prctl(option, *args):
+    call(LIBC.prctl, ctypes.c_int(option), *map(ctypes.c_ulong, (args + (0, 0, 0, 0))[:4]))
+
+
+class Warm:
+    """What this process has imported."""
+
+    def __init__(self, directory, script):
+        self._directory, self._script = directory, script
+        self._memo, self._reads = afresh.Memo(), afresh.Reads()
+
+        import ansible.constants as constants
+
+        with self._reads.record(constants):
+            import ansible.cli.playbook
+            import ansible.executor.module_common
+            import ansible.executor.playbook_executor
+            import ansible.executor.process.worker
+            import ansible.executor.task_queue_manager
+            import driver
+
+            self._memo.attach()
+            self.driver = driver
+            driver.start = self.start
+
+        self._settings = afresh.Settings(constants, self._reads)
+        learned = self._learn()
+
+        with self._reads.record(constants):
+            for method, *args in learned:
+                getattr(self._memo, method)(*args)
+
+        # What was loaded now has read settings, too.
+        self._settings = afresh.Settings(constants, self._reads)
+        self._modules = None
+
+    def build(self):
+        """Have another process build modules, unless one did."""
+        if os.path.exists(os.path.join(self._directory, modules.INDEX)) or os.fork() != 0:
+            return
+
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.nice(19)
+        os.close(CONTROL)
+        finish(lambda: modules.build(self._directory))
+
+    def look(self):
+        """Look whether modules were built meanwhile."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+
+        with contextlib.suppress(OSError):
+            self._modules = self._modules or modules.Modules(self._directory)
+
+    @property
+    def archive(self):
+        """The descriptor of the archive of modules; None until they were built."""
+        return self._modules and self._modules.descriptor
+
+    def _learn(self):
+        """Have another process run a playbook, and return what it has read: methods of Memo, and their arguments."""
+        path = os.path.join(tempfile.mkdtemp(dir=self._directory), "learned")
+        pid = os.fork()
+
+        if pid == 0:
+            def write(*what):
+                with open(path, "ab", 0) as file:
+                    file.write(pickle.dumps(what))
+
+            self._memo.learn = write
+            finish(self._practise)
+
+        if os.waitpid(pid, 0)[1] != 0:
+            raise RuntimeError("the playbook to learn from has failed")
+
+        learned = []
+
+        with contextlib.suppress(EOFError), open(path, "rb") as file:
+            while True:
+                learned.append(pickle.load(file))
+
+        return learned
+
+    def _practise(self):
+        run = tempfile.mkdtemp(dir=self._directory)
+        os.mkdir(os.path.join(run, "project"))
+        os.mkdir(os.path.join(run, "inventory"))
+
+        for name, text in {
+            "project/main.yml": PLAYBOOK,
+            "inventory/hosts": f"localhost ansible_connection=local ansible_python_interpreter={sys.executable} directory={run}\n",
+            "args": json.dumps(sys.executable) + " -u " + json.dumps(self._script) + " --inventory=../inventory/hosts main.yml\n",
+        }.items():
+            with open(os.path.join(run, name), "w") as file:
+                file.write(text)
+
+        descriptor = os.open(os.path.join(run, "events"), os.O_RDWR | os.O_CREAT, 0o600)
+        os.dup2(descriptor, 1)
+
+        return self.driver.main(run, "main.yml", "run", "0", "0")
+
+    def start(self, argv, cwd, env, output):
+        """Start a play, for the driver."""
+        return Play(self, argv, cwd, env, output)
+
+    def become(self, argv):
+        """Make this process like a new one that was started with an argv of ansible-playbook.
+
+        Raises afresh.Cold if that cannot be.
+        """
+        if argv[:3] != [sys.executable, "-u", self._script]:
+            raise afresh.Cold("another Python")
+
+        sys.argv, sys.path[0] = argv[2:], os.path.dirname(self._script)
+        sys.stdout, sys.stderr = stream(1, "strict"), stream(2, "backslashreplace")
+        sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
+        tempfile.tempdir = None
+        time.tzset()
+
+        from ansible.utils import path, vars
+        from ansible.utils.display import Display
+
+        atexit.unregister(path.cleanup_tmp_file)
+        self._settings.read()
+        Display().__init__()
+        # What is random once in a process.
+        vars.random_int = secrets.token_hex(4)
+        multiprocessing.current_process().authkey = os.urandom(32)
+
+        if self._modules:
+            self._modules.attach(ARCHIVE)
+
+
+class Play:
+    """A play in a process that this one forks; as much of a subprocess.Popen as the driver needs."""
+
+    def __init__(self, warm, argv, cwd, env, output):
+        self.returncode = None
+        why, tell = os.pipe()
+        self.pid = os.fork()
+
+        if self.pid == 0:
+            leave(lambda: self._play(warm, argv, cwd, env, output, tell))
+
+        os.close(tell)
+
+        with open(why) as file:
+            self.cold = file.read()
+
+    def poll(self):
+        if self.returncode is None and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+        return self.returncode
+
+    @staticmethod
+    def _play(warm, argv, cwd, env, output, tell):
+        os.setsid()
+        descriptors(os.open(os.devnull, os.O_RDONLY), output, output, ARCHIVE, tell)
+        tell = ARCHIVE + 1
+
+        for number in ARCHIVE, tell:
+            os.set_inheritable(number, False)
+
+        os.chdir(cwd)
+
+        for number in signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD:
+            signal.signal(number, signal.SIG_DFL)
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.environ.clear()
+        os.environ.update(env)
+
+        try:
+            warm.become(argv)
+        except Exception as error:
+            # Whatever it is: a Python of its own is not concerned.
+            os.write(tell, (str(error) or type(error).__name__).encode()[:1000])
+            os.execvpe(argv[0], argv, env)
+
+        os.close(tell)
+
+        from ansible.cli.playbook import main
+
+        finish(lambda: main(sys.argv))
+
+
+def stream(number, errors):
+    """Standard output or error, unbuffered, as Python opens it."""
+    return io.TextIOWrapper(open(number, "wb", 0, closefd=False), sys.__stdout__.encoding, errors, "\n", write_through=True)
+
+
+def descriptors(*numbers):
+    """Make some descriptors the first ones of this process, and close all others."""
+    # None of them is overwritten before it has its place.
+    numbers = [fcntl.fcntl(n, fcntl.F_DUPFD, len(numbers)) for n in numbers]
+
+    for place, number in enumerate(numbers):
+        os.dup2(number, place)
+
+    os.closerange(len(numbers), 1 << 20)
+
+
+def leave(main):
+    """End this process with a function that should not return."""
+    try:
+        main()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(FAILURE)
+
+
+def finish(main):
+    """End this process as Python does, with what a function returns."""
+    try:
+        code = main()
+    except SystemExit as error:
+        code = error.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+
+    threading._shutdown()
+    atexit._run_exitfuncs()
+
+    for file in sys.stdout, sys.stderr:
+        with contextlib.suppress(OSError, ValueError):
+            file.flush()
+
+    os._exit(code or 0)
+
+
+def enter(confinement, ruleset):
+    """Enter the domain of a run, for good: see package sandbox."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(str(confinement["oomScoreAdj"]))
+
+    for number, most in confinement["limits"] or ():
+        _, hard = resource.getrlimit(number)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(number, (most, most))
+
+    if not confinement["confined"]:
+        return
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+    if ruleset is not None:
+        call(LIBC.syscall, *map(ctypes.c_long, (SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0)))
+
+    # None is gained without new privileges, so that a set that cannot be changed does no harm.
+    with contextlib.suppress(OSError):
+        for capability in range(64):
+            prctl(PR_CAPBSET_DROP, capability)
+
+    call(LIBC.capset, (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())
+
+    code = base64.b64decode(confinement["filter"] or "")
+    if code:
+        instructions = ctypes.create_string_buffer(code, len(code))
+        # struct sock_fprog of linux/filter.h
+        program = type("Program", (ctypes.Structure,), {"_fields_": [("len", ctypes.c_ushort), ("filter", ctypes.c_void_p)]})(
+            len(code) // 8, ctypes.addressof(instructions))
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(program))
+
+
+def name(directory):
+    """Have the arguments of this process name the private data directory of its run."""
+    with open("/proc/self/stat", "rb") as file:
+        # From the third field of proc_pid_stat(5) on; arg_end is the 49th.
+        end = int(file.read().rpartition(b")")[2].split()[49 - 3])
+
+    room = len(sys.argv[-1])
+    ctypes.memmove(end - room - 1, os.fsencode(directory)[:room].ljust(room + 1, b"\0"), room + 1)
+
+
+def receive(connection):
+    """Read a request: its text in JSON, until its end, and its descriptors."""
+    text, numbers = b"", array.array("i")
+
+    while True:
+        data, ancillary, *_ = connection.recvmsg(1 << 20, socket.CMSG_SPACE(DESCRIPTORS * numbers.itemsize))
+
+        for _, _, raw in ancillary:
+            numbers.frombytes(raw)
+
+        if not data:
+            return json.loads(text), numbers
+
+        text += data
+
+
+def supervise(warm, connection):
+    """Become the supervisor of a run, whose process is forked before."""
+    os.setsid()
+    request, (out, err, lifeline, lock, *ruleset) = receive(connection)
+    # It stays when this process becomes another program.
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    parent, pid = os.getpid(), os.fork()
+
+    if pid == 0:
+        leave(lambda: carry_out(warm, request, parent, out, err, *ruleset))
+
+    try:
+        descriptors(os.open(os.devnull, os.O_RDONLY), out, err, lifeline, lock)
+        os.execve(request["supervisor"][0], [*request["supervisor"], f"--child={pid}"], request["environment"])
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def carry_out(warm, request, parent, out, err, *ruleset):
+    """Carry a run out, confined."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+    if os.getppid() != parent:
+        return
+
+    null, archive = os.open(os.devnull, os.O_RDONLY), warm.archive
+    descriptors(null, out, err, null if archive is None else archive, *ruleset)
+    os.set_inheritable(ARCHIVE, False)
+    name(request["directory"])
+    enter(request["confinement"], ARCHIVE + 1 if ruleset else None)
+    os.closerange(ARCHIVE + 1, ARCHIVE + 2)
+    # As in a process that was started.
+    prctl(PR_SET_DUMPABLE, 1)
+    os.chdir(request["directory"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    finish(lambda: warm.driver.main(*request["arguments"]))
+
+
+def serve(warm, control):
+    """Start what the provider asks for, until it is gone."""
+    while True:
+        data, ancillary, *_ = control.recvmsg(1, socket.CMSG_SPACE(4))
+        if not data:
+            return
+
+        (_, _, raw), = ancillary
+        warm.look()
+
+        with socket.socket(fileno=int.from_bytes(raw, sys.byteorder)) as connection:
+            pid = call(LIBC.syscall, *map(ctypes.c_long, (SYS_CLONE[platform.machine()], CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)))
+
+            if pid == 0:
+                leave(lambda: supervise(warm, connection))
+
+        control.send(str(pid).encode())
+
+
+def main(directory, script, _):
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # No other process reads its memory.
+    prctl(PR_SET_DUMPABLE, 0)
+    os.set_inheritable(CONTROL, False)
+
+    warm = Warm(directory, script)
+    control = socket.socket(fileno=CONTROL)
+
+    gc.collect()
+    gc.freeze()
+    warm.build()
+    control.send(b"ready")
+    serve(warm, control)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
