@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"crypto/rand"
 	"os"
 	"os/exec"
@@ -159,6 +160,15 @@ func (r *Runner) warmDirectory() (string, []string, error) {
 	dir := filepath.Join(r.dir, r.name())
 
 	return dir, r.environment(Spec{}, dir), makeDirectory(dir, []file{{Path: inputs.AnsibleConfigFile}})
+}
+
+// WarmUp waits until runs start warm, if they are to.
+func (r *Runner) WarmUp(ctx context.Context) error {
+	if r.keeper == nil {
+		return nil
+	}
+
+	return r.keeper.Wait(ctx)
 }
 
 // Close ends what the runner keeps. Runs go on.

@@ -33,8 +33,8 @@ const patience = time.Minute
 
 // TestMain lets the test binary be a provider to be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 3 && os.Args[1] == "provide" {
-		provide(os.Args[2], os.Args[3])
+	if len(os.Args) > 4 && os.Args[1] == "provide" {
+		provide(os.Args[2], os.Args[3], os.Args[4] == "true")
 	}
 
 	code := m.Run()
@@ -49,10 +49,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// provide runs a playbook for ever.
-func provide(dir, playbook string) {
-	r, err := New(dir)
+// provide runs a playbook for ever, started warm or cold.
+func provide(dir, playbook string, warm bool) {
+	var o []Option
+	if warm {
+		o = append(o, WithWarm(Warm{Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
+	}
+
+	r, err := New(dir, o...)
 	if err != nil {
+		panic(err)
+	}
+
+	if err := r.WarmUp(context.Background()); err != nil {
 		panic(err)
 	}
 
@@ -668,7 +677,7 @@ func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
 
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile))
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(*everyRunWarm))
 	if err := provider.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -760,7 +769,7 @@ func TestSweepStopped(t *testing.T) {
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
 
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile))
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(*everyRunWarm))
 	if err := provider.Start(); err != nil {
 		t.Fatal(err)
 	}

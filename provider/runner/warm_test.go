@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -38,15 +37,8 @@ func warmUp(t *testing.T, r *Runner) {
 		return
 	}
 
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		s, cold := w.keeper.Starter()
-		if s != nil {
-			break
-		}
-
-		if time.Now().After(deadline) {
-			t.Fatalf("There is no process to start runs: %s", cold)
-		}
+	if err := w.WarmUp(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 
 	r.keeper = w.keeper

@@ -1,8 +1,10 @@
 package warm
 
 import (
+	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -29,6 +31,8 @@ const (
 	// longestEnvironment is the length of one that every kernel takes, in bytes. A run with a longer
 	// one starts cold, and finds out.
 	longestEnvironment = 64 << 10
+	// wait is how often it is looked for a process that starts.
+	wait = 10 * time.Millisecond
 	// pause after a process that could not be started.
 	pause = time.Minute
 )
@@ -157,6 +161,37 @@ func (k *Keeper) drop(p *process) {
 		k.process.end()
 		k.process = nil
 	}
+}
+
+// Wait until there is a process. The error says that it failed, or is the context's.
+func (k *Keeper) Wait(ctx context.Context) error {
+	t := time.NewTicker(wait)
+	defer t.Stop()
+
+	for {
+		switch s, cold := k.Starter(); {
+		case s != nil:
+			return nil
+		case cold == Failed:
+			return errors.New("the process cannot be started")
+		}
+
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// Built is true when modules are there that runs need not build.
+func (k *Keeper) Built() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	_, err := os.Stat(filepath.Join(k.dir, "modules.json"))
+
+	return k.process != nil && err == nil
 }
 
 // Close ends the process. Runs go on.

@@ -1,7 +1,7 @@
-"""Keep the modules that Ansible ships as it sends them, so that no run has to build them.
+"""Keep modules that Ansible ships as it sends them, so that no run has to build them.
 
-A process of its own has Ansible build them once, when the machine has nothing better to do, and
-puts them into a file. A run reads them by a descriptor, and finds them where Ansible looks for
+A process of its own has Ansible build them once, with less priority than runs have, and puts
+them into a file. A run reads them by a descriptor, and finds them where Ansible looks for
 modules that it has built before. Modules for this machine are kept a second time, compiled: a
 Python of another release reads their source.
 """
@@ -17,9 +17,15 @@ import zipfile
 
 ARCHIVE, INDEX = "modules", "modules.json"
 
+# What plays use most. Others are built by each run that uses them, as ever.
+USED = """
+    apt apt_repository blockinfile command copy cron dnf file find get_url getent git group hostname lineinfile package_facts ping pip
+    replace service service_facts setup slurp stat systemd_service tempfile unarchive uri user wait_for
+""".split()
+
 
 def build(directory):
-    """Build all modules, and write them and their index to files of a directory."""
+    """Build modules, and write them and their index to files of a directory."""
     from ansible import constants
     from ansible.executor import module_common
     from ansible.parsing.dataloader import DataLoader
@@ -73,7 +79,7 @@ def _shipped():
 
     directory = os.path.dirname(ansible.modules.__file__)
 
-    return [os.path.join(directory, name) for name in sorted(os.listdir(directory)) if name.endswith(".py") and name != "__init__.py"]
+    return [os.path.join(directory, name + ".py") for name in USED]
 
 
 def _compiled(data):
@@ -109,14 +115,14 @@ class Modules:
         from ansible.executor import module_common
         from ansible.plugins.loader import module_utils_loader
 
-        shipped = set(map(os.path.dirname, _shipped()[:1]))
+        shipped = set(_shipped())
         own = os.path.dirname(os.path.dirname(module_common.__file__))
         original = module_common._find_module_utils
 
         def put(path, compression, local):
             # What content puts in the place of Ansible's own has to be built in.
             others = [p for p in module_utils_loader._get_paths(subdirs=False) if not p.startswith(own)]
-            if os.path.dirname(path) not in shipped or any(map(os.path.isdir, others)):
+            if path not in shipped or any(map(os.path.isdir, others)):
                 return
 
             name = f"ansible.modules.{os.path.basename(path)[:-3]}-{compression}-none"

@@ -124,7 +124,7 @@ class Warm:
             return
 
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        os.nice(19)
+        os.nice(5)
         os.close(CONTROL)
         finish(lambda: modules.build(self._directory))
 
@@ -260,6 +260,7 @@ class Play:
         except Exception as error:
             # Whatever it is: a Python of its own is not concerned.
             os.write(tell, (str(error) or type(error).__name__).encode()[:1000])
+            signals()
             os.execvpe(argv[0], argv, env)
 
         os.close(tell)
@@ -267,6 +268,12 @@ class Play:
         from ansible.cli.playbook import main
 
         finish(lambda: main(sys.argv))
+
+
+def signals():
+    """Handle the signals that Python ignores as other programs expect it."""
+    for number in signal.SIGPIPE, signal.SIGXFSZ:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def stream(number, errors):
@@ -392,6 +399,7 @@ def supervise(warm, connection):
 
     try:
         descriptors(os.open(os.devnull, os.O_RDONLY), out, err, lifeline, lock)
+        signals()
         os.execve(request["supervisor"][0], [*request["supervisor"], f"--child={pid}"], request["environment"])
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -408,10 +416,10 @@ def carry_out(warm, request, parent, out, err, *ruleset):
     descriptors(null, out, err, null if archive is None else archive, *ruleset)
     os.set_inheritable(ARCHIVE, False)
     name(request["directory"])
+    # As in a process that was started. It is outside of the domains of others.
+    prctl(PR_SET_DUMPABLE, 1)
     enter(request["confinement"], ARCHIVE + 1 if ruleset else None)
     os.closerange(ARCHIVE + 1, ARCHIVE + 2)
-    # As in a process that was started.
-    prctl(PR_SET_DUMPABLE, 1)
     os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])

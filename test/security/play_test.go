@@ -2,6 +2,7 @@ package security
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,6 +22,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
+
+// everyRunWarm is a parameter of all tests here: their runs start warm, or cold.
+var everyRunWarm = flag.Bool("warm", false, "start the runs of all tests by forking a process that has imported Ansible")
 
 // newRunner whose runs are confined as those of the provider are, with its state
 // directory. The policy may be changed.
@@ -43,8 +47,18 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*sandbox.Policy)
 		fn(&p)
 	}
 
-	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(p))
+	var warm runner.Warm
+	if *everyRunWarm {
+		warm = runner.Warm{Memory: 1 << 30, Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }}
+	}
+
+	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(p), runner.WithWarm(warm))
 	must(tb, err)
+	tb.Cleanup(r.Close)
+
+	if *everyRunWarm {
+		must(tb, r.WarmUp(tb.Context()))
+	}
 
 	return r, state
 }

@@ -1,0 +1,232 @@
+package runner
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+var (
+	playbooks = flag.Int("playbooks", 8, "playbooks that are compared warm and cold")
+	seed      = flag.Uint64("seed", 1, "of these playbooks")
+)
+
+// TestAlike runs random playbooks warm and cold. They display the same and report the same, but for
+// what is different each time: times, paths and ids.
+func TestAlike(t *testing.T) {
+	needs.Ansible(t)
+
+	warm := newRunner(t)
+	warmUp(t, warm)
+
+	cold := newRunner(t)
+	cold.keeper = nil
+
+	// The modules that were built before come a while later.
+	for deadline := time.Now().Add(5 * patience); !warm.keeper.Built(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("No modules were built")
+		}
+	}
+
+	set := content.Set{Dir: write(t, alikeContent())}
+
+	for n := range *playbooks {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			g := alike{rand.New(rand.NewPCG(*seed, uint64(n)))} //nolint:gosec // Not a secret.
+			run := inline(g.playbook())
+			run.Content, run.KeepOutput = set, true
+
+			cfg := g.config()
+			if cfg != "" {
+				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(cfg)}}
+			}
+
+			if g.IntN(3) == 0 {
+				v := int32(g.IntN(4)) //nolint:gosec // It is small.
+				run.Inputs.Parameters.Verbosity = &v
+			}
+
+			got, want := seen(t, warm, run), seen(t, cold, run)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("--- cold, +++ warm:\n%s\nof the playbook, with the ansible.cfg %q\n%s", diff, cfg, run.Inputs.Parameters.PlaybookInline)
+			}
+		})
+	}
+}
+
+// seen is what a user sees of a run.
+func seen(t *testing.T, r *Runner, run Spec) string {
+	t.Helper()
+
+	var tasks strings.Builder
+
+	res, err := r.Run(t.Context(), run, events.Watch{Task: func(task events.TaskResult) {
+		task.Duration = 0
+		fmt.Fprintf(&tasks, "%+v\n", task)
+	}})
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+
+	res.Summary.Cold = ""
+	text := fmt.Sprintf("%s\n%+v\n%s", tasks.String(), res, res.Output)
+
+	for _, r := range []struct{ what, with string }{
+		{regexp.QuoteMeta(r.dir) + `/\w+`, "DIR"},
+		{`ansible-(local-|tmp-)[-.\w]+`, "TMP"},
+		{`_payload_\w+`, "PAYLOAD"},
+		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
+		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d+:]*`, "TIME"},
+		{`\d+:\d\d:\d\d\.\d+`, "DURATION"},
+		{`0x[0-9a-f]{6,}`, "ADDRESS"},
+		{`\b(pid|PID)\D{1,4}\d+`, "PID"},
+		{`"j[d-]\d+\.\d+"|\b\d{6,}\.\d+\b|\b\d{5,}\b`, "NUMBER"},
+		{`\.pyc\b`, ".py"},
+	} {
+		text = regexp.MustCompile(r.what).ReplaceAllString(text, r.with)
+	}
+
+	return text
+}
+
+// alikeContent has what is easily confused with what Ansible ships.
+func alikeContent() map[string]string {
+	filter := "class FilterModule:\n    def filters(self):\n        return {'twice': lambda s: 'FROM' + str(s) * 2}\n"
+	module := "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\nm = AnsibleModule(argument_spec={'data': {}})\nm.exit_json(changed=False, ping='own ' + str(m.params['data']))\n"
+
+	return map[string]string{
+		"roles/plain/tasks/main.yml":                                             "- ansible.builtin.debug: {msg: \"plain {{ given | default('none') }}\"}\n- ansible.builtin.stat: {path: /etc/hostname}\n  register: it\n- ansible.builtin.command: \"true\"\n  notify: told\n",
+		"roles/plain/handlers/main.yml":                                          "- name: told\n  ansible.builtin.debug: {msg: handled}\n",
+		"roles/plain/defaults/main.yml":                                          "given: default\n",
+		"roles/own/tasks/main.yml":                                               "- ping: {data: x}\n- ansible.builtin.debug: {msg: \"{{ 'a' | twice }}\"}\n",
+		"roles/own/library/ping.py":                                              module,
+		"roles/own/filter_plugins/core.py":                                       strings.Replace(filter, "FROM", "role", 1),
+		"roles/helped/tasks/main.yml":                                            "- ansible.builtin.ping:\n- ansible.builtin.command: \"true\"\n",
+		"roles/helped/module_utils/basic.py":                                     "raise ImportError('this is not the basic that you know')\n",
+		"roles/action/tasks/main.yml":                                            "- debug: {msg: x}\n- ansible.builtin.debug: {msg: y}\n",
+		"roles/action/action_plugins/debug.py":                                   "from ansible.plugins.action import ActionBase\nclass ActionModule(ActionBase):\n    def run(self, tmp=None, task_vars=None):\n        return {'changed': True, 'msg': 'own debug'}\n",
+		"roles/connection/tasks/main.yml":                                        "- ansible.builtin.command: \"true\"\n",
+		"roles/connection/connection_plugins/local.py":                           "from ansible.plugins.connection.local import Connection as Base\nclass Connection(Base):\n    def exec_command(self, cmd, in_data=None, sudoable=True):\n        raise RuntimeError('own local')\n",
+		"collections/ansible_collections/acme/tools/galaxy.yml":                  "namespace: acme\nname: tools\nversion: 1.0.0\n",
+		"collections/ansible_collections/acme/tools/plugins/filter/words.py":     strings.Replace(filter, "FROM", "collection", 1),
+		"collections/ansible_collections/acme/tools/plugins/lookup/number.py":    "from ansible.plugins.lookup import LookupBase\nclass LookupModule(LookupBase):\n    def run(self, terms, variables=None, **kwargs):\n        return [len(t) for t in terms]\n",
+		"collections/ansible_collections/acme/tools/plugins/modules/note.py":     module,
+		"collections/ansible_collections/acme/tools/plugins/action/act.py":       "from ansible.plugins.action import ActionBase\nclass ActionModule(ActionBase):\n    def run(self, tmp=None, task_vars=None):\n        return {'changed': True, 'ansible_facts': {'acted': 'yes'}}\n",
+		"collections/ansible_collections/acme/tools/plugins/modules/act.py":      module,
+		"collections/ansible_collections/acme/tools/roles/inside/tasks/main.yml": "- note: {data: in}\n  collections: [acme.tools]\n- ansible.builtin.set_fact: {inside: \"{{ 'b' | acme.tools.twice }}\"}\n",
+	}
+}
+
+// alike makes random playbooks.
+type alike struct{ *rand.Rand }
+
+func (g alike) of(texts ...string) string { return texts[g.IntN(len(texts))] }
+
+func (g alike) playbook() string {
+	var b strings.Builder
+
+	for play := range 1 + g.IntN(2) {
+		fmt.Fprintf(&b, "- name: play %d\n  hosts: %s\n  gather_facts: %s\n", play, g.of("localhost", "all", "localhost"), g.of("false", "false", "false", "true"))
+		b.WriteString(g.of("", "", "  strategy: free\n", "  any_errors_fatal: true\n", "  vars: {v: [1, 2, {a: b}]}\n", "  connection: local\n", "  environment: {E: \"{{ 1 + 1 }}\"}\n"))
+		b.WriteString("  tasks:\n")
+
+		for range 2 + g.IntN(5) {
+			b.WriteString(g.task("  "))
+		}
+
+		b.WriteString("  handlers:\n  - name: noted\n    ansible.builtin.debug: {msg: \"noted {{ ansible_play_name }}\"}\n")
+	}
+
+	return b.String()
+}
+
+func (g alike) task(indent string) string {
+	text := g.of(
+		"- ansible.builtin.debug: {msg: \"{{ [3, 1, 2] | sort | map('string') | join('-') }} {{ 'x' | hash('sha1') }}\"}",
+		"- ansible.builtin.debug: {var: hostvars[inventory_hostname].group_names}",
+		"- ansible.builtin.command: echo {{ 'a b' | quote }}\n  register: echoed\n  changed_when: \"'a' in echoed.stdout\"\n  notify: noted",
+		"- ansible.builtin.shell: echo $E; exit {{ item }}\n  loop: [0, 1, 0]\n  ignore_errors: true",
+		"- ansible.builtin.set_fact: {fact: \"{{ lookup('ansible.builtin.env', 'HOME') | basename }}\", cacheable: true}",
+		"- ansible.builtin.set_stats: {data: {a: \"{{ 40 + 2 }}\", b: {c: [1]}}}",
+		"- ansible.builtin.copy: {content: \"{{ range(5) | list }}\", dest: \"{{ playbook_dir }}/copied\", mode: \"0640\"}\n  notify: noted",
+		"- ansible.builtin.file: {path: \"{{ playbook_dir }}/made\", state: directory, mode: \"0700\"}",
+		"- ansible.builtin.lineinfile: {path: \"{{ playbook_dir }}/lines\", line: \"{{ item.key }}\", create: true, mode: \"0600\"}\n  loop: \"{{ {'a': 1, 'b': 2} | dict2items }}\"\n  loop_control: {label: \"{{ item.key }}\"}",
+		"- ansible.builtin.fail: {msg: \"on purpose {{ 1 / 3 }}\"}\n  ignore_errors: true",
+		"- ansible.builtin.debug: {msg: \"{{ undefined_thing }}\"}\n  ignore_errors: true",
+		"- block:\n  - ansible.builtin.fail: {msg: into the rescue}\n  rescue:\n  - ansible.builtin.debug: {msg: \"{{ ansible_failed_result.msg }}\"}\n  always:\n  - ansible.builtin.debug: {msg: always}",
+		"- ansible.builtin.include_role: {name: plain}\n  vars: {given: \"{{ 'yes' | upper }}\"}",
+		"- ansible.builtin.import_role: {name: plain}",
+		"- ansible.builtin.include_role: {name: own}\n  ignore_errors: true",
+		"- ansible.builtin.include_role: {name: action}",
+		"- ansible.builtin.import_role: {name: acme.tools.inside}",
+		"- acme.tools.note: {data: \"{{ 'c' | acme.tools.twice }}\"}",
+		"- acme.tools.act:\n- ansible.builtin.debug: {msg: \"{{ acted | default('no') }} {{ lookup('acme.tools.number', 'abc') }}\"}",
+		"- ansible.builtin.add_host: {name: added, groups: [new], ansible_connection: local, ansible_python_interpreter: \"{{ ansible_playbook_python }}\"}\n- ansible.builtin.debug: {msg: \"{{ groups }}\"}",
+		"- ansible.builtin.group_by: {key: \"by_{{ inventory_hostname }}\"}",
+		"- ansible.builtin.meta: "+g.of("flush_handlers", "clear_facts", "noop", "refresh_inventory"),
+		"- ansible.builtin.assert: {that: [\"1 == 1\", \"'a' in ['a']\"], quiet: true}",
+		"- ansible.builtin.command: sleep 0\n  async: 20\n  poll: 1",
+		"- ansible.builtin.uri: {url: \"http://127.0.0.1:1/\"}\n  ignore_errors: true",
+		"- ansible.builtin.template: {src: nowhere.j2, dest: \"{{ playbook_dir }}/t\"}\n  ignore_errors: true",
+		"- ansible.builtin.ping:",
+		"- ping: {data: crash}\n  ignore_errors: true",
+		"- ansible.builtin.debug: {msg: secret}\n  no_log: true",
+		"- ansible.builtin.pause: {seconds: 0}",
+		"- ansible.builtin.setup: {gather_subset: [\"!all\", \"!min\"]}",
+		"- nowhere.at.all: {}\n  when: false",
+	)
+	return indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n"
+}
+
+// config is an ansible.cfg; empty for none.
+func (g alike) config() string {
+	if g.IntN(2) == 0 {
+		return ""
+	}
+
+	var b strings.Builder
+
+	b.WriteString("[defaults]\n")
+
+	for range g.IntN(4) {
+		b.WriteString(g.of("timeout = 11\n", "gathering = explicit\n", "any_errors_fatal = true\n", "no_log = true\n", "strategy = free\n", "forks = 3\n",
+			"display_skipped_hosts = false\n", "poll_interval = 2\n", "error_on_undefined_vars = true\n", "executable = /bin/bash\n", "task_timeout = 60\n",
+			"private_key_file = key\n", "nocows = 1\n", "inject_facts_as_vars = false\n", "system_warnings = false\n", "module_compression = ZIP_STORED\n"))
+	}
+
+	if g.IntN(3) == 0 {
+		b.WriteString("[connection]\npipelining = true\n")
+	}
+
+	if g.IntN(4) == 0 {
+		b.WriteString("[colors]\nok = blue\n")
+	}
+
+	return dedupe(b.String())
+}
+
+// dedupe removes lines that were there before: an ansible.cfg must not have them.
+func dedupe(text string) string {
+	seen, out := map[string]bool{}, ""
+
+	for line := range strings.Lines(text) {
+		if !seen[line] {
+			seen[line] = true
+			out += line
+		}
+	}
+
+	return out
+}
