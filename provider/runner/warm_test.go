@@ -3,11 +3,18 @@ package runner
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
@@ -76,4 +83,74 @@ func TestWarm(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWarmProcess loses the process that runs are forked from, in every way.
+func TestWarmProcess(t *testing.T) {
+	needs.Ansible(t)
+
+	var (
+		cold string
+		odd  []error
+	)
+
+	r := newRunner(t, WithWarm(Warm{
+		Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
+	}))
+	t.Cleanup(r.Close)
+
+	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n")
+
+	for _, tc := range []struct {
+		name   string
+		lose   func(pid int)
+		cold   string
+		logged bool
+	}{
+		{name: "Starting", lose: func(int) {}, cold: warm.Starting},
+		{name: "Kept", lose: func(int) { mustWarmUp(t, r) }},
+		{name: "Killed", lose: func(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }, cold: warm.Failed, logged: true},
+		{name: "Replaced", lose: func(int) { mustWarmUp(t, r) }},
+		{name: "Stopped", lose: func(pid int) { _ = unix.Kill(pid, unix.SIGSTOP) }, cold: warm.Failed, logged: true},
+		{name: "ReplacedAgain", lose: func(int) { mustWarmUp(t, r) }},
+	} {
+		odd = nil
+
+		tc.lose(child(t, r.dir))
+
+		res, err := r.Run(t.Context(), run, events.Watch{})
+		if err != nil || res.Phase != common.PhaseSucceeded || cold != tc.cold || len(odd) > 0 != tc.logged {
+			t.Fatalf("%s: want a success, a start %q, and a log: %t. Got %v, %v, %q, %v", tc.name, tc.cold, tc.logged, res, err, cold, odd)
+		}
+	}
+}
+
+func mustWarmUp(t *testing.T, r *Runner) {
+	t.Helper()
+
+	if err := r.WarmUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// child is the id of the process that is kept in a directory; 0 if there is none.
+func child(t *testing.T, dir string) int {
+	t.Helper()
+
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range names {
+		// Of a process that has ended there is none.
+		text, _ := os.ReadFile(name)
+		if argv := strings.Split(string(text), "\x00"); len(argv) > 2 && argv[1] == "-u" && strings.HasPrefix(argv[2], dir+"/") && strings.Contains(argv[len(argv)-2], "--") {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+
+			return pid
+		}
+	}
+
+	return 0
 }

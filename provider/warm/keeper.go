@@ -200,10 +200,15 @@ func (k *Keeper) Close() {
 
 	k.mu.Lock()
 	k.closed = true
+	last := k.process
 	k.mu.Unlock()
 
 	k.drop(nil)
 	k.starts.Wait()
+
+	if last != nil {
+		<-last.ended
+	}
 
 	if k.dir != "" {
 		k.o.Remove(k.dir)

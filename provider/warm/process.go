@@ -45,7 +45,9 @@ type process struct {
 	// control is the socket by which it gets that of each run.
 	control *net.UnixConn
 	mu      sync.Mutex
-	end     func()
+	// end the process; ended is closed when it has.
+	end   func()
+	ended <-chan struct{}
 }
 
 // A request is what the process of a run reads first.
@@ -84,15 +86,15 @@ func start(o Options, dir string, env []string) (*process, error) {
 		return nil, err
 	}
 
-	p := &process{pid: cmd.Process.Pid, control: ours}
+	p := &process{pid: cmd.Process.Pid, control: ours, ended: ended}
 	p.end = sync.OnceFunc(func() {
 		_ = ours.Close()
 		_ = cmd.Process.Kill()
-		<-ended
 	})
 
 	if _, err := p.read(startPatience); err != nil {
 		p.end()
+		<-p.ended
 
 		return nil, errors.Wrap(err, strings.TrimSpace(out.String()))
 	}
