@@ -92,6 +92,7 @@ class Warm:
     def __init__(self, directory, script):
         self._directory, self._script = directory, script
         self._memo, self._reads = afresh.Memo(), afresh.Reads()
+        self._modules = None
 
         import ansible.constants as constants
 
@@ -116,7 +117,6 @@ class Warm:
 
         # What was loaded now has read settings, too.
         self._settings = afresh.Settings(constants, self._reads)
-        self._modules = None
 
     def build(self):
         """Have another process build modules, unless one did."""
@@ -159,6 +159,7 @@ class Warm:
 
         learned = []
 
+        # A play that was executed after all has told nothing.
         with contextlib.suppress(EOFError), open(path, "rb") as file:
             while True:
                 learned.append(pickle.load(file))
