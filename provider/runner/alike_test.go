@@ -44,7 +44,7 @@ func TestAlike(t *testing.T) {
 
 	for n := range *playbooks {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			g := alike{rand.New(rand.NewPCG(*seed, uint64(n)))} //nolint:gosec // Not a secret.
+			g := alike{rand.New(rand.NewPCG(*seed, uint64(n)))}
 			run := inline(g.playbook())
 			run.Content, run.KeepOutput = set, true
 
@@ -54,7 +54,7 @@ func TestAlike(t *testing.T) {
 			}
 
 			if g.IntN(3) == 0 {
-				v := int32(g.IntN(4)) //nolint:gosec // It is small.
+				v := int32(g.IntN(4))
 				run.Inputs.Parameters.Verbosity = &v
 			}
 

@@ -41,8 +41,9 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File, rec *events
 	ctx, done := workdir.WithLimit(ctx, p.Dir, r.policy.RunSize)
 	defer done()
 
+	argv := slices.Concat(r.python, []string{filepath.Join(p.Dir, driverFile)}, p.Args)
 	cmd := supervisor.Command{
-		Self: r.self, Argv: p.Argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.grace, Lock: lock,
+		Self: r.self, Argv: argv, Env: p.Env, Dir: p.Dir, Domain: p.Domain, Grace: r.grace, Lock: lock,
 		Stdout: rec.Stdout(), Stderr: rec.Stderr(),
 	}
 

@@ -29,8 +29,8 @@ type plan struct {
 	Dir string
 	// Files to write into it, but for the command line of the play.
 	Files []file
-	// Argv of the driver of ansible-runner, and the part of it that the driver gets.
-	Argv, Args []string
+	// Args of the driver of ansible-runner.
+	Args []string
 	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
 	Play []string
 	// Env is the whole environment of ansible-runner and of the play.
@@ -79,13 +79,10 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		return plan{}, errors.Wrap(err, in.Config)
 	}
 
-	args := []string{dir, playbookFile, ident, oldestCore, oldestRunner}
-
 	return plan{
 		Dir:    dir,
 		Files:  files,
-		Argv:   slices.Concat(r.python, []string{filepath.Join(dir, driverFile)}, args),
-		Args:   args,
+		Args:   []string{dir, playbookFile, ident, oldestCore, oldestRunner},
 		Play:   r.playArgv(run, dir, inv, vars),
 		Env:    r.environment(run, dir),
 		Domain: domain,

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -38,7 +37,7 @@ func TestRunVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			p.Argv = append(slices.Clone(p.Argv[:len(p.Argv)-2]), tc.core, tc.runner)
+			p.Args = append(p.Args[:len(p.Args)-2], tc.core, tc.runner)
 
 			lock, err := workdir.Lock(workdir.LockFile(p.Dir))
 			if err != nil {

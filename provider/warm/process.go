@@ -193,7 +193,7 @@ func (p *process) read(patience time.Duration) (string, error) {
 func send(c *net.UnixConn, text []byte, files []*os.File) error {
 	fds := make([]int, len(files))
 	for i, f := range files {
-		fds[i] = int(f.Fd()) //nolint:gosec // A descriptor.
+		fds[i] = int(f.Fd())
 	}
 
 	n, _, err := c.WriteMsgUnix(text, unix.UnixRights(fds...), nil)
