@@ -121,7 +121,7 @@ func alikeContent() map[string]string {
 		"roles/connection/connection_plugins/local.py":                           "from ansible.plugins.connection.local import Connection as Base\nclass Connection(Base):\n    def exec_command(self, cmd, in_data=None, sudoable=True):\n        raise RuntimeError('own local')\n",
 		"collections/ansible_collections/acme/tools/galaxy.yml":                  "namespace: acme\nname: tools\nversion: 1.0.0\n",
 		"collections/ansible_collections/acme/tools/plugins/filter/words.py":     strings.Replace(filter, "FROM", "collection", 1),
-		"collections/ansible_collections/acme/tools/plugins/lookup/number.py":    "from ansible.plugins.lookup import LookupBase\nclass LookupModule(LookupBase):\n    def run(self, terms, variables=None, **kwargs):\n        return [len(t) for t in terms]\n",
+		"collections/ansible_collections/acme/tools/plugins/lookup/number.py":    "import os, yaml\nfrom ansible.plugins.lookup import LookupBase\nclass LookupModule(LookupBase):\n    def run(self, terms, variables=None, **kwargs):\n        with os.fdopen(os.open(__file__, os.O_RDONLY)) as f:\n            yaml.safe_load(f.read(6))\n        with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as f:\n            yaml.safe_load(f)\n        return [len(t) for t in terms]\n",
 		"collections/ansible_collections/acme/tools/plugins/modules/note.py":     module,
 		"collections/ansible_collections/acme/tools/plugins/action/act.py":       "from ansible.plugins.action import ActionBase\nclass ActionModule(ActionBase):\n    def run(self, tmp=None, task_vars=None):\n        return {'changed': True, 'ansible_facts': {'acted': 'yes'}}\n",
 		"collections/ansible_collections/acme/tools/plugins/modules/act.py":      module,

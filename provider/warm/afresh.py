@@ -94,7 +94,7 @@ class Memo:
             return self.documents.pop(key)
 
         if key and self.learn:
-            self.learn(self.document.__name__, Loader, getattr(stream, "name", stream))
+            self.learn(self.document.__name__, Loader, self._name(stream) if hasattr(stream, "read") else stream)
 
         return self._load(stream, Loader)
 
@@ -123,10 +123,17 @@ class Memo:
         self.plugins[name, path] = self._source(self._loader, python_module_name=name, path=path)
         del sys.modules[name]
 
+    @staticmethod
+    def _name(file):
+        """The path by which a file was opened; empty if it was not."""
+        name = getattr(file, "name", None)
+
+        return os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
+
     def _key(self, stream, Loader):
         """What makes a document what it is; None for one that Ansible does not ship."""
         if hasattr(stream, "read"):
-            name = os.fsdecode(getattr(stream, "name", None) or "")
+            name = self._name(stream)
 
             return (Loader, name) if name.startswith(self._shipped) else None
 
@@ -195,6 +202,9 @@ class Settings:
                 raise Cold(f"variable {name}")
 
         constants = self._constants
+        # These belong to the class.
+        constants.config.WARNINGS.clear()
+        constants.config.DEPRECATED.clear()
         constants.config.__init__()
         names = list(constants.config.get_configuration_definitions())
 
