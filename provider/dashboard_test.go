@@ -167,7 +167,7 @@ func metricNames(t *testing.T) map[string]bool {
 
 		for _, c := range []prometheus.Collector{
 			runtime, managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics(),
-			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
+			telemetry.NewMetrics(), telemetry.NewContentMetrics(), telemetry.NewStarts(), telemetry.NewPoolMetrics(func() map[common.Place]pool.Stats { return map[common.Place]pool.Stats{common.PlaceProvider: {}} }), telemetry.NewLeftMetric(func() int { return 0 }),
 		} {
 			c.Describe(descs)
 		}

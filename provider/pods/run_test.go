@@ -170,6 +170,8 @@ func TestAttach(t *testing.T) {
 
 		ctx, end := context.WithCancel(t.Context())
 		attached := make(chan error, 1)
+		last := *r
+		last.watch.Provider = ctx
 
 		go func() { attached <- r.attach() }()
 
@@ -181,8 +183,6 @@ func TestAttach(t *testing.T) {
 		default:
 		}
 
-		last := *r
-		last.watch.Provider = ctx
 		left := make(chan error, 1)
 
 		go func() { left <- last.attach() }()
