@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -100,7 +101,7 @@ func (c *startCommand) Run() error {
 
 	starts := telemetry.NewStarts()
 	c.Warm = runner.Warm{
-		Memory: int64(c.WarmMemory), Started: starts.Started,
+		Dir: filepath.Join(c.StateDir, "warm"), Memory: int64(c.WarmMemory), Started: starts.Started,
 		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
 	}
 

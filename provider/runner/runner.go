@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // killGrace is how long the processes of a run may take to end on their own.
@@ -77,6 +78,8 @@ func WithShipped(s Shipped) Option {
 // Warm says how a process is kept that has imported Ansible, by which runs start several times
 // faster.
 type Warm struct {
+	// Dir is the directory for the process's own, which no other provider may use.
+	Dir string
 	// Memory that it may take, in bytes; 0 means that none is kept.
 	Memory int64
 	// Odd is told what is odd about it.
@@ -145,9 +148,13 @@ func New(dir string, o ...Option) (*Runner, error) {
 
 	// An interpreter with options is rare.
 	if r.warm.Memory > 0 && len(r.python) == 1 {
+		if r.warm.Dir, err = filepath.Abs(r.warm.Dir); err != nil {
+			return nil, errors.Wrap(err, "cannot find the directory of the process that runs start from")
+		}
+
 		r.keeper = warm.New(warm.Options{
 			Python: r.python[0], Playbook: script, Driver: driver, Make: r.warmDirectory, Memory: r.warm.Memory, Log: r.warm.Odd,
-			Remove: func(dir string) { _ = r.remove(filepath.Base(dir)) },
+			Remove: func(dir string) { _ = workdir.Remove(dir) },
 		})
 	}
 
@@ -157,7 +164,11 @@ func New(dir string, o ...Option) (*Runner, error) {
 // warmDirectory makes a directory for a process that is kept, and returns it with an environment: that
 // of a run without content and inputs.
 func (r *Runner) warmDirectory() (string, []string, error) {
-	dir := filepath.Join(r.dir, r.name())
+	if err := own.Dir(r.warm.Dir); err != nil {
+		return "", nil, errors.Wrap(err, "cannot use the directory of the process that runs start from")
+	}
+
+	dir := filepath.Join(r.warm.Dir, r.name())
 
 	return dir, r.environment(Spec{}, dir), makeDirectory(dir, []file{{Path: inputs.AnsibleConfigFile}})
 }

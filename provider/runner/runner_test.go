@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	if *everyRunWarm {
 		if w, err := shared(); err == nil {
 			w.Close()
-			_ = os.RemoveAll(w.dir)
+			_ = os.RemoveAll(filepath.Dir(w.dir))
 		}
 	}
 
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 func provide(dir, playbook string, warm bool) {
 	var o []Option
 	if warm {
-		o = append(o, WithWarm(Warm{Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
+		o = append(o, WithWarm(Warm{Dir: filepath.Join(filepath.Dir(dir), "warm"), Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
 	}
 
 	r, err := New(dir, o...)

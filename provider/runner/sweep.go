@@ -51,6 +51,32 @@ func (r *Runner) Sweep(ctx context.Context, waiting func(name string), failed fu
 		}
 	}
 
+	return r.sweepWarm()
+}
+
+// sweepWarm ends the process from which runs of a former provider started, and removes what it has
+// left.
+func (r *Runner) sweepWarm() error {
+	if r.warm.Dir == "" {
+		return nil
+	}
+
+	entries, err := os.ReadDir(r.warm.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Wrap(err, "cannot look for what runs have started from")
+	}
+
+	for _, e := range entries {
+		dir := filepath.Join(r.warm.Dir, e.Name())
+
+		if err := endLeft(dir); err != nil {
+			return errors.Wrapf(err, "cannot tell whether the process of the directory %q has ended", dir)
+		}
+
+		// What cannot be removed is in nobody's way.
+		_ = workdir.Remove(dir)
+	}
+
 	return nil
 }
 

@@ -28,7 +28,7 @@ var shared = sync.OnceValues(func() (*Runner, error) {
 		return nil, err
 	}
 
-	return New(dir, WithWarm(Warm{Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
+	return New(filepath.Join(dir, "runs"), WithWarm(Warm{Dir: filepath.Join(dir, "warm"), Memory: 1 << 30, Odd: func(err error) { panic(err) }}))
 })
 
 // warmUp has a runner start its runs warm, if its Ansible is that of the machine.
@@ -94,8 +94,9 @@ func TestWarmProcess(t *testing.T) {
 		odd  []error
 	)
 
+	dir := t.TempDir()
 	r := newRunner(t, WithWarm(Warm{
-		Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
+		Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
 	}))
 	t.Cleanup(r.Close)
 
@@ -116,7 +117,7 @@ func TestWarmProcess(t *testing.T) {
 	} {
 		odd = nil
 
-		tc.lose(child(t, r.dir))
+		tc.lose(child(t, dir))
 
 		res, err := r.Run(t.Context(), run, events.Watch{})
 		if err != nil || res.Phase != common.PhaseSucceeded || cold != tc.cold || len(odd) > 0 != tc.logged {

@@ -49,7 +49,7 @@ func newRunner(tb testing.TB, mode sandbox.Mode, change ...func(*sandbox.Policy)
 
 	var warm runner.Warm
 	if *everyRunWarm {
-		warm = runner.Warm{Memory: 1 << 30, Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }}
+		warm = runner.Warm{Dir: filepath.Join(state, "warm"), Memory: 1 << 30, Odd: func(err error) { tb.Errorf("A run starts cold: %v", err) }}
 	}
 
 	r, err := runner.New(filepath.Join(state, "runs"), runner.WithPolicy(p), runner.WithWarm(warm))
