@@ -67,7 +67,7 @@ var attacks = map[string]struct {
 	reason, script string
 	refusedBy      int
 }{
-	"Network":        {"Content may use the network.", get + `"$LEDGER/page"`, nobody},
+	"Network":        {"Content may use the network.", get + `"$LEDGER/note/reached"`, nobody},
 	"Work":           {"Content may write to its own directory.", `echo >mine`, nobody},
 	"Token":          {"The Pod has no token.", `cat /var/run/secrets/kubernetes.io/serviceaccount/token`, pod},
 	"Payload":        {"The inputs of the run, and the key of its reports, are for the worker.", `cat /var/run/secrets/ansible.crossplane.io/run/payload.000`, confinement},
