@@ -141,12 +141,19 @@ class Warm:
         """The descriptor of the archive of modules; None until they were built."""
         return self._modules and self._modules.descriptor
 
+    @property
+    def learns(self):
+        """True in the processes that run a playbook to learn from."""
+        return self._memo.learn is not None
+
     def _learn(self):
         """Have another process run a playbook, and return what it has read: methods of Memo, and their arguments."""
         path = os.path.join(tempfile.mkdtemp(dir=self._directory), "learned")
         pid = os.fork()
 
         if pid == 0:
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
             def write(*what):
                 with open(path, "ab", 0) as file:
                     file.write(pickle.dumps(what))
@@ -241,6 +248,11 @@ class Play:
     @staticmethod
     def _play(warm, argv, cwd, env, output, tell):
         os.setsid()
+
+        # No supervisor ends what is run to learn from.
+        if warm.learns:
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
         descriptors(os.open(os.devnull, os.O_RDONLY), output, output, ARCHIVE, tell)
         tell = ARCHIVE + 1
 
@@ -449,8 +461,9 @@ def serve(warm, control):
 def main(directory, script, _):
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # No other process reads its memory.
+    # No other process reads its memory. It ends with the provider, also while it starts.
     prctl(PR_SET_DUMPABLE, 0)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.set_inheritable(CONTROL, False)
 
     warm = Warm(directory, script)
