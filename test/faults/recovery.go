@@ -202,11 +202,6 @@ func (d *drive) left() []string {
 
 	for _, r := range d.replicas {
 		for _, p := range d.processesOf(r) {
-			// The process that runs start from stays. Those of runs name their directories, too.
-			if kept := strings.Contains(p, filepath.Join(r.state, "warm")+"/"); kept && !strings.Contains(p, filepath.Join(r.state, "runs")+"/") {
-				continue
-			}
-
 			out = append(out, "process "+p)
 		}
 
