@@ -84,7 +84,7 @@ func watchMemory(supervisor int, limit int64) (stop func() error) {
 func memory(found []process, limit int64) int64 {
 	sum := int64(0)
 	for _, p := range found {
-		sum += resident(p.pid)
+		sum += Resident(p.pid)
 	}
 
 	if sum <= limit {
@@ -99,8 +99,8 @@ func memory(found []process, limit int64) int64 {
 	return sum
 }
 
-// resident memory of a process, in bytes; the second field of proc_pid_statm(5).
-func resident(pid int) int64 {
+// Resident memory of a process, in bytes; the second field of proc_pid_statm(5).
+func Resident(pid int) int64 {
 	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 
 	fields := bytes.Fields(raw)
@@ -129,5 +129,5 @@ func proportional(pid int) int64 {
 		}
 	}
 
-	return resident(pid)
+	return Resident(pid)
 }

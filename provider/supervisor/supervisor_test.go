@@ -484,7 +484,7 @@ func TestRunMemory(t *testing.T) {
 // What processes share counts once.
 func TestMemory(t *testing.T) {
 	found := []process{{pid: os.Getpid()}, {pid: os.Getpid()}}
-	one := resident(os.Getpid())
+	one := Resident(os.Getpid())
 
 	if got := memory(found, 4*one); got < one {
 		t.Errorf("memory(...): want that of two processes, got %d", got)

@@ -190,15 +190,15 @@ class Settings:
 
         # A setting that was read more often than that is somewhere else, too.
         self._fixed = [name for name, times in reads.settings.items() if name in self._before and times > seen[name]]
-        self._variables = reads.environment - UNUSED
+        # What is a setting, too, is compared as one.
+        self._variables = {name for name in reads.environment - UNUSED if not name.startswith("ANSIBLE_")}
 
     def read(self):
         """Read the settings anew, as a new process would. Raises Cold if that is not enough."""
         now = dict(os.environ)
 
         for name in self._environment.keys() | now.keys():
-            if (name.startswith(OF_LIBRARIES) or name in self._variables and not name.startswith("ANSIBLE_")) \
-                    and self._environment.get(name) != now.get(name):
+            if (name.startswith(OF_LIBRARIES) or name in self._variables) and self._environment.get(name) != now.get(name):
                 raise Cold(f"variable {name}")
 
         constants = self._constants

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -89,7 +88,7 @@ func (k *Keeper) Starter(args ...string) (s supervisor.Starter, cold string) {
 	defer k.mu.Unlock()
 
 	if p := k.process; p != nil {
-		if resident(p.pid) <= k.o.Memory {
+		if supervisor.Resident(p.pid) <= k.o.Memory {
 			k.idle.Reset(idle)
 
 			return starter{k, p, args}, ""
@@ -182,16 +181,6 @@ func (k *Keeper) Wait(ctx context.Context) error {
 		case <-t.C:
 		}
 	}
-}
-
-// Built is true when modules are there that runs need not build.
-func (k *Keeper) Built() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	_, err := os.Stat(filepath.Join(k.dir, "modules.json"))
-
-	return k.process != nil && err == nil
 }
 
 // Close ends the process. Runs go on.

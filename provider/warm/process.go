@@ -52,11 +52,11 @@ type process struct {
 
 // A request is what the process of a run reads first.
 type request struct {
-	Supervisor  []string          `json:"supervisor"`
-	Environment map[string]string `json:"environment"`
-	Directory   string            `json:"directory"`
-	Arguments   []string          `json:"arguments"`
-	Confinement sandbox.Entry     `json:"confinement"`
+	Supervisor  []string      `json:"supervisor"`
+	Environment []string      `json:"environment"`
+	Directory   string        `json:"directory"`
+	Arguments   []string      `json:"arguments"`
+	Confinement sandbox.Entry `json:"confinement"`
 }
 
 // start a process, and wait until it has imported Ansible.
@@ -117,7 +117,7 @@ func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
 	}
 
 	text, err := json.Marshal(request{
-		Supervisor: s.Supervisor, Environment: variables(s.Env), Directory: s.Dir, Arguments: args, Confinement: entry,
+		Supervisor: s.Supervisor, Environment: s.Env, Directory: s.Dir, Arguments: args, Confinement: entry,
 	})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode a run")
@@ -227,30 +227,4 @@ func socketpair(kind int) (*net.UnixConn, *os.File, error) {
 	}
 
 	return c.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // It is one.
-}
-
-// variables of an environment.
-func variables(env []string) map[string]string {
-	m := make(map[string]string, len(env))
-
-	for _, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		m[name] = value
-	}
-
-	return m
-}
-
-// resident memory of a process, in bytes, by proc_pid_statm(5).
-func resident(pid int) int64 {
-	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-
-	f := strings.Fields(string(raw))
-	if len(f) < 2 { //nolint:mnd // The second is what it is about.
-		return 0
-	}
-
-	pages, _ := strconv.ParseInt(f[1], 10, 64)
-
-	return pages * int64(os.Getpagesize())
 }

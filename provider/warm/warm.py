@@ -394,7 +394,10 @@ def receive(connection):
             numbers.frombytes(raw)
 
         if not data:
-            return json.loads(text), numbers
+            request = json.loads(text)
+            request["environment"] = dict(variable.split("=", 1) for variable in request["environment"])
+
+            return request, numbers
 
         text += data
 

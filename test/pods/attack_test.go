@@ -22,19 +22,7 @@ import (
 
 // attacking is a run that carries out attacks, a shell script each, and publishes the names of those
 // that succeed. It then waits at the gate, as the victim of others.
-const attacking = config + `
-apiVersion: v1
-kind: Secret
-metadata: {namespace: [[.Namespace]], name: inputs}
-stringData: {vars.yml: "password: hunter2"}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+const attacking = config + inputs + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     playbookInline: |
@@ -154,7 +142,7 @@ func (s *scene) attack(t *testing.T) []string {
 			t.Errorf("Pods with the service account of the namespace should not %s the inputs of runs.", verb)
 		}
 	}
-	if log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, s.pod(t).Name); strings.Contains(log, "hunter2") {
+	if log := cp.Kubectl(t, "logs", "--namespace="+s.Namespace, s.pod(t).Name); strings.Contains(log, "correct-horse-battery") {
 		t.Errorf("The log should have no secrets:\n%s", log)
 	}
 
@@ -190,14 +178,7 @@ kind: RoleBinding
 metadata: {namespace: [[.Namespace]], name: robot}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: robot}
 subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: robot}]
----`+config+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+---`+config+theRun+`
     playbookInline: |
       - hosts: localhost
         gather_facts: false

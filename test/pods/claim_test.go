@@ -38,14 +38,7 @@ spec:
 ---`
 
 // roleOf is a run of a role.
-const roleOf = config + `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+const roleOf = config + theRun + `
     role: kept
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
 `

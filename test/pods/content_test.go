@@ -37,14 +37,7 @@ func TestLargeInputs(t *testing.T) {
 			Data:       map[string]string{"vars.yml": name + ": " + base64.StdEncoding.EncodeToString(random)},
 		}))
 	}
-	s.apply(t, config+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+	s.apply(t, config+theRun+`
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles:
     - {source: ConfigMapKey, configMapKeyRef: {name: first, key: vars.yml}}

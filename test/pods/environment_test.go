@@ -36,19 +36,7 @@ func environment(t *testing.T, name string) string {
 }
 
 // verdicts are two runs: one succeeds in spite of what fails, and one fails in several ways.
-const verdicts = config + `
-apiVersion: v1
-kind: Secret
-metadata: {namespace: [[.Namespace]], name: inputs}
-stringData: {vars.yml: "password: correct-horse-battery"}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+const verdicts = config + inputs + theRun + `
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     playbookInline: |
       - hosts: localhost
@@ -198,14 +186,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: [[.Namespace]], name: found}
 data: {color: green}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+---`+theRun+`
     playbookInline: |
       - hosts: localhost
         gather_facts: false

@@ -9,19 +9,7 @@ import (
 )
 
 // reporting is a run whose play reports, and waits at a gate before it goes on.
-const reporting = config + `
-apiVersion: v1
-kind: Secret
-metadata: {namespace: [[.Namespace]], name: inputs}
-stringData: {vars.yml: "password: correct-horse-battery"}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+const reporting = config + inputs + theRun + `
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     varFiles: [{source: SecretKey, secretKeyRef: {name: inputs, key: vars.yml}}]
     playbookInline: |

@@ -62,6 +62,24 @@ spec:
   [[.Config]]
 ---`
 
+// theRun of a scene, whose parameters follow.
+const theRun = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: run}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:`
+
+// inputs are a Secret with variables of the run.
+const inputs = `
+apiVersion: v1
+kind: Secret
+metadata: {namespace: [[.Namespace]], name: inputs}
+stringData: {vars.yml: "password: correct-horse-battery"}
+---`
+
 // waiting is a run whose play notes that it begins, waits at a gate, and notes that it ends.
 const waiting = config + `
 apiVersion: ansible.m.crossplane.io/v1alpha1

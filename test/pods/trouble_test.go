@@ -194,14 +194,7 @@ func TestOutOfMemory(t *testing.T) {
 
 	s := newScene(t)
 	s.Execution = "{place: Pod, resources: {requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 160Mi}}}"
-	s.apply(t, config+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+	s.apply(t, config+theRun+`
     playbookInline: |
       - hosts: localhost
         gather_facts: false
@@ -270,14 +263,7 @@ func TestLongLog(t *testing.T) {
 	t.Parallel()
 
 	s := newScene(t)
-	s.apply(t, config+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: run}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
+	s.apply(t, config+theRun+`
     vars: {ansible_lookup_url_timeout: 300, ledger: "[[.URL]]"}
     playbookInline: |
       - hosts: localhost

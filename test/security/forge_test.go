@@ -95,7 +95,8 @@ func writable(t *testing.T, dir string) []string {
 		args, _ := os.ReadFile(filepath.Join(p, "cmdline"))
 		env, _ := os.ReadFile(filepath.Join(p, "environ"))
 
-		if strings.Contains(string(args), "supervise") || !strings.Contains(string(env), dir) {
+		// A run that was forked has only its arguments to tell it.
+		if strings.Contains(string(args), "supervise") || !strings.Contains(string(env)+string(args), dir) {
 			continue
 		}
 
@@ -106,7 +107,7 @@ func writable(t *testing.T, dir string) []string {
 			switch to, _ := os.Readlink(fd); {
 			case strings.HasPrefix(to, "/dev/pts/"):
 				found = append(found, to)
-			case strings.HasPrefix(to, "pipe:") && strings.Contains(string(args), "/driver.py\x00"+dir):
+			case strings.HasPrefix(to, "pipe:") && (strings.Contains(string(args), "/driver.py\x00"+dir) || strings.Contains(string(args), "/warm.py\x00")):
 				found = append(found, fd)
 			}
 		}
