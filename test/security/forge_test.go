@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,11 +108,26 @@ func writable(t *testing.T, dir string) []string {
 			switch to, _ := os.Readlink(fd); {
 			case strings.HasPrefix(to, "/dev/pts/"):
 				found = append(found, to)
-			case strings.HasPrefix(to, "pipe:") && (strings.Contains(string(args), "/driver.py\x00"+dir) || strings.Contains(string(args), "/warm.py\x00")):
+			case strings.HasPrefix(to, "pipe:") && supervised(p):
 				found = append(found, fd)
 			}
 		}
 	}
 
 	return found
+}
+
+// supervised is true for the process that a supervisor has started or was forked for: the one
+// that writes the events of a run.
+func supervised(proc string) bool {
+	status, _ := os.ReadFile(filepath.Join(proc, "status"))
+
+	parent := regexp.MustCompile(`(?m)^PPid:\t(\d+)$`).FindSubmatch(status)
+	if parent == nil {
+		return false
+	}
+
+	args, _ := os.ReadFile(filepath.Join("/proc", string(parent[1]), "cmdline"))
+
+	return strings.Contains(string(args), "\x00supervise\x00")
 }
