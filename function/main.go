@@ -20,7 +20,7 @@ const (
 type cli struct {
 	Serve    serveCommand    `cmd:"" default:"withargs" help:"Serve the function to Crossplane. This is the default."`
 	Validate validateCommand `cmd:"" help:"Check Compositions and Operations without a cluster."`
-	Scaffold scaffoldCommand `cmd:"" help:"Write an XRD and a Composition for a role."`
+	Scaffold scaffoldCommand `cmd:"" help:"Write an XRD and a Composition for a role, or for the kinds of an Ansible operator."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

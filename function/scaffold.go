@@ -5,15 +5,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/scaffold"
 )
 
-// A scaffoldCommand writes an XRD and a Composition for a role.
+// A scaffoldCommand writes an XRD and a Composition for a role, or those for the kinds of
+// an operator.
 type scaffoldCommand struct {
 	Path string `arg:"" help:"Directory of the role." optional:"" type:"existingdir"`
+
+	Operator string   `help:"Directory of an operator of the Operator SDK, in place of a role."                        type:"existingdir"`
+	Watches  []string `help:"The operator's watches, if they are not in its watches.yaml."                             type:"existingfile"`
+	Source   string   `help:"The operator's git repository, as ansible-galaxy has it: URL,VERSION. Without it the operator is a collection on a Galaxy server."`
 
 	Role         string `help:"Full name of the role: namespace.collection.role, or namespace.role."`
 	Requirements string `help:"The requirements.yml that brings the role, unless its directory is given." short:"f" type:"existingfile"`
@@ -33,11 +39,23 @@ func (scaffoldCommand) Help() string {
 The fields of the XR are the options in the argument specifications of the role, or guessed from its defaults if it
 has none. What an XRD cannot say is told in comments of the Composition. With requirements there is a ProviderConfig,
 too, that brings the role. Without --output the documents go to the standard output.
+
+With --operator they are those of an Ansible operator's CustomResourceDefinitions, and what its watches.yaml says
+becomes Compositions and ProviderConfigs, in a directory for each kind.
 `
 }
 
 // Validate the command line.
 func (c scaffoldCommand) Validate() error {
+	switch {
+	case c.Operator != "" && (c.Path != "" || c.Role != "" || c.Requirements != "" || c.Kind != "" || c.Plural != ""):
+		return errors.New("--operator is in place of a role, and says itself what its kinds are called and what it requires")
+	case c.Operator == "" && (len(c.Watches) > 0 || c.Source != ""):
+		return errors.New("--watches and --source are of an --operator")
+	case c.Operator != "":
+		return nil
+	}
+
 	if c.Path == "" && (c.Role == "" || c.Requirements == "") {
 		return errors.New("give the directory of a role, or --role together with --requirements")
 	}
@@ -47,9 +65,43 @@ func (c scaffoldCommand) Validate() error {
 
 // Run writes the documents.
 func (c scaffoldCommand) Run(out io.Writer) error {
-	role, err := c.load(context.Background())
+	documents, err := c.documents()
 	if err != nil {
 		return err
+	}
+
+	if c.Output != "" {
+		return c.write(documents)
+	}
+
+	documents = slices.DeleteFunc(documents, func(d scaffold.Document) bool { return d.File == scaffold.FileXR })
+	for i, d := range documents {
+		if i > 0 {
+			_, _ = io.WriteString(out, "---\n")
+		}
+
+		if _, err := out.Write(d.Content); err != nil {
+			return errors.Wrap(err, "cannot write to the standard output")
+		}
+	}
+
+	return nil
+}
+
+// documents of the role or the operator.
+func (c scaffoldCommand) documents() ([]scaffold.Document, error) {
+	if c.Operator != "" {
+		o, err := scaffold.LoadOperator(c.Operator, c.Watches, c.Source)
+		if err != nil {
+			return nil, err
+		}
+
+		return o.Write()
+	}
+
+	role, err := c.load(context.Background())
+	if err != nil {
+		return nil, err
 	}
 
 	config := scaffold.Config{
@@ -63,33 +115,13 @@ func (c scaffoldCommand) Run(out io.Writer) error {
 	if c.Requirements != "" {
 		b, err := os.ReadFile(c.Requirements)
 		if err != nil {
-			return errors.Wrap(err, "cannot read the requirements")
+			return nil, errors.Wrap(err, "cannot read the requirements")
 		}
 
 		config.Requirements = string(b)
 	}
 
-	documents, err := scaffold.Write(role, config)
-	if err != nil {
-		return err
-	}
-
-	if c.Output != "" {
-		return c.write(documents)
-	}
-
-	// The API server does not know the XR before it knows the XRD.
-	for i, d := range documents[:len(documents)-1] {
-		if i > 0 {
-			_, _ = io.WriteString(out, "---\n")
-		}
-
-		if _, err := out.Write(d.Content); err != nil {
-			return errors.Wrap(err, "cannot write to the standard output")
-		}
-	}
-
-	return nil
+	return scaffold.Write(role, config)
 }
 
 // load the role.
@@ -115,12 +147,13 @@ func (c scaffoldCommand) load(ctx context.Context) (scaffold.Role, error) {
 // write files, but never over those that are there: somebody may have worked on
 // them.
 func (c scaffoldCommand) write(documents []scaffold.Document) error {
-	if err := os.MkdirAll(c.Output, 0o750); err != nil {
-		return errors.Wrap(err, "cannot make the directory")
-	}
-
 	for _, d := range documents {
-		f, err := os.OpenFile(filepath.Join(c.Output, d.File), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		name := filepath.Join(c.Output, filepath.FromSlash(d.File))
+		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+			return errors.Wrap(err, "cannot make the directory")
+		}
+
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return errors.Wrap(err, "cannot write the file")
 		}

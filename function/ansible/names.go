@@ -138,8 +138,12 @@ func IsComputable(name string) bool {
 		return true
 	}
 
-	return IsConnection(name)
+	return IsConnection(name) || name == operatorMeta
 }
+
+// operatorMeta is the variable that tells the content of Ansible operators which object it
+// is for. Ansible itself has no such variable.
+const operatorMeta = "ansible_operator_meta"
 
 // IsConnection is true for those variables of Ansible's own that say where it
 // connects to, and as whom. CheckConnection checks their values.

@@ -60,6 +60,10 @@ func TestSpecial(t *testing.T) {
 	if IsComputable("_ansible_ansiballz_debugpy_config") {
 		t.Error("want no computed settings of Ansible's own")
 	}
+
+	if !IsComputable("ansible_operator_meta") || CheckVariable("ansible_operator_meta") == nil {
+		t.Error("want the operator's variable to be computed by Compositions, not by XRs")
+	}
 }
 
 // The names are those that the tests of the Ansible operator's own conversion

@@ -1,9 +1,10 @@
 // Package scaffold writes an XRD, a Composition and an example of an XR for a role, from
 // what the role says of its variables: Load reads a directory, Install fetches one with
-// ansible-galaxy, and Write makes the documents.
+// ansible-galaxy, and Write makes the documents. For an operator of the Operator SDK,
+// LoadOperator reads its project, and Operator.Write makes the documents for its kinds.
 //
-// Only the command function-ansible scaffold calls it, and it needs no other package of
-// the function. The command is part of the program that the image serves with, so that
+// Only the command function-ansible scaffold calls it. Of the function it needs only what
+// is known of names. The command is part of the program that the image serves with, so that
 // it writes what that version reads; that takes 0.1 of the 50 MB of the program, and
 // nothing while it serves.
 package scaffold

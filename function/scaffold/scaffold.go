@@ -59,27 +59,38 @@ func Write(role Role, c Config) ([]Document, error) {
 		}
 	}
 
-	var out []Document
-
-	for _, d := range []struct {
-		file     string
-		document *mapping
-	}{
+	return documentsOf([]file{
 		{"xrd.yaml", s.definition()},
 		{"composition.yaml", s.composition()},
 		{"providerconfig.yaml", s.providerConfig()},
-		{"xr.yaml", s.xr()},
-	} {
-		if d.document == nil {
+		{FileXR, s.xr()},
+	})
+}
+
+// FileXR is the file of the example, which the API server only knows when it knows the XRD.
+const FileXR = "xr.yaml"
+
+// A file to write; none without content.
+type file struct {
+	name    string
+	content *mapping
+}
+
+// documentsOf files.
+func documentsOf(files []file) ([]Document, error) {
+	var out []Document
+
+	for _, f := range files {
+		if f.content == nil {
 			continue
 		}
 
-		b, err := d.document.document()
+		b, err := f.content.document()
 		if err != nil {
 			return nil, err
 		}
 
-		out = append(out, Document{File: d.file, Content: b})
+		out = append(out, Document{File: f.name, Content: b})
 	}
 
 	return out, nil
@@ -157,11 +168,7 @@ func (s *scaffold) definition() *mapping {
 				set("name", version).
 				set("served", true).
 				set("referenceable", true).
-				set("additionalPrinterColumns", []*mapping{newMapping().
-					set("name", "Status").
-					set("type", "string").
-					set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)},
-					"What kubectl get shows beside whether it is ready.").
+				set("additionalPrinterColumns", []*mapping{statusColumn()}, "What kubectl get shows beside whether it is ready.").
 				set("schema", newMapping().set("openAPIV3Schema", openAPI))}))
 }
 
@@ -174,22 +181,44 @@ func (s *scaffold) composition() *mapping {
 			"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, and set them with",
 			`status: {endpoint: "${runs.`+s.runName()+`.outputs.endpoint}"}`)
 
+	return compositionOf(s.Plural+"."+s.Group, schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}, in,
+		"How the role "+s.role.Name+" makes what people ask for.")
+}
+
+// compositionOf a kind, with the input of its step.
+func compositionOf(name string, of schema.GroupVersionKind, in *mapping, comments ...string) *mapping {
 	return newMapping().
-		set("apiVersion", "apiextensions.crossplane.io/v1", "How the role "+s.role.Name+" makes what people ask for.").
+		set("apiVersion", "apiextensions.crossplane.io/v1", comments...).
 		set("kind", "Composition").
-		set("metadata", newMapping().set("name", s.Plural+"."+s.Group)).
-		set("spec", newMapping().
-			set("compositeTypeRef", newMapping().set("apiVersion", s.Group+"/"+version).set("kind", s.Kind)).
-			set("mode", "Pipeline").
-			set("pipeline", []*mapping{newMapping().
-				set("step", "ansible").
-				set("functionRef", newMapping().set("name", "function-ansible")).
-				set("input", in)}))
+		set("metadata", newMapping().set("name", name)).
+		set("spec", pipelineOf(newMapping().
+			set("compositeTypeRef", newMapping().set("apiVersion", of.GroupVersion().String()).set("kind", of.Kind)), in))
+}
+
+// pipelineOf one step with an input, in the spec of a Composition or an Operation.
+func pipelineOf(spec, in *mapping) *mapping {
+	return spec.
+		set("mode", "Pipeline").
+		set("pipeline", []*mapping{newMapping().
+			set("step", "ansible").
+			set("functionRef", newMapping().set("name", "function-ansible")).
+			set("input", in)})
+}
+
+// statusColumn is that of kubectl get which says how the runs are doing.
+func statusColumn() *mapping {
+	return newMapping().
+		set("name", "Status").
+		set("type", "string").
+		set("jsonPath", `.status.conditions[?(@.type=="AnsibleRunsReady")].reason`)
 }
 
 // runName is the role's name as that of a run.
-func (s *scaffold) runName() string {
-	switch n := camelCase(s.base()); n {
+func (s *scaffold) runName() string { return runName(s.base()) }
+
+// runName of a role or a kind.
+func runName(name string) string {
+	switch n := camelCase(name); n {
 	case "in", "true", "false", "null":
 		return n + "Role"
 	default:
@@ -202,7 +231,7 @@ func (s *scaffold) run() *mapping {
 	run := newMapping().set("name", s.runName())
 
 	if s.Requirements != "" {
-		run.set("providerConfigRef", newMapping().set("kind", s.configKind()).set("name", s.Plural))
+		run.set("providerConfigRef", newMapping().set("kind", configKind(s.Cluster)).set("name", s.Plural))
 	}
 
 	s.content(run)
@@ -317,30 +346,35 @@ func notes(o Option) []string {
 	return lines
 }
 
-func (s *scaffold) configKind() string {
-	if s.Cluster {
-		return "ProviderConfig"
-	}
-
-	return "ClusterProviderConfig"
-}
-
 // providerConfig with the requirements; nil when there are none.
 func (s *scaffold) providerConfig() *mapping {
 	if s.Requirements == "" {
 		return nil
 	}
 
+	return configOf(s.Cluster, s.Plural, newMapping().set("requirements", s.Requirements), "Where the role comes from.")
+}
+
+// configOf runs: one for all namespaces if they are namespaced.
+func configOf(cluster bool, name string, spec *mapping, comments ...string) *mapping {
 	group := common.GroupNamespaced
-	if s.Cluster {
+	if cluster {
 		group = common.GroupCluster
 	}
 
 	return newMapping().
-		set("apiVersion", group+"/"+common.Version, "Where the role comes from.").
-		set("kind", s.configKind()).
-		set("metadata", newMapping().set("name", s.Plural)).
-		set("spec", newMapping().set("requirements", s.Requirements))
+		set("apiVersion", group+"/"+common.Version, comments...).
+		set("kind", configKind(cluster)).
+		set("metadata", newMapping().set("name", name)).
+		set("spec", spec)
+}
+
+func configKind(cluster bool) string {
+	if cluster {
+		return "ProviderConfig"
+	}
+
+	return "ClusterProviderConfig"
 }
 
 // xr that asks for as little as it can.

@@ -106,14 +106,14 @@ func TestWrite(t *testing.T) {
 				t.Errorf("\n%s\nvalidate.Files(...): %v: %v", tc.reason, err, result)
 			}
 
-			served(t, documents)
+			served(t, documents[0].Content, documents[len(documents)-1].Content)
 		})
 	}
 }
 
-// served fails unless the API server would serve the XRD of a scaffold, and
-// store its XR.
-func served(t *testing.T, documents []Document) {
+// served fails unless the API server would serve an XRD, and store an XR of its first
+// version if there is one.
+func served(t *testing.T, definition, example []byte) {
 	t.Helper()
 
 	xrd := struct {
@@ -121,43 +121,49 @@ func served(t *testing.T, documents []Document) {
 			Versions []apiextensionsv1.CustomResourceDefinitionVersion
 		}
 	}{}
-	if err := yaml.Unmarshal(documents[0].Content, &xrd); err != nil {
+	if err := yaml.Unmarshal(definition, &xrd); err != nil {
 		t.Fatal(err)
 	}
 
-	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
-		t.Fatal(err)
-	}
+	for i, version := range xrd.Spec.Versions {
+		props := &apiextensions.JSONSchemaProps{}
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, props, nil); err != nil {
+			t.Fatal(err)
+		}
 
-	structural, err := schema.NewStructural(props)
-	if err != nil {
-		t.Fatalf("the schema is not structural: %v", err)
-	}
+		structural, err := schema.NewStructural(props)
+		if err != nil {
+			t.Fatalf("the schema is not structural: %v", err)
+		}
 
-	errs := schema.ValidateStructural(field.NewPath("openAPIV3Schema"), structural)
+		errs := schema.ValidateStructural(field.NewPath("openAPIV3Schema"), structural)
 
-	derrs, err := defaulting.ValidateDefaults(context.Background(), field.NewPath("openAPIV3Schema"), structural, true, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+		derrs, err := defaulting.ValidateDefaults(context.Background(), field.NewPath("openAPIV3Schema"), structural, true, true)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	if errs = append(errs, derrs...); len(errs) > 0 {
-		t.Errorf("the schema is not valid: %v", errs.ToAggregate())
-	}
+		if errs = append(errs, derrs...); len(errs) > 0 {
+			t.Errorf("the schema is not valid: %v", errs.ToAggregate())
+		}
 
-	validator, _, err := validation.NewSchemaValidator(props)
-	if err != nil {
-		t.Fatal(err)
-	}
+		if i > 0 || example == nil {
+			continue
+		}
 
-	xr := map[string]any{}
-	if err := yaml.Unmarshal(documents[len(documents)-1].Content, &xr); err != nil {
-		t.Fatal(err)
-	}
+		validator, _, err := validation.NewSchemaValidator(props)
+		if err != nil {
+			t.Fatal(err)
+		}
 
-	if errs := validation.ValidateCustomResource(nil, xr, validator); len(errs) > 0 {
-		t.Errorf("the example is not valid: %v", errs.ToAggregate())
+		xr := map[string]any{}
+		if err := yaml.Unmarshal(example, &xr); err != nil {
+			t.Fatal(err)
+		}
+
+		if errs := validation.ValidateCustomResource(nil, xr, validator); len(errs) > 0 {
+			t.Errorf("the example is not valid: %v", errs.ToAggregate())
+		}
 	}
 }
 

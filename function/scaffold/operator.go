@@ -1,0 +1,610 @@
+package scaffold
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	yaml "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/function-sdk-go/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
+)
+
+// An Operator is a project of the Operator SDK with Ansible content.
+type Operator struct {
+	project
+
+	watches []watch
+	crds    []crd
+	source  string
+}
+
+// LoadOperator reads the project in a directory: its watches, or those of other files, its
+// CustomResourceDefinitions, and its content. Source is where git has the project, as
+// ansible-galaxy has it: URL,VERSION. Without one the project is on a Galaxy server.
+func LoadOperator(dir string, watches []string, source string) (Operator, error) {
+	o := Operator{source: source}
+
+	if len(watches) == 0 {
+		watches = []string{filepath.Join(dir, "watches.yaml")}
+	}
+
+	seen := map[schema.GroupKind]string{}
+
+	for _, f := range watches {
+		all, err := loadWatches(f)
+		if err != nil {
+			return o, err
+		}
+
+		for _, w := range all {
+			if at, ok := seen[w.groupKind()]; ok {
+				return o, errors.Errorf("%s is the second one for its kind, after %s: the XRs of a kind have one Composition", w.at, at)
+			}
+
+			seen[w.groupKind()] = w.at
+			o.watches = append(o.watches, w)
+		}
+	}
+
+	var err error
+	if o.project, err = loadProject(dir); err != nil {
+		return o, err
+	}
+
+	o.crds, err = loadCRDs(dir)
+
+	return o, err
+}
+
+// Write the documents for an operator: for each watch an XRD, a Composition and a
+// ProviderConfig; for a kind of Kubernetes itself a WatchOperation in place of the first two.
+func (o Operator) Write() ([]Document, error) {
+	var files []file
+
+	for i := range o.watches {
+		w := &o.watches[i]
+
+		all, err := o.filesOf(w)
+		if err != nil {
+			return nil, errors.Wrap(err, w.at)
+		}
+
+		files = append(files, all...)
+	}
+
+	return documentsOf(files)
+}
+
+// filesOf a watch.
+func (o Operator) filesOf(w *watch) ([]file, error) {
+	r := &operatorRun{Operator: o, watch: w}
+
+	at := slices.IndexFunc(o.crds, func(c crd) bool { return c.groupKind() == w.groupKind() })
+
+	switch {
+	case at >= 0:
+		r.crd = o.crds[at]
+		r.name = r.crd.name()
+	case w.isKubernetes():
+		r.name = strings.TrimSuffix(strings.ToLower(w.Kind)+"s."+w.Group, ".")
+	default:
+		return nil, errors.Errorf("no file in %s defines the kind", strings.Join(crdDirs[:], " or "))
+	}
+
+	run, err := r.run()
+	if err != nil {
+		return nil, err
+	}
+
+	config, err := r.config()
+	if err != nil {
+		return nil, err
+	}
+
+	dir, _, _ := strings.Cut(r.name, ".")
+
+	if at < 0 {
+		return []file{{dir + "/watchoperation.yaml", r.watchOperation(run)}, {dir + "/providerconfig.yaml", config}}, nil
+	}
+
+	xrd, err := r.crd.definition(o.reported(w.Kind))
+	if err != nil {
+		return nil, err
+	}
+
+	return []file{{dir + "/xrd.yaml", xrd}, {dir + "/composition.yaml", r.composition(run)}, {dir + "/providerconfig.yaml", config}}, nil
+}
+
+// An operatorRun is the run that a watch of an operator becomes.
+type operatorRun struct {
+	Operator
+	*watch
+
+	// crd is empty for a kind of Kubernetes itself.
+	crd crd
+	// name of the documents.
+	name string
+	// own is true once some content is the project's own.
+	own bool
+}
+
+// object is the expression for what is watched.
+func (r *operatorRun) object() string {
+	if r.crd.spec == nil {
+		return "required.watched"
+	}
+
+	return "xr"
+}
+
+// run of the content.
+func (r *operatorRun) run() (*mapping, error) {
+	run := newMapping().set("name", runName(r.Kind))
+	if r.crd.spec == nil {
+		r.each(run)
+	}
+
+	run.set("providerConfigRef", newMapping().set("kind", configKind(r.crd.isCluster())).set("name", r.name))
+
+	if err := r.selected(run); err != nil {
+		return nil, err
+	}
+
+	vars := escaped(&r.Vars)
+
+	if err := r.content(run, vars); err != nil {
+		return nil, err
+	}
+
+	r.poll(run)
+	r.parameters(run)
+
+	r.whole(run, vars)
+
+	if r.crd.spec == nil {
+		vars.set("ansible_operator_meta", newMapping().
+			set("name", expression("${required.watched.metadata.name}")).
+			set("namespace", expression("${required.watched.metadata.?namespace}")))
+	}
+
+	if len(vars.Content) > 0 {
+		run.set("vars", vars)
+	}
+
+	return run, nil
+}
+
+// whole object and spec, as variables of the names that operators give them, if content
+// has these.
+func (r *operatorRun) whole(run, vars *mapping) {
+	spec := r.variable() + "_spec"
+
+	if file := r.mentions(regexp.QuoteMeta(r.variable())); file != "" {
+		if r.Kind == "Secret" && r.Group == "" {
+			run.Content[0].HeadComment = commentOf([]string{file + " uses the variable " + r.variable() + ", which is left out: everybody who sees the AnsibleRun would see what is in the Secret. " +
+				"Name the Secret in varFiles, or let the content read it."})
+
+			return
+		}
+
+		vars.set(r.variable(), expression("${"+r.object()+"}"), "The object without its status, for "+file+".")
+	}
+
+	if file := r.mentions(regexp.QuoteMeta(spec)); file != "" {
+		vars.set(spec, expression("${"+r.object()+".spec}"), "For "+file+".")
+	}
+}
+
+// selected says for which objects there is a run.
+func (r *operatorRun) selected(run *mapping) error {
+	condition, err := r.Selector.condition(r.object())
+	if err != nil || condition == "" {
+		return err
+	}
+
+	run.set("when", expression("${"+condition+"}"), "The selector of the operator. Of an object that it does not select any more, everything stays.")
+
+	if r.crd.spec != nil {
+		run.set("prune", false)
+	}
+
+	return nil
+}
+
+// poll is how often content runs although nothing has changed.
+func (r *operatorRun) poll(run *mapping) {
+	const annotation = "ansible.sdk.operatorframework.io/reconcile-period"
+
+	period, _ := r.period()
+	value := period.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(value, zero) {
+			value = value[:len(value)-len("0s")]
+		}
+	}
+
+	var comments []string
+	if period < 10*time.Second {
+		comments = append(comments, "The provider's flag --min-poll-interval has to allow this.")
+	}
+
+	if r.crd.spec != nil {
+		value = "${xr.metadata.?annotations[?'" + annotation + "'].orValue('" + value + "')}"
+	}
+
+	run.set("annotations", newMapping().set("crossplane.io/poll-interval", expression(value), comments...))
+}
+
+// parameters are the fields of the spec as variables.
+func (r *operatorRun) parameters(run *mapping) {
+	if r.crd.spec == nil {
+		return
+	}
+
+	from := newMapping().set("value", expression("${xr.spec}"))
+
+	var (
+		exclude  []string
+		comments []string
+	)
+
+	if is(r.SnakeCaseParameters) {
+		from.set("keys", "SnakeCase")
+	}
+
+	for variable, property := range r.variables() {
+		if err := ansible.CheckVariable(variable); err != nil {
+			exclude = append(exclude, property)
+			comments = append(comments, "spec."+property+" is left out: "+err.Error()+". Give it to the content as another variable, below vars.")
+		}
+	}
+
+	if len(exclude) > 0 {
+		slices.Sort(exclude)
+		slices.Sort(comments)
+		from.set("exclude", exclude)
+	}
+
+	if r.MarkUnsafe != nil && !*r.MarkUnsafe {
+		comments = append(comments, "The operator had markUnsafe: false. Here Ansible never templates values of an object.")
+	}
+
+	run.set("varsFrom", []*mapping{from}, comments...)
+}
+
+// variables that the known fields of the spec become, with the fields.
+func (r *operatorRun) variables() map[string]string {
+	all := map[string]string{}
+
+	for _, property := range keys(r.crd.properties()) {
+		variable := property
+		if is(r.SnakeCaseParameters) {
+			variable = ansible.SnakeCase(property)
+		}
+
+		all[variable] = property
+	}
+
+	return all
+}
+
+// A part is content that runs, by its full name.
+type part struct {
+	role, playbook string
+	// dir of the role in the project; empty for one that requirements bring.
+	dir  string
+	vars *mapping
+}
+
+// part of a content.
+func (r *operatorRun) part(c content) (part, error) {
+	if c.Role != "" {
+		full, dir, err := r.role(c.Role)
+		r.own = r.own || dir != ""
+
+		return part{role: full, dir: dir}, err
+	}
+
+	full, _, err := r.playbook(c.Playbook)
+	r.own = true
+
+	return part{playbook: full}, err
+}
+
+// set the part as the whole content of a run.
+func (p part) set(run *mapping, comments ...string) {
+	if p.role != "" {
+		run.set("role", p.role, comments...)
+		return
+	}
+
+	run.set("playbook", p.playbook, comments...)
+}
+
+// content of a run. What the finalizer says takes variables away from it.
+func (r *operatorRun) content(run, vars *mapping) error {
+	present, err := r.part(r.watch.content)
+	if err != nil {
+		return err
+	}
+
+	var comments []string
+	if file := r.mentions(regexp.QuoteMeta(home) + "/"); file != "" {
+		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
+	}
+
+	f := r.Finalizer
+	policies := []string{"Observe", "Create", "Update"}
+
+	switch {
+	case r.crd.spec == nil:
+		present.set(run, comments...)
+
+		lines := []string{}
+		if f != nil {
+			lines = append(lines, "The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted.")
+		}
+
+		run.set("managementPolicies", policies, lines...)
+
+		return nil
+	case f == nil:
+		present.set(run, comments...)
+		run.set("managementPolicies", policies, "The operator has no finalizer for the kind: when an object is deleted nothing runs, and what it owns goes with it.")
+
+		return nil
+	}
+
+	absent := present
+	if f.Role != "" || f.Playbook != "" {
+		if absent, err = r.part(f.content); err != nil {
+			return err
+		}
+	}
+
+	if absent == present && r.state(run, present, vars, comments) {
+		return nil
+	}
+
+	return r.both(run, present, absent, vars, comments)
+}
+
+// state tells content of the deletion with a variable; false if one that is always there
+// cannot.
+func (r *operatorRun) state(run *mapping, present part, vars *mapping, comments []string) bool {
+	of := &r.Finalizer.Vars
+	if len(keys(of)) != 1 || of.Content[1].Tag != "!!str" {
+		return false
+	}
+
+	name := keys(of)[0]
+	value := text(&vars.Node, name)
+	said := "When the object is deleted the content runs once more, with the variable of the operator's finalizer."
+
+	if value == "" && present.dir != "" {
+		options, _ := defaultsIn(filepath.Join(r.dir, filepath.FromSlash(present.dir)))
+		for _, o := range options {
+			if o.Name == name && o.Type == typeStr {
+				value, _ = o.Default.(string)
+			}
+		}
+	}
+
+	if property, ok := r.variables()[name]; ok {
+		// Any other field would be of no effect.
+		if of.Content[1].Value != "absent" {
+			return false
+		}
+
+		value = cmp.Or(value, "present")
+		said += " It wins over the field spec." + property + "."
+	}
+
+	if value == "" {
+		return false
+	}
+
+	present.set(run, comments...)
+	run.set("stateVariable", newMapping().set("name", name).set("present", value).set("absent", of.Content[1].Value), said)
+
+	*vars = *without(&vars.Node, name)
+
+	return true
+}
+
+// both contents in one playbook: what runs while an object is there, and what runs when it
+// is deleted.
+func (r *operatorRun) both(run *mapping, present, absent part, vars *mapping, comments []string) error {
+	absent.vars = without(&r.Finalizer.Vars)
+	present.vars = newMapping()
+
+	for _, name := range keys(&r.Finalizer.Vars) {
+		if property, ok := r.variables()[name]; ok {
+			return errors.Errorf("the variable %s of the finalizer is that of the field spec.%s, too, whose value would win: call that of the finalizer otherwise", name, property)
+		}
+
+		if v := child(&r.Vars, name); v != nil {
+			present.vars.set(name, v)
+		}
+	}
+
+	*vars = *without(&vars.Node, keys(&r.Finalizer.Vars)...)
+
+	text, err := playbookOf(present, absent)
+	if err != nil {
+		return err
+	}
+
+	run.set("playbookInline", text, append(comments, "When the object is deleted, what the operator's finalizer says runs.")...)
+
+	return nil
+}
+
+// playbookOf what runs with the state present, and with the state absent.
+func playbookOf(present, absent part) (string, error) {
+	var plays, tasks []*mapping
+
+	for _, p := range []struct {
+		part
+
+		name, state string
+	}{{present, "Run the role", "present"}, {absent, "Run the role of the finalizer", "absent"}} {
+		m := newMapping()
+
+		if p.role != "" {
+			m.set("name", p.name).set("ansible.builtin.include_role", newMapping().set("name", p.role))
+		} else {
+			m.set("ansible.builtin.import_playbook", p.playbook)
+		}
+
+		if len(p.vars.Content) > 0 {
+			m.set("vars", p.vars)
+		}
+
+		m.set("when", "ansible_provider_meta.managed_resource.state == '"+p.state+"'")
+
+		if p.role != "" {
+			tasks = append(tasks, m)
+		} else {
+			plays = append(plays, m)
+		}
+	}
+
+	if len(tasks) > 0 {
+		plays = append(plays, newMapping().set("hosts", "localhost").set("tasks", tasks))
+	}
+
+	b, err := written(nodeOf(plays))
+
+	return string(b), errors.Wrap(err, "cannot write the playbook")
+}
+
+// composition of the XRs, with the run.
+func (r *operatorRun) composition(run *mapping) *mapping {
+	in := r.input(run)
+
+	comments := []string{"What " + r.at + ", becomes."}
+
+	if r.Version != r.crd.stored {
+		comments = append(comments, "The operator watched version "+r.Version+". A Composition gets objects in the version that is stored.")
+	}
+
+	if f := r.Finalizer; f != nil {
+		comments = append(comments, "Objects that were there before have the operator's finalizer "+f.Name+", which nobody removes when the operator is gone: remove it from them.")
+	}
+
+	if r.WatchAnnotationsChanges {
+		comments = append(comments, "watchAnnotationsChanges: content runs when its variables change. For an annotation, add a variable with the value of that annotation.")
+	}
+
+	if r.MaxRunnerArtifacts != nil {
+		comments = append(comments, "maxRunnerArtifacts has no equivalent: nothing is kept on disk. "+
+			"The annotation ansible.crossplane.io/keepOutput of an AnsibleRun keeps the output of its last run.")
+	}
+
+	of := schema.GroupVersionKind{Group: r.Group, Version: r.crd.stored, Kind: r.Kind}
+
+	return compositionOf(r.name, of, in, comments...)
+}
+
+// input of the step.
+func (r *operatorRun) input(run *mapping) *mapping {
+	in := newMapping().
+		set("apiVersion", v1alpha1.APIVersion).
+		set("kind", v1alpha1.KindAnsibleRuns).
+		set("runs", []*mapping{run})
+
+	if r.crd.spec == nil {
+		return in
+	}
+
+	return in.set("status", expression("${runs."+runName(r.Kind)+".outputs}"))
+}
+
+// each object of one of Kubernetes' own kinds has a run.
+func (r *operatorRun) each(run *mapping) {
+	const key = "${[(has(required.watched.metadata.namespace) ? required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"
+
+	namespace, _ := r.serviceAccount()
+
+	run.set("scope", "Namespaced").
+		set("namespace", cmp.Or(namespace, "default"), "Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
+		set("forEach", expression(key))
+}
+
+// watchOperation for objects of Kubernetes' own kinds, which no XRD can define.
+func (r *operatorRun) watchOperation(run *mapping) *mapping {
+	watched := newMapping().
+		set("apiVersion", schema.GroupVersion{Group: r.Group, Version: r.Version}.String()).
+		set("kind", r.Kind)
+
+	if s := r.Selector; s != nil && len(s.MatchLabels) > 0 {
+		watched.set("matchLabels", s.MatchLabels)
+	}
+
+	return newMapping().
+		set("apiVersion", "ops.crossplane.io/v1alpha1", "What "+r.at+", becomes. Kubernetes itself defines the kind, so that its objects cannot become XRs. "+
+			"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.").
+		set("kind", "WatchOperation").
+		set("metadata", newMapping().set("name", r.name)).
+		set("spec", newMapping().
+			set("watch", watched).
+			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), r.input(run)))))
+}
+
+// config of the run: where its content comes from, and its environment.
+func (r *operatorRun) config() (*mapping, error) {
+	spec := newMapping()
+
+	requirements, err := r.allRequirements(r.own, r.source)
+	if err != nil {
+		return nil, err
+	}
+
+	if requirements != "" {
+		spec.set("requirements", requirements)
+	}
+
+	env, err := r.environment()
+	if err != nil {
+		return nil, err
+	}
+
+	if len(env.Content) > 0 {
+		spec.set("vars", env, "What the operator's Deployment has, too.")
+	}
+
+	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from."), nil
+}
+
+// escaped is a copy of literal values, in which nothing is an expression.
+func escaped(n *yaml.Node) *mapping {
+	m := without(n)
+	m.Style = 0
+
+	for i := 1; i < len(m.Content); i += 2 {
+		m.Content[i] = escape(m.Content[i])
+	}
+
+	return m
+}
+
+func escape(n *yaml.Node) *yaml.Node {
+	out := *n
+	out.Value = strings.ReplaceAll(n.Value, "${", "$${")
+	out.Content = nil
+
+	for _, below := range n.Content {
+		out.Content = append(out.Content, escape(below))
+	}
+
+	return &out
+}
