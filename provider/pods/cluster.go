@@ -47,7 +47,7 @@ type scope struct {
 	err   error
 }
 
-// of returns the scope for a namespace, and starts it if need be. The error is a RightsError
+// of returns the scope for a namespace, and starts it if need be. The error is a rights.Error
 // where rights are missing.
 func (s *scopes) of(ctx context.Context, namespace string) (*scope, error) {
 	s.mu.Lock()

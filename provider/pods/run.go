@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
@@ -162,7 +163,7 @@ func (r *run) begin(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return r.create(ctx)
-		case tries == rightsTries || !errors.As(err, new(*RightsError)):
+		case tries == rightsTries || !errors.As(err, new(*rights.Error)):
 			return err
 		}
 
@@ -310,7 +311,7 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	switch {
 	case ctx.Err() != nil:
 		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
-	case errors.As(err, new(*RightsError)):
+	case errors.As(err, new(*rights.Error)):
 		s.Reason = executor.ReasonForbidden
 		r.report.NotBefore = r.now().Add(rightsAgain)
 	case !errors.As(err, new(*refusal)):
@@ -335,7 +336,7 @@ func (r *run) attach() error {
 
 		r.config.Log.Info("Cannot follow a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
 
-		lacks := errors.As(err, new(*RightsError))
+		lacks := errors.As(err, new(*rights.Error))
 		if !lacks || tries >= rightsTries {
 			r.waits(err.Error())
 		}

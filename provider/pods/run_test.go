@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -239,7 +240,7 @@ func TestRightsAgain(t *testing.T) {
 				r.scopes.config, r.scopes.all = r.config, map[string]*scope{}
 
 				err := r.begin(t.Context())
-				if err == nil || errors.As(err, new(*RightsError)) != tc.want {
+				if err == nil || errors.As(err, new(*rights.Error)) != tc.want {
 					t.Errorf("%s\nbegin(...): %v", tc.reason, err)
 				}
 			})
