@@ -30,6 +30,7 @@ FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs pat
 PROVIDER_IMAGE := .cache/images/.provider # For the node: an image of it, with whatever program.
 ENVIRONMENTS  := $(addprefix .cache/images/environment-,oldest-$(shell go env GOARCH).tar newest-$(shell go env GOARCH).tar)
 ANSIBLE       := $(VENV)/.installed
+COLLECTION    := .cache/collections/kubernetes-core.tar.gz# For the tests.
 
 # make skips no test because of a missing program; tests that this machine cannot run
 # are listed in this file (test/needs).
@@ -95,7 +96,7 @@ fuzz: ## Run each fuzz test for FUZZTIME; inputs that fail are kept in its testd
 # The end to end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ContentSources|DeletedWhileRunning|Events|GoneWhileRunning|KeptOutput|Metrics|NoSecretLeaves|Preview|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
 
-test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
+test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) $(COLLECTION) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
 ifneq ($(PLACE),Pod)
 	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
 	go test $(RACE) ./test/render -count=1 -v
@@ -196,12 +197,15 @@ program = $(firstword $(filter $(PROGRAMS),$(1:-$(lastword $(subst -, ,$1))=)))
 arch    = $(lastword $(subst -, ,$1))
 
 .SECONDEXPANSION:
+$(COLLECTION): test/environments/collection.sh test/environments/collections.txt $(ANSIBLE)
+	$< $@
+
 # Images for Pods that are not the provider's, for the tests.
 .cache/images/environment-oldest-%.tar: test/environments/Dockerfile test/environments/oldest.txt $(shell find test/environments/greeting -type f) package/image.sh package/base.sh
 	package/image.sh environment-oldest $* dev $< $(<D)
 
-.cache/images/environment-newest-%.tar: test/environments/build.sh $(wildcard test/environments/*.yml test/environments/*.txt) package/image.sh package/base.sh $(ANSIBLE)
-	PYTHON=$(PYTHON) $< .cache/environment
+.cache/images/environment-newest-%.tar: test/environments/build.sh $(COLLECTION) $(wildcard test/environments/*.yml test/environments/*.txt) package/image.sh package/base.sh $(ANSIBLE)
+	PYTHON=$(PYTHON) $< .cache/environment $(COLLECTION)
 	DEBIAN=trixie PIP_CONF=.cache/environment/pip.conf package/image.sh environment-newest $* dev .cache/environment/context/Dockerfile .cache/environment/context
 
 .cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt

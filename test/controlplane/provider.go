@@ -136,11 +136,22 @@ func (s *Stack) provider(context.Context) (*Piece, error) {
 // AllowPods gives the provider the rights to run Pods, in a namespace or, if that is empty, in
 // all of the cluster, with the role of the examples.
 func (s *Stack) AllowPods(ctx context.Context, namespace string) error {
+	return s.allow(ctx, "pods.yaml", namespace)
+}
+
+// AllowTokens gives the provider the right to request tokens of the service accounts in a
+// namespace, with the role of the examples.
+func (s *Stack) AllowTokens(ctx context.Context, namespace string) error {
+	return s.allow(ctx, "tokens.yaml", namespace)
+}
+
+// allow the provider what the first object in a file of the examples has, which is a role.
+func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 	c, err := s.Client()
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(s.opts.Root, "examples", "operations", "pods.yaml"))
+	text, err := os.ReadFile(filepath.Join(s.opts.Root, "examples", "operations", file))
 	if err != nil {
 		return errors.Wrap(err, "cannot read the role")
 	}
