@@ -37,6 +37,8 @@ type execution struct {
 
 	// Warm says how a process is kept that has imported Ansible; by default none is.
 	Warm runner.Warm `kong:"-"`
+	// Cluster whose API server runs may reach; nil for none.
+	Cluster runner.Cluster `kong:"-"`
 }
 
 // Validate the flags.
@@ -106,7 +108,7 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger, left
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
-		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(x.Warm))
+		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(x.Warm), runner.WithCluster(x.Cluster))
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -103,6 +104,10 @@ func (c *startCommand) Run() error {
 	c.Warm = runner.Warm{
 		Dir: filepath.Join(c.StateDir, "warm"), Memory: int64(c.WarmMemory), Started: starts.Started,
 		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
+	}
+
+	if c.Cluster, err = kubeapi.New(mgr.GetConfig(), mgr.GetClient()); err != nil {
+		return err
 	}
 
 	local, store, err := c.executor(ctx, key, log, func(left func() int) {

@@ -99,6 +99,11 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}
 
+	in.Kubernetes, err = kubernetes(run, c, in.Execution)
+	if err != nil {
+		return inputs.Inputs{}, errors.Wrap(err, in.Config)
+	}
+
 	if err := r.files(ctx, run, c, &in); err != nil {
 		return inputs.Inputs{}, err
 	}

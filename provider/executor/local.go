@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -89,6 +90,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	if err != nil {
 		r.Untouched = result.Untouched
 		r.fault(err)
+		r.forbidden(err, l.now())
 
 		return r
 	}
@@ -204,6 +206,17 @@ func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
 func (r *Report) fault(err error) {
 	r.failed(ReasonInternal, err)
 	r.Blameless = true
+}
+
+// accessAgain is when a run is tried again that could not get what it reaches the API server with.
+const accessAgain = 30 * time.Second
+
+// forbidden says so if the run could not get what it reaches the API server with. Somebody has to
+// grant it, and no watch tells of that.
+func (r *Report) forbidden(err error, now time.Time) {
+	if errors.As(err, new(*rights.Error)) || errors.As(err, new(*runner.AccessError)) {
+		r.Run.Reason, r.NotBefore = ReasonForbidden, now.Add(accessAgain)
+	}
 }
 
 func (r *Report) failed(reason string, err error) {

@@ -286,6 +286,27 @@ func TestExecute(t *testing.T) {
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},
 		},
+		"NoAccess": {
+			reason:    "A run that gets no access to the API server is tried again by itself.",
+			ctx:       t.Context(),
+			inputs:    required,
+			installer: installed,
+			runner: func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
+				return runner.Result{Untouched: true}, errors.Wrap(&runner.AccessError{Cause: errors.New("no account")}, "config")
+			},
+			want: want{
+				report: Report{
+					Run:       base(common.PhaseFailed, ReasonForbidden, "config: no account", "digest of abc"),
+					Attempt:   1,
+					Request:   "token",
+					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
+					Untouched: true,
+					Blameless: true,
+					NotBefore: now.Add(accessAgain),
+				},
+				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
+			},
+		},
 		"RunnerCannotStart": {
 			reason:    "Where it could not start anything, nothing was changed.",
 			ctx:       t.Context(),

@@ -12,7 +12,8 @@ const (
 	// ReasonPodNotStarted means that the Pod of the run, or its Job, could not be made or
 	// started.
 	ReasonPodNotStarted = "PodNotStarted"
-	// ReasonForbidden means that the provider lacks rights to run Pods.
+	// ReasonForbidden means that the provider lacks rights to run Pods, or that it gets no token
+	// of the ServiceAccount of the run.
 	ReasonForbidden = "Forbidden"
 	// ReasonInstallFailed means that the content could not be installed.
 	ReasonInstallFailed = "InstallFailed"

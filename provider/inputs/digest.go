@@ -40,6 +40,7 @@ type canonical struct {
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
 	Grant        *sandbox.Grant       `json:"grant,omitempty"`
+	Kubernetes   *Kubernetes          `json:"kubernetes,omitempty"`
 }
 
 type credential struct {
@@ -83,6 +84,7 @@ func (in Inputs) digest(schema string, key []byte, collections, roles []common.C
 		Env:          in.Env,
 		Collections:  withoutSources(collections),
 		Content:      withoutSources(roles),
+		Kubernetes:   in.Kubernetes,
 	}
 
 	if g := in.Grant; g.ServiceAccount || len(g.Read)+len(g.Write) > 0 {

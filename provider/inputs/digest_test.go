@@ -50,6 +50,21 @@ func TestDigest(t *testing.T) {
 			ca:     []common.ContentItem{},
 			same:   true,
 		},
+		"SameAccount": {
+			reason: "The same rights are the same.",
+			a:      Inputs{Kubernetes: &Kubernetes{Namespace: "a", ServiceAccount: "b"}},
+			b:      Inputs{Kubernetes: &Kubernetes{Namespace: "a", ServiceAccount: "b"}},
+			same:   true,
+		},
+		"OtherAccount": {
+			reason: "What content does depends on its rights.",
+			a:      Inputs{Kubernetes: &Kubernetes{Namespace: "a", ServiceAccount: "b"}},
+			b:      Inputs{Kubernetes: &Kubernetes{Namespace: "a", ServiceAccount: "c"}},
+		},
+		"NoAccount": {
+			reason: "So it does on having any.",
+			a:      Inputs{Kubernetes: &Kubernetes{Namespace: "a", ServiceAccount: "b"}},
+		},
 		"KeyOrder": {
 			reason: "The order of keys and white space mean nothing.",
 			a:      vars(`{"a":1,"b":{"c":true,"d":[1,2]}}`),

@@ -75,4 +75,13 @@ type Inputs struct {
 	Execution common.Execution
 	// Grant is what the configuration allows beyond what every run may do.
 	Grant sandbox.Grant
+	// Kubernetes is how the run reaches the API server; nil if it does not.
+	Kubernetes *Kubernetes
+}
+
+// Kubernetes says with whose rights a run reaches the API server of the provider's own cluster.
+type Kubernetes struct {
+	// Namespace and name of the ServiceAccount.
+	Namespace      string `json:"namespace"`
+	ServiceAccount string `json:"serviceAccount"`
 }

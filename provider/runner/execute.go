@@ -21,11 +21,11 @@ func (p plan) write() error {
 	return makeDirectory(p.Dir, append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
 }
 
-// recorder of what the processes of a run write. It hides secrets of the inputs, and paths of
-// the private data directory.
-func (p plan) recorder(run Spec, w events.Watch, tail bool) *events.Recorder {
+// recorder of what the processes of a run write. It hides secrets of the inputs, others that the run
+// has, and paths of the private data directory.
+func (p plan) recorder(run Spec, w events.Watch, tail bool, others ...[]byte) *events.Recorder {
 	return events.NewRecorder(events.Options{
-		Redactor: redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted())...),
+		Redactor: redact.New(slices.Concat(run.Inputs.Secrets(), run.Inputs.Vaulted(), others)...),
 		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
 		Watch:    w,
 		Tail:     tail,

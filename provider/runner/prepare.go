@@ -49,6 +49,10 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 		return plan{}, err
 	}
 
+	if in.Kubernetes != nil && r.cluster == nil {
+		return plan{}, errors.Errorf("%s: spec.kubernetes needs a provider in a cluster, and there is none here", in.Config)
+	}
+
 	text, err := playbook(in)
 	if err != nil {
 		return plan{}, err

@@ -59,18 +59,25 @@ func invalid(message string) Result {
 
 // run what was prepared, with the lock of its private data directory.
 func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w events.Watch) (Result, error) {
-	if err := p.write(); err != nil {
-		return Result{Untouched: true}, err
-	}
-
-	rec := p.recorder(run, w, run.KeepOutput)
-
 	if run.Timeout > 0 {
 		var cancel context.CancelFunc
 
 		ctx, cancel = context.WithTimeoutCause(ctx, run.Timeout, errTimedOut)
 		defer cancel()
 	}
+
+	access, err := r.open(ctx, run, &p)
+	if err != nil {
+		return Result{Untouched: true}, err
+	}
+
+	defer access.Close()
+
+	if err := p.write(); err != nil {
+		return Result{Untouched: true}, err
+	}
+
+	rec := p.recorder(run, w, run.KeepOutput, access.Secret())
 
 	code, cause, err := r.execute(ctx, p, lock, rec)
 

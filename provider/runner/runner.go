@@ -37,6 +37,8 @@ type Runner struct {
 	grace   time.Duration
 	shipped Shipped
 	policy  sandbox.Policy
+	// cluster whose API server runs may reach; nil for none.
+	cluster Cluster
 	// landlock is the kernel's version.
 	landlock int
 	// name returns the name of the next private data directory.

@@ -25,6 +25,7 @@ type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +kubebuilder:validation:XValidation:rule="!has(self.kubernetes) || has(self.kubernetes.serviceAccountRef.namespace)",message="kubernetes.serviceAccountRef.namespace must be set: AnsibleRuns of this group have no namespace"
 	Spec   common.ProviderConfigSpec `json:"spec,omitempty"`
 	Status ProviderConfigStatus      `json:"status,omitempty"`
 }

@@ -1,0 +1,120 @@
+// Package kubeapi gives runs access to the API server of the provider's own cluster, with the
+// rights of a ServiceAccount.
+//
+// Each run has a proxy on a loopback address for as long as it lasts. The proxy has a token of the
+// ServiceAccount, which the provider requests for the run and renews; the run does not see it. What
+// the run gets is a kubeconfig for the proxy, with a secret that is worth nothing elsewhere and
+// afterwards. All runs share the loopback device and a user: without the secret nobody gets an answer
+// of the API server.
+package kubeapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// Role is the one in examples/operations that has the right to request tokens.
+func Role() rights.Role {
+	return rights.Role{Name: "provider-ansible-tokens", File: "examples/operations/tokens.yaml"}
+}
+
+// API is how runs reach the API server. Use New.
+type API struct {
+	kube   client.Client
+	target *url.URL
+	// plain sends requests, and upgrades those after which a connection is no HTTP any more.
+	plain, upgrades http.RoundTripper
+	now             func() time.Time
+}
+
+var _ runner.Cluster = &API{}
+
+// New returns how runs reach the API server that a configuration names. Its credentials are the
+// provider's, and no run uses them: kube has them, and requests tokens.
+func New(cfg *rest.Config, kube client.Client) (*API, error) {
+	target, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot tell where the API server is")
+	}
+
+	a := &API{kube: kube, target: target, now: time.Now}
+
+	anonymous := rest.AnonymousClientConfig(cfg)
+	anonymous.DisableCompression = true // Answers pass as they are.
+
+	if a.plain, err = rest.TransportFor(anonymous); err != nil {
+		return nil, errors.Wrap(err, "cannot make a client for the API server")
+	}
+
+	// A connection with HTTP/2 cannot be upgraded.
+	anonymous.NextProtos = []string{"http/1.1"}
+
+	if a.upgrades, err = rest.TransportFor(anonymous); err != nil {
+		return nil, errors.Wrap(err, "cannot make a client for the API server")
+	}
+
+	return a, nil
+}
+
+// Open a proxy for a run. The error is a rights.Error if the provider may not request a token, and a
+// runner.AccessError if there is none to be had.
+func (a *API) Open(ctx context.Context, run runner.Spec) (runner.Access, error) {
+	k := run.Inputs.Kubernetes
+
+	t := &tokens{now: a.now, request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, *k) }}
+	if _, err := t.token(ctx); err != nil {
+		return nil, err
+	}
+
+	p, err := a.listen(run, t)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open a way to the API server for the run")
+	}
+
+	return p, nil
+}
+
+// request a token of a ServiceAccount.
+func (a *API) request(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+
+	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(lifetime.Seconds()))}}
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.ServiceAccount}}
+
+	err := a.kube.SubResource("token").Create(ctx, sa, r)
+	if kerrors.IsForbidden(err) {
+		lacking := rights.Check(ctx, a.kube, k.Namespace, Role(), []authorizationv1.ResourceAttributes{
+			{Resource: "serviceaccounts", Subresource: "token", Verb: "create", Name: k.ServiceAccount},
+		})
+		if errors.As(lacking, new(*rights.Error)) {
+			return r.Status, lacking
+		}
+	}
+
+	if err != nil {
+		err = errors.Wrapf(err, "cannot get a token of ServiceAccount %q in namespace %q", k.ServiceAccount, k.Namespace)
+	}
+
+	if kerrors.IsNotFound(err) || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) {
+		err = &runner.AccessError{Cause: err}
+	}
+
+	return r.Status, err
+}

@@ -1,0 +1,96 @@
+package kubeapi
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+func TestOpen(t *testing.T) {
+	accounts := schema.GroupResource{Resource: "serviceaccounts"}
+	forbidden := kerrors.NewForbidden(accounts, "deployer", errors.New("no"))
+
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		// allowed says whether the provider may request tokens.
+		allowed bool
+		// rights and access say whether the error is one.
+		rights, access bool
+		want           string
+	}{
+		"Rights": {
+			"A right that is missing is named, with the command that grants it.",
+			forbidden, false, true, false,
+			`the provider may not create serviceaccounts/token in namespace "team-a"; once the ClusterRole in examples/operations/tokens.yaml is there: ` +
+				"kubectl create rolebinding provider-ansible-tokens --namespace=team-a --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible",
+		},
+		"Admission": {
+			"Whatever else forbids a token is said as it is.",
+			forbidden, true, false, true,
+			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": serviceaccounts "deployer" is forbidden: no`,
+		},
+		"NoAccount": {
+			"An account that is not there is named.",
+			kerrors.NewNotFound(accounts, "deployer"), true, false, true,
+			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": serviceaccounts "deployer" not found`,
+		},
+		"Unreachable": {
+			"An API server that does not answer is no reason to grant anything.",
+			errors.New("no route"), true, false, false,
+			`cannot get a token of ServiceAccount "deployer" in namespace "team-a": no route`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, _ := granting(t, tc.err).(client.WithWatch)
+			kube = interceptor.NewClient(kube, interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+					switch r := o.(type) {
+					case *authorizationv1.SelfSubjectAccessReview:
+						want := &authorizationv1.ResourceAttributes{Namespace: "team-a", Verb: "create", Resource: "serviceaccounts", Subresource: "token", Name: "deployer"}
+						if diff := cmp.Diff(want, r.Spec.ResourceAttributes); diff != "" {
+							t.Errorf("asks for another right: -want, +got:\n%s", diff)
+						}
+
+						r.Status.Allowed = tc.allowed
+					case *authenticationv1.SelfSubjectReview:
+						r.Status.UserInfo.Username = "system:serviceaccount:crossplane-system:provider-ansible"
+					}
+
+					return nil
+				},
+			})
+
+			a, err := New(&rest.Config{Host: "https://127.0.0.1:1"}, kube)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			_, err = a.Open(t.Context(), spec())
+			if err == nil {
+				t.Fatalf("%s\nwant an error", tc.reason)
+			}
+
+			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			if errors.As(err, new(*rights.Error)) != tc.rights || errors.As(err, new(*runner.AccessError)) != tc.access {
+				t.Errorf("%s\ngot a %T", tc.reason, err)
+			}
+		})
+	}
+}

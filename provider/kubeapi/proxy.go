@@ -1,0 +1,164 @@
+package kubeapi
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"time"
+
+	"golang.org/x/net/netutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+const (
+	// maxConnections of a run to its proxy at a time. Each has one request at a time.
+	maxConnections = 256
+	// headerTimeout is how long a request may take to say what it is about.
+	headerTimeout = 10 * time.Second
+)
+
+// A proxy passes the requests of one run on to the API server, with the rights of a ServiceAccount.
+type proxy struct {
+	tokens *tokens
+	// secret that the run has to show.
+	secret     string
+	kubeconfig []byte
+	server     *http.Server
+	stop       context.CancelFunc
+}
+
+var _ runner.Access = &proxy{}
+
+// listen for the requests of a run.
+func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
+	cert, pem, err := certificate(a.now())
+	if err != nil {
+		return nil, err
+	}
+
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It waits for nothing.
+	if err != nil {
+		return nil, err
+	}
+
+	p := &proxy{tokens: t, secret: rand.Text() + rand.Text()}
+
+	p.kubeconfig, err = kubeconfig(run, "https://"+l.Addr().String(), pem, p.secret)
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+
+	// Connections that were upgraded end with it; the server does not know them any more.
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	p.server = &http.Server{
+		Handler:           p.admit(a.forward()),
+		ReadHeaderTimeout: headerTimeout,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
+		// With HTTP/1 each connection has one request, and their number is bounded.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+		ErrorLog:     log.New(io.Discard, "", 0), // What others try is not worth a line.
+	}
+
+	go func() { _ = p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", "") }() // It ends with Close.
+
+	return p, nil
+}
+
+// Kubeconfig for the proxy.
+func (p *proxy) Kubeconfig() []byte { return p.kubeconfig }
+
+// Secret in the kubeconfig.
+func (p *proxy) Secret() []byte { return []byte(p.secret) }
+
+// Close the proxy with all connections.
+func (p *proxy) Close() {
+	p.stop()
+	_ = p.server.Close()
+}
+
+// tokenKey is the key of the token in the context of a request.
+type tokenKey struct{}
+
+// admit requests of the run, and no others. They are passed on with a token.
+func (p *proxy) admit(next http.Handler) http.Handler {
+	want := []byte("Bearer " + p.secret)
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			w.Header().Set("Connection", "close")
+			refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "this is the way of a run to the API server, and only that run may use it")
+
+			return
+		}
+
+		if r.Method == http.MethodConnect {
+			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "nothing but the API server can be reached here")
+			return
+		}
+
+		token, err := p.tokens.token(r.Context())
+		if err != nil {
+			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, err.Error())
+			return
+		}
+
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), tokenKey{}, token)))
+	})
+}
+
+// forward requests to the API server as they are, but with a token in the place of the secret.
+// Whoever a request wants to impersonate, the API server asks for the rights of the ServiceAccount.
+func (a *API) forward() http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			token, _ := r.In.Context().Value(tokenKey{}).(string)
+
+			r.SetURL(a.target)
+			r.Out.Header.Set("Authorization", "Bearer "+token)
+		},
+		Transport:     roundTripper(a.send),
+		FlushInterval: -1, // Watches.
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "cannot reach the API server: "+err.Error())
+		},
+	}
+}
+
+// send a request to the API server.
+func (a *API) send(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Upgrade") != "" {
+		return a.upgrades.RoundTrip(r)
+	}
+
+	return a.plain.RoundTrip(r)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (fn roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
+
+// refuse a request as the API server does.
+func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
+	text, _ := json.Marshal(metav1.Status{ //nolint:errchkjson // It has no values that JSON does not have.
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status:   metav1.StatusFailure, Reason: reason, Message: message, Code: int32(code), //nolint:gosec // A status of HTTP.
+	})
+
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+
+	_, _ = w.Write(text)
+}

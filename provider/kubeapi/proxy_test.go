@@ -1,0 +1,418 @@
+package kubeapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// tokenOfAccount is what the fake API server gives out for the account.
+const tokenOfAccount = "token-of-the-account"
+
+// opened returns an open way of a run to an API server that a handler takes the place of.
+func opened(tb testing.TB, h http.Handler) (*proxy, *rest.Config) {
+	tb.Helper()
+
+	server := httptest.NewUnstartedServer(h)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	tb.Cleanup(server.Close)
+
+	// The provider's own credentials must not be used.
+	cfg := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, BearerToken: "token-of-the-provider"}
+
+	a, err := New(cfg, granting(tb, nil))
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	opened, err := a.Open(tb.Context(), spec())
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	tb.Cleanup(opened.Close)
+
+	way, err := clientcmd.RESTConfigFromKubeConfig(opened.Kubeconfig())
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	p, _ := opened.(*proxy)
+
+	return p, way
+}
+
+func spec() runner.Spec {
+	return runner.Spec{Object: runner.Object{Namespace: "team-a"}, Inputs: inputs.Inputs{Kubernetes: &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer"}}}
+}
+
+// granting is an API server that gives out a token, or an error.
+func granting(tb testing.TB, err error) client.Client {
+	tb.Helper()
+
+	return interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{
+		SubResourceCreate: func(_ context.Context, _ client.Client, sub string, o client.Object, r client.Object, _ ...client.SubResourceCreateOption) error {
+			t, ok := r.(*authenticationv1.TokenRequest)
+			if sub != "token" || o.GetNamespace() != "team-a" || o.GetName() != "deployer" || !ok {
+				tb.Errorf("a request for %s of %s/%s", sub, o.GetNamespace(), o.GetName())
+			}
+
+			t.Status = authenticationv1.TokenRequestStatus{Token: tokenOfAccount, ExpirationTimestamp: metav1.NewTime(time.Now().Add(lifetime))}
+
+			return err
+		},
+	})
+}
+
+func TestForward(t *testing.T) {
+	var got *http.Request
+
+	var body []byte
+
+	_, way := opened(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		body, _ = io.ReadAll(r.Body)
+
+		w.Header().Set("Audit-Id", "1")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "answer")
+	}))
+
+	c, err := rest.HTTPClientFor(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	path := "/apis/example.org/v1/namespaces/team-a/things/a%2Fb/status?fieldManager=x&force=true&dryRun=All"
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, way.Host+path, strings.NewReader("a: 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	req.Header = http.Header{"Content-Type": {"application/apply-patch+yaml"}, "Impersonate-User": {"admin"}, "X-Remote-User": {"admin"}, "User-Agent": {"kubectl"}}
+
+	rsp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	answer, _ := io.ReadAll(rsp.Body)
+	_ = rsp.Body.Close()
+
+	want := []string{
+		"PATCH", path, "a: 1", "Bearer " + tokenOfAccount, "application/apply-patch+yaml", "admin", "kubectl", "", "202 Accepted", "1", "answer",
+	}
+	have := []string{
+		got.Method, got.URL.RequestURI(), string(body), strings.Join(got.Header.Values("Authorization"), ","), got.Header.Get("Content-Type"),
+		got.Header.Get("Impersonate-User"), got.UserAgent(), got.Header.Get("X-Forwarded-For"), rsp.Status, rsp.Header.Get("Audit-Id"), string(answer),
+	}
+
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("A request and its answer should pass as they are, with the account's token: -want, +got:\n%s", diff)
+	}
+
+	if way.Host == "" || strings.Contains(fmt.Sprint(way.BearerToken), tokenOfAccount) {
+		t.Errorf("The run should not have the account's token")
+	}
+}
+
+func TestAdmit(t *testing.T) {
+	asked := 0
+	p, way := opened(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+
+	own := "Bearer " + p.secret
+
+	for name, tc := range map[string]struct {
+		reason        string
+		method        string
+		authorization []string
+		want          int
+	}{
+		"Own":         {"The run that has the secret reaches the API server.", http.MethodGet, []string{own}, http.StatusOK},
+		"None":        {"Others on the same machine do not.", http.MethodGet, nil, http.StatusUnauthorized},
+		"Other":       {"Neither do runs with secrets of their own.", http.MethodGet, []string{"Bearer " + strings.Repeat("A", len(p.secret))}, http.StatusUnauthorized},
+		"Part":        {"A part of the secret is not the secret.", http.MethodGet, []string{own[:len(own)-1]}, http.StatusUnauthorized},
+		"OtherFirst":  {"The first of several counts.", http.MethodGet, []string{"Bearer x", own}, http.StatusUnauthorized},
+		"Connect":     {"The proxy leads to the API server and nowhere else.", http.MethodConnect, []string{own}, http.StatusMethodNotAllowed},
+		"TokenItself": {"The account's token is not the secret.", http.MethodGet, []string{"Bearer " + tokenOfAccount}, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := asked
+			anybody := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+
+			req, err := http.NewRequestWithContext(t.Context(), tc.method, way.Host+"/api", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			req.Header["Authorization"] = tc.authorization
+
+			rsp, err := anybody.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			_ = rsp.Body.Close()
+
+			if rsp.StatusCode != tc.want || (asked > before) != (tc.want == http.StatusOK) {
+				t.Errorf("%s\nwant %d, got %s, and the API server was asked: %t", tc.reason, tc.want, rsp.Status, asked > before)
+			}
+		})
+	}
+}
+
+// Nothing but the API server is reached, whatever a request says.
+func TestElsewhere(t *testing.T) {
+	var hosts []string
+
+	p, way := opened(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts = append(hosts, r.Host+" "+r.URL.Path) }))
+
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(way.Host, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	_, _ = fmt.Fprintf(conn, "GET http://metadata.example.org/latest/../x HTTP/1.1\r\nHost: metadata.example.org\r\nAuthorization: Bearer %s\r\n\r\n", p.secret)
+
+	rsp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_ = rsp.Body.Close()
+
+	if len(hosts) != 1 || strings.Contains(hosts[0], "metadata") {
+		t.Errorf("want one request to the API server, got %s: %q", rsp.Status, hosts)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	more := make(chan struct{})
+
+	_, way := opened(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}}`+"\n")
+		_ = http.NewResponseController(w).Flush()
+
+		select {
+		case <-more:
+		case <-r.Context().Done():
+			close(more)
+		}
+	}))
+
+	kube, err := kubernetes.NewForConfig(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w, err := kube.CoreV1().ConfigMaps("team-a").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	e := <-w.ResultChan()
+	if o, ok := e.Object.(*corev1.ConfigMap); !ok || e.Type != watch.Added || o.Name != "a" {
+		t.Errorf("want an event at once, got %v", e)
+	}
+
+	w.Stop()
+	<-more // The API server learns that nobody watches any more.
+}
+
+// Upgraded connections, as exec and port-forward have, pass and end with the run.
+func TestUpgrade(t *testing.T) {
+	gone := make(chan error, 1)
+
+	p, way := opened(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+tokenOfAccount || r.ProtoMajor != 1 {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", r.Header.Get("Upgrade"))
+		w.WriteHeader(http.StatusSwitchingProtocols)
+
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			gone <- err
+			return
+		}
+		defer conn.Close()
+
+		line, _ := rw.ReadString('\n')
+		_, _ = rw.WriteString("echo " + line)
+		_ = rw.Flush()
+		_, err = rw.ReadString('\n')
+		gone <- err
+	}))
+
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(way.Host, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	_, _ = fmt.Fprintf(conn, "POST /api/v1/namespaces/a/pods/b/exec?command=sh HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n", p.secret)
+
+	answers := bufio.NewReader(conn)
+
+	rsp, err := http.ReadResponse(answers, nil)
+	if err != nil || rsp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("want an upgrade, got %v: %v", rsp, err)
+	}
+
+	_ = rsp.Body.Close()
+	_, _ = io.WriteString(conn, "hello\n")
+
+	if line, _ := answers.ReadString('\n'); line != "echo hello\n" {
+		t.Errorf("want what the other side says, got %q", line)
+	}
+
+	p.Close()
+
+	if err := <-gone; err == nil {
+		t.Errorf("The connection to the API server should have ended with the run")
+	}
+
+	if _, err := answers.ReadByte(); err == nil {
+		t.Errorf("The connection of the run should have ended with it")
+	}
+
+	if c, err := net.Dial("tcp", strings.TrimPrefix(way.Host, "https://")); err == nil {
+		_ = c.Close()
+
+		t.Errorf("Nothing should listen after the end of the run")
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	_, way := opened(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_ = conn.Close()
+	}))
+
+	kube, err := kubernetes.NewForConfig(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, err = kube.CoreV1().ConfigMaps("team-a").Create(t.Context(), &corev1.ConfigMap{}, metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), "cannot reach the API server") {
+		t.Errorf("want an error that says so, got %v", err)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	bad := errors.New("no")
+
+	for name, tc := range map[string]struct {
+		reason string
+		// after the start, and the errors of requests in their order.
+		after []time.Duration
+		fails map[int]error
+		want  []string
+	}{
+		"Used":    {"A token is used as long as it lives.", []time.Duration{0, time.Minute, 7 * time.Minute}, nil, []string{"1", "1", "1"}},
+		"Renewed": {"It is renewed when four fifths of its life are over.", []time.Duration{0, 8 * time.Minute, 15 * time.Minute}, nil, []string{"1", "2", "2"}},
+		"Kept":    {"It is used on if it cannot be renewed, and tried again later.", []time.Duration{0, 8 * time.Minute, 8*time.Minute + time.Second, 9 * time.Minute}, map[int]error{2: bad}, []string{"1", "1", "1", "3"}},
+		"Expired": {"It is not used when it has expired.", []time.Duration{0, 10 * time.Minute}, map[int]error{2: bad}, []string{"1", "no"}},
+		"Never":   {"Without a token there is an error.", []time.Duration{0}, map[int]error{1: bad}, []string{"no"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now, requests := start, 0
+			tokens := &tokens{
+				now: func() time.Time { return now },
+				request: func(context.Context) (authenticationv1.TokenRequestStatus, error) {
+					requests++
+
+					return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(requests), ExpirationTimestamp: metav1.NewTime(now.Add(lifetime))}, tc.fails[requests]
+				},
+			}
+
+			var got []string
+
+			for _, d := range tc.after {
+				now = start.Add(d)
+
+				text, err := tokens.token(t.Context())
+				if err != nil {
+					text = err.Error()
+				}
+
+				got = append(got, text)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// BenchmarkForward compares requests by the proxy with those that go to the API server directly.
+func BenchmarkForward(b *testing.B) {
+	answer := bytes.Repeat([]byte("x"), 4<<10)
+	direct := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(answer) }))
+	b.Cleanup(direct.Close)
+
+	_, way := opened(b, direct.Config.Handler)
+
+	proxied, err := rest.HTTPClientFor(way)
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	for name, c := range map[string]struct {
+		client *http.Client
+		url    string
+	}{
+		"Direct": {direct.Client(), direct.URL},
+		"Proxy":  {proxied, way.Host},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				req, _ := http.NewRequestWithContext(b.Context(), http.MethodGet, c.url+"/api/v1/configmaps", nil)
+
+				rsp, err := c.client.Do(req)
+				if err != nil {
+					b.Fatal(err)
+				}
+
+				_, _ = io.Copy(io.Discard, rsp.Body)
+				_ = rsp.Body.Close()
+			}
+		})
+	}
+}

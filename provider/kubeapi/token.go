@@ -1,0 +1,54 @@
+package kubeapi
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+)
+
+const (
+	// lifetime of a token, the shortest that the API server grants.
+	lifetime = 10 * time.Minute
+	// requestTimeout of a token.
+	requestTimeout = 30 * time.Second
+	// renewAgain is how long a token is used on that could not be renewed.
+	renewAgain = 10 * time.Second
+)
+
+// tokens of one ServiceAccount, one after another. Each is renewed when four fifths of its life are
+// over, by the next who needs it.
+type tokens struct {
+	request func(context.Context) (authenticationv1.TokenRequestStatus, error)
+	now     func() time.Time
+
+	mu             sync.Mutex
+	current        string
+	renew, expires time.Time
+}
+
+// token that is valid now.
+func (t *tokens) token(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	now := t.now()
+	if now.Before(t.renew) {
+		return t.current, nil
+	}
+
+	s, err := t.request(ctx)
+
+	switch {
+	case err == nil:
+		t.current, t.expires = s.Token, s.ExpirationTimestamp.Time
+		t.renew = now.Add(t.expires.Sub(now) * 4 / 5)
+	case now.Before(t.expires):
+		t.renew = now.Add(renewAgain)
+	default:
+		return "", err
+	}
+
+	return t.current, nil
+}

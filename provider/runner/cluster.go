@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// kubeconfigFile is where a run finds how it reaches the API server.
+const kubeconfigFile = "kubeconfig"
+
+// A Cluster opens ways to its API server.
+type Cluster interface {
+	// Open a way for a run, with the rights that its inputs name.
+	Open(ctx context.Context, run Spec) (Access, error)
+}
+
+// Access to an API server, for one run.
+type Access interface {
+	// Kubeconfig with which the processes of the run reach it.
+	Kubeconfig() []byte
+	// Secret in the kubeconfig.
+	Secret() []byte
+	// Close the way.
+	Close()
+}
+
+// An AccessError is about a way to the API server that somebody has to make possible first.
+type AccessError struct {
+	Cause error
+}
+
+// Error says why there is no way.
+func (e *AccessError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *AccessError) Unwrap() error { return e.Cause }
+
+// noAccess is that of a run that has none.
+type noAccess struct{}
+
+func (noAccess) Kubeconfig() []byte { return nil }
+func (noAccess) Secret() []byte     { return nil }
+func (noAccess) Close()             {}
+
+// WithCluster lets runs reach the API server of a cluster, if their inputs say so.
+func WithCluster(c Cluster) Option {
+	return func(r *Runner) { r.cluster = c }
+}
+
+// open the way to the API server that a run has, and add the kubeconfig to its files.
+func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
+	if run.Inputs.Kubernetes == nil {
+		return noAccess{}, nil
+	}
+
+	a, err := r.cluster.Open(ctx, run)
+	if err != nil {
+		return nil, errors.Wrap(err, run.Inputs.Config)
+	}
+
+	p.Files = append(slices.Clone(p.Files), file{Path: kubeconfigFile, Data: a.Kubeconfig()})
+
+	return a, nil
+}
+
+// clusterEnv sets what modules, lookups, kubectl and helm find the API server by. A proxy of the
+// network is not for it.
+func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
+	if in.Kubernetes == nil {
+		return
+	}
+
+	for _, name := range []string{"K8S_AUTH_KUBECONFIG", "KUBECONFIG"} {
+		if _, set := in.Env[name]; !set {
+			env[name] = filepath.Join(dir, kubeconfigFile)
+		}
+	}
+
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		env[name] = strings.TrimPrefix(env[name]+",127.0.0.1", ",")
+	}
+}

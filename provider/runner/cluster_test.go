@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// fakeCluster gives each run a kubeconfig.
+type fakeCluster struct {
+	err    error
+	closed int
+}
+
+func (c *fakeCluster) Open(context.Context, Spec) (Access, error) { return c, c.err }
+func (c *fakeCluster) Kubeconfig() []byte                         { return []byte("token: the-secret-of-the-run\n") }
+
+func (c *fakeCluster) Secret() []byte { return []byte("the-secret-of-the-run") }
+func (c *fakeCluster) Close()         { c.closed++ }
+
+func TestClusterEnv(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		in     inputs.Inputs
+		env    map[string]string
+		want   map[string]string
+	}{
+		"None": {"A run without access finds nothing.", inputs.Inputs{}, map[string]string{}, map[string]string{}},
+		"Found": {
+			"Modules and programs find the kubeconfig, and reach it by no proxy of the network.",
+			inputs.Inputs{Kubernetes: &inputs.Kubernetes{}},
+			map[string]string{"HTTPS_PROXY": "http://proxy", "NO_PROXY": "example.org"},
+			map[string]string{
+				"HTTPS_PROXY": "http://proxy", "K8S_AUTH_KUBECONFIG": "/runs/r1/kubeconfig", "KUBECONFIG": "/runs/r1/kubeconfig",
+				"NO_PROXY": "example.org,127.0.0.1", "no_proxy": "127.0.0.1",
+			},
+		},
+		"Other": {
+			"A configuration may name another kubeconfig.",
+			inputs.Inputs{Kubernetes: &inputs.Kubernetes{}, Env: map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere"}},
+			map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere"},
+			map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere", "KUBECONFIG": "/runs/r1/kubeconfig", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clusterEnv(tc.env, tc.in, "/runs/r1")
+
+			if diff := cmp.Diff(tc.want, tc.env); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	if err := environ.Validate("K8S_AUTH_KUBECONFIG", "elsewhere"); err != nil {
+		t.Errorf("A configuration may not name another kubeconfig: %v", err)
+	}
+}
+
+func TestRunCluster(t *testing.T) {
+	t.Parallel()
+
+	c := &fakeCluster{}
+	r := newRunner(t, WithCluster(c))
+
+	run := inline(`
+- hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.set_stats: {data: {kubeconfig: "{{ lookup('file', lookup('env', 'K8S_AUTH_KUBECONFIG')) }}"}}
+`)
+	run.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer"}
+
+	res := must(t, r, run)
+	if diff := cmp.Diff(`{"kubeconfig":"token: ********"}`, string(res.Summary.Outputs)); res.Phase != common.PhaseSucceeded || diff != "" {
+		t.Errorf("The run should find the kubeconfig, and no report show the secret: %s, -want, +got:\n%s", res.Message, diff)
+	}
+
+	if c.closed != 1 {
+		t.Errorf("want the way closed once at the end of the run, got %d times", c.closed)
+	}
+
+	c.err = &AccessError{Cause: errors.New("there is no account")}
+
+	res, err := r.Run(t.Context(), run, events.Watch{})
+	if !errors.As(err, new(*AccessError)) || !res.Untouched {
+		t.Errorf("want an error and nothing run, got %+v, %v", res, err)
+	}
+
+	if res := must(t, newRunner(t), run); res.Reason != ReasonInvalidInputs || !strings.Contains(res.Message, "there is none here") {
+		t.Errorf("Without a cluster the run should fail and say so, got %+v", res)
+	}
+}
