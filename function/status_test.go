@@ -105,7 +105,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
 				{
 					reports: `{status: {host: b, conditions: [{type: Ready, status: "True"}], crossplane: {}}}`, want: `{host: a}`,
-					said: "InvalidStatus status.conditions: this field is Crossplane's own; leave it out of the value\nstatus.crossplane: this field is Crossplane's own; leave it out of the value",
+					said: "InvalidStatus status.conditions[0]: the condition Ready is set by Crossplane or by function-ansible itself\nstatus.crossplane: this field is Crossplane's own; leave it out of the value",
 				},
 			},
 		},

@@ -54,8 +54,8 @@ input:
         metadata: {name: app-database, generation: 1, labels: {ansible.fn.crossplane.io/composite-uid: u1}, resourceVersion: "[n]"}
         spec: {providerConfigRef: {[kind]name: default}, forProvider: {role: acme.postgres.server}}
         status:
-          conditions: [{type: Ready, status: "True", observedGeneration: 1, lastTransitionTime: "[n]"}, {type: Synced, status: "True", observedGeneration: 1}]
-          atProvider: {lastRun: {id: "[n]", phase: Succeeded}, lastApply: {runId: "[n]"}, outputs: {a: b}}
+          conditions: [{type: Ready, status: "True", observedGeneration: 1, lastTransitionTime: "[n]"}, {type: Synced, status: "True", observedGeneration: 1}, {type: PageServed, status: "True", reason: Found, message: "[n]"}]
+          atProvider: {lastRun: {id: "[n]", phase: Succeeded}, lastApply: {runId: "[n]"}, outputs: {a: b}, reported: {a: "[n]"}}
 required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: net, resourceVersion: "[n]"}, data: {a: b}}}]}}
 `
 	)

@@ -40,7 +40,7 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 
 	// The runs are decoded with the defaults.
 	typed := v1alpha1.AnsibleRuns{}
-	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "connectionDetails", "connectionSecret"), &typed)
+	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "operatorConditions", "connectionDetails", "connectionSecret"), &typed)
 
 	envs, err := environments(in, typed.RequiredResources, from, d)
 	if err != nil {
@@ -55,9 +55,9 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 	errs = append(errs, serrs...)
 	p.Status, p.Schemas = status, statusSchemasOf(status, d.Schema.OpenAPI())
 
-	conditions, cerrs := compileConditions(envs.xr, in, typed.Conditions)
+	conditions, cerrs := compileConditions(envs.xr, in, typed.Conditions, typed.OperatorConditions)
 	errs = append(errs, cerrs...)
-	p.Conditions = conditions
+	p.Conditions, p.OperatorConditions = conditions, typed.OperatorConditions
 
 	details, derrs := compileConnection(envs.details, typed, namespaced)
 	errs = append(errs, derrs...)

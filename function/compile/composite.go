@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
-	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
@@ -89,13 +88,8 @@ func addSchema(all plan.StatusSchemas, t *expression.Template, of map[string]any
 	}
 }
 
-// reservedConditions are Crossplane's own, and that of the function.
-var reservedConditions = map[string]bool{ //nolint:gochecknoglobals // It is a constant.
-	ansiblerun.ConditionReady: true, ansiblerun.ConditionSynced: true, "Healthy": true, "UpToDate": true, "Responsive": true, plan.TypeAnsibleRunsReady: true,
-}
-
-// compileConditions of the XR.
-func compileConditions(env *expression.Environment, in map[string]any, conditions []v1alpha1.Condition) ([]plan.Condition, field.ErrorList) {
+// compileConditions of the XR, which may also have those of an operator.
+func compileConditions(env *expression.Environment, in map[string]any, conditions []v1alpha1.Condition, operator bool) ([]plan.Condition, field.ErrorList) {
 	var (
 		all  []plan.Condition
 		errs field.ErrorList
@@ -109,9 +103,9 @@ func compileConditions(env *expression.Environment, in map[string]any, condition
 		c := plan.Condition{Type: condition.Type}
 
 		switch {
-		case reservedConditions[c.Type]:
+		case plan.IsReservedCondition(c.Type):
 			errs = append(errs, field.Forbidden(path.Child("type"), "this condition is set by Crossplane or by function-ansible itself"))
-		case seen[c.Type]:
+		case seen[c.Type], operator && slices.Contains(plan.OperatorConditions[:], c.Type):
 			errs = append(errs, field.Duplicate(path.Child("type"), c.Type))
 		}
 

@@ -18,7 +18,7 @@ func Operation(in map[string]any) (*plan.Plan, field.ErrorList) {
 
 	in = maps.Clone(in)
 
-	for _, name := range []string{"status", "conditions", "connectionDetails"} {
+	for _, name := range []string{"status", "conditions", "operatorConditions", "connectionDetails"} {
 		if _, ok := in[name]; ok {
 			errs = append(errs, field.Forbidden(field.NewPath(name), "there is no XR in an Operation"))
 		}

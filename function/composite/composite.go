@@ -43,8 +43,11 @@ func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 		problems []expression.Problem
 	)
 
-	out.Status, out.Kept, out.Problems = e.status(ctx)
+	var reported []Condition
+
+	out.Status, out.Kept, reported, out.Problems = e.status(ctx)
 	out.Conditions, problems = e.conditions(ctx)
+	out.Conditions = merge(append(out.Conditions, e.operatorConditions()...), reported)
 	out.Problems = append(out.Problems, problems...)
 	out.Details, out.Secret, problems = e.details(ctx)
 	out.Problems = append(out.Problems, problems...)

@@ -11,12 +11,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// status evaluates the status of the XR, and what the XR keeps of its present status. The
-// problems do not include values that runs are still to bring.
-func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, problems []expression.Problem) {
+// status evaluates the status of the XR, and what the XR keeps of its present status. A status
+// that is one expression may bring conditions. The problems do not include values that runs
+// are still to bring.
+func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, conditions []Condition, problems []expression.Problem) {
 	t := e.plan.Status
 	if t == nil {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 
 	if t.Fields() == nil {
@@ -26,15 +27,32 @@ func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, pr
 	v, problems := e.field(ctx, t, e.runs.Observed.XR["status"])
 	status, _ = v.(map[string]any)
 
-	return status, nil, problems
+	return status, nil, nil, problems
 }
 
 // wholeStatus evaluates a status that is one expression. While it has no value, the XR keeps
 // its present status.
-func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, problems []expression.Problem) {
-	v, ok, problems := e.value(ctx, t)
-	status, object := v.(map[string]any)
+func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, conditions []Condition, problems []expression.Problem) {
+	v, ok, problems := e.evaluate(ctx, t)
 
+	if object, is := v.(map[string]any); is {
+		var ps []expression.Problem
+
+		conditions, ps = reportedConditions(t.Path()+".conditions", object["conditions"])
+		problems = append(problems, ps...)
+
+		// Crossplane keeps conditions apart from the fields of the status.
+		object = maps.Clone(object)
+		delete(object, "conditions")
+		v = object
+	}
+
+	v, err := e.plan.Schemas[t].Convert(v)
+	if err != nil {
+		problems = append(problems, expression.InvalidAt(t.Path(), err))
+	}
+
+	status, object := v.(map[string]any)
 	if v != nil && !object {
 		problems = append(problems, expression.InvalidAt(t.Path(), errors.New("must be an object")))
 	}
@@ -49,10 +67,10 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 		v, _ = e.plan.Schemas[t].Convert(e.runs.Observed.Status())
 		kept, _ = v.(map[string]any)
 
-		return nil, kept, problems
+		return nil, kept, nil, problems
 	}
 
-	return status, nil, nil
+	return status, nil, conditions, nil
 }
 
 // field evaluates a field of the status. A field that has no value now keeps the observed
@@ -107,9 +125,24 @@ func (e *evaluator) availability(ctx context.Context, t *expression.Template) (g
 	return gone, waiting || len(e.runs.Unavailable(names)) > 0
 }
 
-// value evaluates a template. It is false while the template has problems, or waits for runs
-// or resources. The value is nil when it is left out.
+// value evaluates a template, and converts the value to what the XRD has. It is false while the
+// template has problems, or waits for runs or resources. The value is nil when it is left out.
 func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
+	v, ok, problems = e.evaluate(ctx, t)
+	if !ok {
+		return nil, false, problems
+	}
+
+	v, err := e.plan.Schemas[t].Convert(v)
+	if err != nil {
+		return nil, false, []expression.Problem{expression.InvalidAt(t.Path(), err)}
+	}
+
+	return v, true, nil
+}
+
+// evaluate is value without a conversion.
+func (e *evaluator) evaluate(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
 	gone, waiting := e.availability(ctx, t)
 	// A value that needs a run is removed with the run.
 	if gone {
@@ -125,11 +158,6 @@ func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, o
 		})
 	case !ok:
 		return nil, true, nil
-	}
-
-	v, err := e.plan.Schemas[t].Convert(v)
-	if err != nil {
-		return nil, false, []expression.Problem{expression.InvalidAt(t.Path(), err)}
 	}
 
 	return v, true, nil

@@ -101,7 +101,7 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 func (d Declarations) runType() *apiservercel.DeclType {
 	reported := []string{"outputs", "lastRun", "lastApply", "drift", "content"}
 
-	run := objectType(nameRun, apiservercel.DynType, append(reported, "metadata", "spec", "status")...)
+	run := objectType(nameRun, apiservercel.DynType, append(reported, "reported", "metadata", "spec", "status")...)
 	run.Fields["ready"] = declare("ready", apiservercel.BoolType)
 
 	if d.Details {

@@ -6,6 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -57,7 +60,39 @@ func ViewRun(o map[string]any) value.Partial {
 		}
 	}
 
+	v["reported"] = viewReported(o, at)
+
 	return partial(v, "metadata", "spec", "outputs")
+}
+
+// viewReported returns what content has reported for the status of the XR: its outputs and,
+// over them, what it has set of the status itself; and its conditions. It is there as soon as
+// the run is.
+func viewReported(o, at map[string]any) map[string]any {
+	reported := map[string]any{}
+
+	for _, f := range []string{"outputs", "reported"} {
+		fields, _ := at[f].(map[string]any)
+		maps.Copy(reported, fields)
+	}
+
+	delete(reported, "conditions")
+
+	var conditions []any
+
+	all, _ := manifest.Nested(o, "status", "conditions").([]any)
+	for _, c := range all {
+		c, _ := c.(map[string]any)
+		if !slices.Contains(common.OwnConditions(), xpv2.ConditionType(manifest.Text(c, "type"))) {
+			conditions = append(conditions, manifest.Pick(c, "type", "status", "reason", "message"))
+		}
+	}
+
+	if len(conditions) > 0 {
+		reported["conditions"] = conditions
+	}
+
+	return reported
 }
 
 // ViewXR returns what expressions see of the XR. The XR as a whole is what its author has

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
@@ -32,6 +33,8 @@ type Plan struct {
 	Status *expression.Template
 	// Conditions of the XR.
 	Conditions []Condition
+	// OperatorConditions is true for an XR that also has the conditions of an operator.
+	OperatorConditions bool
 	// Schemas are the schemas of the status, if they are known.
 	Schemas StatusSchemas
 	// Connection are the connection details of the XR.
@@ -49,6 +52,28 @@ type Condition struct {
 	Type                    string
 	Status, Reason, Message *expression.Template
 }
+
+// IsReservedCondition is true for the types of conditions that Crossplane or the function
+// sets itself.
+func IsReservedCondition(typ string) bool {
+	switch typ {
+	case ansiblerun.ConditionReady, ansiblerun.ConditionSynced, "Healthy", "UpToDate", "Responsive", TypeAnsibleRunsReady:
+		return true
+	}
+
+	return false
+}
+
+// OperatorConditions are the types of the conditions that Ansible operators set.
+var OperatorConditions = [...]string{ConditionRunning, ConditionSuccessful, ConditionFailure} //nolint:gochecknoglobals // Go has no constant arrays.
+
+// Types of the conditions that Ansible operators set. Source: ansible-operator-plugins,
+// package status.
+const (
+	ConditionRunning    = "Running"
+	ConditionSuccessful = "Successful"
+	ConditionFailure    = "Failure"
+)
 
 // Connection are the connection details of the XR, compiled.
 type Connection struct {

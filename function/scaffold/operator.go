@@ -526,7 +526,13 @@ func (r *operatorRun) input(run *mapping) *mapping {
 		return in
 	}
 
-	return in.set("status", expression("${runs."+runName(r.Kind)+".outputs}"))
+	in.set("status", expression("${runs."+runName(r.Kind)+".reported}"), "All that the content reports, its conditions included.")
+
+	if is(r.ManageStatus) {
+		in.set("operatorConditions", true, "The conditions Running, Successful and Failure.")
+	}
+
+	return in
 }
 
 // each object of one of Kubernetes' own kinds has a run.

@@ -31,7 +31,8 @@ import (
 //   - xr: the XR as observed, with apiVersion, kind, metadata, spec and status.
 //   - runs: what was observed of the runs, by their names: runs.database has
 //     outputs, lastRun, lastApply, drift and content as in the AnsibleRun's
-//     status.atProvider; ready, which is true when the run is Ready and Synced
+//     status.atProvider; reported, which is all that content has reported for the status
+//     of the XR: its outputs and its conditions; ready, which is true when the run is Ready and Synced
 //     in its current generation; and the AnsibleRun's own metadata, spec and
 //     status. A run with forEach is a map of these by key.
 //   - resources: what other steps compose, as observed, by composition resource
@@ -76,7 +77,8 @@ type AnsibleRuns struct {
 	// Status fields of the XR: literals and expressions. A field keeps its value while
 	// the new value is not there yet, or does not fit the XRD. A field whose value is
 	// optional.none() is left out. The status may also be one expression, whose value
-	// is an object with all fields.
+	// is an object with all fields. In it, conditions are a list of conditions for the
+	// XR and its claim, each with a type, a status and, if need be, a reason and a message.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -87,6 +89,11 @@ type AnsibleRuns struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []Condition `json:"conditions,omitempty"`
+
+	// OperatorConditions adds the conditions Running, Successful and Failure to the XR
+	// and its claim, as an Ansible operator has them, for those who wait for these.
+	// +optional
+	OperatorConditions bool `json:"operatorConditions,omitempty"`
 
 	// ConnectionDetails of the XR. Their expressions see the connection details of
 	// runs, as in ${runs.database.connectionDetails.password}, if the run has

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// conditionsOf a response, but AnsibleRunsReady, in one line each.
+func conditionsOf(rsp *fnv1.RunFunctionResponse) []string {
+	var all []string
+	for _, c := range rsp.GetConditions()[1:] {
+		all = append(all, strings.Join([]string{c.GetType(), strings.TrimPrefix(c.GetStatus().String(), "STATUS_CONDITION_"), c.GetReason(), c.GetMessage()}, "|"))
+	}
+
+	return all
+}
+
+// aRun of an XR, as observed with a status.
+func aRun(name, status string) string {
+	return strings.Replace(existing(name, "", "role: a.b.c"), readyOf, status, 1)
+}
+
+// ready is the status of an AnsibleRun that is, with more of it.
+func ready(conditions, atProvider string) string {
+	return `status:
+          conditions: [{type: Ready, status: "True", observedGeneration: 1}, {type: Synced, status: "True", observedGeneration: 1}, ` + conditions + `]
+          atProvider: {` + atProvider + `}
+`
+}
+
+// Content owns the whole status of the XR, its conditions included.
+func TestReported(t *testing.T) {
+	const schema = `
+meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
+requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: object, properties: {
+  servers: {type: integer},
+  conditions: {type: array, items: {type: object, required: [lastTransitionTime, type], properties: {lastTransitionTime: {type: string}, type: {type: string}}}}}}}}}}
+`
+
+	cases := map[string]struct {
+		reason   string
+		more     string
+		status   string
+		observed string
+		schema   string
+		// want is the status, and the conditions.
+		want       string
+		conditions []string
+		said       string
+	}{
+		"Status": {
+			reason:   "The status is what content has set of it, over its outputs; conditions are those of content, and no others.",
+			observed: aRun("server", ready(`{type: Checkable, status: "True", reason: Checked}, {type: PageServed, status: "False", reason: Broken, message: It is white, lastTransitionTime: x}`, `outputs: {servers: 1, host: a}, reported: {servers: 2}`)),
+			want:     `{servers: 2, host: a}`, conditions: []string{"PageServed|FALSE|Broken|It is white"}, said: "Available",
+		},
+		"Schema": {
+			reason:   "The schema of the XR is that of fields; conditions are Crossplane's.",
+			schema:   schema,
+			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: "2"}`)),
+			want:     `{servers: 2}`, conditions: []string{"PageServed|TRUE|Found|"}, said: "Available",
+		},
+		"Undeclared": {
+			reason:   "A field that Crossplane would not keep is said to be none.",
+			schema:   schema,
+			observed: aRun("server", ready("", `reported: {owner: eve}`)),
+			want:     `{}`, said: `InvalidStatus status: the XRD does not declare its field "owner"`,
+		},
+		"Nothing": {
+			reason:   "Content that reports nothing is no mistake.",
+			observed: aRun("server", ready("", "")),
+			want:     `{}`, said: "Available",
+		},
+		"NotThere": {
+			reason:   "Nothing is known of a run that is not there.",
+			observed: "{}",
+			want:     `{}`, said: "Creating server: is being created",
+		},
+		"Failed": {
+			reason: "What content has reported before it failed is there, too.",
+			observed: aRun("server", `status:
+          conditions: [{type: Ready, status: "False", observedGeneration: 1}, {type: Synced, status: "False", observedGeneration: 1}, {type: Upgraded, status: Unknown, reason: Half}]
+          atProvider: {lastRun: {phase: Failed, message: it broke}, reported: {servers: 3}}
+`),
+			want: `{servers: 3}`, conditions: []string{"Upgraded|UNKNOWN|Half|"}, said: "RunFailed server: it broke",
+		},
+		"InputWins": {
+			reason:   "What the Composition says of a condition wins.",
+			more:     `conditions: [{type: PageServed, status: true}]`,
+			observed: aRun("server", ready(`{type: PageServed, status: "False", reason: Broken}`, ``)),
+			want:     `{}`, conditions: []string{"PageServed|TRUE|Computed|"}, said: "Available",
+		},
+		"OperatorWins": {
+			reason:   "Nor can content say how its run goes, if the Composition does.",
+			more:     `operatorConditions: true`,
+			observed: aRun("server", ready(`{type: Successful, status: "False", reason: Broken}`, `lastRun: {phase: Succeeded}`)),
+			want:     `{}`, said: "Available",
+			conditions: []string{
+				"Running|TRUE|Successful|Awaiting next reconciliation", "Successful|TRUE|Successful|Last reconciliation succeeded", "Failure|FALSE|Successful|",
+			},
+		},
+		"Member": {
+			reason:   "One member of it may be shown, too.",
+			status:   "{count: '${runs.server.reported.servers}', served: '${runs.server.reported.conditions.exists(c, c.type == \"PageServed\" && c.status == \"True\")}'}",
+			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {servers: 2}`)),
+			want:     `{count: 2, served: true}`, said: "Available",
+		},
+		"Computed": {
+			reason:   "Conditions of an object that is computed are checked: nothing of it is shown if they are none.",
+			status:   `"${{'a': 1, 'conditions': [{'type': 'no type', 'status': 'True'}, {'type': 'A', 'status': true}, {'type': 'B', 'status': 'True', 'reason': 'no reason'}, {'type': 'Synced', 'status': 'True'}, 1]}}"`,
+			observed: aRun("server", ready("", "")),
+			want:     `{}`,
+			said: `InvalidStatus status.conditions[0]: "no type" cannot be the type of a condition: it is a word such as DatabaseReady
+status.conditions[1]: "" cannot be the status of a condition: it is True, False or Unknown
+status.conditions[2]: "no reason" cannot be the reason of a condition: it is a word such as ReplicaLost
+status.conditions[3]: the condition Synced is set by Crossplane or by function-ansible itself
+status.conditions[4]: "" cannot be the type of a condition: it is a word such as DatabaseReady`,
+		},
+		"NoList": {
+			reason:   "Nor if they are no list.",
+			status:   `"${{'a': 1, 'conditions': {}}}"`,
+			observed: aRun("server", ready("", "")),
+			want:     `{}`, said: `InvalidStatus status.conditions: must be a list`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.status == "" {
+				tc.status = `"${runs.server.reported}"`
+			}
+
+			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: server, role: a.b.c}]
+  status: `+tc.status+`
+  `+tc.more+`
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
+  resources: `+tc.observed+`
+`+tc.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var want map[string]any
+			if err := yaml.Unmarshal([]byte(tc.want), &want); err != nil {
+				t.Fatal(err)
+			}
+
+			got, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
+			if got == nil {
+				got = map[string]any{}
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\nstatus: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.conditions, conditionsOf(rsp)); diff != "" {
+				t.Errorf("\n%s\nconditions: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			c := rsp.GetConditions()[0]
+			if said := strings.TrimSpace(c.GetReason() + " " + c.GetMessage()); said != tc.said {
+				t.Errorf("\n%s\nwant %s %q, got %q", tc.reason, c.GetType(), tc.said, said)
+			}
+		})
+	}
+}
+
+// Whoever waits for the conditions of an Ansible operator goes on waiting for them.
+func TestOperatorConditions(t *testing.T) {
+	const (
+		running    = "Running|TRUE|Running|Running reconciliation"
+		unfinished = "Successful|FALSE|Running|"
+		failed     = "Successful|FALSE|Failed|"
+		succeeded  = "Successful|TRUE|Successful|Last reconciliation succeeded"
+	)
+
+	status := func(ready, phase, more string) string {
+		return `status:
+          conditions: [{type: Ready, status: "` + ready + `", observedGeneration: 1}, {type: Synced, status: "` + ready + `", observedGeneration: 1}]
+          atProvider: {lastRun: {phase: ` + phase + `, ` + more + `}}
+`
+	}
+
+	cases := map[string]struct {
+		reason   string
+		runs     string
+		observed string
+		want     []string
+	}{
+		"New": {
+			reason:   "What does not run yet is not successful.",
+			observed: "{}",
+			want:     []string{running, unfinished},
+		},
+		"Running": {
+			reason:   "While it runs nothing is said of a failure: what the XR has stays.",
+			observed: aRun("server", status("Unknown", "Running", "")),
+			want:     []string{running, unfinished},
+		},
+		"Successful": {
+			reason:   "After that it waits for the next time.",
+			observed: aRun("server", status("True", "Succeeded", "")),
+			want:     []string{"Running|TRUE|Successful|Awaiting next reconciliation", succeeded, "Failure|FALSE|Successful|"},
+		},
+		"Periodic": {
+			reason:   "A run of what has not changed does not take its success away.",
+			observed: aRun("server", status("True", "Running", "")),
+			want:     []string{running, succeeded, "Failure|FALSE|Successful|"},
+		},
+		"Failed": {
+			reason:   "A failure says which task failed, and why.",
+			observed: aRun("server", status("False", "Failed", "failures: [{task: Start it, host: localhost, message: broken}, {task: Stop it, message: never}]")),
+			want: []string{
+				"Running|FALSE|Running|Running reconciliation", failed,
+				"Failure|TRUE|Failed|task \"Start it\" failed on host \"localhost\": broken\ntask \"Stop it\" failed: never",
+			},
+		},
+		"Retry": {
+			reason:   "It stays one while it is tried again.",
+			observed: strings.Replace(aRun("server", status("False", "Running", "trigger: Retry")), `Synced, status: "False"`, `Synced, status: "True"`, 1),
+			want:     []string{running, failed, "Failure|TRUE|Failed|failed, and is running again"},
+		},
+		"Several": {
+			reason:   "All runs count, and a failure names its run.",
+			runs:     `[{name: server}, {name: other}, {name: third, when: false}]`,
+			observed: aRun("server", status("True", "Succeeded", "")) + aRun("other", status("False", "TimedOut", "message: too long")),
+			want:     []string{"Running|FALSE|Running|Running reconciliation", failed, "Failure|TRUE|Failed|other: too long"},
+		},
+		"Held": {
+			reason:   "A run that cannot be made is a failure, too.",
+			runs:     `[{name: server, vars: {size: "${xr.spec.size}"}}]`,
+			observed: "{}",
+			want: []string{
+				"Running|FALSE|Running|Running reconciliation", failed,
+				"Failure|TRUE|Failed|vars.size: xr.spec.size is not set; write xr.spec.?size if it may be missing",
+			},
+		},
+		"NotSelected": {
+			reason:   "Nothing is said of what an operator would leave alone.",
+			runs:     `[{name: server, when: false}]`,
+			observed: "{}",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.runs == "" {
+				tc.runs = "[{name: server}]"
+			}
+
+			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c}
+  operatorConditions: true
+  runs: `+tc.runs+`
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}
+  resources: `+tc.observed+`
+`))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, conditionsOf(rsp)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// An operator's conditions are not to be had twice.
+func TestOperatorConditionsTwice(t *testing.T) {
+	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: server, role: a.b.c}]
+  operatorConditions: true
+  conditions: [{type: Failure, status: false}]
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const want = `conditions[0].type: Duplicate value: "Failure"`
+	if got := rsp.GetResults()[0].GetMessage(); !strings.Contains(got, want) {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
