@@ -2,6 +2,8 @@ package pods
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -221,7 +223,7 @@ func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOpti
 
 	for i := range l.Items {
 		p := &l.Items[i]
-		if r.ownsPod(p, v.job) && (v.pod == nil || v.pod.CreationTimestamp.Before(&p.CreationTimestamp)) {
+		if r.ownsPod(p, v.job) && (v.pod == nil || isRather(p, v.pod)) {
 			v.pod = p
 		}
 	}
@@ -229,12 +231,33 @@ func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOpti
 	return v, nil
 }
 
+// isRather is true if p is rather the Pod of a run than other: the one made last of those that may
+// run, and before the gate of one was opened the one made first, whoever asks.
+func isRather(p, other *corev1.Pod) bool {
+	waits := isGated(p)
+	if waits != isGated(other) {
+		return !waits
+	}
+
+	made := p.CreationTimestamp.Compare(other.CreationTimestamp.Time)
+	if made == 0 {
+		made = strings.Compare(p.Name, other.Name)
+	}
+
+	return made < 0 == waits
+}
+
+// isGated is true for a Pod that waits for the provider.
+func isGated(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
+}
+
 // strip what is not read of Jobs and Pods.
 func strip(v any) (any, error) {
 	switch o := v.(type) {
 	case *corev1.Pod:
 		o.ManagedFields, o.Annotations = nil, nil
-		o.Spec = corev1.PodSpec{NodeName: o.Spec.NodeName}
+		o.Spec = corev1.PodSpec{NodeName: o.Spec.NodeName, SchedulingGates: o.Spec.SchedulingGates}
 	case *batchv1.Job:
 		o.ManagedFields = nil
 		o.Spec = batchv1.JobSpec{Suspend: o.Spec.Suspend, TTLSecondsAfterFinished: o.Spec.TTLSecondsAfterFinished}

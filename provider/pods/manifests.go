@@ -55,6 +55,10 @@ const (
 	volumeContent = "ansible-content"
 )
 
+// gate keeps a Pod from being scheduled until the provider opens it for the one that is to run:
+// Kubernetes may make more than one Pod for a Job.
+const gate = "ansible.crossplane.io/run"
+
 // group of the files on a volume for content, where the kind of volume gives them one.
 const group = 2000
 
@@ -134,6 +138,11 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 	t := corev1.PodTemplateSpec{}
 	if err := json.Unmarshal(text, &t); err != nil {
 		return t, errors.Wrap(err, "spec.execution.podTemplate is no PodTemplateSpec")
+	}
+
+	// A Pod that no scheduler places has no gates.
+	if t.Spec.NodeName == "" {
+		t.Spec.SchedulingGates = append(t.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
 	}
 
 	for i := range t.Spec.Containers {

@@ -26,7 +26,7 @@ func needed() []authorizationv1.ResourceAttributes {
 	}
 
 	add("batch", "jobs", "", "create", "get", "list", "watch", "patch", "delete")
-	add("", "pods", "", "list", "watch")
+	add("", "pods", "", "list", "watch", "patch")
 	add("", "pods", "log", "get")
 	add("", "secrets", "", "create", "get", "deletecollection")
 

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"crypto/hmac"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -78,6 +79,8 @@ type run struct {
 
 	// asked is true once the API server was asked for the Job, so that it may be there.
 	asked bool
+	// meant is the UID of the Pod that may run; empty when none was let run here.
+	meant types.UID
 	// begun is true once the container may have started, touched once content may have changed
 	// something, and complete once the Pod has sent its last report.
 	begun, touched, complete bool
@@ -592,6 +595,10 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		// The Job makes another Pod when it is resumed.
 		r.touched = r.touched || r.begun
 		r.begun = r.begun && v.pod != nil
+
+		if v.stopped() {
+			r.meant = ""
+		}
 	}
 
 	r.notStarted(ctx, v)
@@ -608,6 +615,11 @@ func (r *run) notStarted(ctx context.Context, v view) {
 	// Without its inputs a run never starts.
 	if r.key == nil {
 		r.cancel(ctx, &end{common.PhaseInterrupted, executor.ReasonNotStarted, "the provider ended before the run had its inputs", true})
+		return
+	}
+
+	if err := r.open(ctx, v); err != nil {
+		r.waits(err.Error())
 		return
 	}
 
@@ -631,6 +643,35 @@ func (r *run) notStarted(ctx context.Context, v view) {
 	}
 
 	r.waits(message)
+}
+
+// open the gate of the Pod that is to run, and of no other one: a Job has one Pod as a rule, and
+// sometimes Kubernetes makes two.
+func (r *run) open(ctx context.Context, v view) error {
+	if v.pod == nil || !isGated(v.pod) || r.meant != "" || v.suspended() {
+		return nil
+	}
+
+	// A former provider may have opened that of another one.
+	if !r.since.IsZero() {
+		live, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
+		if err != nil || live.pod == nil || !isGated(live.pod) {
+			return err
+		}
+
+		v = live
+	}
+
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`, v.pod.UID, gate)
+
+	err := r.config.Client.Patch(ctx, v.pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(patch)))
+	if err != nil {
+		return errors.Wrap(err, "cannot let the Pod be scheduled")
+	}
+
+	r.meant = v.pod.UID
+
+	return nil
 }
 
 // waits shows what the run waits for.

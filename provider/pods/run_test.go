@@ -10,6 +10,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -140,6 +141,93 @@ func TestEndedUnread(t *testing.T) {
 
 		r.stop()
 	})
+}
+
+// Kubernetes may make more than one Pod for a Job. One of them is let run.
+func TestOpen(t *testing.T) {
+	gated := func(p *corev1.Pod) {
+		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "other"}, {Name: gate}}
+	}
+
+	for name, tc := range map[string]struct {
+		reason   string
+		pods     []string
+		attached bool
+		// stale is true if the cache shows only the Pod b.
+		stale bool
+		job   func(*batchv1.Job)
+		want  string
+	}{
+		"None":      {reason: "There is nothing to open.", pods: nil, want: ""},
+		"One":       {reason: "The Pod may run.", pods: []string{"a gated"}, want: "a"},
+		"Two":       {reason: "The one that was made first may run.", pods: []string{"a gated", "b gated"}, want: "a"},
+		"Open":      {reason: "One may run already.", pods: []string{"a gated", "b open"}, want: ""},
+		"Suspended": {reason: "The Pods of a suspended Job go.", pods: []string{"a gated"}, job: suspended, want: ""},
+		"Attached":  {reason: "A former provider had opened none.", pods: []string{"a gated", "b gated"}, attached: true, want: "a"},
+		"Stale":     {reason: "A former provider had opened one, which the cache does not show.", pods: []string{"a open", "b gated"}, attached: true, stale: true, want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change := tc.job
+			if change == nil {
+				change = func(*batchv1.Job) {}
+			}
+
+			j := jobOf(t, onCluster(t), change)
+			objects := []client.Object{j}
+
+			for i, text := range tc.pods {
+				name, state, _ := strings.Cut(text, " ")
+				p := podOf(j, name, time.Minute-time.Duration(i)*time.Second)
+				p.UID, p.Status.Phase = types.UID(name), corev1.PodPending
+
+				if state == "gated" {
+					gated(p)
+				}
+
+				objects = append(objects, p)
+			}
+
+			r := onCluster(t, objects...)
+			r.key = sealed.NewKey()
+
+			if tc.attached {
+				r.since = r.now()
+			}
+
+			v, err := r.view(t.Context(), r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if tc.stale {
+				v.pod = podOf(j, "b", 0)
+				gated(v.pod)
+			}
+
+			for range 2 {
+				if err := r.open(t.Context(), v); err != nil {
+					t.Errorf("%s\nopen(...): %v", tc.reason, err)
+				}
+			}
+
+			l := &corev1.PodList{}
+			if err := r.config.Client.List(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+
+			var opened string
+
+			for _, p := range l.Items {
+				if len(p.Spec.SchedulingGates) == 1 {
+					opened += p.Name
+				}
+			}
+
+			if opened != tc.want {
+				t.Errorf("%s\nopened %q, want %q", tc.reason, opened, tc.want)
+			}
+		})
+	}
 }
 
 // A status may name the run of another object. Who follows that is still told of its changes.

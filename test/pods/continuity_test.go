@@ -7,6 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
@@ -98,4 +103,37 @@ func TestContinuity(t *testing.T) {
 			t.Errorf("No run should have been interrupted: %v", Value(&e, "message"))
 		}
 	}
+}
+
+// TestTwoPods has two Pods made for one Job, as Kubernetes does at times. Only one of them runs.
+func TestTwoPods(t *testing.T) {
+	s := newScene(t)
+	s.apply(t, waiting)
+	s.begun(t, 1)
+	first := s.pod(t)
+
+	// The Job's controller would remove the second one.
+	controllers, err := cp.Stack.ControllerManager(t.Context())
+	must(t, err)
+	must(t, controllers.Stop(t.Context()))
+	job := &batchv1.Job{}
+	name := s.job(t)
+	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Namespace: name.Namespace, Name: name.Name}, job))
+	second := &corev1.Pod{ObjectMeta: job.Spec.Template.ObjectMeta, Spec: job.Spec.Template.Spec}
+	second.Namespace, second.Name = job.Namespace, job.Name+"-second"
+	second.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	must(t, cp.Kube.Create(t.Context(), second))
+
+	// Neither this provider nor the next one lets it run.
+	cp.Provider.Kill(t)
+	cp.Provider.Start(t)
+	s.Open("present")
+	s.ready(t)
+	must(t, cp.Kube.Get(t.Context(), client.ObjectKeyFromObject(second), second))
+	if second.Spec.NodeName != "" || s.Count("begin/") != 1 {
+		t.Errorf("Only the Pod %s should have run: the other one is on node %q, notes %v", first.Name, second.Spec.NodeName, s.Notes())
+	}
+
+	must(t, controllers.Start(t.Context()))
+	s.nothingLeft(t)
 }
