@@ -80,6 +80,7 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
 	@rm -f $(TESTS_SKIPPED)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -skip '^Test(Node|Operations)$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./provider/runner -args -warm
 	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that generated files are up to date
@@ -115,6 +116,7 @@ test-pods: build $(RACING) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(PROVIDER_IMAGE) $
 
 test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider as content and tenants could, and look for leaked secrets
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -timeout=40m -v
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^Test(Play[^s]|Names)' -count=1 -timeout=20m -v -args -warm
 	$(if $(SHORT),,PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./function/... ./provider/... -count=1 -v -run 'Attack|Foreign|Guess|Redact|Secret|Vault')
 	$(if $(SHORT),,go test ./test/e2e/... -count=1 -v -run 'Secret|References')
 

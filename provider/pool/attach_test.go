@@ -93,6 +93,27 @@ func TestDetachCanceled(t *testing.T) {
 	}
 }
 
+// A provider may find a run in progress of an object that was deleted, and cancel it at once. The
+// run is in progress all the same: only its executor can end it.
+func TestAttachAndCancel(t *testing.T) {
+	for range 100 {
+		p, x := newLanes(t)
+		_, wake := wakes()
+
+		j := inPod("a")
+		j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning}
+		p.Attach(j, wake)
+		p.Cancel("a")
+
+		if report, known := p.Report("a"); !known || report.Run.Phase.Finished() {
+			t.Fatalf("The run should be in progress: %+v", report.Run)
+		}
+
+		<-x.began
+		p.Stop(t.Context())
+	}
+}
+
 // A provider that ends leaves jobs in Pods alone. The next one attaches to them.
 func TestDetachAndAttach(t *testing.T) {
 	p, x := newLanes(t)

@@ -512,8 +512,11 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 }
 
 func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
-	if err := p.awaitNoted(ctx, e); err != nil {
-		return p.notBegun(e, err)
+	// A run that a former provider has begun is in progress.
+	if e.job.Begun == nil {
+		if err := p.awaitNoted(ctx, e); err != nil {
+			return p.notBegun(e, err)
+		}
 	}
 
 	return p.executor.Execute(ctx, e.job, executor.Watch{Provider: e.provider, Progress: func(r executor.Report) { p.progress(e, r) }})
