@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
@@ -70,6 +71,30 @@ func TestLanes(t *testing.T) {
 	if c := newJob("c", common.TriggerCreated); p.Stats()[common.PlacePod].Urgent != 1 || p.Acquire(c, wake) || p.Stats()[common.PlacePod].Urgent != 0 {
 		t.Error("An object should wait where its configuration says.")
 	}
+}
+
+// A check run in a Pod outlives the provider. So its object has to show it before it begins.
+func TestCheckNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, x := newLanes(t)
+		_, wake := wakes()
+
+		j := inPod("a")
+		j.Mode = common.ModeCheck
+		enter(p, j, wake)
+
+		if began(&x.scripted) {
+			t.Error("The job should not begin before it was noted.")
+		}
+
+		p.Noted("a", j.ID)
+
+		if !began(&x.scripted) {
+			t.Error("The job should begin once it was noted.")
+		}
+
+		p.Stop(t.Context())
+	})
 }
 
 // A provider that ends leaves also a job alone that was canceled, and whose Pod takes its time. It

@@ -26,8 +26,8 @@ var (
 )
 
 // Noted says that the status of an object shows the run that is about to begin. A job that may
-// change something begins only then: a run that no status shows would be unknown to the next
-// process if this one were killed.
+// change something, or that outlives the provider, begins only then: a run that no status shows
+// would be unknown to the next process if this one were killed.
 func (p *Pool) Noted(uid types.UID, runID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,14 +38,14 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 	}
 }
 
-// announce reports that a job is about to begin. A check run need not wait for Noted. The pool
-// is locked.
+// announce reports that a job is about to begin. A check run need not wait for Noted if it ends with
+// the provider. The pool is locked.
 func (p *Pool) announce(e *entry) {
 	now := metav1.NewTime(p.now().Truncate(time.Second))
 	e.report.Run.StartTime, e.report.Run.Job = &now, e.job.Reference()
 	e.pace = pace{last: p.now(), pause: firstPause}
 
-	if e.job.Mode != common.ModeApply {
+	if e.job.Mode != common.ModeApply && e.job.Place() != common.PlacePod {
 		e.note()
 	}
 }
