@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
 // namespace of all that is measured.
@@ -31,7 +32,10 @@ type bench struct {
 	provider *controlplane.Piece
 	kube     client.WithWatch
 	dir      string
-	unlock   func() error
+	sshd     *sshd.Server
+	// count of single runs.
+	count  int
+	unlock func() error
 }
 
 // newBench on a control plane that makes Pods for Jobs, or one that does not.
@@ -83,12 +87,18 @@ func (b *bench) up(ctx context.Context) error {
 	if b.dir, err = os.MkdirTemp("", "bench-"); err != nil {
 		return errors.Wrap(err, "cannot make a directory")
 	}
+	if b.sshd, err = sshd.Start(ctx, filepath.Join(b.dir, "sshd"), sshd.Options{}); err != nil {
+		return err
+	}
 	return b.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, config("default", ""))
 }
 
 // close all that was started, and remove what was made.
 func (b *bench) close() error {
 	err := b.stack.Down(context.Background())
+	if b.sshd != nil {
+		b.sshd.Stop()
+	}
 	if b.dir != "" {
 		err = errors.Join(err, os.RemoveAll(b.dir))
 	}
@@ -100,7 +110,7 @@ func (b *bench) restart(ctx context.Context, flags ...string) error {
 	if err := b.provider.Stop(ctx); err != nil {
 		return err
 	}
-	b.provider = b.stack.Provider(append([]string{"--debug=false"}, flags...)...)
+	b.provider = b.stack.Provider(append([]string{"--debug=false", "--read-path=" + filepath.Join(b.dir, "sshd")}, flags...)...)
 	return b.provider.Start(ctx)
 }
 
@@ -118,40 +128,55 @@ func (b *bench) create(ctx context.Context, objs ...client.Object) error {
 func (b *bench) tool(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(b.stack.VirtualEnv(), name), args...)
 	cmd.Dir = dir
+	// A home of its own: no run uses the connections of another one.
 	cmd.Env = []string{
 		"PATH=" + b.stack.VirtualEnv() + string(os.PathListSeparator) + os.Getenv("PATH"),
-		"HOME=" + b.dir, "TMPDIR=" + b.dir, "LANG=C.UTF-8", "ANSIBLE_LOCALHOST_WARNING=False",
+		"HOME=" + dir, "TMPDIR=" + b.dir, "LANG=C.UTF-8", "ANSIBLE_LOCALHOST_WARNING=False",
 	}
 	return cmd
 }
 
 // privateData makes a private data directory for ansible-runner.
-func (b *bench) privateData() (string, error) {
-	dir, err := os.MkdirTemp(b.dir, "private-")
+func (b *bench) privateData(w work) (string, error) {
+	dir, err := os.MkdirTemp(b.dir, "p")
 	if err != nil {
 		return "", errors.Wrap(err, "cannot make a directory")
 	}
-	project := filepath.Join(dir, "project")
-	return dir, errors.Wrap(errors.Join(os.Mkdir(project, 0o700),
-		os.WriteFile(filepath.Join(project, "playbook.yml"), []byte(playbook), 0o600)), "cannot write a playbook")
+	files := map[string]string{"project/playbook.yml": w.playbook}
+	if w.inventory != "" {
+		files["inventory/hosts"] = w.inventory
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return "", errors.Wrap(err, "cannot write a playbook")
+		}
+	}
+	return dir, nil
 }
 
-// bareRunner runs the playbook with ansible-runner.
-func (b *bench) bareRunner(ctx context.Context) (sample, error) {
-	dir, err := b.privateData()
+// A bareTool is one of Ansible's commands, with its arguments for a private data directory.
+type bareTool func(dir string, w work) (name string, args []string)
+
+func bareRunner(dir string, _ work) (string, []string) {
+	return "ansible-runner", []string{"run", dir, "-p", "playbook.yml"}
+}
+
+func barePlaybook(dir string, w work) (string, []string) {
+	args := []string{"project/playbook.yml"}
+	if w.inventory != "" {
+		args = append(args, "--inventory", filepath.Join(dir, "inventory"))
+	}
+	return "ansible-playbook", args
+}
+
+// bare runs a work with a bare tool.
+func (b *bench) bare(ctx context.Context, w work, with bareTool) (sample, error) {
+	dir, err := b.privateData(w)
 	if err != nil {
 		return sample{}, err
 	}
-	s, err := measure(b.tool(ctx, dir, "ansible-runner", "run", dir, "-p", "playbook.yml"))
-	return s, errors.Wrap(err, "ansible-runner failed")
-}
-
-// barePlaybook runs the playbook with ansible-playbook.
-func (b *bench) barePlaybook(ctx context.Context) (sample, error) {
-	dir, err := b.privateData()
-	if err != nil {
-		return sample{}, err
-	}
-	s, err := measure(b.tool(ctx, filepath.Join(dir, "project"), "ansible-playbook", "playbook.yml"))
-	return s, errors.Wrap(err, "ansible-playbook failed")
+	name, args := with(dir, w)
+	s, err := measure(b.tool(ctx, dir, name, args...))
+	return s, errors.Wrapf(err, "%s failed", name)
 }

@@ -37,9 +37,8 @@ func (b *bench) content(ctx context.Context, c *cli) error {
 	}
 	var runs []*v1alpha1.AnsibleRun
 	for i := range c.Sharing {
-		r := ansibleRun(fmt.Sprintf("sharing-%d", i))
+		r := ansibleRun(fmt.Sprintf("sharing-%d", i), work{})
 		r.Spec.ProviderConfigReference.Name = "shared"
-		r.Spec.ForProvider.PlaybookInline = ""
 		r.Spec.ForProvider.Role = "bench.content.role"
 		runs = append(runs, r)
 	}

@@ -46,10 +46,11 @@ func (b *bench) failing(ctx context.Context, c *cli) error {
 		return err
 	}
 	// The first one warms up.
-	if _, err := b.run(ctx, "warm"); err != nil {
+	w := little(c)
+	if err := b.warmUp(ctx, w); err != nil {
 		return err
 	}
-	alone, err := b.healthy(ctx, "alone", c.Repeat)
+	alone, err := b.healthy(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (b *bench) failing(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	beside, err := b.healthy(ctx, "beside", c.Repeat)
+	beside, err := b.healthy(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (c crowd) slowest() time.Duration {
 }
 
 // healthy objects become Ready, one after another.
-func (b *bench) healthy(ctx context.Context, name string, n int) (crowd, error) {
+func (b *bench) healthy(ctx context.Context, w work) (crowd, error) {
 	c := crowd{}
 	start := time.Now()
 	reconciles, err := b.reconciles(ctx)
@@ -116,12 +117,12 @@ func (b *bench) healthy(ctx context.Context, name string, n int) (crowd, error) 
 	if err != nil {
 		return c, err
 	}
-	for i := range n {
-		r, err := b.bareRunner(ctx)
+	for range w.repeat {
+		r, err := b.bare(ctx, w, bareRunner)
 		if err != nil {
 			return c, err
 		}
-		s, err := b.run(ctx, fmt.Sprintf("%s-%d", name, i))
+		s, err := b.run(ctx, w)
 		if err != nil {
 			return c, err
 		}
@@ -196,7 +197,7 @@ func (b *bench) failed(ctx context.Context) (int, error) {
 
 // incomplete AnsibleRun: it refers to a Secret that is missing.
 func incomplete(name string) *v1alpha1.AnsibleRun {
-	r := ansibleRun(name)
+	r := ansibleRun(name, work{playbook: playbook})
 	r.Namespace = namespaceFailing
 	r.Spec.ForProvider.VarFiles = []common.VarFile{{
 		Source:       common.VarFileSourceSecretKey,

@@ -123,7 +123,7 @@ func (b *bench) metric(ctx context.Context, prefix string) (float64, error) {
 func (b *bench) settled(ctx context.Context, n int) error {
 	now := metav1.Now()
 	for i := range n {
-		r := ansibleRun(fmt.Sprintf("idle-%d", i))
+		r := ansibleRun(fmt.Sprintf("idle-%d", i), work{playbook: playbook})
 		if err := b.create(ctx, r); err != nil {
 			return err
 		}

@@ -26,8 +26,8 @@ func config(name, requirements string) *v1alpha1.ProviderConfig {
 	return c
 }
 
-// ansibleRun of the playbook, once.
-func ansibleRun(name string) *v1alpha1.AnsibleRun {
+// ansibleRun of a work, once.
+func ansibleRun(name string, w work) *v1alpha1.AnsibleRun {
 	r := &v1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name,
 		Annotations: map[string]string{common.AnnotationRunPolicy: string(common.RunOnChange)},
@@ -35,7 +35,8 @@ func ansibleRun(name string) *v1alpha1.AnsibleRun {
 	r.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "default"}
 	// Nothing is to be undone.
 	r.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize}
-	r.Spec.ForProvider.PlaybookInline = playbook
+	r.Spec.ForProvider.PlaybookInline = w.playbook
+	r.Spec.ForProvider.InventoryInline = w.inventory
 	return r
 }
 

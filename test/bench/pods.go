@@ -183,7 +183,7 @@ func (b *bench) deleted(ctx context.Context, name string, n int) error {
 	g.SetLimit(creators)
 	for i := range n {
 		g.Go(func() error {
-			return errors.Wrap(b.kube.Delete(ctx, ansibleRun(fmt.Sprintf("%s-%d", name, i))), "cannot delete")
+			return errors.Wrap(b.kube.Delete(ctx, ansibleRun(fmt.Sprintf("%s-%d", name, i), work{})), "cannot delete")
 		})
 	}
 	return g.Wait() //nolint:wrapcheck // They are.
@@ -243,7 +243,7 @@ func (b *bench) ready(ctx context.Context, cfg string, n int) (map[string]time.T
 	g.SetLimit(creators)
 	for i := range n {
 		g.Go(func() error {
-			r := ansibleRun(fmt.Sprintf("%s-%d", cfg, i))
+			r := ansibleRun(fmt.Sprintf("%s-%d", cfg, i), work{playbook: playbook})
 			r.Spec.ProviderConfigReference.Name = cfg
 			return b.create(gctx, r)
 		})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,57 +12,186 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 )
 
-// atMost is the ratio to bare ansible-runner that is to be kept.
-const atMost = 1.1
+const (
+	// atMost is the ratio of runs that start cold to bare ansible-runner that is to be kept.
+	atMost = 1.1
+	// atMostConfined is the share of a run that its confinement may take.
+	atMostConfined = 0.1
+	// modulesLearned is how long the process that runs start from may take to build modules.
+	modulesLearned = 10 * time.Second
+	// fleet of objects that are applied every fleetPeriod on fleetCores. They are to take half of these.
+	fleet       = 1000
+	fleetPeriod = 10 * time.Minute
+	fleetCores  = 2
+)
+
+// noWarmth has each run start cold.
+const noWarmth = "--warm-memory=0"
+
+// A work is a playbook that is measured, bare and as an AnsibleRun.
+type work struct {
+	name, playbook string
+	// inventory in INI; empty for localhost.
+	inventory string
+	// repeat is how often it is measured.
+	repeat int
+	// wall and cpu are the ratios to ansible-playbook that warm runs are to keep; zero for none.
+	wall, cpu float64
+}
+
+// debug is the least that a playbook does.
+func debug(c *cli) work {
+	return work{name: "a debug", playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: Hello}\n", repeat: c.Repeat, wall: 0.3, cpu: 0.2}
+}
+
+// little is a bit of what playbooks do.
+func little(c *cli) work {
+	return work{name: "three tasks, two modules on localhost", playbook: playbook, repeat: c.Repeat, wall: 0.55}
+}
+
+// remote has 20 tasks over ssh.
+func (b *bench) remote(c *cli) work {
+	tasks := strings.Repeat("  - ansible.builtin.command: \"true\"\n  - ansible.builtin.stat: {path: /etc}\n  - ansible.builtin.debug: {msg: Hello}\n"+
+		"  - ansible.builtin.file: {path: \"{{ ansible_env.HOME | default('/tmp') }}\", state: directory}\n", 5)
+
+	return work{
+		name: "20 tasks, 15 modules over ssh", repeat: max(c.Repeat/3, 1), wall: 0.85,
+		playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" + tasks,
+		inventory: fmt.Sprintf("target ansible_host=%s ansible_port=%d ansible_user=%s ansible_ssh_private_key_file=%s "+
+			"ansible_ssh_common_args='-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null'\n", b.sshd.Host, b.sshd.Port, b.sshd.User, b.sshd.KeyFile()),
+	}
+}
 
 // single measures one run at a time.
 func (b *bench) single(ctx context.Context, c *cli) error {
+	for _, w := range []work{debug(c), little(c), b.remote(c)} {
+		if err := b.starts(ctx, w); err != nil {
+			return err
+		}
+	}
+	return b.confined(ctx, debug(c))
+}
+
+// starts of a work, warm and cold, beside the bare tools.
+func (b *bench) starts(ctx context.Context, w work) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	var play, runner, run samples
-
-	// The first round warms up: files are read, Python compiles.
-	for i := range c.Repeat + 1 {
-		p, err := b.barePlaybook(ctx)
-		if err != nil {
-			return err
-		}
-		r, err := b.bareRunner(ctx)
-		if err != nil {
-			return err
-		}
-		a, err := b.run(ctx, fmt.Sprintf("single-%d", i))
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			play, runner, run = append(play, p), append(runner, r), append(run, a)
-		}
+	if err := b.warmUp(ctx, w); err != nil {
+		return err
+	}
+	warm, err := b.beside(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := b.restart(ctx, noWarmth); err != nil {
+		return err
+	}
+	cold, err := b.beside(ctx, w)
+	if err != nil {
+		return err
 	}
 
-	t := newTable(b.out, fmt.Sprintf("One run, medians of %d; ratios pair by pair", c.Repeat),
-		"", "wall", "CPU", "wall to ansible-playbook", "wall to ansible-runner")
+	t := newTable(b.out, fmt.Sprintf("One run of %s, medians of %d; ratios pair by pair", w.name, w.repeat),
+		"", "wall", "CPU", "wall to ansible-playbook", "CPU", "wall to ansible-runner")
 	for _, row := range []struct {
 		name string
-		samples
-	}{{"ansible-playbook", play}, {"ansible-runner run", runner}, {"AnsibleRun, from apply to Ready", run}} {
-		m := row.median()
-		t.row(row.name, seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(row.samples, play)), fmt.Sprintf("%.2f", ratio(row.samples, runner)))
+		all  samples
+		bare besides
+	}{{"ansible-playbook", warm.play, warm}, {"ansible-runner run", warm.runner, warm}, {"AnsibleRun that starts warm, from apply to Ready", warm.run, warm}, {"AnsibleRun that starts cold", cold.run, cold}} {
+		m := row.all.median()
+		t.row(row.name, seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(row.all, row.bare.play)),
+			fmt.Sprintf("%.2f", cpuRatio(row.all, row.bare.play)), fmt.Sprintf("%.2f", ratio(row.all, row.bare.runner)))
 	}
 	t.flush()
-	got := ratio(run, runner)
-	_, _ = fmt.Fprintf(b.out, "At most %.1f times ansible-runner: %.2f, %s. (CPU is that of the provider and all it starts.)\n", atMost, got, verdict(got <= atMost))
+	b.judge("Warm, at most %.2f times ansible-playbook", w.wall, ratio(warm.run, warm.play))
+	if w.cpu > 0 {
+		b.judge("Warm, at most %.2f times its CPU", w.cpu, cpuRatio(warm.run, warm.play))
+	}
+	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(cold.run, cold.runner))
+	_, _ = fmt.Fprintf(b.out, "%d of them every %s, by this CPU time: %.0f %% of %d cores. (CPU is that of the provider and all it starts.)\n",
+		fleet, fleetPeriod, 100*fleet*warm.run.median().cpu.Seconds()/fleetPeriod.Seconds()/fleetCores, fleetCores)
+	return b.removed(ctx)
+}
+
+// judge a figure.
+func (b *bench) judge(what string, limit, got float64) {
+	_, _ = fmt.Fprintf(b.out, what+": %.2f, %s.\n", limit, got, verdict(got <= limit))
+}
+
+// besides are samples that were taken in turns.
+type besides struct{ play, runner, run samples }
+
+// beside measures a work in turns with the bare tools.
+func (b *bench) beside(ctx context.Context, w work) (besides, error) {
+	s := besides{}
+
+	// The first round warms up: files are read, Python compiles.
+	for i := range w.repeat + 1 {
+		p, err := b.bare(ctx, w, barePlaybook)
+		if err != nil {
+			return s, err
+		}
+		r, err := b.bare(ctx, w, bareRunner)
+		if err != nil {
+			return s, err
+		}
+		a, err := b.run(ctx, w)
+		if err != nil {
+			return s, err
+		}
+		if i > 0 {
+			s.play, s.runner, s.run = append(s.play, p), append(s.runner, r), append(s.run, a)
+		}
+	}
+	return s, nil
+}
+
+// warmUp runs a work until its runs start warm.
+func (b *bench) warmUp(ctx context.Context, w work) error {
+	for {
+		if _, err := b.run(ctx, w); err != nil {
+			return err
+		}
+		if n, err := b.metric(ctx, `provider_ansible_starts_total{reason="",start="warm"`); err == nil && n > 0 {
+			return sleep(ctx, modulesLearned)
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// confined measures what the confinement of warm runs takes. Its rounds are not in turns: each is a
+// process of its own. So they are compared by their ratios to the bare tool.
+func (b *bench) confined(ctx context.Context, w work) error {
+	var took [2]besides
+
+	for i, mode := range []string{"Off", "Required"} {
+		if err := b.restart(ctx, "--confinement="+mode); err != nil {
+			return err
+		}
+		if err := b.warmUp(ctx, w); err != nil {
+			return err
+		}
+		var err error
+		if took[i], err = b.beside(ctx, w); err != nil {
+			return err
+		}
+	}
+	without, with := ratio(took[0].run, took[0].play), ratio(took[1].run, took[1].play)
+	b.judge("\nConfinement of a warm run, at most %.2f of its time", atMostConfined, max(0, 1-without/with))
 	return b.removed(ctx)
 }
 
 // run an AnsibleRun, and measure the provider while it does.
-func (b *bench) run(ctx context.Context, name string) (sample, error) {
+func (b *bench) run(ctx context.Context, w work) (sample, error) {
 	before, err := b.provider.Usage()
 	if err != nil {
 		return sample{}, err
 	}
-	wall, err := b.applied(ctx, ansibleRun(name))
+	b.count++
+	wall, err := b.applied(ctx, ansibleRun(fmt.Sprintf("run-%d", b.count), w))
 	if err != nil {
 		return sample{}, err
 	}
@@ -69,53 +199,113 @@ func (b *bench) run(ctx context.Context, name string) (sample, error) {
 	return sample{wall: wall, cpu: after.CPU() - before.CPU()}, err
 }
 
+// Measured once with provider-ansible v0.8, on another machine: many runs of a debug, two at a time,
+// and ansible-playbook with it.
+const (
+	formerMany = 46.2
+	formerBare = 1.27
+	formerRuns = 40
+	timesAs    = 8.0
+)
+
 // throughput of many runs at once.
 func (b *bench) throughput(ctx context.Context, c *cli) error {
-	if err := b.restart(ctx, fmt.Sprintf("--max-concurrent-runs=%d", c.Workers)); err != nil {
-		return err
-	}
-	var bare, ours samples
+	w := debug(c)
+	var bare, play samples
+	ours := map[string]samples{}
+	var most, idle int64
 
 	for round := range c.Rounds {
-		s, err := b.manyBare(ctx, c.Runs, c.Workers)
+		s, err := b.manyBare(ctx, w, c.Runs, c.Workers)
 		if err != nil {
 			return err
 		}
 		bare = append(bare, s)
+		p, err := b.bare(ctx, w, barePlaybook)
+		if err != nil {
+			return err
+		}
+		play = append(play, p)
 
-		var runs []*v1alpha1.AnsibleRun
-		for i := range c.Runs {
-			runs = append(runs, ansibleRun(fmt.Sprintf("many-%d-%d", round, i)))
-		}
-		before, err := b.provider.Usage()
-		if err != nil {
-			return err
-		}
-		wall, err := b.applied(ctx, runs...)
-		if err != nil {
-			return err
-		}
-		after, err := b.provider.Usage()
-		if err != nil {
-			return err
-		}
-		ours = append(ours, sample{wall, after.CPU() - before.CPU()})
-		if err := b.removed(ctx); err != nil {
-			return err
+		for _, start := range []string{"warm", "cold"} {
+			flags := []string{fmt.Sprintf("--max-concurrent-runs=%d", c.Workers)}
+			if start == "cold" {
+				flags = append(flags, noWarmth)
+			}
+			if err := b.restart(ctx, flags...); err != nil {
+				return err
+			}
+			if start == "warm" {
+				if err := b.warmUp(ctx, w); err != nil {
+					return err
+				}
+				if idle, err = b.provider.Proportional(); err != nil {
+					return err
+				}
+			}
+			s, peak, err := b.many(ctx, w, fmt.Sprintf("%s-%d", start, round), c.Runs)
+			if err != nil {
+				return err
+			}
+			if ours[start] = append(ours[start], s); start == "warm" {
+				most = max(most, peak)
+			}
 		}
 	}
 
-	t := newTable(b.out, fmt.Sprintf("%d runs, %d at a time, medians of %d rounds", c.Runs, c.Workers, c.Rounds), "", "wall", "CPU", "wall to ansible-runner")
+	t := newTable(b.out, fmt.Sprintf("%d runs of %s, %d at a time, medians of %d rounds", c.Runs, w.name, c.Workers, c.Rounds), "", "wall", "CPU", "wall to ansible-runner")
 	t.row("ansible-runner run", seconds(bare.median().wall), seconds(bare.median().cpu), "1.00")
-	t.row("AnsibleRuns, from apply to Ready", seconds(ours.median().wall), seconds(ours.median().cpu), fmt.Sprintf("%.2f", ratio(ours, bare)))
+	for _, start := range []string{"warm", "cold"} {
+		m := ours[start].median()
+		t.row("AnsibleRuns that start "+start+", from apply to Ready", seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(ours[start], bare)))
+	}
 	t.flush()
-	got := ratio(ours, bare)
-	_, _ = fmt.Fprintf(b.out, "At most %.1f times: %.2f, %s.\n", atMost, got, verdict(got <= atMost))
+	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(ours["cold"], bare))
+	former := formerMany / formerBare * play.median().wall.Seconds() * float64(c.Runs) / formerRuns
+	times := former / ours["warm"].median().wall.Seconds()
+	_, _ = fmt.Fprintf(b.out, "provider-ansible v0.8 would take %.1f s, by what ansible-playbook takes here. Warm, at least %.0f times as fast: %.1f, %s.\n",
+		former, timesAs, times, verdict(times >= timesAs))
+	_, _ = fmt.Fprintf(b.out, "What the provider has started takes %s when nothing runs, and at most %s more for each run.\n",
+		mebibytes(idle), mebibytes((most-idle)/int64(c.Workers)))
 	return nil
 }
 
+// many AnsibleRuns at once. The peak is the memory of what the provider has started.
+func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample, peak int64, err error) {
+	var runs []*v1alpha1.AnsibleRun
+	for i := range n {
+		runs = append(runs, ansibleRun(fmt.Sprintf("many-%s-%d", name, i), w))
+	}
+	before, err := b.provider.Usage()
+	if err != nil {
+		return s, 0, err
+	}
+
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		for sleep(watching, 100*time.Millisecond) == nil {
+			if n, err := b.provider.Proportional(); err == nil {
+				peak = max(peak, n)
+			}
+		}
+	})
+	wall, err := b.applied(ctx, runs...)
+	stop()
+	watcher.Wait()
+	if err != nil {
+		return s, 0, err
+	}
+
+	after, err := b.provider.Usage()
+	if err != nil {
+		return s, 0, err
+	}
+	return sample{wall, after.CPU() - before.CPU()}, peak, b.removed(ctx)
+}
+
 // manyBare runs ansible-runner many times, some at the same time.
-func (b *bench) manyBare(ctx context.Context, runs, workers int) (sample, error) {
+func (b *bench) manyBare(ctx context.Context, w work, runs, workers int) (sample, error) {
 	start := time.Now()
 	total := sample{}
 	mu := sync.Mutex{}
@@ -124,7 +314,7 @@ func (b *bench) manyBare(ctx context.Context, runs, workers int) (sample, error)
 	g.SetLimit(workers)
 	for range runs {
 		g.Go(func() error {
-			s, err := b.bareRunner(ctx)
+			s, err := b.bare(ctx, w, bareRunner)
 			mu.Lock()
 			defer mu.Unlock()
 			total.cpu += s.cpu

@@ -23,12 +23,21 @@ func (s samples) median() sample {
 	return sample{median(wall), median(cpu)}
 }
 
-// ratios of the wall times of a to those of b, pair by pair, and their median:
+// ratio of the wall times of a to those of b, pair by pair, and their median:
 // what disturbs the machine disturbs both of a pair.
 func ratio(a, b samples) float64 {
+	return ratioOf(a, b, func(s sample) time.Duration { return s.wall })
+}
+
+// cpuRatio is that of the CPU times.
+func cpuRatio(a, b samples) float64 {
+	return ratioOf(a, b, func(s sample) time.Duration { return s.cpu })
+}
+
+func ratioOf(a, b samples, of func(sample) time.Duration) float64 {
 	r := make([]float64, len(a))
 	for i := range a {
-		r[i] = a[i].wall.Seconds() / b[i].wall.Seconds()
+		r[i] = of(a[i]).Seconds() / of(b[i]).Seconds()
 	}
 	return median(r)
 }

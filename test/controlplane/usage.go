@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,15 +17,14 @@ const ticks = 100
 
 // A Usage is what a process has used since it started.
 type Usage struct {
-	// Self is the CPU time of the process, Children that of its descendants that
-	// have ended.
+	// Self is the CPU time of the process, Children that of its descendants.
 	Self, Children time.Duration
 
 	// Resident is the memory in use, Peak the most that ever was, in bytes.
 	Resident, Peak int64
 }
 
-// CPU time of the process and of its descendants that have ended.
+// CPU time of the process and of its descendants.
 func (u Usage) CPU() time.Duration { return u.Self + u.Children }
 
 // Usage of the main process of the piece, which must be running.
@@ -46,7 +46,72 @@ func (p *Piece) Usage() (Usage, error) {
 	if err != nil {
 		return Usage{}, errors.Wrap(err, "cannot read memory")
 	}
-	return parseUsage(string(stat), string(status))
+	u, err := parseUsage(string(stat), string(status))
+	if err != nil {
+		return u, err
+	}
+	below, err := descendants(mains[0].Pid)
+	for _, pid := range below {
+		// One that has ended meanwhile counts with its parent.
+		if stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err == nil {
+			if d, err := parseUsage(string(stat), ""); err == nil {
+				u.Children += d.CPU()
+			}
+		}
+	}
+	return u, err
+}
+
+// Proportional is the memory of the descendants of the main process, in bytes. What several of them
+// share counts once.
+func (p *Piece) Proportional() (int64, error) {
+	mains, err := p.mains()
+	if err != nil || len(mains) == 0 {
+		return 0, errors.Wrapf(err, "%s is not running", p.Name)
+	}
+	below, err := descendants(mains[0].Pid)
+	total := int64(0)
+	for _, pid := range below {
+		rollup, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
+		if err != nil {
+			continue // It has ended.
+		}
+		for line := range strings.Lines(string(rollup)) {
+			if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "Pss:" {
+				n, _ := strconv.ParseInt(fields[1], 10, 64)
+				total += n << 10
+			}
+		}
+	}
+	return total, err
+}
+
+// descendants of a process.
+func descendants(pid int) ([]int, error) {
+	names, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list processes")
+	}
+	children := map[int][]int{}
+	for _, name := range names {
+		stat, err := os.ReadFile(name)
+		if err != nil {
+			continue // It has ended.
+		}
+		fields := strings.Fields(string(stat[max(bytes.LastIndexByte(stat, ')'), 0):]))
+		if len(fields) < 3 {
+			continue
+		}
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		parent, _ := strconv.Atoi(fields[2])
+		children[parent] = append(children[parent], child)
+	}
+	var all []int
+	for next := []int{pid}; len(next) > 0; next = next[1:] {
+		all = append(all, children[next[0]]...)
+		next = append(next, children[next[0]]...)
+	}
+	return all, nil
 }
 
 // parseUsage from the files of proc(5).

@@ -117,6 +117,9 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
+// KeyFile has the private key of the user.
+func (s *Server) KeyFile() string { return filepath.Join(s.dir, fileKey) }
+
 // KnownHosts is the line of a file known_hosts that has the server.
 func (s *Server) KnownHosts() string {
 	return fmt.Sprintf("[%s]:%d %s\n", s.Host, s.Port, s.HostKey)
