@@ -86,9 +86,10 @@ type run struct {
 	begun, touched, complete bool
 	// stuckSince is since when the Pod has failed to start; zero if it has not.
 	stuckSince time.Time
-	// refused is why there is no Pod, and refusedAt when that was looked up.
-	refused   string
-	refusedAt time.Time
+	// troubled is the Job or Pod of which events say what is wrong, as of askedAt.
+	troubled    types.UID
+	askedAt     time.Time
+	troubleText string
 	// canceled is when the Job was deleted by the provider, and why says so in its place if there is
 	// another reason than a cancelation; the zero time if it was not deleted.
 	canceled time.Time
@@ -623,7 +624,7 @@ func (r *run) notStarted(ctx context.Context, v view) {
 		return
 	}
 
-	v.refused = r.whyRefused(ctx, v)
+	v.trouble = r.trouble(ctx, v)
 	message, stuck := v.waiting()
 
 	switch {
@@ -697,32 +698,47 @@ func (r *run) says(message string) {
 	r.watch.Progress(r.report)
 }
 
-// whyRefused is why the cluster makes no Pod, which only events say.
-func (r *run) whyRefused(ctx context.Context, v view) string {
-	if v.job == nil || v.pod != nil || v.suspended() || r.now().Sub(v.job.CreationTimestamp.Time) < podPatience {
+// trouble is why the cluster makes no Pod, or does not start it, which only events say.
+func (r *run) trouble(ctx context.Context, v view) string {
+	var about client.Object
+
+	switch {
+	case v.suspended():
+		return ""
+	case v.pod != nil:
+		about = v.pod
+	case v.job != nil:
+		about = v.job
+	}
+
+	if about == nil || r.now().Sub(about.GetCreationTimestamp().Time) < podPatience {
 		return ""
 	}
 
-	if r.now().Sub(r.refusedAt) < lookEvery {
-		return r.refused
+	if r.troubled == about.GetUID() && r.now().Sub(r.askedAt) < lookEvery {
+		return r.troubleText
 	}
 
-	r.refusedAt = r.now()
+	r.troubled, r.askedAt, r.troubleText = about.GetUID(), r.now(), ""
 	l := &corev1.EventList{}
 
 	// Whoever may write events could have written very many.
 	err := r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
-		Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(v.job.UID), "reason": "FailedCreate"}),
+		Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(about.GetUID()), "type": corev1.EventTypeWarning}),
 	})
 	if err != nil {
-		return r.refused
+		return ""
 	}
+
+	var last metav1.Time
 
 	for _, e := range l.Items {
-		r.refused = e.Message
+		if !e.LastTimestamp.Before(&last) {
+			last, r.troubleText = e.LastTimestamp, e.Reason+": "+e.Message
+		}
 	}
 
-	return r.refused
+	return r.troubleText
 }
 
 // cancel the run. It has ended when nothing is left of its Job.

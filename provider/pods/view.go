@@ -27,8 +27,9 @@ type view struct {
 	unproved bool
 	// pod that was made last; nil when there is none.
 	pod *corev1.Pod
-	// refused is why the cluster makes no Pod for the Job; empty when that is not known.
-	refused string
+	// trouble is why the cluster makes no Pod for the Job, or does not start it; empty when that is
+	// not known.
+	trouble string
 }
 
 // gone is true when nothing is left of the run.
@@ -109,8 +110,8 @@ func (v view) waiting() (message string, stuck bool) {
 	switch {
 	case v.suspended():
 		return "the Job is suspended", false
-	case v.pod == nil && v.refused != "":
-		return "the cluster makes no Pod: " + clip.Text(v.refused, maxMessage), false
+	case v.pod == nil && v.trouble != "":
+		return "the cluster makes no Pod: " + clip.Text(v.trouble, maxMessage), false
 	case v.pod == nil:
 		return "waiting for the Pod", false
 	}
@@ -136,7 +137,7 @@ func (v view) waiting() (message string, stuck bool) {
 	}
 
 	if v.pod.Spec.NodeName != "" {
-		return "the Pod starts on node " + v.pod.Spec.NodeName, false
+		return strings.TrimSuffix(fmt.Sprintf("the Pod starts on node %s: %s", v.pod.Spec.NodeName, clip.Text(v.trouble, maxMessage)), ": "), false
 	}
 
 	return "waiting for the Pod", false

@@ -134,9 +134,10 @@ func TestWaiting(t *testing.T) {
 	}{
 		"Suspended":     {view{job: aJob(suspended)}, "the Job is suspended", false},
 		"NoPod":         {view{job: aJob()}, "waiting for the Pod", false},
-		"Quota":         {view{job: aJob(), refused: "exceeded quota: q"}, "the cluster makes no Pod: exceeded quota: q", false},
+		"Quota":         {view{job: aJob(), trouble: "exceeded quota: q"}, "the cluster makes no Pod: exceeded quota: q", false},
 		"Unschedulable": {view{job: aJob(), pod: aPod(corev1.PodPending, condition(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/1 nodes are available"))}, "the Pod waits for a node: 0/1 nodes are available", false},
 		"Starts":        {view{job: aJob(), pod: aPod(corev1.PodPending, container(containerRun, waiting("ContainerCreating", "")))}, "the Pod starts on node n", false},
+		"Mount":         {view{job: aJob(), pod: aPod(corev1.PodPending), trouble: "FailedMount: no such ConfigMap"}, "the Pod starts on node n: FailedMount: no such ConfigMap", false},
 		"NoImage":       {view{job: aJob(), pod: aPod(corev1.PodPending, container(containerRun, waiting("ImagePullBackOff", "no such image")))}, "the container run waits: ImagePullBackOff: no such image", true},
 		"NoSecret":      {view{job: aJob(), pod: aPod(corev1.PodPending, container(containerRun, waiting("CreateContainerConfigError", "")))}, "the container run waits: CreateContainerConfigError", true},
 	}

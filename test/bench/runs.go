@@ -25,8 +25,13 @@ const (
 	fleetCores  = 2
 )
 
-// noWarmth has each run start cold.
-const noWarmth = "--warm-memory=0"
+// How runs start.
+const (
+	warm = "warm"
+	cold = "cold"
+	// noWarmth has each run start cold.
+	noWarmth = "--warm-memory=0"
+)
 
 // A work is a playbook that is measured, bare and as an AnsibleRun.
 type work struct {
@@ -80,14 +85,14 @@ func (b *bench) starts(ctx context.Context, w work) error {
 	if err := b.warmUp(ctx, w); err != nil {
 		return err
 	}
-	warm, err := b.beside(ctx, w)
+	forked, err := b.beside(ctx, w)
 	if err != nil {
 		return err
 	}
 	if err := b.restart(ctx, noWarmth); err != nil {
 		return err
 	}
-	cold, err := b.beside(ctx, w)
+	started, err := b.beside(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -98,19 +103,19 @@ func (b *bench) starts(ctx context.Context, w work) error {
 		name string
 		all  samples
 		bare besides
-	}{{"ansible-playbook", warm.play, warm}, {"ansible-runner run", warm.runner, warm}, {"AnsibleRun that starts warm, from apply to Ready", warm.run, warm}, {"AnsibleRun that starts cold", cold.run, cold}} {
+	}{{"ansible-playbook", forked.play, forked}, {"ansible-runner run", forked.runner, forked}, {"AnsibleRun that starts warm, from apply to Ready", forked.run, forked}, {"AnsibleRun that starts cold", started.run, started}} {
 		m := row.all.median()
 		t.row(row.name, seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(row.all, row.bare.play)),
 			fmt.Sprintf("%.2f", cpuRatio(row.all, row.bare.play)), fmt.Sprintf("%.2f", ratio(row.all, row.bare.runner)))
 	}
 	t.flush()
-	b.judge("Warm, at most %.2f times ansible-playbook", w.wall, ratio(warm.run, warm.play))
+	b.judge("Warm, at most %.2f times ansible-playbook", w.wall, ratio(forked.run, forked.play))
 	if w.cpu > 0 {
-		b.judge("Warm, at most %.2f times its CPU", w.cpu, cpuRatio(warm.run, warm.play))
+		b.judge("Warm, at most %.2f times its CPU", w.cpu, cpuRatio(forked.run, forked.play))
 	}
-	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(cold.run, cold.runner))
+	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(started.run, started.runner))
 	_, _ = fmt.Fprintf(b.out, "%d of them every %s, by this CPU time: %.0f %% of %d cores. (CPU is that of the provider and all it starts.)\n",
-		fleet, fleetPeriod, 100*fleet*warm.run.median().cpu.Seconds()/fleetPeriod.Seconds()/fleetCores, fleetCores)
+		fleet, fleetPeriod, 100*fleet*forked.run.median().cpu.Seconds()/fleetPeriod.Seconds()/fleetCores, fleetCores)
 	return b.removed(ctx)
 }
 
@@ -212,8 +217,8 @@ const (
 func (b *bench) throughput(ctx context.Context, c *cli) error {
 	w := debug(c)
 	var bare, play samples
-	ours := map[string]samples{}
-	var most, idle int64
+	ours, most := map[string]samples{}, map[string]int64{}
+	var idle int64
 
 	for round := range c.Rounds {
 		s, err := b.manyBare(ctx, w, c.Runs, c.Workers)
@@ -227,15 +232,11 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 		}
 		play = append(play, p)
 
-		for _, start := range []string{"warm", "cold"} {
-			flags := []string{fmt.Sprintf("--max-concurrent-runs=%d", c.Workers)}
-			if start == "cold" {
-				flags = append(flags, noWarmth)
-			}
-			if err := b.restart(ctx, flags...); err != nil {
+		for start, flags := range map[string][]string{warm: nil, cold: {noWarmth}} {
+			if err := b.restart(ctx, append(flags, fmt.Sprintf("--max-concurrent-runs=%d", c.Workers))...); err != nil {
 				return err
 			}
-			if start == "warm" {
+			if start == warm {
 				if err := b.warmUp(ctx, w); err != nil {
 					return err
 				}
@@ -247,27 +248,30 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 			if err != nil {
 				return err
 			}
-			if ours[start] = append(ours[start], s); start == "warm" {
-				most = max(most, peak)
-			}
+			ours[start] = append(ours[start], s)
+			most[start] = max(most[start], peak)
 		}
 	}
+	b.tellMany(c, w, bare, play, ours)
+	_, _ = fmt.Fprintf(b.out, "What the provider has started takes %s when nothing runs, and at most %s more for each run.\n",
+		mebibytes(idle), mebibytes((most[warm]-idle)/int64(c.Workers)))
+	return nil
+}
 
+// tellMany tells how long many runs took, beside bare tools.
+func (b *bench) tellMany(c *cli, w work, bare, play samples, ours map[string]samples) {
 	t := newTable(b.out, fmt.Sprintf("%d runs of %s, %d at a time, medians of %d rounds", c.Runs, w.name, c.Workers, c.Rounds), "", "wall", "CPU", "wall to ansible-runner")
 	t.row("ansible-runner run", seconds(bare.median().wall), seconds(bare.median().cpu), "1.00")
-	for _, start := range []string{"warm", "cold"} {
+	for _, start := range []string{warm, cold} {
 		m := ours[start].median()
 		t.row("AnsibleRuns that start "+start+", from apply to Ready", seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(ours[start], bare)))
 	}
 	t.flush()
-	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(ours["cold"], bare))
+	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(ours[cold], bare))
 	former := formerMany / formerBare * play.median().wall.Seconds() * float64(c.Runs) / formerRuns
-	times := former / ours["warm"].median().wall.Seconds()
+	times := former / ours[warm].median().wall.Seconds()
 	_, _ = fmt.Fprintf(b.out, "provider-ansible v0.8 would take %.1f s, by what ansible-playbook takes here. Warm, at least %.0f times as fast: %.1f, %s.\n",
 		former, timesAs, times, verdict(times >= timesAs))
-	_, _ = fmt.Fprintf(b.out, "What the provider has started takes %s when nothing runs, and at most %s more for each run.\n",
-		mebibytes(idle), mebibytes((most-idle)/int64(c.Workers)))
-	return nil
 }
 
 // many AnsibleRuns at once. The peak is the memory of what the provider has started.

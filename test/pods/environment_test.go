@@ -198,13 +198,8 @@ data: {color: green}
 	s.ready(t, Field("status.atProvider.outputs.color", "green"))
 }
 
-// TestNotStarted has a container that the runtime cannot start: a directory is to be mounted over a
-// file.
-func TestNotStarted(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.apply(t, `
+// templated has a template for its Pod.
+const templated = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ClusterProviderConfig
 metadata: {name: [[.Namespace]]}
@@ -213,9 +208,7 @@ spec:
     place: Pod
     namespace: [[.Namespace]]
     podTemplate:
-      spec:
-        containers: [{name: run, volumeMounts: [{name: odd, mountPath: /etc/passwd}]}]
-        volumes: [{name: odd, emptyDir: {}}]
+      spec: {[[.Config]]}
 ---
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
@@ -224,7 +217,33 @@ spec:
   managementPolicies: [[.Actions]]
   providerConfigRef: {kind: ClusterProviderConfig, name: [[.Namespace]]}
   forProvider: {playbookInline: "- {hosts: localhost, tasks: []}"}
-`)
+`
+
+// TestMountMissing waits for a ConfigMap that the template of the Pod mounts.
+func TestMountMissing(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Config = "containers: [{name: run, volumeMounts: [{name: ca, mountPath: /etc/corp}]}], volumes: [{name: ca, configMap: {name: corp-ca}}]"
+	s.apply(t, templated)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("FailedMount"), lastSays(`configmap "corp-ca" not found`), Condition("Ready", "False"))
+	cp.Apply(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: [[.Namespace]], name: corp-ca}
+data: {ca.pem: none}
+`, s)
+	s.ready(t)
+}
+
+// TestNotStarted has a container that the runtime cannot start: a directory is to be mounted over a
+// file.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Config = "containers: [{name: run, volumeMounts: [{name: odd, mountPath: /etc/passwd}]}], volumes: [{name: odd, emptyDir: {}}]"
+	s.apply(t, templated)
 	u := cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "PodNotStarted"), lastSays("the container run could not be started"), Condition("Synced", "False"))
 	if Value(u, "status.atProvider.executed") != nil {
 		t.Error("Nothing should count as executed.")
