@@ -66,10 +66,10 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			want:     `{servers: 2}`, conditions: []string{"PageServed|TRUE|Found|"}, said: "Available",
 		},
 		"Undeclared": {
-			reason:   "A field that Crossplane would not keep is said to be none.",
+			reason:   "A field that Crossplane would not keep is said to be none. Conditions are none of the XRD's.",
 			schema:   schema,
-			observed: aRun("server", ready("", `reported: {owner: eve}`)),
-			want:     `{}`, said: `InvalidStatus status: the XRD does not declare its field "owner"`,
+			observed: aRun("server", ready(`{type: PageServed, status: "True", reason: Found}`, `reported: {owner: eve}`)),
+			want:     `{}`, conditions: []string{"PageServed|TRUE|Found|"}, said: `InvalidStatus status: the XRD does not declare its field "owner"`,
 		},
 		"Nothing": {
 			reason:   "Content that reports nothing is no mistake.",

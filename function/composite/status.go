@@ -36,10 +36,12 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 	v, ok, problems := e.evaluate(ctx, t)
 
 	if object, is := v.(map[string]any); is {
-		var ps []expression.Problem
-
-		conditions, ps = reportedConditions(t.Path()+".conditions", object["conditions"])
+		all, ps := reportedConditions(t.Path()+".conditions", object["conditions"])
 		problems = append(problems, ps...)
+
+		if len(ps) == 0 {
+			conditions = all
+		}
 
 		// Crossplane keeps conditions apart from the fields of the status.
 		object = maps.Clone(object)
@@ -67,7 +69,7 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 		v, _ = e.plan.Schemas[t].Convert(e.runs.Observed.Status())
 		kept, _ = v.(map[string]any)
 
-		return nil, kept, nil, problems
+		return nil, kept, conditions, problems
 	}
 
 	return status, nil, conditions, nil

@@ -136,6 +136,9 @@ type operatorRun struct {
 	own bool
 }
 
+// operatorMeta is the variable that tells content which object it is for.
+const operatorMeta = "ansible_operator_meta"
+
 // object is the expression for what is watched.
 func (r *operatorRun) object() string {
 	if r.crd.spec == nil {
@@ -169,10 +172,10 @@ func (r *operatorRun) run() (*mapping, error) {
 
 	r.whole(run, vars)
 
-	if r.crd.spec == nil {
-		vars.set("ansible_operator_meta", newMapping().
-			set("name", expression("${required.watched.metadata.name}")).
-			set("namespace", expression("${required.watched.metadata.?namespace}")))
+	if r.crd.spec == nil || r.mentions(operatorMeta) != "" {
+		vars.set(operatorMeta, newMapping().
+			set("name", expression("${"+r.object()+".metadata.name}")).
+			set("namespace", expression("${"+r.object()+".metadata.?namespace}")))
 	}
 
 	if len(vars.Content) > 0 {
@@ -588,7 +591,27 @@ func (r *operatorRun) config() (*mapping, error) {
 		spec.set("vars", env, "What the operator's Deployment has, too.")
 	}
 
-	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from."), nil
+	r.cluster(spec)
+
+	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from, and what it may do in the cluster."), nil
+}
+
+// cluster is what the content may do in it: what the operator might.
+func (r *operatorRun) cluster(spec *mapping) {
+	namespace, name := r.serviceAccount()
+	comment := "The operator's own."
+
+	if name == "" {
+		namespace, name = "operator-system", "controller-manager"
+		comment = "Name that of the operator."
+	}
+
+	ref := newMapping().set("name", name)
+	if namespace != "" {
+		ref.set("namespace", namespace)
+	}
+
+	spec.set("kubernetes", newMapping().set("serviceAccountRef", ref, comment))
 }
 
 // escaped is a copy of literal values, in which nothing is an expression.
