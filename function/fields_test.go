@@ -165,6 +165,30 @@ runs:
 					"managementPolicies: [Observe, Create]\nwriteConnectionSecretToRef: {name: app-details}"),
 			},
 		},
+		"Project": {
+			reason: "An XR may choose among the inventories of a project, by their names.",
+			rendering: rendering{
+				input: `
+defaults:
+  project: {src: "https://git.example.org/all.git", version: v1}
+runs:
+- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git", path: web}, inventories: [{source: Project, path: "inventories/${xr.spec.stage}"}, {source: Project, path: more}]}
+`,
+				spec: `stage: production`,
+				want: one(`project: {src: "https://git.example.org/site.git", path: web}, inventories: [{source: Project, path: inventories/production}, {source: Project, path: more}]`),
+			},
+		},
+		"ProjectElsewhere": {
+			reason: "No value of an XR leads to another directory, or to a file of another type.",
+			rendering: rendering{
+				input: `
+runs:
+- {name: app, role: acme.app.server, project: {src: "https://git.example.org/site.git"}, inventories: [{source: Project, path: "inventories/${xr.spec.stage}"}]}
+`,
+				spec: `stage: "../roles"`,
+				want: held("InvalidValue", `app: inventories[0].path: must be a path whose computed parts are of letters, digits, _ and -, and is "inventories/../roles"`),
+			},
+		},
 		"ProviderConfig": {
 			reason: "An XR may choose among the ProviderConfigs of its namespace.",
 			rendering: rendering{

@@ -39,6 +39,16 @@ func TestInvalidInput(t *testing.T) {
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, inventories: [{source: Filesystem, fs: {path: /etc/hosts}}]}]}`,
 			want:   []string{`runs[0].inventories: Invalid value: inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem, which are the provider's own`},
 		},
+		"ProjectPath": {
+			reason: "What an XR chooses is in a directory that the Composition names.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, project: {src: "https://git.example.org/a"}, inventories: [{source: Project, path: "${xr.spec.stage}"}]}]}`,
+			want:   []string{`runs[0].inventories[0].path: Forbidden: a path that is computed begins with a directory, as in inventories/${xr.spec.stage}`},
+		},
+		"ProjectMissing": {
+			reason: "A playbook that is a path is one of a project.",
+			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml}]}`,
+			want:   []string{`runs[0]: Invalid value: a playbook that is a path needs project, the repository that has it`},
+		},
 		"RemovalBeyondNumbers": {
 			reason: "A number that no integer can hold should not be taken for another one, nor should the fields behind it be forgotten.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, resourceName: b, usages: false, forEach: [x], removal: {atMost: 9999999999}}]}`,

@@ -30,8 +30,7 @@ func (t *terminal) progress(r executor.Report) {
 		t.printf("%s", t.phase)
 
 		if c := r.Content; c != nil && t.phase == common.PhaseRunning {
-			t.items("collection", c.Collections)
-			t.items("role", c.Roles)
+			t.content(c)
 		}
 	}
 
@@ -39,6 +38,15 @@ func (t *terminal) progress(r executor.Report) {
 		t.task = task
 		t.printf("  %s", task)
 	}
+}
+
+func (t *terminal) content(c *common.Content) {
+	if c.Project != nil {
+		t.items("project", []common.ContentItem{*c.Project})
+	}
+
+	t.items("collection", c.Collections)
+	t.items("role", c.Roles)
 }
 
 func (t *terminal) items(kind string, items []common.ContentItem) {

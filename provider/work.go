@@ -166,8 +166,7 @@ func (c *workCommand) install(ctx context.Context, j executor.Job, key []byte) i
 		return installation{Failed: c.explained(report)}
 	}
 
-	t.items("collection", set.Collections)
-	t.items("role", set.Roles)
+	t.content(set.Status())
 
 	return installation{Set: set}
 }

@@ -135,6 +135,7 @@ type Confinement struct {
 }
 
 // A Credential is a file for the working directory of a play.
+// +kubebuilder:validation:XValidation:rule="self.source != 'Project'",message="only inventories may have source Project"
 type Credential struct {
 	// Filename in the working directory, without a path.
 	// +kubebuilder:validation:MinLength=1

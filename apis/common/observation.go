@@ -350,6 +350,10 @@ type Content struct {
 	// +listType=atomic
 	Roles []ContentItem `json:"roles,omitempty"`
 
+	// Project that is installed: its repository and its commit.
+	// +optional
+	Project *ContentItem `json:"project,omitempty"`
+
 	// Resolved is when the requirements were last found to resolve to these versions.
 	// +optional
 	Resolved *metav1.Time `json:"resolved,omitempty"`
@@ -361,12 +365,12 @@ type Content struct {
 	Proof string `json:"proof,omitempty"`
 }
 
-// A ContentItem is an installed collection or role.
+// A ContentItem is an installed collection, role or project.
 type ContentItem struct {
-	// Name of the collection or role.
+	// Name of the collection or role, or the URL of the project's repository.
 	Name string `json:"name"`
 
-	// Version that is installed.
+	// Version that is installed. That of a project is a commit.
 	// +optional
 	Version string `json:"version,omitempty"`
 

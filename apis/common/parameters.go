@@ -13,8 +13,17 @@ import (
 // through dyn().
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(dyn(self).roles), has(self.playbook), has(self.playbooks), has(self.playbookInline)].filter(set, set).size() == 1",message="exactly one of role, roles, playbook, playbooks and playbookInline must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.project) || !(has(self.playbook) && self.playbook.matches('[.]ya?ml$') || has(self.playbooks) && self.playbooks.exists(p, p.matches('[.]ya?ml$')))",message="a playbook that is a path needs project, the repository that has it"
+// +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory with source Project needs project",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
+	// Project is a git repository that the content is run from, as ansible-playbook
+	// runs it in that directory: with its roles, group_vars, host_vars, plugins,
+	// inventories and ansible.cfg, and with what its requirements.yml,
+	// collections/requirements.yml and roles/requirements.yml require.
+	// +optional
+	Project *Project `json:"project,omitempty"`
+
 	// Role is one role to run: namespace.collection.role, or namespace.role for
 	// a role that is not part of a collection. A two-part role that the
 	// requirements do not bring is itself a requirement, from Galaxy.
@@ -32,14 +41,14 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Roles *apiextensionsv1.JSON `json:"roles,omitempty"`
 
-	// Playbook is one playbook of a collection:
-	// namespace.collection.playbook.
+	// Playbook is one playbook of a collection, namespace.collection.playbook, or of
+	// the project: its path, such as site.yml.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Playbook string `json:"playbook,omitempty"`
 
-	// Playbooks of collections to run, one after another.
+	// Playbooks of collections or of the project to run, one after another.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -85,15 +94,16 @@ type AnsibleRunParameters struct {
 	// +optional
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
-	// Inventories are texts of inventories in Secrets and ConfigMaps. Ansible reads
-	// inventoryInline first, then these in their order, and merges them.
+	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and
+	// directories of the project. Ansible reads inventoryInline first, then these in
+	// their order, and merges them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Inventories []Inventory `json:"inventories,omitempty"`
 
 	// ExecutableInventory runs the inventories as scripts instead of reading
-	// them.
+	// them. Ansible runs those of the project that are executable files.
 	// +optional
 	ExecutableInventory bool `json:"executableInventory,omitempty"`
 
@@ -147,6 +157,32 @@ type AnsibleRunParameters struct {
 	// can be used as it is.
 	// +optional
 	StateVariable *StateVariable `json:"stateVariable,omitempty"`
+}
+
+// A Project is a directory of a git repository.
+type Project struct {
+	// Src is the URL of the repository: https://, ssh:// or user@host:path.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$`
+	Src string `json:"src"`
+
+	// Version is the tag, branch or commit to run. It defaults to the branch that the
+	// repository names as its HEAD.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([^\s:~^?*\[\\+@-][^\s:~^?*\[\\]*)?$`
+	Version string `json:"version,omitempty"`
+
+	// Path of the directory in the repository, such as ansible/web. It defaults to
+	// the whole repository. Nothing outside the directory is there when it runs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/-]') && !self.endsWith('/') && !self.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="must be the path of a directory in the repository, such as ansible/web, without . and .."
+	Path string `json:"path,omitempty"`
+
+	// Submodules are fetched, too, those of submodules included.
+	// +optional
+	Submodules bool `json:"submodules,omitempty"`
 }
 
 // A StateVariable tells the content in its own words whether the object is
@@ -221,12 +257,13 @@ type KeySelector struct {
 }
 
 // A FileSource says where a credential or an inventory comes from.
-// +kubebuilder:validation:Enum=None;Secret;ConfigMapKey;InjectedIdentity;Environment;Filesystem
+// +kubebuilder:validation:Enum=None;Secret;ConfigMapKey;InjectedIdentity;Environment;Filesystem;Project
 type FileSource string
 
 // Sources of credentials and inventories. None and InjectedIdentity bring no
 // file. Environment and Filesystem read what the provider itself can read, and
-// are refused unless the provider was started with a flag that allows them.
+// are refused unless the provider was started with a flag that allows them. Project
+// is for inventories only.
 const (
 	FileSourceNone             FileSource = "None"
 	FileSourceSecret           FileSource = "Secret"
@@ -234,6 +271,7 @@ const (
 	FileSourceInjectedIdentity FileSource = "InjectedIdentity"
 	FileSourceEnvironment      FileSource = "Environment"
 	FileSourceFilesystem       FileSource = "Filesystem"
+	FileSourceProject          FileSource = "Project"
 )
 
 // A FileSelector selects the content of a file.
@@ -278,6 +316,13 @@ type FsSelector struct {
 }
 
 // An Inventory refers to an inventory.
+// +kubebuilder:validation:XValidation:rule="has(self.path) == (self.source == 'Project')",message="path must be set with source Project, and only then"
 type Inventory struct {
 	FileSelector `json:",inline"`
+
+	// Path of a file or a directory in the project, such as inventories/production.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/-]') && !self.endsWith('/') && !self.matches('(^|/)[.]{0,2}(/|$)')",message="must be the path of a file or a directory in the project, without . and .."
+	Path string `json:"path,omitempty"`
 }

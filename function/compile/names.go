@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 )
 
-// references returns those names of other objects in a run that hold an expression.
+// references returns those names of other objects, and paths in the project, in a run that hold an expression.
 func references(at *field.Path, object map[string]any) []fields.Text {
 	var refs []fields.Text
 
@@ -32,7 +32,7 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// objectNames returns the names of other objects that a run computes, by their text. A run may
+// objectNames returns the names of other objects, and paths in the project, that a run computes, by their text. A run may
 // choose any object in the namespace of its XR. The name of any other object must hold the
 // uid of the XR, so that it cannot be the object of somebody else. That is so for Secrets
 // that a run writes, too: core reads such a Secret, whoever wrote it.
@@ -47,6 +47,9 @@ func objectNames(env *expression.Environment, r input.Run, namespaced bool) (map
 		errs = append(errs, mistyped(t.Path, names[t.Value], expression.String)...)
 
 		switch {
+		case t.Within && !fields.IsPath(t.Value):
+			errs = append(errs, field.Forbidden(t.Path, "a path that is computed begins with a directory, as in inventories/${xr.spec.stage}"))
+		case t.Within:
 		case !namespaced:
 			if n := names[t.Value]; !n.Identifies() || !n.Has(sourceUID) {
 				errs = append(errs, field.Forbidden(t.Path, "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's"))
@@ -64,7 +67,7 @@ func nameMistakes(path *field.Path, object map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
 	fields.References(path, "", object, func(t fields.Text) {
-		if !strings.Contains(t.Value, "${") && len(validation.IsDNS1123Subdomain(t.Value)) > 0 {
+		if t.Names && !strings.Contains(t.Value, "${") && len(validation.IsDNS1123Subdomain(t.Value)) > 0 {
 			errs = append(errs, field.Invalid(t.Path, t.Value, "cannot be the name of an object"))
 		}
 	})

@@ -19,7 +19,7 @@ type Kind int
 const (
 	// Literal fields hold no expressions.
 	Literal Kind = iota + 1
-	// Referring fields hold expressions only in the names of other objects.
+	// Referring fields hold expressions only in the names of other objects, and in paths within the project.
 	Referring
 	// Computed fields hold expressions anywhere.
 	Computed
@@ -101,6 +101,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"deletionPolicy":             setting(Spec, Update, oneOf("Orphan", "Delete"), expression.String),
 	"writeConnectionSecretToRef": {Kind: Referring, Part: Spec, Action: Update},
 
+	"project":        {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"role":           {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"roles":          {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"playbook":       {Kind: Literal, Part: ForProvider, Action: RunAgain},

@@ -161,7 +161,7 @@ func expressionsInLiterals(in map[string]any) field.ErrorList {
 			}
 
 			fields.Replace(s.path.Child(name), name, s.object[name], func(t fields.Text) string {
-				if !t.Names && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
+				if !t.Computes() && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
 					errs = append(errs, field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
 				}
 
@@ -175,7 +175,7 @@ func expressionsInLiterals(in map[string]any) field.ErrorList {
 
 // unescape replaces $${ by ${ in a literal text, as evaluation does in the others.
 func unescape(t fields.Text) string {
-	if t.Names {
+	if t.Computes() {
 		return t.Value
 	}
 

@@ -84,13 +84,17 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 	return all, errs
 }
 
-// under returns the defaults that apply to a run: without their content when the run has
+// under returns the defaults that apply to a run: without their content or project when the run has
 // its own, and without the fields of sets when it is none.
 func under(defaults, run map[string]any) map[string]any {
 	d := maps.Clone(defaults)
 
 	if !isSet(defaults) && !isSet(run) {
 		maps.DeleteFunc(d, func(name string, _ any) bool { return fields.Of(name).OfSets })
+	}
+
+	if _, ok := run["project"]; ok {
+		delete(d, "project")
 	}
 
 	for _, c := range ansiblerun.ContentFields {

@@ -29,7 +29,7 @@ type Object struct {
 	Metadata map[string]*expression.Template
 	// Settings that hold expressions, by name.
 	Settings map[string]*expression.Template
-	// Names of other objects that hold expressions, by their text.
+	// Names of other objects, and paths in the project, that hold expressions, by their text.
 	Names map[string]*expression.Template
 
 	// labels as evaluated.
@@ -140,21 +140,37 @@ func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []e
 		v, _, ps := t.Evaluate(ctx, data)
 		problems = append(problems, ps...)
 
-		s, ok := v.(string)
-		if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(s)) > 0) {
-			problems = append(problems, expression.InvalidAt(t.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
+		if len(ps) > 0 {
+			continue
 		}
 
-		names[name] = s
+		if err := checkName(name, t, v); err != nil {
+			problems = append(problems, expression.InvalidAt(t.Path(), err))
+		}
+
+		names[name], _ = v.(string)
 	}
 
 	return o.Named(names), problems
 }
 
+// checkName says what a value cannot be, computed from a text: the name of an object, or a path in the project.
+func checkName(text string, t *expression.Template, v any) error {
+	if fields.IsPath(text) {
+		return fields.CheckPath(strings.Join(t.Text(), ""), v)
+	}
+
+	if s, ok := v.(string); !ok || len(validation.IsDNS1123Subdomain(s)) > 0 {
+		return errors.Errorf("%s cannot be the name of an object", manifest.Show(v))
+	}
+
+	return nil
+}
+
 // Named returns the object with other names in its references.
 func (o Object) Named(names map[string]string) Object {
 	replace := func(t fields.Text) string {
-		if name, ok := names[t.Value]; ok && t.Names {
+		if name, ok := names[t.Value]; ok && t.Computes() {
 			return name
 		}
 

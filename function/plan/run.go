@@ -121,7 +121,7 @@ func (run *Run) Resources() map[string]bool {
 func (run *Run) CouldBe(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	was, _ := spec["forProvider"].(map[string]any)
-	literal := ansiblerun.ContentFields[:]
+	literal := append(ansiblerun.ContentFields[:], "project")
 
 	config, _ := run.Object.Spec["providerConfigRef"].(map[string]any)
 	ref, _ := spec["providerConfigRef"].(map[string]any)

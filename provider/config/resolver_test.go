@@ -318,7 +318,7 @@ spec:
 		"Invalid": {
 			reason: "Inputs are valid.",
 			docs:   []string{clusterRun + `spec: {forProvider: {playbook: site.yml}}`, clusterConfig},
-			want:   want{err: `spec.forProvider.playbook: Invalid value: "site.yml": must be namespace.collection.playbook`},
+			want:   want{err: `spec.forProvider.playbook: Invalid value: "site.yml": must be namespace.collection.playbook; a path needs project, the repository that has it`},
 		},
 	}
 

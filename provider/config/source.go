@@ -77,6 +77,11 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingEr
 	}
 
 	for i, inv := range in.Parameters.Inventories {
+		if inv.Source == common.FileSourceProject {
+			in.Inventories = append(in.Inventories, inputs.File{Name: inv.Path, Path: inv.Path})
+			continue
+		}
+
 		f, ok, err := s.file(ctx, inv.FileSelector)
 		if err := g.add(err, path.Index(i).String()); err != nil {
 			return err
@@ -130,6 +135,8 @@ func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File,
 		f, err = s.env(sel.Env)
 	case common.FileSourceFilesystem:
 		f, err = s.fs(sel.Fs)
+	case common.FileSourceProject:
+		err = errors.New("only inventories may have source Project")
 	default:
 		err = errors.Errorf("source %q is not known", sel.Source)
 	}

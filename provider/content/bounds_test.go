@@ -77,7 +77,7 @@ func TestAttackSparse(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 
-	if _, err := installed.New(ctx, set, "", requirements.File{}, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := installed.New(ctx, set, "", requirements.File{}, nil, workdir.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("\nWithout bounds it should take minutes to read.\nNew(...): %v", err)
 	}
 }

@@ -45,15 +45,16 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 	}
 	defer w.remove()
 
-	if err := s.config.Installer.Install(ctx, given, w.Workspace); err != nil {
+	project, err := s.config.Installer.Install(ctx, given, w.Workspace)
+	if err != nil {
 		return nil, "", err
 	}
 
-	if err := w.checkSet(); err != nil {
+	if err := w.checkSet(project != nil); err != nil {
 		return nil, "", installedError(ctx, err)
 	}
 
-	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, installed.Bounds(s.config.Installer.Policy.RunSize))
+	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, project, installed.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
 		return nil, "", installedError(ctx, err)
 	}

@@ -240,7 +240,7 @@ func BenchmarkIntact(b *testing.B) {
 		b.Fatal(err)
 	}
 
-	m, err := installed.New(b.Context(), dir, "a", requirements.File{}, installed.Bounds(0))
+	m, err := installed.New(b.Context(), dir, "a", requirements.File{}, nil, installed.Bounds(0))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	}
 
 	if in.Execution.Content == common.ContentImage && !r.Requirements.Empty() {
-		return Request{}, errors.Wrap(errors.New("roles and requirements are not installed where spec.execution.content is Image: leave out src and version of roles"), in.Config)
+		return Request{}, errors.Wrap(errors.New("roles, requirements and projects are not installed where spec.execution.content is Image: leave out project, and src and version of roles"), in.Config)
 	}
 
 	// Verification cannot be satisfied when nothing is installed.
@@ -58,7 +58,9 @@ func MayNeed(in inputs.Inputs) bool {
 		required, err = required.Merge(in.Roles, func(string) bool { return false })
 	}
 
-	return err == nil && !required.Empty() && in.Execution.Content != common.ContentImage
+	needs := in.Parameters.Project != nil || !required.Empty()
+
+	return err == nil && needs && in.Execution.Content != common.ContentImage
 }
 
 // Digest of the set that is requested, an HMAC-SHA256 cut to 128 bits in hexadecimal;

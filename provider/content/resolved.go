@@ -62,7 +62,7 @@ func (s *Store) pinnedToKnown(digest string, req Request) (given galaxy.Request,
 		return req.Request, Set{}
 	}
 
-	req.Requirements = req.Requirements.Pin(known.Collections, known.Roles)
+	req.Requirements = req.Requirements.Pin(known.Collections, known.Roles, known.Project)
 	req.Repeated = true
 
 	return req.Request, known
@@ -94,7 +94,8 @@ func (s Set) proof(key []byte, wanted string) string {
 		Wanted             string
 		Collections, Roles []common.ContentItem
 		Resolved           int64
-	}{wanted, s.Collections, s.Roles, s.Resolved.Unix()})
+		Project            *common.ContentItem `json:",omitempty"`
+	}{wanted, s.Collections, s.Roles, s.Resolved.Unix(), s.Project})
 }
 
 // sign returns an HMAC-SHA256, cut to 128 bits, in hexadecimal. Signatures for one purpose are

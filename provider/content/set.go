@@ -1,4 +1,4 @@
-// Package content keeps the collections and roles that runs require. A Request, which
+// Package content keeps the collections, roles and projects that runs require. A Request, which
 // is made from the inputs of a run, becomes a content Set: a directory that is named by
 // the digest of all that ansible-galaxy is given for it, is installed once for all who
 // request the same, and never changes. The Store finds sets, has package galaxy install
@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 )
 
-// A Set of collections and roles that is installed in a directory. The zero
+// A Set of collections and roles, and a project, that is installed in a directory. The zero
 // value is the set of content that requires nothing.
 type Set struct {
 	// Digest of what was required.
@@ -26,6 +26,8 @@ type Set struct {
 	Dir string
 	// Collections and Roles that are installed, with their versions.
 	Collections, Roles []common.ContentItem
+	// Project that is installed, with its commit; nil for none.
+	Project *common.ContentItem
 	// Resolved is when what was required was last known to resolve to the set; the
 	// zero time when that is not known.
 	Resolved time.Time
@@ -41,7 +43,7 @@ func Known(c *common.Content) Set {
 		return Set{}
 	}
 
-	s := Set{Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles), Proof: c.Proof}
+	s := Set{Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles), Project: c.Project.DeepCopy(), Proof: c.Proof}
 	if c.Resolved != nil {
 		s.Resolved = c.Resolved.Time
 	}
@@ -51,7 +53,7 @@ func Known(c *common.Content) Set {
 
 // Status returns the set as a status shows it.
 func (s Set) Status() *common.Content {
-	c := &common.Content{Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Proof: s.Proof}
+	c := &common.Content{Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Project: s.Project.DeepCopy(), Proof: s.Proof}
 	if !s.Resolved.IsZero() {
 		c.Resolved = &metav1.Time{Time: s.Resolved}
 	}
@@ -65,6 +67,15 @@ func (s Set) CollectionsPath() string { return s.path(galaxy.CollectionsDir) }
 
 // RolesPath is where Ansible finds the roles; empty for the zero value.
 func (s Set) RolesPath() string { return s.path(galaxy.RolesDir) }
+
+// ProjectPath is where the project is; empty for a set without one.
+func (s Set) ProjectPath() string {
+	if s.Project == nil {
+		return ""
+	}
+
+	return s.path(galaxy.ProjectDir)
+}
 
 func (s Set) path(name string) string {
 	if s.Dir == "" {

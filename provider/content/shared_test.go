@@ -285,7 +285,7 @@ func TestSharedForged(t *testing.T) {
 	m, err := installed.Read(set.Dir)
 	must(t, err)
 
-	forged, err := installed.New(t.Context(), set.Dir, m.Digest, m.Requirements, installed.Bounds(0))
+	forged, err := installed.New(t.Context(), set.Dir, m.Digest, m.Requirements, nil, installed.Bounds(0))
 	must(t, err)
 
 	forged.Seal = m.Seal

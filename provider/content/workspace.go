@@ -124,8 +124,13 @@ func (s *Store) removeLeftovers() error {
 // checkSet returns an error when the set in the workspace was replaced by a link. It removes
 // what has the names of the store's own files: an installation may have put links or pipes
 // there.
-func (w *workspace) checkSet() error {
-	for _, dir := range []string{w.Set(), w.Collections(), w.Roles()} {
+func (w *workspace) checkSet(project bool) error {
+	dirs := []string{w.Set(), w.Collections(), w.Roles()}
+	if project {
+		dirs = append(dirs, w.Project())
+	}
+
+	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			return errors.Errorf("%s was replaced while it was installed", filepath.Base(dir))
 		}

@@ -48,7 +48,7 @@ func TestObserveContent(t *testing.T) {
 
 	// applied with the first content.
 	applied := func(r *v1alpha1.AnsibleRun) {
-		d, err := required.Digest(inputs.ObjectKey(key, "uid"), first.Collections, nil)
+		d, err := required.Digest(inputs.ObjectKey(key, "uid"), first.Collections, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

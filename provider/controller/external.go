@@ -489,7 +489,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 }
 
 func (e *external) digest(set content.Set) (string, error) {
-	return e.inputs.Digest(e.digestKey, set.Collections, set.Roles)
+	return e.inputs.Digest(e.digestKey, set.Collections, set.Roles, set.Project)
 }
 
 // wakeAt wakes the object at a time when the runtime would not reconcile it: errors and

@@ -124,7 +124,7 @@ func in(playbook string) inputs.Inputs {
 func digestOf(t *testing.T, i inputs.Inputs) string {
 	t.Helper()
 
-	d, err := i.Digest(inputs.ObjectKey(key, "uid"), nil, nil)
+	d, err := i.Digest(inputs.ObjectKey(key, "uid"), nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (j Job) Digest(set content.Set) string {
 	}
 
 	// A mistake in the inputs would have kept the job from being made.
-	digest, _ := j.Inputs.Digest(j.DigestKey, set.Collections, set.Roles)
+	digest, _ := j.Inputs.Digest(j.DigestKey, set.Collections, set.Roles, set.Project)
 
 	return digest
 }

@@ -51,7 +51,7 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := i.Install(t.Context(), req, w); err == nil {
+	if _, err := i.Install(t.Context(), req, w); err == nil {
 		t.Fatal("want an error")
 	}
 

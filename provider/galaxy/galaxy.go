@@ -1,4 +1,4 @@
-// Package galaxy runs ansible-galaxy, which runs git and ssh. A Request says what is to be
+// Package galaxy runs ansible-galaxy, which runs git and ssh, and git for the project of a run. A Request says what is to be
 // installed, and with which files and variables of a configuration. The Recipe of a request is
 // all that ansible-galaxy is given: requests with the same recipe share what was installed. An
 // Installer carries a recipe out in a Workspace. The error says why ansible-galaxy failed, and
@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
@@ -82,21 +83,41 @@ type Installer struct {
 	Environ []string
 }
 
-// Install what is requested in a workspace. The error is an InstallError when ansible-galaxy
-// failed, ENOSPC when the disk was full, and the cause of the context when that is done. Any
-// other error is the fault of the provider or its machine.
-func (i Installer) Install(ctx context.Context, req Request, w Workspace) error {
+// Install what is requested in a workspace, and return the project that was installed; nil for
+// none. The error is an InstallError when ansible-galaxy or git failed, ENOSPC when the disk was full, and
+// the cause of the context when that is done. Any other error is the fault of the provider or its
+// machine.
+func (i Installer) Install(ctx context.Context, req Request, w Workspace) (project *common.ContentItem, err error) {
 	r := req.recipe(i.Environ, w)
+	if err := r.write(w); err != nil {
+		return nil, err
+	}
 
-	for name, data := range r.Files {
-		if err := os.WriteFile(filepath.Join(w.Home(), name), data, 0o600); err != nil {
-			return errors.Wrapf(err, "cannot write %s", name)
+	if req.Requirements.Project != nil {
+		if req, project, err = i.project(ctx, req, w, r); err != nil {
+			return nil, err
+		}
+
+		r = req.recipe(i.Environ, w)
+		if err := r.write(w); err != nil {
+			return nil, err
 		}
 	}
 
 	for _, s := range r.Steps {
 		if err := i.step(ctx, req, w, r, s); err != nil {
-			return err
+			return nil, err
+		}
+	}
+
+	return project, nil
+}
+
+// write the files of a recipe.
+func (r Recipe) write(w Workspace) error {
+	for name, data := range r.Files {
+		if err := os.WriteFile(filepath.Join(w.Home(), name), data, 0o600); err != nil {
+			return errors.Wrapf(err, "cannot write %s", name)
 		}
 	}
 
@@ -110,35 +131,40 @@ func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe,
 		return errors.Wrapf(err, "cannot write the required %s", s.What)
 	}
 
-	domain, err := i.Policy.Domain(nil, []string{w.Private, w.Target}, r.Grant)
-	if err != nil {
-		return NewInstallError(s.What, err)
+	out := &tail{max: maxOutput}
+
+	return i.run(ctx, req, w, r, s.What, Program{Argv: s.Argv, Env: r.Env, Dir: w.Home(), Out: out}, out)
+}
+
+// run a program of a recipe, which installs something, confined to the workspace. Its output is that of the program.
+func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, what string, p Program, out *tail) error {
+	var err error
+	if p.Domain, err = i.Policy.Domain(nil, []string{w.Private, w.Target}, r.Grant); err != nil {
+		return NewInstallError(what, err)
 	}
 
 	ctx, done := w.withLimit(ctx, i.Policy.RunSize)
 	defer done()
 
-	out := &tail{max: maxOutput}
-
-	err = i.Command(ctx, Program{Argv: s.Argv, Env: r.Env, Dir: w.Home(), Out: out, Domain: domain})
+	err = i.Command(ctx, p)
 	if ctx.Err() != nil {
-		return stopError(s.What, context.Cause(ctx))
+		return stopError(what, context.Cause(ctx))
 	}
 
 	switch text := out.String(); {
 	case err == nil:
 		return nil
 	case SaysFull(text):
-		return errors.Wrap(unix.ENOSPC, "ansible-galaxy failed")
+		return errors.Wrapf(unix.ENOSPC, "%s failed", p.Argv[0])
 	case errors.Is(err, unix.E2BIG):
 		// Of the environment only the variables of the configuration can be that long.
-		return NewInstallError(s.What, errors.New("spec.vars of the configuration are too long for an environment"))
+		return NewInstallError(what, errors.New("spec.vars of the configuration are too long for an environment"))
 	case errors.As(err, new(*supervisor.MemoryError)):
-		return NewInstallError(s.What, err)
+		return NewInstallError(what, err)
 	case errors.As(err, new(*StartError)):
-		return errors.Wrap(withReason(err, req.Redact(text)), "cannot run ansible-galaxy")
+		return errors.Wrapf(withReason(err, req.Redact(text)), "cannot run %s", p.Argv[0])
 	default:
-		return installErrorFrom(s.What, text, err, req)
+		return installErrorFrom(what, text, err, req)
 	}
 }
 

@@ -18,9 +18,11 @@ var anyWorkspace = Workspace{Private: "\x00", Target: "\x00/set"} //nolint:goche
 // gpgOff is the variable that turns verification off.
 const gpgOff = "ANSIBLE_GALAXY_DISABLE_GPG_VERIFY="
 
-// A Recipe is all that ansible-galaxy is given; nothing else reaches it. The digest of a
+// A Recipe is all that ansible-galaxy and git are given; nothing else reaches it. The digest of a
 // content set is computed from the recipe, so that it covers all that may make a difference.
 type Recipe struct {
+	// Project to fetch first; nil for none. What it requires is installed, too.
+	Project *requirements.Project `json:"project,omitempty"`
 	// Steps in their order.
 	Steps []Step `json:"programs"`
 	// Env is the whole environment of each step, as name=value.
@@ -53,6 +55,7 @@ func (i Installer) Recipe(req Request) Recipe { return req.recipe(i.Environ, any
 // environment.
 func (r Request) recipe(environ []string, w Workspace) Recipe {
 	c := Recipe{
+		Project:      r.Requirements.Project,
 		Env:          environment(environ, r.Env, r.Credentials, w),
 		Files:        map[string][]byte{},
 		Grant:        r.Grant,

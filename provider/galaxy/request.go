@@ -72,6 +72,8 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(err)
 	}
 
+	merged.Project = requirements.NewProject(in.Parameters.Project)
+
 	clean, passwords, err := merged.WithoutPasswords()
 	if err != nil {
 		return Request{}, r.Reported(errors.Wrapf(err, "%s: spec.requirements", in.Config))

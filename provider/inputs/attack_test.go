@@ -128,7 +128,7 @@ func TestDigestGuess(t *testing.T) {
 		}
 	}
 	sum := func(key []byte, pin string) string {
-		d, err := of(pin).Digest(key, nil, nil)
+		d, err := of(pin).Digest(key, nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestDigestGuess(t *testing.T) {
 	own := ObjectKey(secret, "uid")
 	shown := sum(own, pin)
 
-	public, err := of("").Digest(own, nil, nil)
+	public, err := of("").Digest(own, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

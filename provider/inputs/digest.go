@@ -39,6 +39,7 @@ type canonical struct {
 	Env          map[string]string    `json:"env,omitempty"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Content      []common.ContentItem `json:"content,omitempty"`
+	Project      string               `json:"project,omitempty"`
 	Grant        *sandbox.Grant       `json:"grant,omitempty"`
 	Kubernetes   *Kubernetes          `json:"kubernetes,omitempty"`
 }
@@ -50,7 +51,7 @@ type credential struct {
 	Source string `json:"source,omitempty"`
 }
 
-// Digest identifies the inputs together with the collections and roles that
+// Digest identifies the inputs together with the collections, the roles and the project that
 // their requirements resolved to: an HMAC-SHA256, written as
 // "<schema>.<fingerprint of the key>.<hex>". Variables and requirements that mean
 // the same have the same digest however they are formatted; numbers count as
@@ -59,16 +60,16 @@ type credential struct {
 // All parameters are inputs but retryLimit, forks and verbosity: what a run does
 // depends on none of them. The timeout is one, since raising it is how a user
 // answers a run that timed out.
-func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem) (string, error) {
-	return in.digest(Schema, key, collections, roles)
+func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem, project *common.ContentItem) (string, error) {
+	return in.digest(Schema, key, collections, roles, project)
 }
 
-// FormerDigest is the digest of the same inputs in the schema before.
+// FormerDigest is the digest of the same inputs in the schema before, which knew no projects.
 func (in Inputs) FormerDigest(key []byte, collections, roles []common.ContentItem) (string, error) {
-	return in.digest(formerSchema, key, collections, roles)
+	return in.digest(formerSchema, key, collections, roles, nil)
 }
 
-func (in Inputs) digest(schema string, key []byte, collections, roles []common.ContentItem) (string, error) {
+func (in Inputs) digest(schema string, key []byte, collections, roles []common.ContentItem, project *common.ContentItem) (string, error) {
 	params, err := canonicalParameters(in.Parameters, schema)
 	if err != nil {
 		return "", err
@@ -85,6 +86,11 @@ func (in Inputs) digest(schema string, key []byte, collections, roles []common.C
 		Collections:  withoutSources(collections),
 		Content:      withoutSources(roles),
 		Kubernetes:   in.Kubernetes,
+	}
+
+	// Another commit with the same files is the same.
+	if project != nil {
+		c.Project = project.Revision
 	}
 
 	if g := in.Grant; g.ServiceAccount || len(g.Read)+len(g.Write) > 0 {

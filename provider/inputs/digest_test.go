@@ -121,6 +121,11 @@ func TestDigest(t *testing.T) {
 			a:      Inputs{Parameters: common.AnsibleRunParameters{Limit: "web"}},
 			b:      Inputs{},
 		},
+		"Project": {
+			reason: "So is a project.",
+			a:      Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "https://git.example.org/a", Version: "v1"}}},
+			b:      Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "https://git.example.org/a", Version: "v2"}}},
+		},
 		"SecretData": {
 			reason: "A changed Secret is a changed input.",
 			a:      Inputs{Credentials: []File{{Name: "token", Data: []byte("a")}}},
@@ -232,7 +237,7 @@ func bomb(leaf string) string {
 func digest(t *testing.T, in Inputs, collections []common.ContentItem) string {
 	t.Helper()
 
-	d, err := in.Digest([]byte("key"), collections, nil)
+	d, err := in.Digest([]byte("key"), collections, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +311,7 @@ func TestComparable(t *testing.T) {
 	in := Inputs{}
 	a := digest(t, in, nil)
 
-	other, err := in.Digest([]byte("another key"), nil, nil)
+	other, err := in.Digest([]byte("another key"), nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

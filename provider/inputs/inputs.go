@@ -21,6 +21,8 @@ type File struct {
 	Name string
 	// Data of the file.
 	Data []byte
+	// Path of an inventory of the project, which has the data; empty for all other files.
+	Path string
 	// Secret is true for data that must never be reported.
 	Secret bool
 	// Rotates names the source of a credential with rotates: true, which is the input

@@ -44,6 +44,8 @@ func (in Inputs) Validate() error {
 	path := field.NewPath("spec", "forProvider")
 
 	run := validateContent(&in.Parameters, path)
+	run = append(run, validateProject(in.Parameters.Project, path.Child("project"))...)
+	run = append(run, validateProjectInventories(in, path)...)
 	run = append(run, validateRoles(in, path)...)
 	run = append(run, validatePlaybooks(&in.Parameters, path)...)
 	run = append(run, validateVariables(&in.Parameters, path)...)
@@ -213,21 +215,41 @@ func validateSelection(p *common.AnsibleRunParameters, path *field.Path) field.E
 func validatePlaybooks(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 
-	if p.Playbook != "" && !isFQCN(p.Playbook) {
-		errs = append(errs, field.Invalid(path.Child("playbook"), p.Playbook, "must be namespace.collection.playbook"))
+	check := func(path *field.Path, name string) {
+		if err := validatePlaybook(name, p.Project != nil); err != nil {
+			errs = append(errs, field.Invalid(path, name, err.Error()))
+		}
+	}
+
+	if p.Playbook != "" {
+		check(path.Child("playbook"), p.Playbook)
 	}
 
 	if p.Playbooks != nil && len(p.Playbooks) == 0 {
 		errs = append(errs, field.Required(path.Child("playbooks"), "must not be empty"))
 	}
 
-	for i, b := range p.Playbooks {
-		if !isFQCN(b) {
-			errs = append(errs, field.Invalid(path.Child("playbooks").Index(i), b, "must be namespace.collection.playbook"))
-		}
+	for i, name := range p.Playbooks {
+		check(path.Child("playbooks").Index(i), name)
 	}
 
 	return errs
+}
+
+// validatePlaybook reports what is neither a playbook of a collection, nor of a project if there is one.
+func validatePlaybook(name string, project bool) error {
+	switch {
+	case project && IsProjectPlaybook(name):
+		return validatePlaybookPath(name)
+	case isFQCN(name):
+		return nil
+	case project:
+		return errors.New("must be the path of a playbook of the project, such as site.yml, or namespace.collection.playbook")
+	case IsProjectPlaybook(name):
+		return errors.New("must be namespace.collection.playbook; a path needs project, the repository that has it")
+	}
+
+	return errors.New("must be namespace.collection.playbook")
 }
 
 func validateVariables(p *common.AnsibleRunParameters, path *field.Path) field.ErrorList {

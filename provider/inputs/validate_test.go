@@ -83,7 +83,40 @@ func TestValidate(t *testing.T) {
 		"Playbooks": {
 			reason: "Playbooks belong to collections.",
 			in:     Inputs{Parameters: common.AnsibleRunParameters{Playbooks: []string{"a.b.c", "site.yml"}}},
-			want:   `spec.forProvider.playbooks[1]: Invalid value: "site.yml": must be namespace.collection.playbook`,
+			want:   `spec.forProvider.playbooks[1]: Invalid value: "site.yml": must be namespace.collection.playbook; a path needs project, the repository that has it`,
+		},
+		"Project": {
+			reason: "A project has playbooks and inventories, and collections may have playbooks beside.",
+			in: Inputs{Parameters: common.AnsibleRunParameters{
+				Project:     &common.Project{Src: "git@git.example.org:acme/site.git", Version: "feature/a#1", Path: "ansible/web"},
+				Playbooks:   []string{"site.yml", "playbooks/web-2.yaml", "a.b.c"},
+				Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: "inventories/production"}},
+			}},
+		},
+		"ProjectMistakes": {
+			reason: "Nothing of a project is an option, a program, or a path that leads elsewhere.",
+			in: Inputs{Parameters: common.AnsibleRunParameters{
+				Project:     &common.Project{Src: "ext::sh -c id", Version: "--upload-pack=id", Path: "a/../.."},
+				Playbooks:   []string{"../site.yml", "site", "{{ x }}.yml", "a b.yml", "/etc/a.yml"},
+				Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}}, {Path: "x"}},
+			}},
+			want: `[spec.forProvider.project.src: Invalid value: "ext::sh -c id": must be printable, without spaces, ` +
+				`spec.forProvider.project.version: Invalid value: "--upload-pack=id": must not start with a dash or a plus, ` +
+				`spec.forProvider.project.path: Invalid value: "a/../..": must be a path without . and .. below the directory, ` +
+				`spec.forProvider.inventories[0].path: Required value: must be set with source Project, ` +
+				`spec.forProvider.inventories[1].path: Forbidden: only with source Project, ` +
+				`spec.forProvider.playbooks[0]: Invalid value: "../site.yml": must be a path without . and .. below the directory, ` +
+				`spec.forProvider.playbooks[1]: Invalid value: "site": must be the path of a playbook of the project, such as site.yml, or namespace.collection.playbook, ` +
+				`spec.forProvider.playbooks[2]: Invalid value: "{{ x }}.yml": must not contain spaces, quotes, braces, backslashes, = or #, ` +
+				`spec.forProvider.playbooks[3]: Invalid value: "a b.yml": must not contain spaces, quotes, braces, backslashes, = or #, ` +
+				`spec.forProvider.playbooks[4]: Invalid value: "/etc/a.yml": must be a path without . and .. below the directory]`,
+		},
+		"NoProject": {
+			reason: "An inventory of a project needs one.",
+			in: Inputs{Parameters: common.AnsibleRunParameters{
+				Playbook: "a.b.c", Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: "x"}},
+			}},
+			want: "spec.forProvider.inventories[0].source: Forbidden: Project needs project",
 		},
 		"ExecutableInventory": {
 			reason: "There must be something to execute.",
@@ -145,6 +178,21 @@ func TestValidate(t *testing.T) {
 				t.Errorf("\n%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestValidateRepository says what git may be given.
+func TestValidateRepository(t *testing.T) {
+	for src, want := range map[string]bool{
+		"https://git.example.org/a.git": true, "git+https://git.example.org/a": true, "ssh://git@git.example.org:22/a": true, "git@git.example.org:a/b.git": true,
+		"file:///srv/a.git": true,
+		"":                  false, "/srv/a.git": false, "../a": false, "a.git": false, "ext::sh": false, "git@ext::sh": false, "fd::17": false,
+		"https://-oProxyCommand=id/a": false, "ssh://-oProxyCommand=id/a": false, "git@git.example.org:-x": false, "-u@git.example.org:a": false,
+		"https://git.example.org/a b": false, "https://git.example.org/a\n": false, "git://git.example.org/a": false, "a/b@c:d": false,
+	} {
+		if err := validateRepository(src); (err == nil) != want {
+			t.Errorf("validateRepository(%q): %v, want it to be valid: %t", src, err, want)
+		}
 	}
 }
 

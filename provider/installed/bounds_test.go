@@ -105,7 +105,7 @@ func TestManyItems(t *testing.T) {
 		touch(t, dir, fmt.Sprintf("roles/r%d/meta/.galaxy_install_info", i), meta)
 	}
 
-	_, err := New(t.Context(), dir, "", requirements.File{}, workdir.Limits{})
+	_, err := New(t.Context(), dir, "", requirements.File{}, nil, workdir.Limits{})
 	if diff := cmp.Diff("it has more than 1000 roles: divide them among configurations that require less each", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
 		t.Errorf("New(...): -want error, +got error:\n%s", diff)
 	}
@@ -118,7 +118,7 @@ func TestManyItems(t *testing.T) {
 		must(t, os.Symlink("acme", filepath.Join(dir, fmt.Sprintf("collections/ansible_collections/link%d", i))))
 	}
 
-	m, err := New(t.Context(), dir, "", requirements.File{}, workdir.Limits{})
+	m, err := New(t.Context(), dir, "", requirements.File{}, nil, workdir.Limits{})
 	if err != nil || len(m.Collections) != 900 {
 		t.Errorf("Links make no more collections of what is there.\nNew(...): %d, %v", len(m.Collections), err)
 	}

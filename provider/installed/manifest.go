@@ -41,12 +41,14 @@ type Manifest struct {
 	Requirements requirements.File    `json:"requirements"`
 	Collections  []common.ContentItem `json:"collections,omitempty"`
 	Roles        []common.ContentItem `json:"roles,omitempty"`
+	Project      *common.ContentItem  `json:"project,omitempty"`
 	Tree         Tree                 `json:"tree"`
 	// Seal of the store that has the set, over all else.
 	Seal string `json:"seal,omitempty"`
 }
 
-// Same is true when two sets have the same content.
+// Same is true when two sets have the same content. A project has the same in commits that change other
+// directories of its repository.
 func (m Manifest) Same(o Manifest) bool {
 	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) && maps.Equal(m.Tree.Items, o.Tree.Items)
 }
@@ -54,9 +56,9 @@ func (m Manifest) Same(o Manifest) bool {
 // New returns the manifest of what was installed in a directory because it was required,
 // and removes there what is no content. The error says what is wrong with it. What is pinned has a version that says
 // what it is. Anything else may change and keep its version, as a branch of a
-// git repository does, so that it gets a revision.
-func New(ctx context.Context, dir, digest string, required requirements.File, l workdir.Limits) (m Manifest, err error) {
-	m = Manifest{Schema: Schema, Digest: digest, Requirements: required.WithoutUsers()}
+// git repository does, so that it gets a revision. The project is nil where there is none.
+func New(ctx context.Context, dir, digest string, required requirements.File, project *common.ContentItem, l workdir.Limits) (m Manifest, err error) {
+	m = Manifest{Schema: Schema, Digest: digest, Requirements: required.WithoutUsers(), Project: project}
 
 	if _, err := measure(ctx, dir, l); err != nil {
 		return m, err
@@ -80,6 +82,12 @@ func New(ctx context.Context, dir, digest string, required requirements.File, l 
 
 	for i, r := range m.Roles {
 		m.Roles[i].Revision = m.Tree.Items[path.Join(galaxy.RolesDir, r.Name)]
+	}
+
+	if project != nil {
+		at := *project
+		at.Revision = m.Tree.Items[galaxy.ProjectDir]
+		m.Project = &at
 	}
 
 	return m, nil

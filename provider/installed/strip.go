@@ -98,6 +98,8 @@ func isSurplus(name string) bool {
 	switch item, rest := itemOf(name); {
 	case strings.HasPrefix(item, galaxy.RolesDir+"/"):
 		return rest == "meta/.galaxy_install_info"
+	case item == galaxy.ProjectDir:
+		return false
 	case item != "":
 		return rest == "FILES.json"
 	}

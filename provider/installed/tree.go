@@ -26,7 +26,7 @@ import (
 type Tree struct {
 	// Sum of all files: their paths, contents, and whether they are executable.
 	Sum string `json:"sum"`
-	// Items has such a sum of each collection and role, by its path in the set: its
+	// Items has such a sum of each collection and role, and of the project, by its path in the set: its
 	// revision. The same content has the same, whenever and however it was installed.
 	Items map[string]string `json:"items,omitempty"`
 	// Bytes that all of it takes on disk.
@@ -114,11 +114,15 @@ func Stamp(ctx context.Context, dir string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// walk the collections and roles of a set in lexical order.
+// walk the collections, the roles and the project of a set in lexical order.
 // Paths are below the set.
 func walk(ctx context.Context, dir string, fn func(path string, info fs.FileInfo) error) error {
-	for _, sub := range []string{galaxy.CollectionsDir, galaxy.RolesDir} {
+	for _, sub := range []string{galaxy.CollectionsDir, galaxy.RolesDir, galaxy.ProjectDir} {
 		err := filepath.WalkDir(filepath.Join(dir, sub), func(name string, d fs.DirEntry, err error) error {
+			if sub == galaxy.ProjectDir && d == nil && errors.Is(err, fs.ErrNotExist) {
+				return nil // Few sets have a project.
+			}
+
 			if err != nil {
 				return err
 			}
@@ -189,13 +193,17 @@ func (r reader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// itemOf is the collection or role that a file belongs to, and the path of the
+// itemOf is the collection, role or project that a file belongs to, and the path of the
 // file in it. Beside collections there are directories with where they came
 // from, which belong to none.
 func itemOf(path string) (item, rest string) {
 	depth := 2
-	if strings.HasPrefix(path, galaxy.CollectionsDir+"/") {
+
+	switch {
+	case strings.HasPrefix(path, galaxy.CollectionsDir+"/"):
 		depth = 4
+	case strings.HasPrefix(path, galaxy.ProjectDir+"/"):
+		depth = 1
 	}
 
 	parts := strings.SplitN(path, "/", depth+1)

@@ -93,9 +93,9 @@ func TestPayload(t *testing.T) {
 	}
 
 	key := []byte("key")
-	before, _ := want.Spec.Inputs.Digest(key, nil, nil)
+	before, _ := want.Spec.Inputs.Digest(key, nil, nil, nil)
 
-	if after, err := got.Spec.Inputs.Digest(key, nil, nil); err != nil || before != after {
+	if after, err := got.Spec.Inputs.Digest(key, nil, nil, nil); err != nil || before != after {
 		t.Errorf("Digest(...): want %s, got %s, %v", before, after, err)
 	}
 

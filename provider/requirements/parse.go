@@ -1,7 +1,6 @@
 package requirements
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -44,7 +43,7 @@ func Parse(text string) (File, error) {
 		return File{}, err
 	}
 
-	if f.Collections, err = unique("collections", f.Collections, func(c Collection) string { return cmp.Or(c.Name, c.Source) }); err != nil {
+	if f.Collections, err = unique("collections", f.Collections, collectionKey); err != nil {
 		return File{}, err
 	}
 

@@ -30,7 +30,7 @@ var (
 // depend on in turn is not looked at.
 func (f File) Pinned() bool {
 	return !slices.ContainsFunc(f.Collections, func(c Collection) bool { return !c.pinned() }) &&
-		!slices.ContainsFunc(f.Roles, func(r Role) bool { return !r.pinned() })
+		!slices.ContainsFunc(f.Roles, func(r Role) bool { return !r.pinned() }) && (f.Project == nil || f.Project.pinned())
 }
 
 // Pin the requirements to the versions that they have resolved to before, which
@@ -38,11 +38,17 @@ func (f File) Pinned() bool {
 // is pinned, since other sources have no other versions to choose from. When a
 // collection from elsewhere is not pinned, it may need other collections than
 // before, and no collection is pinned. Roles that roles depend on are not pinned, since
-// ansible-galaxy does not note where they came from.
-func (f File) Pin(collections, roles []common.ContentItem) File {
+// ansible-galaxy does not note where they came from. A project is pinned to its commit.
+func (f File) Pin(collections, roles []common.ContentItem, project *common.ContentItem) File {
 	pinned := f.clone()
 
-	moves := slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.kind() != Galaxy && !c.pinned() })
+	if project != nil && f.Project != nil {
+		at := *f.Project
+		at.Version = cmp.Or(project.Version, at.Version)
+		pinned.Project = &at
+	}
+
+	moves := pinned.Project != nil && !pinned.Project.pinned() || slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.kind() != Galaxy && !c.pinned() })
 
 	for _, item := range collections {
 		if item.Source == "" || moves {

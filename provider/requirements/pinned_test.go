@@ -71,7 +71,7 @@ func TestPin(t *testing.T) {
 	issue := Role{Name: "issue", Src: "https://git.example.org/issue.git", Scm: Git, Version: commit}
 	tools := Collection{Name: "https://git.example.org/tools.git", Type: Git, Version: "v1.0"}
 
-	got := File{Collections: []Collection{{Name: "acme.web", Version: ">=1.0.0", Source: "hub"}, tools}, Roles: []Role{motd, issue}}.Pin(collections, roles)
+	got := File{Collections: []Collection{{Name: "acme.web", Version: ">=1.0.0", Source: "hub"}, tools}, Roles: []Role{motd, issue}}.Pin(collections, roles, nil)
 
 	motd.Version = "1.0.0"
 
@@ -86,7 +86,7 @@ func TestPin(t *testing.T) {
 	tools.Version = "main"
 
 	want = File{Collections: []Collection{{Name: "acme.web"}, tools}}
-	if diff := cmp.Diff(want, want.Pin(collections, roles)); diff != "" {
+	if diff := cmp.Diff(want, want.Pin(collections, roles, nil)); diff != "" {
 		t.Errorf("\nA branch may need other versions than it did.\nPin(...): -want, +got:\n%s", diff)
 	}
 }

@@ -20,6 +20,8 @@ import (
 type File struct {
 	Collections []Collection `json:"collections,omitempty"`
 	Roles       []Role       `json:"roles,omitempty"`
+	// Project that content is run from; nil for none. It is in no requirements.yml.
+	Project *Project `json:"project,omitempty"`
 }
 
 // A Collection that is required.
@@ -54,7 +56,7 @@ type Role struct {
 
 // Empty is true when nothing is required.
 func (f File) Empty() bool {
-	return len(f.Collections) == 0 && len(f.Roles) == 0
+	return len(f.Collections) == 0 && len(f.Roles) == 0 && f.Project == nil
 }
 
 // Merge the roles of a run into the requirements. A role that says where it
@@ -64,7 +66,7 @@ func (f File) Empty() bool {
 // comes with a collection that is required. The error names the role and the
 // requirement that contradict each other.
 func (f File) Merge(roles []common.Role, found func(name string) bool) (File, error) {
-	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles)}
+	merged := File{Collections: f.Collections, Roles: slices.Clone(f.Roles), Project: f.Project}
 
 	for i, role := range roles {
 		want := normalRole(Role{Name: role.Name, Src: role.Src, Version: role.Version})

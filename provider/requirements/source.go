@@ -45,10 +45,11 @@ func (r Role) repository() string {
 	return r.Src
 }
 
-// OverSSH is true when git is to use ssh for something that is required. What
+// OverSSH is true when git is to use ssh for something that is required, or may have to. What
 // the requirements depend on in turn is not known yet.
 func (f File) OverSSH() bool {
-	return slices.ContainsFunc(f.Collections, func(c Collection) bool { return isSSH(c.repository()) }) ||
+	return f.Project != nil || // Its requirements are not known, either.
+		slices.ContainsFunc(f.Collections, func(c Collection) bool { return isSSH(c.repository()) }) ||
 		slices.ContainsFunc(f.Roles, func(r Role) bool { return isSSH(r.repository()) })
 }
 
@@ -99,11 +100,22 @@ func (f File) WithoutUsers() File {
 		clean.Roles[i].Src = WithoutUser(r.Src)
 	}
 
+	if clean.Project != nil {
+		clean.Project.Src = WithoutUser(clean.Project.Src)
+	}
+
 	return clean
 }
 
 func (f File) clone() File {
-	return File{Collections: slices.Clone(f.Collections), Roles: slices.Clone(f.Roles)}
+	c := File{Collections: slices.Clone(f.Collections), Roles: slices.Clone(f.Roles)}
+
+	if f.Project != nil {
+		p := *f.Project
+		c.Project = &p
+	}
+
+	return c
 }
 
 var passwordOfURL = regexp.MustCompile(`^(https?://)([^/\s]*:[^/\s]*|[^/\s:@]{16,})@([^/\s]+)`)
@@ -144,6 +156,12 @@ func (f File) WithoutPasswords() (File, []string, error) {
 	clean := f.clone()
 
 	var err error
+
+	if clean.Project != nil {
+		if clean.Project.Src, err = move(clean.Project.Src, clean.Project.Src); err != nil {
+			return File{}, nil, err
+		}
+	}
 
 	for i, c := range clean.Collections {
 		field := &clean.Collections[i].Name

@@ -38,18 +38,30 @@ type file struct {
 	Data []byte
 	// Executable is true for a program.
 	Executable bool
+	// Given is true for a file or a directory of the project, which is not written.
+	Given bool
 }
 
-// makeDirectory makes a private data directory with its files. It must not be there
-// yet: ansible-runner would use what it finds of another run.
-func makeDirectory(dir string, files []file) error {
+// makeDirectory makes a private data directory with a copy of a project, if there is one, and with its files. It
+// must not be there yet: ansible-runner would use what it finds of another run.
+func makeDirectory(dir, project string, files []file) error {
 	for _, d := range []string{"", homeDir, tempDir, controlDir} {
 		if err := os.Mkdir(filepath.Join(dir, d), modeDir); err != nil {
 			return errors.Wrap(err, "cannot make a private data directory")
 		}
 	}
 
+	if project != "" {
+		if err := copyProject(project, filepath.Join(dir, projectDir)); err != nil {
+			return err
+		}
+	}
+
 	for _, f := range files {
+		if f.Given {
+			continue
+		}
+
 		name := filepath.Join(dir, f.Path)
 
 		if err := os.MkdirAll(filepath.Dir(name), modeDir); err != nil {
@@ -59,6 +71,11 @@ func makeDirectory(dir string, files []file) error {
 		mode := modeFile
 		if f.Executable {
 			mode = modeExecutable
+		}
+
+		// The project may have a file, or a link, of that name.
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Wrap(err, "cannot write into the private data directory")
 		}
 
 		if err := os.WriteFile(name, f.Data, mode); err != nil {

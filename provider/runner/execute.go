@@ -18,7 +18,7 @@ import (
 
 // write the private data directory.
 func (p plan) write() error {
-	return makeDirectory(p.Dir, append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
+	return makeDirectory(p.Dir, p.Project, append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
 }
 
 // recorder of what the processes of a run write. It hides secrets of the inputs, others that the run

@@ -47,6 +47,10 @@ func withInstalled(run Spec, message string) string {
 func installed(set content.Set) string {
 	var items []string
 
+	if p := set.Project; p != nil {
+		items = append(items, "the project "+p.Name+" "+p.Version)
+	}
+
 	for _, i := range slices.Concat(set.Collections, set.Roles) {
 		items = append(items, strings.TrimSpace(i.Name+" "+i.Version))
 	}

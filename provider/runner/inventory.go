@@ -3,6 +3,7 @@ package runner
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,9 +28,12 @@ func asyncVars(in inputs.Inputs, inventories []file) []file {
 		return nil
 	}
 
-	files := make([]file, len(inventories))
-	for i, inv := range inventories {
-		files[i] = file{Path: path.Join(path.Dir(inv.Path), "group_vars", "all.yml"), Data: []byte(asyncDir)}
+	var files []file
+
+	for _, inv := range inventories {
+		if !inv.Given {
+			files = append(files, file{Path: path.Join(path.Dir(inv.Path), "group_vars", "all.yml"), Data: []byte(asyncDir)})
+		}
 	}
 
 	return files
@@ -43,10 +47,15 @@ func inventories(in inputs.Inputs) []file {
 		return []file{{Path: path.Join(inventoryDir, "none")}}
 	}
 
-	files := make([]file, len(in.Inventories))
+	files := make([]file, len(in.Inventories), len(in.Inventories)+1)
 
 	for i, inv := range in.Inventories {
-		files[i] = file{Path: inventoryPath(in, i), Data: inv.Data, Executable: in.Parameters.ExecutableInventory}
+		files[i] = file{Path: inventoryPath(in, i), Data: inv.Data, Executable: in.Parameters.ExecutableInventory, Given: inv.Path != ""}
+	}
+
+	// Variables for the project's inventories, see asyncVars, cannot be beside these.
+	if len(files) > 0 && !slices.ContainsFunc(files, func(f file) bool { return !f.Given }) {
+		files = slices.Insert(files, 0, file{Path: path.Join(inventoryDir, "none")})
 	}
 
 	return files
@@ -54,6 +63,10 @@ func inventories(in inputs.Inputs) []file {
 
 // inventoryPath of the inventory with an index, in the private data directory.
 func inventoryPath(in inputs.Inputs, i int) string {
+	if p := in.Inventories[i].Path; p != "" {
+		return path.Join(projectDir, p)
+	}
+
 	name := "hosts"
 	if !in.Parameters.ExecutableInventory {
 		name = inventoryName(in.Inventories[i].Data)

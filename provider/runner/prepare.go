@@ -29,6 +29,8 @@ type plan struct {
 	Dir string
 	// Files to write into it, but for the command line of the play.
 	Files []file
+	// Project to copy into it before; empty for none.
+	Project string
 	// Args of the driver of ansible-runner.
 	Args []string
 	// Play is the argv of ansible-playbook, which ansible-runner reads from a file.
@@ -66,7 +68,7 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	inv := inventories(in)
 
 	files := []file{
-		{Path: filepath.Join(projectDir, playbookFile), Data: text},
+		{Path: filepath.Join(projectDir, playbookOf(run)), Data: text},
 		// Where the credentials have no ansible.cfg, the machine's must not count.
 		{Path: inputs.AnsibleConfigFile},
 		{Path: driverFile, Data: driver},
@@ -84,12 +86,13 @@ func (r *Runner) prepare(run Spec) (plan, error) {
 	}
 
 	return plan{
-		Dir:    dir,
-		Files:  files,
-		Args:   []string{dir, playbookFile, ident, oldestCore, oldestRunner},
-		Play:   r.playArgv(run, dir, inv, vars),
-		Env:    r.environment(run, dir),
-		Domain: domain,
+		Dir:     dir,
+		Files:   files,
+		Project: run.Content.ProjectPath(),
+		Args:    []string{dir, playbookOf(run), ident, oldestCore, oldestRunner},
+		Play:    r.playArgv(run, dir, inv, vars),
+		Env:     r.environment(run, dir),
+		Domain:  domain,
 	}, nil
 }
 
@@ -146,7 +149,7 @@ func (r *Runner) playArgv(run Spec, dir string, inv, vars []file) []string {
 		argv = append(argv, "--check", "--diff")
 	}
 
-	return append(argv, playbookFile)
+	return append(argv, playbookOf(run))
 }
 
 // commandLine of an argv, quoted for a POSIX shell: ansible-runner splits it as a shell

@@ -22,6 +22,11 @@ import (
 // processes are ended. The error is about this machine; that a play failed is a result. With
 // an error, the result says only whether it is certain that no task was carried out.
 func (r *Runner) Run(ctx context.Context, run Spec, w events.Watch) (Result, error) {
+	run, err := withProject(run)
+	if err != nil {
+		return invalid(err.Error()), nil
+	}
+
 	p, err := r.prepare(run)
 	if err != nil {
 		return invalid(err.Error()), nil

@@ -17,12 +17,13 @@ import (
 // Ansible has to load the same playbook with the same inputs again, and to do no more. Ansible
 // says how many plays there are before the first one begins. If loading ends in the same error
 // before that, the run has ended there, too. An inventory that is a program may do anything
-// while it is loaded, so that nothing is certain then.
+// while it is loaded, so that nothing is certain then. One of a project may be a program.
 func (r *Runner) untouched(ctx context.Context, run Spec, e ending) bool {
 	switch {
 	case e.summary.Finished:
 		return e.summary.Processed == 0
-	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "", run.Inputs.Parameters.ExecutableInventory:
+	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "", run.Inputs.Parameters.ExecutableInventory,
+		run.Content.Project != nil && hasInventory(run.Inputs):
 		return false
 	}
 

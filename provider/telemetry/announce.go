@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
@@ -158,15 +160,21 @@ func exhausted(j executor.Job, r executor.Report) bool {
 	return counts && r.Run.Mode == common.ModeApply && limit != nil && *limit > 0 && r.Attempt >= int64(*limit)
 }
 
-// installed lists the collections and roles that a run used; empty if the object used the same
+// installed lists the collections, the roles and the project that a run used; empty if the object used the same
 // before.
 func installed(j executor.Job, r executor.Report) string {
 	c := r.Content
-	if c == nil || c.Digest == "" || slices.Equal(c.Collections, j.Before.Content.Collections) && slices.Equal(c.Roles, j.Before.Content.Roles) {
+	was := j.Before.Content
+	if c == nil || c.Digest == "" ||
+		slices.Equal(c.Collections, was.Collections) && slices.Equal(c.Roles, was.Roles) && ptr.Equal(c.Project, was.Project) {
 		return ""
 	}
 
-	items := make([]string, 0, len(c.Collections)+len(c.Roles))
+	items := make([]string, 0, 1+len(c.Collections)+len(c.Roles))
+	if c.Project != nil {
+		items = append(items, c.Project.Name+" "+c.Project.Version)
+	}
+
 	for _, i := range slices.Concat(c.Collections, c.Roles) {
 		items = append(items, strings.TrimSpace(i.Name+" "+i.Version))
 	}

@@ -296,6 +296,11 @@ type RunTemplate struct {
 	// +optional
 	WriteConnectionSecretToRef *SecretReference `json:"writeConnectionSecretToRef,omitempty"`
 
+	// Project is a git repository that the content is run from, as ansible-playbook
+	// runs it in that directory. That of a run replaces that of the defaults.
+	// +optional
+	Project *common.Project `json:"project,omitempty"`
+
 	// Role is one role to run: namespace.collection.role, or namespace.role for
 	// a role that is not part of a collection.
 	// +optional
@@ -310,14 +315,14 @@ type RunTemplate struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Roles *apiextensionsv1.JSON `json:"roles,omitempty"`
 
-	// Playbook is one playbook of a collection:
-	// namespace.collection.playbook.
+	// Playbook is one playbook of a collection, namespace.collection.playbook, or of
+	// the project: its path, such as site.yml.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Playbook string `json:"playbook,omitempty"`
 
-	// Playbooks of collections to run, one after another.
+	// Playbooks of collections or of the project to run, one after another.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
@@ -377,8 +382,10 @@ type RunTemplate struct {
 	// +optional
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
-	// Inventories are texts of inventories in Secrets and ConfigMaps. Ansible reads
-	// inventoryInline first, then these in their order, and merges them.
+	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and
+	// directories of the project. Ansible reads inventoryInline first, then these in
+	// their order, and merges them. The path of one in the project may hold
+	// expressions, each for a name or a part of one.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	Inventories []common.Inventory `json:"inventories,omitempty"`

@@ -273,6 +273,11 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = new(SecretReference)
 		**out = **in
 	}
+	if in.Project != nil {
+		in, out := &in.Project, &out.Project
+		*out = new(common.Project)
+		**out = **in
+	}
 	if in.Roles != nil {
 		in, out := &in.Roles, &out.Roles
 		*out = new(v1.JSON)

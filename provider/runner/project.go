@@ -1,0 +1,236 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// projectPlaybookFile is the playbook of a run that has a project. A project may have a playbook.yml.
+const projectPlaybookFile = ".provider-ansible.yml"
+
+const (
+	// maxConfig is the size of the largest ansible.cfg of a project, in bytes.
+	maxConfig = 1 << 20
+	// maxPlaybooks is how many playbooks of a project a message lists.
+	maxPlaybooks = 10
+)
+
+// playbookOf is the name of the file of a run's playbook, in the working directory.
+func playbookOf(run Spec) string {
+	if run.Content.Project == nil {
+		return playbookFile
+	}
+
+	return projectPlaybookFile
+}
+
+// withProject returns a run that has what its project says: its ansible.cfg, unless the credentials have one.
+// The error says what of the run is not in the project.
+func withProject(run Spec) (Spec, error) {
+	if run.Content.Project == nil {
+		if run.Inputs.Parameters.Project != nil {
+			return run, errors.New("the project was not installed")
+		}
+
+		return run, nil
+	}
+
+	root, err := os.OpenRoot(run.Content.ProjectPath())
+	if err != nil {
+		return run, errors.Wrap(err, "cannot read the project")
+	}
+	defer root.Close() //nolint:errcheck // It was only read.
+
+	if err := inProject(run.Inputs, root); err != nil {
+		return run, err
+	}
+
+	if _, given := inputs.Find(run.Inputs.Credentials, inputs.AnsibleConfigFile); given {
+		return run, nil
+	}
+
+	info, err := root.Stat(inputs.AnsibleConfigFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return run, nil
+	}
+
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
+		return run, errors.Errorf("the project's %s is not a file, or too large", inputs.AnsibleConfigFile)
+	}
+
+	data, err := root.ReadFile(inputs.AnsibleConfigFile)
+	if err != nil {
+		return run, errors.Wrap(err, "cannot read the project")
+	}
+
+	run.Inputs.Credentials = append(slices.Clone(run.Inputs.Credentials), inputs.File{Name: inputs.AnsibleConfigFile, Data: data})
+	run.Inputs.Inventories = withConfigured(run.Inputs, root)
+
+	return run, nil
+}
+
+// withConfigured returns the inventories of a run. If it has none, these are what the ansible.cfg names in its project.
+func withConfigured(in inputs.Inputs, root *os.Root) []inputs.File {
+	names := in.AnsibleConfig().Get("defaults", "inventory")
+	if names == "" || len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" {
+		return in.Inventories
+	}
+
+	var found []inputs.File
+
+	for name := range strings.SplitSeq(names, ",") {
+		name = path.Clean(strings.TrimSpace(name))
+		// Anything else is for Ansible to read.
+		if _, err := root.Stat(name); err != nil {
+			return nil
+		}
+
+		found = append(found, inputs.File{Name: name, Path: name})
+	}
+
+	return found
+}
+
+// inProject returns an error for playbooks and inventories that are not in the project. Ansible takes an
+// inventory that is not there for the name of a host.
+func inProject(in inputs.Inputs, root *os.Root) error {
+	const field = "spec.forProvider."
+
+	want := map[string]string{}
+
+	for i, name := range slices.Concat([]string{in.Parameters.Playbook}, in.Parameters.Playbooks) {
+		switch {
+		case !inputs.IsProjectPlaybook(name):
+		case i == 0:
+			want[field+"playbook"] = name
+		default:
+			want[fmt.Sprintf("%splaybooks[%d]", field, i-1)] = name
+		}
+	}
+
+	for i, inv := range in.Parameters.Inventories {
+		if inv.Path != "" {
+			want[fmt.Sprintf("%sinventories[%d].path", field, i)] = inv.Path
+		}
+	}
+
+	var missing []string
+
+	for at, name := range want {
+		if _, err := root.Stat(name); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: the project has no %q%s", at, name, beside(root, name)))
+		}
+	}
+
+	if len(missing) == 0 {
+		return nil
+	}
+
+	slices.Sort(missing)
+
+	return errors.New(strings.Join(missing, "; "))
+}
+
+// beside lists what is in the directory where something was looked for, to be told after that; empty if there is no
+// such directory, or nothing in it.
+func beside(root *os.Root, name string) string {
+	entries, _ := fs.ReadDir(root.FS(), path.Dir(name))
+
+	var names []string
+
+	for _, e := range entries {
+		if inputs.IsProjectPlaybook(e.Name()) == inputs.IsProjectPlaybook(name) && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > maxPlaybooks:
+		names = append(names[:maxPlaybooks], fmt.Sprintf("and %d more", n-maxPlaybooks))
+	}
+
+	return " (there is: " + strings.Join(names, ", ") + ")"
+}
+
+// copyProject copies a project into the private data directory, where the run may change it. Nobody else sees the changes, and
+// the set stays as it was installed.
+func copyProject(from, to string) error {
+	if err := os.Mkdir(to, modeDir); err != nil {
+		return errors.Wrap(err, "cannot make a private data directory")
+	}
+
+	src, err := os.OpenRoot(from)
+	if err != nil {
+		return errors.Wrap(err, "cannot read the project")
+	}
+	defer src.Close() //nolint:errcheck // It was only read.
+
+	dst, err := os.OpenRoot(to)
+	if err != nil {
+		return errors.Wrap(err, "cannot copy the project")
+	}
+	defer dst.Close() //nolint:errcheck // Its files were closed.
+
+	return errors.Wrap(fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case d.IsDir():
+			return dst.Mkdir(name, modeDir)
+		case d.Type() == fs.ModeSymlink:
+			target, err := src.Readlink(name)
+			if err != nil {
+				return err
+			}
+
+			return dst.Symlink(target, name)
+		case d.Type().IsRegular():
+			return copyFile(src, dst, name)
+		}
+
+		return nil // git knows no other files.
+	}), "cannot copy the project")
+}
+
+// copyFile copies a file of a directory. File systems that can do so share the data of both.
+func copyFile(src, dst *os.Root, name string) error {
+	f, err := src.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // It was only read.
+
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+
+	mode := modeFile
+	if info.Mode()&0o100 != 0 {
+		mode = modeExecutable
+	}
+
+	t, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+
+	_, err = io.Copy(t, f)
+
+	return errors.Join(err, t.Close())
+}

@@ -1,0 +1,187 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// projectFiles are those of a repository as many are laid out.
+func projectFiles() map[string]string {
+	return map[string]string{
+		"project/ansible.cfg": "[defaults]\ninventory = inventories/development\nforce_handlers = True\nroles_path = more_roles\nhash_behaviour = merge\nlocal_tmp = /nonexistent\n",
+		"project/site.yml": `
+- name: Web
+  hosts: web
+  gather_facts: false
+  roles: [web, other]
+- import_playbook: playbooks/second.yml
+`,
+		"project/playbooks/second.yml": `
+- name: Second
+  hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.debug: {msg: "beside={{ beside }} all={{ everywhere | default('none') }} {{ 'x' | shout }}"}
+  - ansible.builtin.command: {cmd: ls, chdir: "{{ playbook_dir }}/.."}
+    async: 20
+    poll: 1
+`,
+		"project/playbooks/group_vars/all.yml":               "beside: the playbook\n",
+		"project/playbooks/filter_plugins/shout.py":          "class FilterModule:\n    def filters(self):\n        return {'shout': lambda s: s.upper()}\n",
+		"project/playbook.yml":                               "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: \"{{ everywhere }}\"}\n",
+		"project/group_vars/all.yml":                         "everywhere: of all\n",
+		"project/group_vars/web.yml":                         "tier: of web\n",
+		"project/host_vars/web1.yml":                         "own: of web1\n",
+		"project/inventories/production/hosts":               "[web]\nweb1 ansible_connection=local ansible_python_interpreter='{{ ansible_playbook_python }}'\n",
+		"project/inventories/production/group_vars/all.yml":  "stage: production\n",
+		"project/inventories/development/hosts":              "[web]\ndev1 ansible_connection=local ansible_python_interpreter='{{ ansible_playbook_python }}'\n",
+		"project/inventories/development/group_vars/all.yml": "stage: development\n",
+		"project/templates/page.j2":                          "{{ stage }}\n",
+		"project/library/hello.py":                           "#!/usr/bin/python\nfrom ansible.module_utils.basic import AnsibleModule\nAnsibleModule({}).exit_json(changed=False, msg='module of the project')\n",
+		"project/roles/web/tasks/main.yml": `
+- ansible.builtin.debug: {msg: "{{ stage }} {{ tier }} {{ own | default('none') }} {{ everywhere }} {{ {'a': 1} | combine({}) }}"}
+- ansible.builtin.template: {src: page.j2, dest: "{{ playbook_dir }}/page"}
+- {register: r, hello: {}}
+- ansible.builtin.debug: {msg: "{{ r.msg }} {{ lookup('file', playbook_dir + '/page') }}"}
+`,
+		"project/more_roles/other/tasks/main.yml": "- ansible.builtin.debug: {msg: role of a path}\n",
+	}
+}
+
+// projectSet is a content set with a project.
+func projectSet(t *testing.T, files map[string]string) content.Set {
+	t.Helper()
+
+	return content.Set{Dir: write(t, files), Project: &common.ContentItem{Name: "https://git.example.org/site.git", Version: "abc"}}
+}
+
+// ofProject is a run of a playbook of a project.
+func ofProject(set content.Set, playbook string, inventories ...string) Spec {
+	run := inline("")
+	run.Content, run.KeepOutput = set, true
+	run.Inputs.Parameters = common.AnsibleRunParameters{Project: &common.Project{Src: set.Project.Name}, Playbook: playbook}
+
+	for _, name := range inventories {
+		run.Inputs.Parameters.Inventories = append(run.Inputs.Parameters.Inventories,
+			common.Inventory{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: name})
+		run.Inputs.Inventories = append(run.Inputs.Inventories, inputs.File{Name: name, Path: name})
+	}
+
+	return run
+}
+
+// TestProject runs a project, which finds its own files as with ansible-playbook in that directory.
+func TestProject(t *testing.T) {
+	r := newRunner(t)
+	set := projectSet(t, projectFiles())
+
+	cases := map[string]struct {
+		reason string
+		run    func() Spec
+		want   []string
+	}{
+		"Site": {
+			reason: "Roles, plugins, templates, and variables beside playbooks and inventories are found; settings of the provider stand against the ansible.cfg.",
+			run:    func() Spec { return ofProject(set, "site.yml", "inventories/production") },
+			want: []string{
+				"production of web of web1 of all", "module of the project production", "role of a path",
+				"beside=the playbook all=none X",
+			},
+		},
+		"InventoryOfConfig": {
+			reason: "The ansible.cfg of the project names an inventory.",
+			run:    func() Spec { return ofProject(set, "site.yml") },
+			want:   []string{"development of web none of all"},
+		},
+		"OwnName": {
+			reason: "A project may have a playbook with the name of the provider's own.",
+			run:    func() Spec { return ofProject(set, "playbook.yml", "inventories/production") },
+			want:   []string{"of all"},
+		},
+		"InDirectory": {
+			reason: "A playbook in a directory finds what is beside it, not what is beside the project.",
+			run:    func() Spec { return ofProject(set, "playbooks/second.yml", "inventories/production") },
+			want:   []string{"beside=the playbook all=none X"},
+		},
+		"Role": {
+			reason: "A role of the project runs by itself.",
+			run: func() Spec {
+				run := ofProject(set, "", "inventories/production")
+				run.Inputs.Parameters.Role = "web"
+				run.Inputs.Roles = []common.Role{{Name: "web"}}
+
+				return run
+			},
+			want: []string{"production of web of web1 of all"},
+		},
+		"CredentialWins": {
+			reason: "An ansible.cfg of the credentials takes the place of that of the project.",
+			run: func() Spec {
+				run := ofProject(set, "playbook.yml")
+				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte("[defaults]\nforks = 1\n")}}
+
+				return run
+			},
+			want: []string{"of all"},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			res := must(t, r, tc.run())
+			if res.Phase != common.PhaseSucceeded {
+				t.Fatalf("%s\nRun(...): %s: %s\n%s", tc.reason, res.Reason, res.Message, res.Output)
+			}
+
+			for _, want := range tc.want {
+				if !strings.Contains(res.Output, want) {
+					t.Errorf("%s\nwant %q in the output:\n%s", tc.reason, want, res.Output)
+				}
+			}
+		})
+	}
+
+	if _, err := os.Stat(filepath.Join(set.ProjectPath(), "page")); err == nil {
+		t.Error("What a run writes beside its playbook is in a copy of its own")
+	}
+}
+
+// TestProjectMissing says what is not in a project before anything runs.
+func TestProjectMissing(t *testing.T) {
+	files := projectFiles()
+	set := projectSet(t, files)
+
+	cases := map[string]struct {
+		reason string
+		run    Spec
+		want   string
+	}{
+		"Playbook": {
+			reason: "The playbooks that there are help.",
+			run:    ofProject(set, "sit.yml"),
+			want:   `spec.forProvider.playbook: the project has no "sit.yml" (there is: playbook.yml, site.yml)`,
+		},
+		"Inventory": {
+			reason: "Ansible would take the path of an inventory that is not there for a host.",
+			run:    ofProject(set, "site.yml", "inventories/production", "inventories/prod"),
+			want:   `spec.forProvider.inventories[1].path: the project has no "inventories/prod" (there is: development, production)`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := withProject(tc.run)
+			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
+				t.Errorf("\n%s\nwithProject(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
