@@ -178,6 +178,22 @@ runs:
 				want: one(`project: {src: "https://git.example.org/site.git", path: web}, inventories: [{source: Project, path: inventories/production}, {source: Project, path: more}]`),
 			},
 		},
+		"Env": {
+			reason: "Values of the environment, and names of the Secrets that have them, can be computed.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  env:
+  - {name: REGION, value: "${xr.spec.region}"}
+  - {name: ANSIBLE_FORKS, value: "10"}
+  - {name: PASSWORD, valueFrom: {secretKeyRef: {name: "${xr.spec.region}", key: password}}}
+`,
+				spec: `region: eu`,
+				want: one(`env: [{name: REGION, value: eu}, {name: ANSIBLE_FORKS, value: "10"}, {name: PASSWORD, valueFrom: {secretKeyRef: {name: eu, key: password}}}]`),
+			},
+		},
 		"ProjectElsewhere": {
 			reason: "No value of an XR leads to another directory, or to a file of another type.",
 			rendering: rendering{

@@ -44,6 +44,15 @@ func TestInvalidInput(t *testing.T) {
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, project: {src: "https://git.example.org/a"}, inventories: [{source: Project, path: "${xr.spec.stage}"}]}]}`,
 			want:   []string{`runs[0].inventories[0].path: Forbidden: a path that is computed begins with a directory, as in inventories/${xr.spec.stage}`},
 		},
+		"Env": {
+			reason: "No value of an XR changes how Ansible works, or takes over what the provider starts.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, env: [{name: ANSIBLE_SSH_PIPELINING, value: "${xr.spec.a}"}]}, ` +
+				`{name: b, role: a.b.c, env: [{name: LD_PRELOAD, value: x}]}]}`,
+			want: []string{
+				`runs[0].env[0].value: Forbidden: a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal`,
+				`runs[1].env[0].name: Invalid value: "LD_PRELOAD": is set by the provider, or would take over programs that it starts`,
+			},
+		},
 		"ProjectMissing": {
 			reason: "A playbook that is a path is one of a project.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml}]}`,

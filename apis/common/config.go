@@ -33,6 +33,15 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Vars *apiextensionsv1.JSON `json:"vars,omitempty"`
 
+	// Env are environment variables of the play, but not of ansible-galaxy: their
+	// values may come from Secrets, and a new value installs nothing again. They win
+	// over vars.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Env []EnvVar `json:"env,omitempty"`
+
 	// Verification says which signatures and files installed content must have.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`

@@ -89,6 +89,14 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []VarFile `json:"varFiles,omitempty"`
 
+	// Env are environment variables of the play. They win over those of the
+	// configuration, env and vars alike.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Env []EnvVar `json:"env,omitempty"`
+
 	// InventoryInline is the text of an inventory, or of an inventory script
 	// when executableInventory is set.
 	// +optional

@@ -140,7 +140,7 @@ func Workload(o map[string]any) string {
 	spec, _ := o["spec"].(map[string]any)
 	parameters, _ := spec["forProvider"].(map[string]any)
 
-	of := manifest.Pick(parameters, append(ContentFields[:], "project", "hosts", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
+	of := manifest.Pick(parameters, append(ContentFields[:], "project", "hosts", "env", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 	of["providerConfigRef"] = manifest.Pick(ref, "name")
 

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 )
 
-// references returns those names of other objects, and paths in the project, in a run that hold an expression.
+// references returns the texts of a run that hold an expression in fields that are otherwise literal.
 func references(at *field.Path, object map[string]any) []fields.Text {
 	var refs []fields.Text
 
@@ -32,29 +32,33 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// objectNames returns the names of other objects, and paths in the project, that a run computes, by their text. A run may
+// objectNames returns the names of other objects, the paths in the project and the variables of the environment that a run computes. A run may
 // choose any object in the namespace of its XR. The name of any other object must hold the
 // uid of the XR, so that it cannot be the object of somebody else. That is so for Secrets
 // that a run writes, too: core reads such a Secret, whoever wrote it.
-func objectNames(env *expression.Environment, r input.Run, namespaced bool) (map[string]*expression.Template, field.ErrorList) {
-	names := map[string]*expression.Template{}
+func objectNames(env *expression.Environment, r input.Run, namespaced bool) (map[fields.Key]*expression.Template, field.ErrorList) {
+	names := map[fields.Key]*expression.Template{}
 
 	var errs field.ErrorList
 
 	for _, t := range references(r.Path, r.Object) {
 		at := field.NewPath(strings.TrimPrefix(strings.TrimPrefix(t.Path.String(), r.Path.String()), "."))
-		names[t.Value], _ = env.Compile(at, t.Value)
-		errs = append(errs, mistyped(t.Path, names[t.Value], expression.String)...)
+		names[t.Key()], _ = env.Compile(at, t.Value)
+		errs = append(errs, mistyped(t.Path, names[t.Key()], expression.String)...)
+
+		prefix, _, _ := strings.Cut(t.Value, "${")
 
 		switch {
-		case t.Within && !fields.IsPath(t.Value):
+		case t.Meaning == fields.Path && !strings.Contains(prefix, "/"):
 			errs = append(errs, field.Forbidden(t.Path, "a path that is computed begins with a directory, as in inventories/${xr.spec.stage}"))
-		case t.Within:
+		case t.Meaning == fields.Value && strings.HasPrefix(t.Of, "ANSIBLE_"):
+			errs = append(errs, field.Forbidden(t.Path, "a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal"))
+		case t.Meaning != fields.Name:
 		case !namespaced:
-			if n := names[t.Value]; !n.Identifies() || !n.Has(sourceUID) {
+			if n := names[t.Key()]; !n.Identifies() || !n.Has(sourceUID) {
 				errs = append(errs, field.Forbidden(t.Path, "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's"))
 			}
-		case strings.Contains(t.Path.String(), "providerConfigRef") && t.Kind != "ProviderConfig":
+		case strings.Contains(t.Path.String(), "providerConfigRef") && t.Of != "ProviderConfig":
 			errs = append(errs, field.Forbidden(t.Path, "only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig"))
 		}
 	}
@@ -67,7 +71,7 @@ func nameMistakes(path *field.Path, object map[string]any) field.ErrorList {
 	var errs field.ErrorList
 
 	fields.References(path, "", object, func(t fields.Text) {
-		if t.Names && !strings.Contains(t.Value, "${") && len(validation.IsDNS1123Subdomain(t.Value)) > 0 {
+		if t.Meaning == fields.Name && !strings.Contains(t.Value, "${") && len(validation.IsDNS1123Subdomain(t.Value)) > 0 {
 			errs = append(errs, field.Invalid(t.Path, t.Value, "cannot be the name of an object"))
 		}
 	})

@@ -109,9 +109,13 @@ func settingsOf(env *expression.Environment, r input.Run) (map[string]*expressio
 
 // sharedSecret reports a Secret for connection details that the runs of all items
 // would write, of which one can.
-func sharedSecret(r input.Run, names map[string]*expression.Template) field.ErrorList {
+func sharedSecret(r input.Run, names map[fields.Key]*expression.Template) field.ErrorList {
 	ref := r.WriteConnectionSecretToRef
-	if ref == nil || names[ref.Name] != nil && names[ref.Name].Each() {
+	if ref == nil {
+		return nil
+	}
+
+	if t := names[fields.Key{Meaning: fields.Name, Text: ref.Name}]; t != nil && t.Each() {
 		return nil
 	}
 

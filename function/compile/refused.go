@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
@@ -52,9 +53,9 @@ func refused(r *plan.Run, from input.Run) field.ErrorList {
 // withPlaceholders returns the AnsibleRun with a value of the right type in each computed
 // field. Variables may be anything.
 func withPlaceholders(r *plan.Run) map[string]any {
-	names := make(map[string]string, len(r.Object.Names))
-	for name := range r.Object.Names {
-		names[name] = placeholder
+	names := make(map[fields.Key]string, len(r.Object.Names))
+	for key := range r.Object.Names {
+		names[key] = placeholder
 	}
 
 	p := plan.Computed{}

@@ -114,6 +114,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"templated": {Kind: Literal, Action: RunAgain},
 	"varFiles":  {Kind: Referring, Part: ForProvider, Action: RunAgain},
 
+	"env":                 {Kind: Referring, Part: ForProvider, Action: RunAgain},
 	"inventory":           {Kind: Computed, Action: RunAgain},
 	"inventoryInline":     {Kind: Literal, Part: ForProvider, Action: RunAgain},
 	"inventories":         {Kind: Referring, Part: ForProvider, Action: RunAgain},

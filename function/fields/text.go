@@ -1,8 +1,10 @@
 package fields
 
 import (
+	"cmp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -11,30 +13,68 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
+// A Meaning says what a text is that may hold expressions, although the field around it is literal.
+type Meaning int
+
+const (
+	// Plain texts are literal.
+	Plain Meaning = iota
+	// Name of another object: it is in the field name of a field that ends in Ref.
+	Name
+	// Path of an inventory in the project.
+	Path
+	// Value of an environment variable.
+	Value
+)
+
 // A Text in the value of a field.
 type Text struct {
 	// Path of the text.
 	Path *field.Path
 	// Value of the text.
 	Value string
-	// Names is true for the name of another object: it is in the field name of a field that
-	// ends in Ref.
-	Names bool
-	// Kind of that object, where it is written.
-	Kind string
-	// Within is true for the path of an inventory within the project.
-	Within bool
+	// Meaning of the text.
+	Meaning Meaning
+	// Of is what has the text: the kind of the object with a name, where it is written, or the name of the variable
+	// with a value.
+	Of string
 }
 
-// Computes is true for a text that may hold expressions, although its field is otherwise literal.
-func (t Text) Computes() bool { return t.Names || t.Within }
+// Computes is true for a text that may hold expressions.
+func (t Text) Computes() bool { return t.Meaning != Plain }
 
-// IsPath is true for a text with expressions that is a path: it begins with the name of a directory. No name of
-// an object does.
-func IsPath(text string) bool {
-	prefix, _, _ := strings.Cut(text, "${")
+// Key of a text among those that hold expressions.
+func (t Text) Key() Key { return Key{t.Meaning, t.Value} }
 
-	return strings.Contains(prefix, "/")
+// A Key is the same for texts that become the same.
+type Key struct {
+	Meaning Meaning
+	Text    string
+}
+
+// Compare keys, for their order.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Meaning, o.Meaning), strings.Compare(k.Text, o.Text))
+}
+
+// Check a value that was computed from a text with these literal parts.
+func (m Meaning) Check(literal string, v any) error {
+	s, ok := v.(string)
+
+	switch m {
+	case Path:
+		return CheckPath(literal, v)
+	case Value:
+		if !ok || strings.Contains(s, "\x00") {
+			return errors.Errorf("must be a string without NUL, and is %s", manifest.Show(v))
+		}
+	case Plain, Name:
+		if !ok || len(validation.IsDNS1123Subdomain(s)) > 0 {
+			return errors.Errorf("%s cannot be the name of an object", manifest.Show(v))
+		}
+	}
+
+	return nil
 }
 
 // CheckPath says what a path must be that was computed from a text with these literal parts. Each expression is
@@ -65,13 +105,11 @@ func Replace(path *field.Path, name string, v any, replace func(Text) string) an
 		out := make(map[string]any, len(v))
 
 		for _, k := range manifest.SortedKeys(v) {
-			if s, ok := v[k].(string); ok && k == "path" && v["source"] == string(common.FileSourceProject) {
-				out[k] = replace(Text{Path: path.Child(k), Value: s, Within: true})
-				continue
-			}
+			if s, ok := v[k].(string); ok {
+				t := meant(name, k, v)
+				t.Path, t.Value = path.Child(k), s
+				out[k] = replace(t)
 
-			if s, ok := v[k].(string); ok && k == "name" && strings.HasSuffix(name, "Ref") {
-				out[k] = replace(Text{Path: path.Child(k), Value: s, Names: true, Kind: manifest.Text(v, "kind")})
 				continue
 			}
 
@@ -86,8 +124,23 @@ func Replace(path *field.Path, name string, v any, replace func(Text) string) an
 	return v
 }
 
-// References calls do for the names of other objects in the value of a field, and for the paths of inventories
-// within the project.
+// meant says what the text in a field of an object is. Name is that of the field with the object.
+func meant(name, field string, object map[string]any) Text {
+	_, isVariable := object["name"].(string)
+
+	switch {
+	case field == "path" && object["source"] == string(common.FileSourceProject):
+		return Text{Meaning: Path}
+	case field == "name" && strings.HasSuffix(name, "Ref"):
+		return Text{Meaning: Name, Of: manifest.Text(object, "kind")}
+	case field == "value" && isVariable:
+		return Text{Meaning: Value, Of: manifest.Text(object, "name")}
+	}
+
+	return Text{}
+}
+
+// References calls do for the texts in the value of a field that may hold expressions.
 func References(path *field.Path, name string, v any, do func(Text)) {
 	Replace(path, name, v, func(t Text) string {
 		if t.Computes() && t.Value != "" {

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -29,8 +30,8 @@ type Object struct {
 	Metadata map[string]*expression.Template
 	// Settings that hold expressions, by name.
 	Settings map[string]*expression.Template
-	// Names of other objects, and paths in the project, that hold expressions, by their text.
-	Names map[string]*expression.Template
+	// Names of other objects, paths in the project and variables of the environment that hold expressions.
+	Names map[fields.Key]*expression.Template
 
 	// labels as evaluated.
 	labels map[string]any
@@ -97,13 +98,22 @@ func (o Object) With(p Computed) map[string]any {
 func (o Object) Templates() []*expression.Template {
 	var all []*expression.Template
 
-	for _, of := range []map[string]*expression.Template{o.Names, o.Metadata, o.Settings} {
+	for _, key := range o.keys() {
+		all = append(all, o.Names[key])
+	}
+
+	for _, of := range []map[string]*expression.Template{o.Metadata, o.Settings} {
 		for _, name := range manifest.SortedKeys(of) {
 			all = append(all, of[name])
 		}
 	}
 
 	return all
+}
+
+// keys of the names that hold expressions, in their order.
+func (o Object) keys() []fields.Key {
+	return slices.SortedFunc(maps.Keys(o.Names), fields.Key.Compare)
 }
 
 // Evaluate settings, labels, annotations and names of other objects.
@@ -132,10 +142,10 @@ func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []e
 		return o, problems
 	}
 
-	names := make(map[string]string, len(o.Names))
+	names := make(map[fields.Key]string, len(o.Names))
 
-	for _, name := range manifest.SortedKeys(o.Names) {
-		t := o.Names[name]
+	for _, key := range o.keys() {
+		t := o.Names[key]
 
 		v, _, ps := t.Evaluate(ctx, data)
 		problems = append(problems, ps...)
@@ -144,33 +154,20 @@ func (o Object) Evaluate(ctx context.Context, data expression.Data) (Object, []e
 			continue
 		}
 
-		if err := checkName(name, t, v); err != nil {
+		if err := key.Meaning.Check(strings.Join(t.Text(), ""), v); err != nil {
 			problems = append(problems, expression.InvalidAt(t.Path(), err))
 		}
 
-		names[name], _ = v.(string)
+		names[key], _ = v.(string)
 	}
 
 	return o.Named(names), problems
 }
 
-// checkName says what a value cannot be, computed from a text: the name of an object, or a path in the project.
-func checkName(text string, t *expression.Template, v any) error {
-	if fields.IsPath(text) {
-		return fields.CheckPath(strings.Join(t.Text(), ""), v)
-	}
-
-	if s, ok := v.(string); !ok || len(validation.IsDNS1123Subdomain(s)) > 0 {
-		return errors.Errorf("%s cannot be the name of an object", manifest.Show(v))
-	}
-
-	return nil
-}
-
 // Named returns the object with other names in its references.
-func (o Object) Named(names map[string]string) Object {
+func (o Object) Named(names map[fields.Key]string) Object {
 	replace := func(t fields.Text) string {
-		if name, ok := names[t.Value]; ok && t.Computes() {
+		if name, ok := names[t.Key()]; ok && t.Computes() {
 			return name
 		}
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -126,7 +127,7 @@ func (run *Run) CouldBe(o map[string]any) bool {
 	config, _ := run.Object.Spec["providerConfigRef"].(map[string]any)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 
-	if run.Object.Names[manifest.Text(config, "name")] == nil && manifest.Text(config, "name") != manifest.Text(ref, "name") {
+	if run.Object.Names[fields.Key{Meaning: fields.Name, Text: manifest.Text(config, "name")}] == nil && manifest.Text(config, "name") != manifest.Text(ref, "name") {
 		return false
 	}
 
@@ -139,7 +140,7 @@ func (run *Run) CouldBe(o map[string]any) bool {
 	}
 
 	if len(run.Object.Names) == 0 {
-		literal = append(literal, "inventories", "varFiles")
+		literal = append(literal, "env", "inventories", "varFiles")
 	}
 
 	if !manifest.Equal(manifest.Pick(run.Object.Parameters, literal...), manifest.Pick(was, literal...)) {

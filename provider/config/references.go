@@ -90,16 +90,28 @@ func runSelectors(p *common.AnsibleRunParameters) []selector {
 		all = append(all, selector{inv.SecretRef, inv.ConfigMapKeyRef})
 	}
 
+	return append(all, envSelectors(p.Env)...)
+}
+
+func envSelectors(vars []common.EnvVar) []selector {
+	var all []selector
+
+	for _, v := range vars {
+		if from := v.ValueFrom; from != nil {
+			all = append(all, selector{from.SecretKeyRef, from.ConfigMapKeyRef})
+		}
+	}
+
 	return all
 }
 
 func configSelectors(c *common.ProviderConfigSpec) []selector {
-	all := make([]selector, len(c.Credentials))
-	for i, cred := range c.Credentials {
-		all[i] = selector{cred.SecretRef, cred.ConfigMapKeyRef}
+	var all []selector
+	for _, cred := range c.Credentials {
+		all = append(all, selector{cred.SecretRef, cred.ConfigMapKeyRef})
 	}
 
-	return all
+	return append(all, envSelectors(c.Env)...)
 }
 
 func referencesOf(s source, selectors []selector) []Reference {

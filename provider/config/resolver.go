@@ -157,12 +157,28 @@ func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Co
 		return err
 	}
 
+	vars, err := of.variables(ctx, in.Parameters.Env, g, path.Child("env"))
+	if err != nil {
+		return err
+	}
+
 	of.namespace, of.kind = c.GetNamespace(), kindOf(c)
 
 	gc := &MissingError{}
 	if err := of.credentials(ctx, c.ConfigSpec().Credentials, in, gc); err != nil {
 		return errors.Wrap(err, in.Config)
 	}
+
+	ofConfig, err := of.variables(ctx, c.ConfigSpec().Env, gc, field.NewPath("spec", "env"))
+	if err != nil {
+		return errors.Wrap(err, in.Config)
+	}
+
+	for i := range ofConfig {
+		ofConfig[i].OfConfig = true
+	}
+
+	*in = in.WithPlayEnv(append(ofConfig, vars...))
 
 	_ = g.add(gc.orNil(), in.Config)
 

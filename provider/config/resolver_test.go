@@ -102,6 +102,52 @@ func TestResolve(t *testing.T) {
 				Env:          map[string]string{"A": "1"},
 			}},
 		},
+		"Env": {
+			reason: "Variables of plays are those of the configuration and of the run, with values from Secrets and ConfigMaps.",
+			docs: []string{
+				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [" +
+					"{name: A, value: ''}, {name: B, valueFrom: {configMapKeyRef: {name: cm, key: hosts}}}, {name: C, valueFrom: {secretKeyRef: {name: env, key: c}}}]}}",
+				namespacedConfig + "spec: {vars: {A: '0', V: v}, env: [{name: A, value: '1'}, {name: D, valueFrom: {secretKeyRef: {name: env, key: d}}}]}",
+				secrets, "apiVersion: v1\nkind: Secret\nmetadata: {namespace: team, name: env}\nstringData: {c: sc, d: sd}\n",
+			},
+			want: want{in: inputs.Inputs{
+				Config:     `ProviderConfig "team/local"`,
+				Env:        map[string]string{"A": "", "B": "a\nb\n", "C": "sc", "D": "sd", "V": "v"},
+				InstallEnv: map[string]string{"A": "0", "V": "v"},
+				PlayEnv: []inputs.Variable{
+					{Name: "A", Value: "1", OfConfig: true},
+					{Name: "D", Value: "sd", Secret: true, OfConfig: true, Index: 1},
+					{Name: "A"},
+					{Name: "B", Value: "a\nb\n", Index: 1},
+					{Name: "C", Value: "sc", Secret: true, Index: 2},
+				},
+			}},
+		},
+		"EnvMissing": {
+			reason: "References that lead nowhere are named, those of the configuration too.",
+			docs: []string{
+				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: B, valueFrom: {configMapKeyRef: {name: gone, key: k}}}]}}",
+				namespacedConfig + "spec: {env: [{name: D, valueFrom: {secretKeyRef: {name: gone, key: d}}}]}",
+			},
+			want: want{
+				err:     `spec.forProvider.env[0]: ConfigMap "team/gone" not found; ProviderConfig "team/local": spec.env[0]: Secret "team/gone" not found`,
+				missing: true,
+			},
+		},
+		"EnvRefused": {
+			reason: "Not every variable may be set.",
+			docs: []string{
+				namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, value: a}, {name: PATH, value: /x}]}}",
+				namespacedConfig + "spec: {}",
+			},
+			want: want{err: `spec.forProvider.env[1].name: Invalid value: "PATH": is set by the provider`},
+		},
+		"EnvRefusedConfig": {
+			reason: "Nor may it in a configuration.",
+			docs:   []string{namespacedRun + local, namespacedConfig + "spec: {env: [{name: ANSIBLE_LIBRARY, value: /x}]}"},
+			want: want{err: `ProviderConfig "team/local": spec.env[0].name: Invalid value: "ANSIBLE_LIBRARY": ` +
+				`says where Ansible finds content or plugins: set it in spec.vars of the configuration`},
+		},
 		"Verification": {
 			reason: "What verifies content is a credential; one signature is enough, but none is not.",
 			docs: []string{namespacedRun + local, namespacedConfig + "spec: {requirements: r, verification: {keyring: keys.gpg}, " +
@@ -377,6 +423,14 @@ func TestResolveOtherNamespace(t *testing.T) {
 		"InventoryConfigMap": {
 			docs: run("inventories: [{source: ConfigMapKey, configMapKeyRef: " + key + "}]"),
 			want: "spec.forProvider.inventories[0]: configMapKeyRef", kind: "AnsibleRun",
+		},
+		"EnvSecret": {
+			docs: run("env: [{name: A, valueFrom: {secretKeyRef: " + key + "}}]"),
+			want: "spec.forProvider.env[0]: valueFrom.secretKeyRef", kind: "AnsibleRun",
+		},
+		"EnvConfigMap": {
+			docs: []string{namespacedRun + local, namespacedConfig + "spec: {env: [{name: A, valueFrom: {configMapKeyRef: " + key + "}}]}"},
+			want: `ProviderConfig "team/local": spec.env[0]: valueFrom.configMapKeyRef`, kind: "ProviderConfig",
 		},
 		"CredentialSecret": {
 			docs: config("source: Secret, secretRef: " + key),

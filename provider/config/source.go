@@ -117,6 +117,40 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 	return nil
 }
 
+// variables of the environment, with the values that they refer to.
+func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingError, path *field.Path) ([]inputs.Variable, error) {
+	var all []inputs.Variable
+
+	for i, v := range vars {
+		f, err := s.value(ctx, v)
+		if err := g.add(err, path.Index(i).String()); err != nil {
+			return nil, err
+		}
+
+		all = append(all, inputs.Variable{Name: v.Name, Value: string(f.Data), Secret: f.Secret, Index: i})
+	}
+
+	return all, nil
+}
+
+// value of an environment variable, as a file.
+func (s source) value(ctx context.Context, v common.EnvVar) (inputs.File, error) {
+	from := v.ValueFrom
+
+	switch {
+	case (v.Value != nil) == (from != nil):
+		return inputs.File{}, errors.New("exactly one of value and valueFrom must be set")
+	case v.Value != nil:
+		return inputs.File{Data: []byte(*v.Value)}, nil
+	case (from.SecretKeyRef != nil) == (from.ConfigMapKeyRef != nil):
+		return inputs.File{}, errors.New("exactly one of valueFrom.secretKeyRef and valueFrom.configMapKeyRef must be set")
+	case from.SecretKeyRef != nil:
+		return s.secret(ctx, from.SecretKeyRef, "valueFrom.secretKeyRef")
+	}
+
+	return s.configMap(ctx, from.ConfigMapKeyRef, "valueFrom.configMapKeyRef")
+}
+
 // file that is selected; false for the sources None and InjectedIdentity, which have none.
 func (s source) file(ctx context.Context, sel common.FileSelector) (inputs.File, bool, error) {
 	var (

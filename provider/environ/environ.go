@@ -5,6 +5,7 @@ package environ
 import (
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -139,6 +140,40 @@ func Validate(name, value string) error {
 	}
 
 	return validateGit(name)
+}
+
+// variableName is that of a variable that every shell can read.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ansiblePaths are the variables by which Ansible finds content and plugins.
+var ansiblePaths = regexp.MustCompile(`^ANSIBLE_(LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$`)
+
+// ValidatePlay returns an error if a variable is not that of a play to set, neither for who writes the run nor
+// for who writes its configuration: what Validate refuses, what says where Ansible finds content, what is for
+// ansible-galaxy alone, what says which hosts are trusted, and where the API server is.
+func ValidatePlay(name, value string) error {
+	trust := []string{
+		"ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_SSH_HOST_KEY_CHECKING", "ANSIBLE_SSH_ARGS", "ANSIBLE_SSH_COMMON_ARGS", "ANSIBLE_SSH_EXTRA_ARGS",
+	}
+
+	if err := Validate(name, value); err != nil {
+		return err
+	}
+
+	switch {
+	case !variableName.MatchString(name):
+		return errors.New("must be of letters, digits and _, and must not begin with a digit")
+	case strings.HasPrefix(name, "KUBERNETES_SERVICE_"):
+		return errors.New("is set by the provider")
+	case ansiblePaths.MatchString(name):
+		return errors.New("says where Ansible finds content or plugins: set it in spec.vars of the configuration")
+	case strings.HasPrefix(name, "ANSIBLE_GALAXY_"):
+		return errors.New("is for ansible-galaxy: set it in spec.vars of the configuration")
+	case slices.Contains(trust, name):
+		return errors.New("says which hosts are trusted: set it in spec.vars of the configuration")
+	}
+
+	return nil
 }
 
 // validateGit refuses what makes git or ssh run a program or read another

@@ -1,6 +1,9 @@
 package environ
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +37,72 @@ func TestIdentity(t *testing.T) {
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("What workload identities need should pass: -want, +got:\n%s", diff)
+	}
+}
+
+func TestValidatePlay(t *testing.T) {
+	for name, want := range map[string]string{
+		"AWS_SECRET_ACCESS_KEY":        "",
+		"ANSIBLE_FORKS":                "",
+		"ANSIBLE_VAULT_PASSWORD_FILE":  "",
+		"K8S_AUTH_KUBECONFIG":          "",
+		"PATH":                         "is set by the provider",
+		"LD_PRELOAD":                   "is set by the provider",
+		"PYTHONPATH":                   "is set by the provider",
+		"ANSIBLE_CONFIG":               "is set by the provider",
+		"KUBERNETES_SERVICE_HOST":      "is set by the provider",
+		"A-B":                          "must be of letters, digits and _, and must not begin with a digit",
+		"1A":                           "must be of letters, digits and _, and must not begin with a digit",
+		"ANSIBLE_ROLES_PATH":           "says where Ansible finds content or plugins: set it in spec.vars of the configuration",
+		"ANSIBLE_COLLECTIONS_PATHS":    "says where Ansible finds content or plugins: set it in spec.vars of the configuration",
+		"ANSIBLE_CALLBACK_PLUGINS":     "says where Ansible finds content or plugins: set it in spec.vars of the configuration",
+		"ANSIBLE_CACHE_PLUGIN":         "says where Ansible finds content or plugins: set it in spec.vars of the configuration",
+		"ANSIBLE_SSH_CONTROL_PATH_DIR": "says where Ansible finds content or plugins: set it in spec.vars of the configuration",
+		"ANSIBLE_GALAXY_SERVER":        "is for ansible-galaxy: set it in spec.vars of the configuration",
+		"ANSIBLE_HOST_KEY_CHECKING":    "says which hosts are trusted: set it in spec.vars of the configuration",
+	} {
+		got := ""
+		if err := ValidatePlay(name, "x"); err != nil {
+			got = err.Error()
+		}
+
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("ValidatePlay(%q, ...): -want, +got:\n%s", name, diff)
+		}
+	}
+}
+
+// TestCRD tests that what the API server refuses of a variable's name is refused here, too.
+func TestCRD(t *testing.T) {
+	text, err := os.ReadFile("../../package-provider/crds/ansible.m.crossplane.io_ansibleruns.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	folded := regexp.MustCompile(`\s*\n\s+`).ReplaceAllString(string(text), "")
+	rules := regexp.MustCompile(`!self\.matches\(''\^((?:\(PATH|ANSIBLE_)[^']*)\$''\)`).FindAllStringSubmatch(folded, -1)
+
+	if len(rules) != 2 {
+		t.Fatalf("want 2 rules, got %q", rules)
+	}
+
+	names := 0
+
+	for _, rule := range rules {
+		prefix, alternatives, _ := strings.Cut(strings.TrimSuffix(rule[1], ")"), "(")
+
+		for name := range strings.SplitSeq(alternatives, "|") {
+			names++
+
+			name = prefix + strings.NewReplacer(".*", "X", "?", "").Replace(name)
+			if ValidatePlay(name, "x") == nil {
+				t.Errorf("%s is refused by the API server only", name)
+			}
+		}
+	}
+
+	if names < 20 {
+		t.Errorf("There are more than %d names", names)
 	}
 }
 

@@ -53,7 +53,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	// A redactor takes time to make, and only errors need it.
 	redactor := sync.OnceValue(func() redact.Redactor { return redact.New(in.InstallSecrets()...) })
 	r := Request{
-		Env: in.Env, Grant: in.Grant, Verification: in.Verification,
+		Env: in.ForInstall(), Grant: in.Grant, Verification: in.Verification,
 		Redact: func(s string) string { return redactor().String(s) },
 	}
 
@@ -62,7 +62,7 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 		return Request{}, r.Reported(errors.Wrapf(err, "%s: spec.requirements", in.Config))
 	}
 
-	found := isOnPath(in.Env)
+	found := isOnPath(in.ForInstall())
 	if in.Execution.Content == common.ContentImage {
 		found = func(string) bool { return true }
 	}
@@ -123,13 +123,13 @@ func relevantCredentials(in inputs.Inputs, required requirements.File) []inputs.
 	}
 
 	for _, name := range fileVariables() {
-		names = append(names, strings.TrimPrefix(in.Env[name], "./"))
+		names = append(names, strings.TrimPrefix(in.ForInstall()[name], "./"))
 	}
 
 	var relevant []inputs.File
 
 	cfg, _ := inputs.Find(in.Credentials, inputs.AnsibleConfigFile)
-	keys := sshKeys(in.Env, in.Credentials)
+	keys := sshKeys(in.ForInstall(), in.Credentials)
 
 	for _, f := range in.Credentials {
 		isKey := slices.Contains(keys, f.Name)

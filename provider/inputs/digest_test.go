@@ -126,6 +126,17 @@ func TestDigest(t *testing.T) {
 			a:      Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "https://git.example.org/a", Version: "v1"}}},
 			b:      Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: "https://git.example.org/a", Version: "v2"}}},
 		},
+		"PlayEnv": {
+			reason: "A changed variable of the environment is a changed input.",
+			a:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "a"}}),
+			b:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "b"}}),
+		},
+		"PlayEnvHidden": {
+			reason: "One that another takes the place of is none.",
+			a:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "a", OfConfig: true}, {Name: "A", Value: "b"}}),
+			b:      Inputs{}.WithPlayEnv([]Variable{{Name: "A", Value: "c", OfConfig: true}, {Name: "A", Value: "b"}}),
+			same:   true,
+		},
 		"SecretData": {
 			reason: "A changed Secret is a changed input.",
 			a:      Inputs{Credentials: []File{{Name: "token", Data: []byte("a")}}},

@@ -67,8 +67,14 @@ type Inputs struct {
 	Credentials []File
 	// Requirements is the text of the configuration's requirements.yml.
 	Requirements string
-	// Env is the environment that the configuration sets.
+	// Env is the environment that the configuration and the run set for the play.
 	Env map[string]string
+	// InstallEnv is that of ansible-galaxy, where it is another one: what the configuration
+	// sets for both. See ForInstall.
+	InstallEnv map[string]string
+	// PlayEnv are the variables that only the play has: what the configuration sets, then
+	// what the run sets, which wins. See WithPlayEnv.
+	PlayEnv []Variable
 	// Verification of what is installed; nil for none. The digest is without it: it
 	// decides whether content is installed, not which.
 	Verification *common.Verification

@@ -33,15 +33,29 @@ func (in Inputs) secrets(of func(File) []byte) [][]byte {
 		}
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
-		if isSecretName(name) {
-			secrets = append(secrets, []byte(in.Env[name]))
+	add := func(name, value string, secret bool) {
+		if value != "" && (secret || isSecretName(name)) {
+			secrets = append(secrets, []byte(value))
 		}
 
-		secrets = append(secrets, urlPasswords(in.Env[name])...)
+		secrets = append(secrets, urlPasswords(value)...)
+	}
+
+	for _, env := range []map[string]string{in.Env, in.InstallEnv} {
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			add(name, env[name], false)
+		}
+	}
+
+	for _, v := range in.PlayEnv {
+		add(v.Name, v.Value, v.Secret)
 	}
 
 	secrets = append(secrets, urlPasswords(in.Requirements)...)
+	if p := in.Parameters.Project; p != nil {
+		secrets = append(secrets, urlPasswords(p.Src)...)
+	}
+
 	for _, r := range in.Roles {
 		secrets = append(secrets, urlPasswords(r.Src)...)
 	}

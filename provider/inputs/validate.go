@@ -46,6 +46,7 @@ func (in Inputs) Validate() error {
 	run := validateContent(&in.Parameters, path)
 	run = append(run, validateProject(in.Parameters.Project, path.Child("project"))...)
 	run = append(run, validateProjectInventories(in, path)...)
+	run = append(run, validatePlayEnv(in.PlayEnv, false, path.Child("env"))...)
 	run = append(run, validateRoles(in, path)...)
 	run = append(run, validatePlaybooks(&in.Parameters, path)...)
 	run = append(run, validateVariables(&in.Parameters, path)...)
@@ -62,7 +63,8 @@ func (in Inputs) Validate() error {
 // names have a meaning to Ansible or the provider, and verification without keys.
 func (in Inputs) ValidateConfig() error {
 	errs := validateCredentials(in.Credentials, field.NewPath("spec", "credentials"))
-	errs = append(errs, validateEnv(in.Env, field.NewPath("spec", "vars"))...)
+	errs = append(errs, validateEnv(in.ForInstall(), field.NewPath("spec", "vars"))...)
+	errs = append(errs, validatePlayEnv(in.PlayEnv, true, field.NewPath("spec", "env"))...)
 	errs = append(errs, validateVerification(in, field.NewPath("spec", "verification"))...)
 
 	return errors.Wrap(aggregate(errs), in.Config)

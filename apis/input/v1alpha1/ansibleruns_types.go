@@ -369,6 +369,14 @@ type RunTemplate struct {
 	// +kubebuilder:validation:MaxItems=100
 	VarFiles []common.VarFile `json:"varFiles,omitempty"`
 
+	// Env are environment variables of the play. Their values may hold expressions,
+	// unless the name begins with ANSIBLE_.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Env []common.EnvVar `json:"env,omitempty"`
+
 	// Inventory in its YAML form, which may hold expressions: for values, for hosts,
 	// vars or children as a whole, and for hosts also as a list of names. Ansible never
 	// templates computed values. Computed names must be names of hosts, or identifiers;

@@ -1,0 +1,35 @@
+package common
+
+// An EnvVar is an environment variable of a play: of ansible-playbook, and of the modules that it
+// runs on the provider's machine or in the Pod of the run.
+// +kubebuilder:validation:XValidation:rule="has(self.value) != has(self.valueFrom)",message="exactly one of value and valueFrom must be set"
+type EnvVar struct {
+	// Name of the variable.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(PATH|HOME|TMPDIR|ENV|IFS|PS4|SHELLOPTS|BASH_ENV|BASH_FUNC_.*|LD_.*|PYTHON.*|PERL5.*|OPENSSL_.*|AWX_.*|RUNNER_.*|GIT_SSH.*|GIT_CONFIG.*|KUBERNETES_SERVICE_.*)$')",message="is set by the provider, or would take over programs that it starts"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^ANSIBLE_(CONFIG|HOME|LOCAL_TEMP|HASH_BEHAVIOUR|LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|GALAXY_.*|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$')",message="says where Ansible finds content or plugins: set it in spec.vars of the configuration, if it may be set at all"
+	Name string `json:"name"`
+
+	// Value of the variable.
+	// +optional
+	// +kubebuilder:validation:MaxLength=131072
+	Value *string `json:"value,omitempty"`
+
+	// ValueFrom says where the value is.
+	// +optional
+	ValueFrom *EnvVarSource `json:"valueFrom,omitempty"`
+}
+
+// An EnvVarSource selects the value of an environment variable.
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeyRef) != has(self.configMapKeyRef)",message="exactly one of secretKeyRef and configMapKeyRef must be set"
+type EnvVarSource struct {
+	// SecretKeyRef selects a key of a Secret. The value is masked in all that is
+	// reported.
+	// +optional
+	SecretKeyRef *KeySelector `json:"secretKeyRef,omitempty"`
+
+	// ConfigMapKeyRef selects a key of a ConfigMap.
+	// +optional
+	ConfigMapKeyRef *KeySelector `json:"configMapKeyRef,omitempty"`
+}
