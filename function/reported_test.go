@@ -56,7 +56,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 	}{
 		"Status": {
 			reason:   "The status is what content has set of it, over its outputs; conditions are those of content, and no others.",
-			observed: aRun("server", ready(`{type: Checkable, status: "True", reason: Checked}, {type: PageServed, status: "False", reason: Broken, message: It is white, lastTransitionTime: x}`, `outputs: {servers: 1, host: a}, reported: {servers: 2}`)),
+			observed: aRun("server", ready(`{type: Checkable, status: "True", reason: Checked}, {type: AnsibleRunsReady, status: "False", reason: Running}, {type: PageServed, status: "False", reason: Broken, message: It is white, lastTransitionTime: x}`, `outputs: {servers: 1, host: a}, reported: {servers: 2}`)),
 			want:     `{servers: 2, host: a}`, conditions: []string{"PageServed|FALSE|Broken|It is white"}, said: "Available",
 		},
 		"Schema": {

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // IsLegacy is true for XRs that publish connection details themselves: their
@@ -83,7 +84,10 @@ func viewReported(o, at map[string]any) map[string]any {
 	all, _ := manifest.Nested(o, "status", "conditions").([]any)
 	for _, c := range all {
 		c, _ := c.(map[string]any)
-		if !slices.Contains(common.OwnConditions(), xpv2.ConditionType(manifest.Text(c, "type"))) {
+		typ := manifest.Text(c, "type")
+
+		// k8s_status sends back all conditions that the XR has.
+		if !slices.Contains(common.OwnConditions(), xpv2.ConditionType(typ)) && !plan.IsReservedCondition(typ) {
 			conditions = append(conditions, manifest.Pick(c, "type", "status", "reason", "message"))
 		}
 	}
