@@ -1,0 +1,108 @@
+// Package tree says how the AnsibleRuns of an object are: it turns what the API server has
+// into a tree, of an XR or a claim and the runs that it stands for, or of an AnsibleRun
+// alone. It decides which of them a request is for, and when the request is answered.
+package tree
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+)
+
+// Objects are an object as the API server has it, and what it is composed of.
+type Objects struct {
+	Object   *unstructured.Unstructured
+	Composed []Objects
+
+	// Unread says which composed objects could not be read, and why.
+	Unread []string
+}
+
+// A Reference to an object.
+type Reference struct {
+	GroupVersionKind schema.GroupVersionKind
+	Namespace, Name  string
+}
+
+// Composite is true for XRs and claims, and for nothing that has no reference to composed
+// resources, or to an XR, and will have none.
+func Composite(o *unstructured.Unstructured) bool {
+	spec, _ := o.Object["spec"].(map[string]any)
+
+	for _, field := range []string{"crossplane", "resourceRefs", "resourceRef", "compositionRef", "compositionSelector", "compositionRevisionRef"} {
+		if _, ok := spec[field]; ok && !IsRun(o) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// IsRun is true for AnsibleRuns.
+func IsRun(o *unstructured.Unstructured) bool { return ansiblerun.Is(o.Object) }
+
+// References of an XR to its composed resources, or of a claim to its XR.
+func References(o *unstructured.Unstructured) []Reference {
+	var refs []Reference
+
+	if ref, ok, _ := unstructured.NestedMap(o.Object, "spec", "resourceRef"); ok {
+		refs = append(refs, reference(ref, ""))
+	}
+
+	for _, path := range [][]string{{"spec", "crossplane", "resourceRefs"}, {"spec", "resourceRefs"}} {
+		list, _, _ := unstructured.NestedSlice(o.Object, path...)
+
+		for _, item := range list {
+			if ref, ok := item.(map[string]any); ok {
+				refs = append(refs, reference(ref, o.GetNamespace()))
+			}
+		}
+	}
+
+	return refs
+}
+
+func reference(ref map[string]any, namespace string) Reference {
+	text := func(name string) string {
+		s, _ := ref[name].(string)
+		return s
+	}
+
+	r := Reference{GroupVersionKind: schema.FromAPIVersionAndKind(text("apiVersion"), text("kind")), Namespace: text("namespace"), Name: text("name")}
+	if r.Namespace == "" {
+		r.Namespace = namespace
+	}
+
+	return r
+}
+
+// MayBeComposite is false for kinds that no XR has: those of Kubernetes, and those that are
+// composed for the runs.
+func (r Reference) MayBeComposite() bool {
+	group := r.GroupVersionKind.Group
+
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") &&
+		group != "protection.crossplane.io" && group != "apiextensions.crossplane.io"
+}
+
+// Owns is true for an XR that controls an object, and for the claim of an XR. Everybody
+// who may write an XR may write references: those to the objects of others do not count.
+func Owns(owner, o *unstructured.Unstructured) bool {
+	if claim, ok, _ := unstructured.NestedMap(o.Object, "spec", "claimRef"); ok && owner.GetNamespace() != "" && o.GetNamespace() == "" {
+		ref := reference(claim, "")
+
+		return ref.GroupVersionKind.GroupKind() == owner.GroupVersionKind().GroupKind() &&
+			ref.Namespace == owner.GetNamespace() && ref.Name == owner.GetName()
+	}
+
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.Controller != nil && *ref.Controller {
+			return ref.UID == owner.GetUID()
+		}
+	}
+
+	return false
+}

@@ -1,0 +1,200 @@
+package tree
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+)
+
+// waitingFor is what the message of a run begins with that waits for other runs.
+const waitingFor = "waiting for "
+
+// allKeys follows the name of a set in the annotation that says what a run depends on.
+const allKeys = "[]"
+
+func runOf(o *unstructured.Unstructured) *Node {
+	n := nodeOf(o)
+	n.DependsOn = slices.DeleteFunc(ansiblerun.DependsOn(o.Object), func(s string) bool { return s == "" })
+	n.policy = common.RunPolicy(o.GetAnnotations()[common.AnnotationRunPolicy])
+
+	var seen common.AnsibleRunObservation
+
+	status, _, _ := unstructured.NestedMap(o.Object, "status", "atProvider")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &seen); err != nil {
+		n.Notes = append(n.Notes, "cannot read status.atProvider: "+err.Error())
+	}
+
+	n.LastRun, n.LastApply, n.Drift, n.handled = seen.LastRun, seen.LastApply, seen.Drift, seen.HandledRequest
+	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
+
+	return n
+}
+
+// judgeRun by its conditions and its last run.
+func (n *Node) judgeRun(cs conditions) {
+	ready, synced, deletable := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(common.TypeDeletable)
+	why := ready
+
+	switch {
+	case n.Paused, n.unmanaged:
+		n.State, n.Paused = Paused, true
+	case n.inProgress():
+		n.State = map[common.RunPhase]State{common.PhaseQueued: Queued, common.PhaseInstalling: Installing, common.PhaseRunning: Running}[n.LastRun.Phase]
+	case n.Deleted && deletable.Status == ansiblerun.ConditionFalse:
+		n.State, why = Blocked, deletable
+		if common.Failed(deletable) {
+			n.State = Failed
+		}
+	case n.Deleted:
+		n.State = Deleting
+	case n.failed() && (ready.Status == ansiblerun.ConditionFalse || synced.Status == ansiblerun.ConditionFalse):
+		n.State = Failed
+		if !common.Failed(ready) {
+			why = synced
+		}
+	case synced.Status == ansiblerun.ConditionFalse:
+		n.State, why = Blocked, synced
+	case ready.Reason == common.ReasonNotApplied, cs.of(common.TypeCheckable).Status == ansiblerun.ConditionFalse && ready.Status != ansiblerun.ConditionTrue:
+		n.State = Blocked
+	case ready.Status == ansiblerun.ConditionTrue:
+		n.State = Ready
+	default:
+		n.State = Waiting
+	}
+
+	if n.State != Ready && why.Status == ansiblerun.ConditionFalse {
+		n.Reason, n.Message = string(why.Reason), why.Message
+	}
+
+	if n.State == Waiting && len(cs) == 0 {
+		n.Message = "the provider has not looked at it yet"
+	}
+}
+
+// inProgress is true while a run waits or runs.
+func (n *Node) inProgress() bool { return n.LastRun != nil && !n.LastRun.Phase.Finished() }
+
+// failed is true when the last run ended, and did not succeed.
+func (n *Node) failed() bool {
+	return n.LastRun != nil && n.LastRun.Phase.Finished() && n.LastRun.Phase != common.PhaseSucceeded
+}
+
+// GaveUp is true when the last run failed and is not tried again by itself.
+func (n *Node) GaveUp() bool { return n.Reason == string(common.ReasonRetriesExhausted) }
+
+// nameOfRun is what a line of the message of an XR begins with that is about a run: its
+// name or, for a member of a set, that of the set and the key.
+var nameOfRun = regexp.MustCompile(`^[\w-]+(?:\[[^]\s]+\])?$`)
+
+// tell the runs of an XR what the message of the XR says of them, which the AnsibleRuns
+// cannot know, and return those runs that have no AnsibleRun.
+func tell(there []*Node, message string) []*Node {
+	known := map[string]*Node{}
+	for _, n := range there {
+		known[n.Run] = n
+	}
+
+	var missing []*Node
+
+	for line := range strings.SplitSeq(message, "\n") {
+		name, text, ok := strings.Cut(line, ": ")
+		if !ok || !nameOfRun.MatchString(name) || slices.Contains([]string{"status", "conditions", "connectionDetails"}, name) {
+			continue
+		}
+
+		n := known[name]
+
+		switch {
+		case n == nil:
+			n = &Node{Run: name}
+			known[name] = n
+			missing = append(missing, n)
+		case n.Kind == "":
+			text = n.Message + "; " + text
+		case n.State != Ready || ofItself(text):
+			continue
+		}
+
+		n.Message = text
+		n.State = Blocked
+
+		switch names, waits := strings.CutPrefix(text, waitingFor); {
+		case waits:
+			n.State, n.DependsOn = Waiting, strings.Split(names, ", ")
+		case strings.HasPrefix(text, "is "), strings.Contains(text, "is not there yet"), strings.HasPrefix(text, "not wanted"):
+			n.State = Waiting
+		}
+	}
+
+	return missing
+}
+
+// ofItself is true for a message that comes from the status of an AnsibleRun, and is older
+// than that.
+func ofItself(text string) bool {
+	return slices.ContainsFunc([]string{"task ", "failed", "its run ", "is running", "is being "}, func(s string) bool { return strings.HasPrefix(text, s) })
+}
+
+// inOrder sorts runs: each comes after those that it depends on, and otherwise they are
+// in the order of their names.
+func inOrder(runs []*Node) []*Node {
+	named := map[string][]*Node{}
+
+	for _, n := range runs {
+		named[n.Run] = append(named[n.Run], n)
+
+		if set, _, ok := strings.Cut(n.Run, "["); ok {
+			named[set] = append(named[set], n)
+		}
+	}
+
+	depths := map[*Node]int{}
+
+	var depth func(n *Node) int
+
+	depth = func(n *Node) int {
+		if d, ok := depths[n]; ok {
+			return d
+		}
+
+		depths[n] = 0 // Annotations may be anything, a circle, too.
+		deepest := 0
+
+		for _, name := range n.DependsOn {
+			for _, on := range named[strings.TrimSuffix(name, allKeys)] {
+				deepest = max(deepest, depth(on)+1)
+			}
+		}
+
+		depths[n] = deepest
+
+		return deepest
+	}
+
+	sorted := slices.Clone(runs)
+	slices.SortStableFunc(sorted, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(depth(a), depth(b)), cmp.Compare(a.Title(), b.Title()))
+	})
+
+	return sorted
+}
+
+// comesAfter is true for a run that depends on another one of the same XR.
+func (n *Node) comesAfter(other *Node) bool {
+	set, _, _ := strings.Cut(other.Run, "[")
+
+	return n != other && slices.ContainsFunc(n.DependsOn, func(name string) bool {
+		name = strings.TrimSuffix(name, allKeys)
+
+		return name == other.Run || name == set
+	})
+}

@@ -1,0 +1,246 @@
+package tree
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+)
+
+// typeAnsibleRunsReady is the condition of an XR that has a line for each run that is not
+// ready.
+const typeAnsibleRunsReady = "AnsibleRunsReady"
+
+// A State says how an object is, in one word.
+type State string
+
+// States, in the order in which they matter to who looks at an XR.
+const (
+	// Failed runs ended with a failure.
+	Failed State = "Failed"
+	// Blocked objects need somebody.
+	Blocked State = "Blocked"
+	// Running runs are in progress.
+	Running State = "Running"
+	// Installing runs wait for their content.
+	Installing State = "Installing"
+	// Queued runs wait for their turn, or for their Pod.
+	Queued State = "Queued"
+	// Deleting objects wait for what has to go before them, or for a run with state
+	// absent.
+	Deleting State = "Deleting"
+	// Paused objects wait until somebody resumes them.
+	Paused State = "Paused"
+	// Waiting objects wait for something that happens by itself.
+	Waiting State = "Waiting"
+	// Ready objects are as they should be.
+	Ready State = "Ready"
+)
+
+// A Node is a claim, an XR, an AnsibleRun, or a run that has no AnsibleRun yet.
+type Node struct {
+	APIVersion string    `json:"apiVersion,omitempty"`
+	Kind       string    `json:"kind,omitempty"`
+	Namespace  string    `json:"namespace,omitempty"`
+	Name       string    `json:"name,omitempty"`
+	UID        types.UID `json:"-"`
+
+	// Run is the name of the run in the Composition.
+	Run string `json:"run,omitempty"`
+	// DependsOn are the names of runs that this one comes after.
+	DependsOn []string `json:"dependsOn,omitempty"`
+
+	State State `json:"state"`
+	// Reason and Message of the condition that says why the object is not ready.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	Paused  bool   `json:"paused,omitempty"`
+	Deleted bool   `json:"deleted,omitempty"`
+	// Claim is true for claims.
+	Claim bool `json:"-"`
+
+	LastRun   *common.Run   `json:"lastRun,omitempty"`
+	LastApply *common.Apply `json:"lastApply,omitempty"`
+	Drift     *common.Drift `json:"drift,omitempty"`
+
+	// Notes on what could not be read.
+	Notes []string `json:"notes,omitempty"`
+	Runs  []*Node  `json:"runs,omitempty"`
+
+	policies  []string
+	policy    common.RunPolicy
+	handled   string
+	unmanaged bool
+}
+
+// Of builds the tree of objects.
+func Of(objs Objects) *Node {
+	if IsRun(objs.Object) {
+		return runOf(objs.Object)
+	}
+
+	n := nodeOf(objs.Object)
+	n.Notes = objs.Unread
+	_, n.Claim, _ = unstructured.NestedMap(objs.Object.Object, "spec", "resourceRef")
+
+	for _, c := range objs.Composed {
+		n.Runs = append(n.Runs, Of(c))
+	}
+
+	message := conditionsOf(objs.Object).of(typeAnsibleRunsReady).Message
+	n.Runs = inOrder(append(n.Runs, tell(n.Runs, message)...))
+	n.judge(conditionsOf(objs.Object))
+
+	return n
+}
+
+func nodeOf(o *unstructured.Unstructured) *Node {
+	policies, set, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
+
+	return &Node{
+		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(),
+		Run:       ansiblerun.CompositionResource(o.Object),
+		Paused:    o.GetAnnotations()[meta.AnnotationKeyReconciliationPaused] == "true",
+		Deleted:   manifest.IsDeleted(o.Object),
+		unmanaged: set && len(policies) == 0,
+		policies:  policies,
+	}
+}
+
+// conditions of an object.
+type conditions []xpv2.Condition
+
+func conditionsOf(o *unstructured.Unstructured) conditions {
+	var s xpv2.ConditionedStatus
+
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &s); err != nil {
+		return nil
+	}
+
+	return s.Conditions
+}
+
+func (cs conditions) of(t xpv2.ConditionType) xpv2.Condition {
+	for _, c := range cs {
+		if c.Type == t {
+			return c
+		}
+	}
+
+	return xpv2.Condition{}
+}
+
+// current leaves the conditions that are about this generation of an object.
+func (cs conditions) current(generation int64) conditions {
+	return slices.DeleteFunc(slices.Clone(cs), func(c xpv2.Condition) bool {
+		return c.ObservedGeneration != 0 && c.ObservedGeneration < generation
+	})
+}
+
+// judge an XR or a claim by its conditions and its runs.
+func (n *Node) judge(cs conditions) {
+	ready, synced, runs := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(typeAnsibleRunsReady)
+
+	states := make([]State, 0, len(n.Runs))
+	for _, r := range n.Runs {
+		states = append(states, r.State)
+	}
+
+	worst := State("")
+	if len(states) > 0 {
+		worst = slices.MinFunc(states, func(a, b State) int { return cmp.Compare(a.urgency(), b.urgency()) })
+	}
+
+	switch {
+	case n.Paused:
+		n.State = Paused
+	case worst == Failed, worst == Blocked:
+		n.State = worst
+	case synced.Status == ansiblerun.ConditionFalse:
+		n.State, n.Reason, n.Message = Blocked, string(synced.Reason), synced.Message
+	case n.Deleted:
+		n.State = Deleting
+	case worst != "" && worst != Ready:
+		n.State = worst
+	case ready.Status == ansiblerun.ConditionTrue:
+		n.State = Ready
+	default:
+		n.State = Waiting
+	}
+
+	// The message of this condition is that of the runs, which are shown themselves.
+	// But its reason is worth a word, and so is what it says of no run.
+	if n.State != Ready && n.Message == "" && !n.Paused {
+		n.Reason = string(cmp.Or(runs.Reason, ready.Reason))
+
+		if len(n.Runs) == 0 {
+			n.Message = cmp.Or(runs.Message, ready.Message)
+		}
+	}
+}
+
+// urgency is where a state stands in the order of states.
+func (s State) urgency() int {
+	return slices.Index([]State{Failed, Blocked, Running, Installing, Queued, Deleting, Paused, Waiting, Ready}, s)
+}
+
+// All AnsibleRuns of a tree, in its order.
+func (n *Node) All() []*Node {
+	if n.Kind == common.KindAnsibleRun {
+		return []*Node{n}
+	}
+
+	var all []*Node
+	for _, r := range n.Runs {
+		all = append(all, r.All()...)
+	}
+
+	return all
+}
+
+// Leaves of a tree: its AnsibleRuns, and the runs that have none yet.
+func (n *Node) Leaves() []*Node {
+	if n.Kind == common.KindAnsibleRun || n.Kind == "" {
+		return []*Node{n}
+	}
+
+	var all []*Node
+	for _, r := range n.Runs {
+		all = append(all, r.Leaves()...)
+	}
+
+	return all
+}
+
+// Composites are the XRs and the claim of a tree, from its root.
+func (n *Node) Composites() []*Node {
+	if n.Kind == common.KindAnsibleRun || n.Kind == "" {
+		return nil
+	}
+
+	all := []*Node{n}
+	for _, r := range n.Runs {
+		all = append(all, r.Composites()...)
+	}
+
+	return all
+}
+
+// Title is the name that people know a run or an object by.
+func (n *Node) Title() string { return cmp.Or(n.Run, n.Name) }
+
+// NamespacedName of an object.
+func (n *Node) NamespacedName() string {
+	return strings.TrimPrefix(n.Namespace+"/"+n.Name, "/")
+}

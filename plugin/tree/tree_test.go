@@ -1,0 +1,284 @@
+package tree
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/function/observed"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+)
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(data, &o.Object); err != nil {
+		t.Fatal(err)
+	}
+
+	return o
+}
+
+// run is the manifest of an AnsibleRun of a run, with a status and more metadata.
+func run(t *testing.T, name, metadata, spec, status string) Objects {
+	t.Helper()
+
+	o := object(t, "{apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, metadata: {namespace: ns, generation: 2, "+metadata+"}, spec: {"+spec+"}, status: {"+status+"}}")
+	o.SetUID(types.UID(name))
+	o.SetName("site-" + name)
+
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+
+	annotations["crossplane.io/composition-resource-name"] = name
+	o.SetAnnotations(annotations)
+
+	return Objects{Object: o}
+}
+
+const (
+	ready     = "{type: Ready, status: 'True', reason: Available, observedGeneration: 2}"
+	synced    = "{type: Synced, status: 'True', reason: ReconcileSuccess, observedGeneration: 2}"
+	succeeded = "atProvider: {lastRun: {id: a, mode: Apply, phase: Succeeded}}"
+	failedRun = "atProvider: {lastRun: {id: a, mode: Apply, phase: Failed, reason: TaskFailed}}"
+)
+
+// The names that the function gives to things are those that are looked for.
+func TestNames(t *testing.T) {
+	want := []string{plan.TypeAnsibleRunsReady, observed.WaitingFor, plan.AllKeys}
+	if diff := cmp.Diff(want, []string{typeAnsibleRunsReady, waitingFor, allKeys}); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestRunState(t *testing.T) {
+	cases := map[string]struct {
+		reason           string
+		metadata         string
+		spec             string
+		status           string
+		want             State
+		because, message string
+	}{
+		"New":        {reason: "Nothing is known of an object that the provider has not looked at.", want: Waiting, message: "the provider has not looked at it yet"},
+		"Ready":      {reason: "Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
+		"Outdated":   {reason: "Conditions of another generation do not count.", status: "conditions: [{type: Ready, status: 'True', observedGeneration: 1}], " + succeeded, want: Waiting, message: "the provider has not looked at it yet"},
+		"Running":    {reason: "A run in progress is running, also beside a failure from before.", status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running}}", want: Running, because: "RunFailed", message: "m"},
+		"Queued":     {reason: "A run that waits for a place is queued.", status: "conditions: [" + ready + "], atProvider: {lastRun: {phase: Queued}}", want: Queued},
+		"Installing": {reason: "A run that waits for content is installing.", status: "atProvider: {lastRun: {phase: Installing}}", want: Installing},
+		"Failed": {
+			reason: "A run that failed needs a look.", want: Failed, because: "RunFailed", message: "m",
+			status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}, {type: Synced, status: 'False', reason: ReconcileError}], " + failedRun,
+		},
+		"FailedCheck": {
+			reason: "An object whose last check failed stays ready, but failed.", want: Failed, because: "ReconcileError", message: "m",
+			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: m, observedGeneration: 2}], " + failedRun,
+		},
+		"MissingSecret": {
+			reason: "Inputs that are not there block an object that was ready.", want: Blocked, because: "ReconcileError", message: "no Secret",
+			status: "conditions: [" + ready + ", {type: Synced, status: 'False', reason: ReconcileError, message: no Secret, observedGeneration: 2}], " + succeeded,
+		},
+		"NotApplied": {
+			reason: "What is never applied is blocked.", want: Blocked, because: "NotApplied", message: "m",
+			status: "conditions: [{type: Ready, status: 'False', reason: NotApplied, message: m, observedGeneration: 2}, " + synced + "]",
+		},
+		"Paused": {
+			reason: "A paused object is paused, whatever else it is.", metadata: "annotations: {crossplane.io/paused: 'true'}", want: Paused,
+			status: "conditions: [" + ready + ", " + synced + "], " + failedRun,
+		},
+		"NotPaused":      {reason: "Only true pauses.", metadata: "annotations: {crossplane.io/paused: 'false'}", status: "conditions: [" + ready + ", " + synced + "]", want: Ready},
+		"PausedByPolicy": {reason: "No management policies pause, too.", spec: "managementPolicies: []", status: "conditions: [" + ready + "]", want: Paused},
+		"Deleting":       {reason: "An object that is being deleted waits for its run.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", status: "conditions: [" + ready + ", " + synced + "]", want: Deleting},
+		"NotDeletable": {
+			reason: "A deletion that fails is a failure.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Failed, because: "RunFailed", message: "m",
+			status: "conditions: [{type: Deletable, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], " + failedRun,
+		},
+		"Lost": {
+			reason: "A deletion whose Secret is gone is blocked.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Blocked, because: "InputsUnavailable", message: "m",
+			status: "conditions: [{type: Deletable, status: 'False', reason: InputsUnavailable, message: m, observedGeneration: 2}]",
+		},
+		"Nonsense": {reason: "A status may be anything.", status: "conditions: 3, atProvider: [4]", want: Waiting, message: "the provider has not looked at it yet"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := Of(run(t, "a", tc.metadata, tc.spec, tc.status))
+
+			if n.State != tc.want || n.Reason != tc.because || n.Message != tc.message {
+				t.Errorf("\n%s\nOf(...): want %s, %q, %q, got %s, %q, %q", tc.reason, tc.want, tc.because, tc.message, n.State, n.Reason, n.Message)
+			}
+		})
+	}
+}
+
+// xr with a message of AnsibleRunsReady, and more conditions.
+func xr(t *testing.T, metadata, message, conditions string) *unstructured.Unstructured {
+	t.Helper()
+
+	o := object(t, "{apiVersion: example.org/v1, kind: Site, metadata: {namespace: ns, name: site, uid: xr, "+metadata+"}, status: {conditions: ["+conditions+"]}}")
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	list = append(list, map[string]any{"type": "AnsibleRunsReady", "status": "False", "reason": "R", "message": message})
+
+	if err := unstructured.SetNestedSlice(o.Object, list, "status", "conditions"); err != nil {
+		t.Fatal(err)
+	}
+
+	return o
+}
+
+func TestXR(t *testing.T) {
+	isReady := "conditions: [" + ready + ", " + synced + "], " + succeeded
+	isFailed := "conditions: [{type: Ready, status: 'False', reason: RunFailed, observedGeneration: 2}], " + failedRun
+	after := func(names string) string {
+		return "annotations: {ansible.fn.crossplane.io/depends-on: '" + names + "'}"
+	}
+
+	type leaf struct {
+		Run   string
+		State State
+	}
+
+	cases := map[string]struct {
+		reason     string
+		metadata   string
+		message    string
+		conditions string
+		runs       []Objects
+		want       State
+		message2   string
+		leaves     []leaf
+	}{
+		"Ready": {
+			reason: "An XR with ready runs is ready; runs are in the order of their dependencies.", message: "", want: Ready,
+			conditions: "{type: Ready, status: 'True'}",
+			runs:       []Objects{run(t, "a", after("z"), "", isReady), run(t, "z", "", "", isReady)},
+			leaves:     []leaf{{"z", Ready}, {"a", Ready}},
+		},
+		"Circle": {
+			reason: "Annotations that say nonsense do not keep the tree from being shown.", want: Ready, conditions: "{type: Ready, status: 'True'}",
+			runs:   []Objects{run(t, "a", after("b"), "", isReady), run(t, "b", after("a,c,,"), "", isReady)},
+			leaves: []leaf{{"a", Ready}, {"b", Ready}},
+		},
+		"Set": {
+			reason: "A run that depends on a set comes after its members.", want: Ready, conditions: "{type: Ready, status: 'True'}",
+			runs:   []Objects{run(t, "a", after("disk[]"), "", isReady), run(t, "disk[y]", "", "", isReady), run(t, "disk[x]", "", "", isReady)},
+			leaves: []leaf{{"disk[x]", Ready}, {"disk[y]", Ready}, {"a", Ready}},
+		},
+		"FailedAndWaiting": {
+			reason: "The worst run counts; those without AnsibleRuns are known from the message.", want: Failed,
+			message:    "3 of 12 runs are ready; 1 failed, 8 waiting\nb: task \"x\" failed on host \"h\": no\nc: waiting for b, a\nstatus.path: runs.b.outputs.path is not there yet\nstatus: x",
+			conditions: "{type: Ready, status: 'False', reason: Creating}",
+			runs:       []Objects{run(t, "b", "", "", isFailed), run(t, "a", "", "", isReady)},
+			leaves:     []leaf{{"a", Ready}, {"b", Failed}, {"c", Waiting}},
+		},
+		"Held": {
+			reason: "A run that is held is blocked, also if its AnsibleRun is ready.", want: Blocked,
+			message: "a: vars.title: xr.spec.title is not set\nb: vars.x: runs.a.outputs.x is not there yet",
+			runs:    []Objects{run(t, "a", "", "", isReady)},
+			leaves:  []leaf{{"a", Blocked}, {"b", Waiting}},
+		},
+		"Stale": {
+			reason: "What the XR says of the status of a run is older than that status.", want: Ready, conditions: "{type: Ready, status: 'True'}",
+			message: "a: task \"x\" failed on host \"h\"",
+			runs:    []Objects{run(t, "a", "", "", isReady)},
+			leaves:  []leaf{{"a", Ready}},
+		},
+		"Invalid": {
+			reason: "A Composition with mistakes blocks the XR.", want: Blocked, message2: "bad",
+			conditions: "{type: Synced, status: 'False', reason: ReconcileError, message: bad}",
+		},
+		"None": {reason: "Without runs the message is that of the XR.", message: "is there nothing?", want: Waiting, message2: "is there nothing?"},
+		"Paused": {
+			reason: "A paused XR is paused.", metadata: "annotations: {crossplane.io/paused: 'true'}", want: Paused,
+			runs: []Objects{run(t, "b", "", "", isFailed)}, leaves: []leaf{{"b", Failed}},
+		},
+		"Deleting": {reason: "An XR that is being deleted says so.", metadata: "deletionTimestamp: '2026-01-01T00:00:00Z'", want: Deleting, message2: "m", message: "m"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := Of(Objects{Object: xr(t, tc.metadata, tc.message, tc.conditions), Composed: tc.runs})
+
+			if n.State != tc.want || n.Message != tc.message2 {
+				t.Errorf("\n%s\nOf(...): want %s, %q, got %s, %q", tc.reason, tc.want, tc.message2, n.State, n.Message)
+			}
+
+			var got []leaf
+			for _, l := range n.Leaves() {
+				got = append(got, leaf{l.Run, l.State})
+			}
+
+			if diff := cmp.Diff(tc.leaves, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReferences(t *testing.T) {
+	const refs = "[{apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, name: a}, {apiVersion: v1, kind: Secret, name: s, namespace: other}, 3]"
+
+	cases := map[string]struct {
+		reason string
+		object string
+		want   []string
+	}{
+		"XR":     {reason: "Composed resources of an XR are in its namespace.", object: "{metadata: {namespace: ns}, spec: {crossplane: {resourceRefs: " + refs + "}}}", want: []string{"ns/a", "other/s"}},
+		"Legacy": {reason: "A legacy XR has its references elsewhere.", object: "{spec: {resourceRefs: " + refs + "}}", want: []string{"/a", "other/s"}},
+		"Claim":  {reason: "A claim refers to its XR, which has no namespace.", object: "{metadata: {namespace: ns}, spec: {resourceRef: {apiVersion: e/v1, kind: X, name: x}}}", want: []string{"/x"}},
+		"None":   {reason: "Nothing refers to nothing.", object: "{spec: {resourceRefs: 3, crossplane: []}}"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, r := range References(object(t, tc.object)) {
+				got = append(got, r.Namespace+"/"+r.Name)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nReferences(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Whoever may write an XR may write references to the runs of others.
+func TestOwns(t *testing.T) {
+	owner := object(t, "{apiVersion: e.org/v1, kind: Site, metadata: {namespace: ns, name: site, uid: one}}")
+
+	cases := map[string]struct {
+		reason string
+		object string
+		want   bool
+	}{
+		"Controlled": {reason: "What the XR controls is its own.", object: "{metadata: {ownerReferences: [{uid: two}, {uid: one, controller: true}]}}", want: true},
+		"Owned":      {reason: "An owner that does not control is not enough.", object: "{metadata: {ownerReferences: [{uid: one}]}}"},
+		"Foreign":    {reason: "What another XR controls is not its own.", object: "{metadata: {ownerReferences: [{uid: two, controller: true}]}}"},
+		"Free":       {reason: "Nor is what nobody controls.", object: "{metadata: {name: x}}"},
+		"Claimed":    {reason: "An XR is that of its claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}", want: true},
+		"Others":     {reason: "An XR is not that of another claim.", object: "{metadata: {name: x}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: other, name: site}}}"},
+		"Pretended":  {reason: "A namespaced object is no XR of a claim, whatever it says.", object: "{metadata: {name: x, namespace: ns}, spec: {claimRef: {apiVersion: e.org/v1, kind: Site, namespace: ns, name: site}}}"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Owns(owner, object(t, tc.object)); got != tc.want {
+				t.Errorf("\n%s\nOwns(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
