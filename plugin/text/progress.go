@@ -1,0 +1,56 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// A Progress tells what becomes of runs where nothing can be drawn anew, such as in the log
+// of a pipeline: a line for each change.
+type Progress struct {
+	style Style
+	told  map[string]string
+}
+
+// NewProgress of runs.
+func NewProgress(s Style) *Progress { return &Progress{style: s, told: map[string]string{}} }
+
+// Lines about what has changed since the last call.
+func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
+	var lines []string
+
+	for _, root := range roots {
+		for _, n := range root.Leaves() {
+			text := p.style.paint(color(n.State), string(n.State))
+			if what := clean(doing(n)); what != "" {
+				text += ": " + what
+			}
+
+			key := root.NamespacedName() + "\n" + cmp.Or(n.Run, n.NamespacedName())
+			if p.told[key] == text {
+				continue
+			}
+
+			p.told[key] = text
+
+			lines = append(lines, fmt.Sprintf("%s %s %s", now.Format(time.TimeOnly), clean(n.Title()), text))
+		}
+	}
+
+	return lines
+}
+
+// doing is what a run does or waits for.
+func doing(n *tree.Node) string {
+	switch {
+	case n.State == tree.Running && n.LastRun != nil:
+		return n.LastRun.CurrentTask
+	case n.State == tree.Failed && n.LastRun != nil && len(n.LastRun.Failures) > 0:
+		return Failure(n.LastRun.Failures[0])
+	}
+
+	return n.Message
+}

@@ -1,0 +1,343 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// Limits of what is shown of a run, unless it is shown wide.
+const (
+	maxFailures = 3
+	maxLines    = 4
+	minName     = 12
+	maxName     = 30
+)
+
+// Status of trees at a time: a table whose first column are the trees.
+func Status(s Style, now time.Time, roots ...*tree.Node) string {
+	var rows []row
+	for _, n := range roots {
+		rows = s.rows(rows, now, n, "", "", true)
+	}
+
+	headers := row{cells: []string{"NAME", "STATE", "TOOK", "ENDED", "TASKS"}}
+	if s.Wide {
+		headers.cells = append(headers.cells[:4:4], "TRIGGER", "MODE", "OBJECT", "RUN", "TASKS")
+	}
+
+	widths := make([]int, len(headers.cells))
+
+	for _, r := range append([]row{headers}, rows...) {
+		for i, c := range r.cells {
+			if i < len(r.cells)-1 {
+				widths[i] = max(widths[i], len([]rune(c)))
+			}
+		}
+	}
+
+	widths[0] = max(widths[0], minName)
+	if !s.Wide {
+		widths[0] = min(widths[0], maxName)
+	}
+
+	var b strings.Builder
+
+	b.WriteString(s.paint(bold, headers.line(s, widths)) + "\n")
+
+	for _, r := range rows {
+		if len(r.cells) > 0 {
+			b.WriteString(r.line(s, widths) + "\n")
+		}
+
+		for _, d := range r.details {
+			lines := wrap(d.text, max(s.Width-len([]rune(r.indent)), 20)) //nolint:mnd // Narrower text cannot be read.
+
+			if !s.Wide && len(lines) > maxLines {
+				lines = append(lines[:maxLines-1:maxLines-1], pad(lines[maxLines-1]+" …", s.Width-len([]rune(r.indent))))
+			}
+
+			for _, l := range lines {
+				b.WriteString(s.paint(dim, r.indent) + s.paint(d.color, strings.TrimRight(l, " ")) + "\n")
+			}
+		}
+	}
+
+	return b.String()
+}
+
+// A row is about one node: cells in columns, and lines below them.
+type row struct {
+	cells   []string
+	color   string
+	indent  string
+	details []detail
+}
+
+type detail struct{ color, text string }
+
+func (r row) line(s Style, widths []int) string {
+	var b strings.Builder
+
+	for i, c := range r.cells {
+		if i < len(r.cells)-1 {
+			c = pad(c, widths[i]) + "  "
+		}
+
+		b.WriteString(c)
+	}
+
+	line := strings.TrimRight(b.String(), " ")
+	if n := len([]rune(line)); n > s.Width && !s.Wide {
+		line = pad(line, s.Width)
+	}
+
+	if r.color == "" {
+		return line
+	}
+
+	// The state comes after the name, which may be the same word.
+	name := len(pad(r.cells[0], widths[0]))
+
+	return line[:name] + strings.Replace(line[name:], r.cells[1], s.paint(r.color, r.cells[1]), 1)
+}
+
+// rows of a node and those below it. lead is what stands before its name, and below what
+// stands before the names of those below it.
+func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string, root bool) []row {
+	name := clean(n.Title())
+
+	switch {
+	case root:
+		name = clean(n.Kind + " " + n.NamespacedName())
+	case len(n.Runs) > 0:
+		name = clean(cmp.Or(n.Run, n.Kind+" "+n.Name))
+	}
+
+	indent := below + "  "
+	if len(n.Runs) > 0 {
+		indent = below + "│ "
+	}
+
+	r := row{cells: []string{lead + name, string(n.State)}, color: color(n.State), indent: indent + "  ", details: s.details(now, n)}
+	r.cells = append(r.cells, s.columns(now, n)...)
+	rows = append(rows, r)
+
+	for i, c := range n.Runs {
+		if i == len(n.Runs)-1 {
+			rows = s.rows(rows, now, c, below+"└─ ", below+"   ", false)
+		} else {
+			rows = s.rows(rows, now, c, below+"├─ ", below+"│  ", false)
+		}
+	}
+
+	return rows
+}
+
+// columns of a node after its name and its state.
+func (s Style) columns(now time.Time, n *tree.Node) []string {
+	if len(n.Runs) > 0 {
+		return []string{count(n)}
+	}
+
+	run := n.LastRun
+	if run == nil {
+		return nil
+	}
+
+	cells := []string{took(run, now), "", totals(run.Hosts)}
+	if run.CompletionTime != nil {
+		cells[1] = ago(run.CompletionTime.Time, now)
+	}
+
+	if s.Wide {
+		cells = []string{cells[0], cells[1], string(run.Trigger), string(run.Mode), clean(n.NamespacedName()), clean(run.ID), cells[2]}
+	}
+
+	return cells
+}
+
+// count the runs of an XR that are ready.
+func count(n *tree.Node) string {
+	all := n.Leaves()
+	ready := 0
+
+	for _, r := range all {
+		if r.State == tree.Ready {
+			ready++
+		}
+	}
+
+	return fmt.Sprintf("%d of %d ready", ready, len(all))
+}
+
+// took is how long a run has taken.
+func took(r *common.Run, now time.Time) string {
+	if r.StartTime == nil {
+		return ""
+	}
+
+	if r.CompletionTime != nil {
+		now = r.CompletionTime.Time
+	}
+
+	return span(now.Sub(r.StartTime.Time))
+}
+
+// span of time, as kubectl shows ages.
+func span(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+
+func ago(t, now time.Time) string { return span(now.Sub(t)) + " ago" }
+
+// totals of a run, in Ansible's words. Those that are 0 are left out, except ok.
+func totals(h *common.HostTotals) string {
+	if h == nil {
+		return ""
+	}
+
+	words := []string{"ok=" + strconv.FormatInt(h.OK, 10)}
+
+	for _, w := range []struct {
+		name string
+		n    int64
+	}{{"changed", h.Changed}, {"unreachable", h.Unreachable}, {"failed", h.Failed}, {"skipped", h.Skipped}, {"rescued", h.Rescued}, {"ignored", h.Ignored}} {
+		if w.n != 0 {
+			words = append(words, w.name+"="+strconv.FormatInt(w.n, 10))
+		}
+	}
+
+	return strings.Join(words, " ")
+}
+
+// details of a node: what it does, what it waits for, what has failed.
+func (s Style) details(now time.Time, n *tree.Node) []detail {
+	var ds []detail
+
+	add := func(color, text string) {
+		if text = clean(text); text != "" {
+			ds = append(ds, detail{color, text})
+		}
+	}
+
+	run := n.LastRun
+
+	switch n.State {
+	case tree.Running:
+		if run != nil {
+			add(cyan, run.CurrentTask)
+		}
+	case tree.Queued, tree.Installing:
+		if run != nil {
+			add("", cmp.Or(run.Message, waits(run)))
+		}
+	case tree.Failed:
+		if run != nil {
+			for _, f := range s.failures(n) {
+				add(red, f)
+			}
+
+			add("", next(n, now))
+		}
+	case tree.Ready, tree.Blocked, tree.Deleting, tree.Paused, tree.Waiting:
+		if n.Message != "" {
+			add(color(n.State), n.Message)
+		}
+
+		if n.State == tree.Paused && run != nil && !run.Phase.Finished() {
+			add("", "its run was "+string(run.Phase)+" when it was paused, and goes on")
+		}
+	}
+
+	if d := n.Drift; d != nil && d.Changed > 0 {
+		add(yellow, fmt.Sprintf("changes that the last check predicted: %d", d.Changed))
+	}
+
+	for _, note := range n.Notes {
+		add(red, note)
+	}
+
+	return ds
+}
+
+// failures of a run, in Ansible's words.
+func (s Style) failures(n *tree.Node) []string {
+	var texts []string
+
+	for i, f := range n.LastRun.Failures {
+		if i == maxFailures && !s.Wide {
+			texts = append(texts, fmt.Sprintf("and %d more", len(n.LastRun.Failures)-i))
+			break
+		}
+
+		texts = append(texts, Failure(f))
+	}
+
+	if len(texts) == 0 {
+		return []string{cmp.Or(n.LastRun.Message, n.Message, "the run ended as "+string(n.LastRun.Phase))}
+	}
+
+	return texts
+}
+
+// Failure of a task, in one line.
+func Failure(f common.Failure) string {
+	text := "failed"
+	if f.Task != "" {
+		text = fmt.Sprintf("task %q failed", f.Task)
+	}
+
+	if f.Host != "" {
+		text += " on " + f.Host
+	}
+
+	if f.Message != "" {
+		text += ": " + f.Message
+	}
+
+	return clean(text)
+}
+
+// next says when a run that failed is tried again.
+func next(n *tree.Node, now time.Time) string {
+	a := n.LastApply
+	if a == nil {
+		return ""
+	}
+
+	attempts := "1 attempt"
+	if a.Attempts != 1 {
+		attempts = fmt.Sprintf("%d attempts", a.Attempts)
+	}
+
+	switch {
+	case n.GaveUp():
+		return "gave up after " + attempts
+	case a.NextRetryTime != nil && a.NextRetryTime.After(now):
+		return attempts + ", next in " + span(a.NextRetryTime.Sub(now))
+	case a.NextRetryTime != nil:
+		return attempts + ", next is due"
+	}
+
+	return ""
+}
+
+// waits says what a run that has not begun waits for.
+func waits(r *common.Run) string {
+	switch {
+	case r.Phase == common.PhaseInstalling:
+		return "its content is being installed"
+	case r.Job != nil:
+		return "its Pod has not started"
+	case r.StartTime != nil:
+		return "begins"
+	}
+
+	return "waits for its turn"
+}

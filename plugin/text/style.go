@@ -1,0 +1,116 @@
+// Package text shows trees to people. All that comes from objects may have been written by
+// anybody: it is text without control characters before it reaches a terminal.
+package text
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// A Style is how text is shown.
+type Style struct {
+	// Color is true for terminals that show colors.
+	Color bool
+	// Width of a line in characters.
+	Width int
+	// Wide shows more columns, and messages as a whole.
+	Wide bool
+}
+
+// Colors of terminals.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+	dim    = "2"
+	bold   = "1"
+)
+
+// paint text in a color, or leave it as it is.
+func (s Style) paint(color, text string) string {
+	if !s.Color || color == "" || text == "" {
+		return text
+	}
+
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// color of a state.
+func color(s tree.State) string {
+	switch s {
+	case tree.Ready:
+		return green
+	case tree.Failed, tree.Blocked:
+		return red
+	case tree.Running, tree.Installing:
+		return cyan
+	case tree.Queued, tree.Waiting, tree.Deleting, tree.Paused:
+		return yellow
+	}
+
+	return ""
+}
+
+// clean makes one line of a text, of characters that a terminal shows and does not obey.
+func clean(text string) string {
+	text = strings.Map(func(c rune) rune {
+		switch {
+		case unicode.IsSpace(c):
+			return ' '
+		case !unicode.IsPrint(c): // Controls, and what changes the direction of text.
+			return -1
+		}
+
+		return c
+	}, strings.ToValidUTF8(text, "\ufffd"))
+
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// unbroken stands for the spaces of a command, which is to be copied as a whole.
+const unbroken = "\x00"
+
+// wrap a text into lines of a width. Words that are longer than a line are broken.
+func wrap(text string, width int) []string {
+	var (
+		lines []string
+		line  []rune
+	)
+
+	for word := range strings.FieldsSeq(text) {
+		w := []rune(word)
+
+		if len(line) > 0 && len(line)+1+len(w) > width {
+			lines, line = append(lines, string(line)), nil
+		}
+
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+
+		line = append(line, w...)
+
+		for len(line) > width && !strings.Contains(word, unbroken) {
+			lines, line = append(lines, string(line[:width])), line[width:]
+		}
+	}
+
+	if len(line) > 0 {
+		lines = append(lines, string(line))
+	}
+
+	return lines
+}
+
+// pad a text to a width, or clip it.
+func pad(text string, width int) string {
+	r := []rune(text)
+	if len(r) > width {
+		return string(r[:max(width-1, 0)]) + "…"
+	}
+
+	return text + strings.Repeat(" ", width-len(r))
+}

@@ -1,0 +1,191 @@
+package text
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// To make the golden files again: go test ./plugin/text -args -update, and read them.
+var update = flag.Bool("update", false, "Write the golden files.")
+
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func at(before time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-before)} }
+
+func composed(name string, s tree.State, r *common.Run) *tree.Node {
+	return &tree.Node{
+		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "default", Name: "shop-" + name,
+		Run: name, State: s, LastRun: r,
+	}
+}
+
+func ended(phase common.RunPhase, hosts common.HostTotals) *common.Run {
+	return &common.Run{ID: "7c1d", Mode: common.ModeApply, Trigger: common.TriggerChanged, Phase: phase, StartTime: at(3 * time.Minute), CompletionTime: at(2 * time.Minute), Hosts: &hosts}
+}
+
+// shop is an XR with a run in each state.
+func shop() *tree.Node {
+	failed := composed("database", tree.Failed, ended(common.PhaseFailed, common.HostTotals{OK: 2, Changed: 1, Failed: 2}))
+	failed.Reason, failed.LastApply = "RunFailed", &common.Apply{Attempts: 3, NextRetryTime: at(-12 * time.Second)}
+	failed.LastRun.Reason = "TaskFailed"
+	failed.LastRun.Failures = []common.Failure{
+		{Task: "Write the page", Host: "web1", Message: "'titel' is undefined\x1b[31m\nand that was in a file with a name that is too long for a line"},
+		{Task: "Write the page", Host: "web2", Message: strings.Repeat("a very long message ", 50)},
+	}
+
+	running := composed("cache", tree.Running, &common.Run{Phase: common.PhaseRunning, StartTime: at(9 * time.Second), CurrentTask: "Warm the cache", Hosts: &common.HostTotals{OK: 4}})
+	ready := composed("network", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 3, Skipped: 1}))
+	ready.Drift = &common.Drift{Changed: 2}
+
+	blocked := composed("mail", tree.Blocked, nil)
+	blocked.Reason, blocked.Message = "ReconcileError", `cannot get Secret "mail"`
+
+	return &tree.Node{
+		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "shop", State: tree.Failed, Reason: "RunFailed",
+		Notes: []string{"AnsibleRun other is named in resourceRefs, but does not belong to this object"},
+		Runs: []*tree.Node{
+			ready, failed, running,
+			composed("queue", tree.Queued, &common.Run{Phase: common.PhaseQueued}),
+			blocked,
+			{APIVersion: "example.org/v1", Kind: "Part", Name: "shop-part", Run: "part", State: tree.Paused, Paused: true, Runs: []*tree.Node{composed("inner", tree.Paused, nil)}},
+			{Run: "report", State: tree.Waiting, Message: "waiting for database, mail"},
+			{Run: "disk[a-very-long-name-of-a-disk-of-this-shop]", State: tree.Blocked, Message: "vars.size: xr.spec.size is not set"},
+		},
+	}
+}
+
+func one(name string) *tree.Node {
+	for _, n := range shop().Leaves() {
+		if n.Run == name {
+			return n
+		}
+	}
+
+	return nil
+}
+
+func TestGolden(t *testing.T) {
+	readyXR := &tree.Node{Kind: "Site", Namespace: "default", Name: "shop", State: tree.Ready, Runs: []*tree.Node{composed("network", tree.Ready, nil)}}
+	gaveUp := one("database")
+	gaveUp.Reason = "RetriesExhausted"
+
+	plain := Style{Width: 80}
+
+	for name, got := range map[string]string{
+		"status":         Status(plain, now, shop()),
+		"status-wide":    Status(Style{Width: 80, Wide: true}, now, shop()),
+		"status-colors":  Status(Style{Width: 80, Color: true}, now, shop()),
+		"status-several": Status(plain, now, readyXR, gaveUp),
+		"why":            Why(plain, now, shop()),
+		"why-ready":      Why(plain, now, readyXR),
+		"why-gave-up":    Why(plain, now, gaveUp),
+		"why-running":    Why(plain, now, one("cache")),
+		"why-queued":     Why(plain, now, one("queue")),
+		"why-blocked":    Why(plain, now, one("mail")),
+		"progress":       strings.Join(NewProgress(plain).Lines(now, shop()), "\n") + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name+".txt")
+
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+
+			if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(got, "\x1b[", ""), "\n", ""), "\x1b") || name != "status-colors" && strings.Contains(got, "\x1b") {
+				t.Errorf("Text of objects should have no controls in it: %q", got)
+			}
+		})
+	}
+}
+
+// Without colors the text is the same, and each line fits into 80 columns.
+func TestColors(t *testing.T) {
+	colors := Status(Style{Width: 80, Color: true}, now, shop())
+	plain := Status(Style{Width: 80}, now, shop())
+
+	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(colors, "")); diff != "" {
+		t.Errorf("-plain, +colors:\n%s", diff)
+	}
+
+	for line := range strings.Lines(plain) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+			t.Errorf("want 80 columns at most, got %d: %s", n, line)
+		}
+	}
+}
+
+// Each reason that a run may end with has an advice.
+func TestAdvice(t *testing.T) {
+	data, err := os.ReadFile("../../docs/lifecycle.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, table, _ := strings.Cut(string(data), "\n## Reasons\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+
+	documented := map[string]bool{}
+
+	for line := range strings.Lines(table) {
+		cells := strings.SplitN(line, "|", 3)
+		if len(cells) < 3 {
+			continue
+		}
+
+		for _, m := range regexp.MustCompile("`([A-Z][A-Za-z]+)`").FindAllStringSubmatch(cells[1], -1) {
+			documented[m[1]] = true
+
+			if advice()[m[1]] == "" {
+				t.Errorf("There should be an advice for %s.", m[1])
+			}
+		}
+	}
+
+	for reason := range advice() {
+		if !documented[reason] {
+			t.Errorf("There should be no advice for %s, which docs/lifecycle.md does not have.", reason)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	cases := map[string]struct {
+		reason, text, want string
+	}{
+		"Lines":     {reason: "Lines become one.", text: " a\n\tb\r\n", want: "a b"},
+		"Escape":    {reason: "Escapes of terminals are taken out.", text: "a\x1b[2Jb\x07\u009b31m", want: "a[2Jb31m"},
+		"Direction": {reason: "The direction of text does not change.", text: "a\u202eb\u2066", want: "ab"},
+		"Broken":    {reason: "What is no text is shown as such.", text: "a\xff", want: "a\ufffd"},
+		"Letters":   {reason: "Letters of all languages stay.", text: "é Ж ✓", want: "é Ж ✓"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := clean(tc.text); got != tc.want {
+				t.Errorf("\n%s\nclean(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,278 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// maxCauses is how many runs of an XR a paragraph tells of.
+const maxCauses = 3
+
+// Why an object is as it is: what it waits for, and what to do, in a paragraph.
+func Why(s Style, now time.Time, n *tree.Node) string {
+	subject := clean(n.Kind + " " + n.NamespacedName())
+	sentences := []string{cause(now, n, subject)}
+
+	if n.Kind != common.KindAnsibleRun {
+		sentences = causes(now, n, subject)
+	}
+
+	for _, xr := range n.Composites() {
+		for _, note := range xr.Notes {
+			sentences = append(sentences, sentence("Something could not be read: "+clean(note)))
+		}
+	}
+
+	lines := strings.Join(wrap(strings.Join(sentences, " "), s.Width), "\n")
+
+	return strings.ReplaceAll(lines, unbroken, " ") + "\n"
+}
+
+// causes why an XR is as it is: those of its own, and those of its runs.
+func causes(now time.Time, root *tree.Node, subject string) []string {
+	leaves := root.Leaves()
+
+	if root.State == tree.Ready {
+		return []string{fmt.Sprintf("%s is ready, with all of its runs (%d). There is nothing to do.", subject, len(leaves))}
+	}
+
+	sentences := []string{fmt.Sprintf("%s is not ready: %s.", subject, count(root))}
+
+	for _, xr := range root.Composites() {
+		name := clean(xr.Kind + " " + xr.NamespacedName())
+
+		switch {
+		case xr.State == tree.Paused:
+			sentences = append(sentences, name+" is paused, so that Crossplane does not compose it. To resume it: "+command("resume", xr)+".")
+		case xr.Message != "":
+			sentences = append(sentences, sentence(name+": "+clean(xr.Message)))
+		case xr.Deleted:
+			sentences = append(sentences, name+" is being deleted, and waits for its runs to go.")
+		}
+	}
+
+	var rest []string
+
+	told := 0
+	paused := slices.ContainsFunc(root.Composites(), func(n *tree.Node) bool { return n.Paused })
+
+	for _, states := range [][]tree.State{{tree.Failed, tree.Blocked}, {tree.Paused, tree.Running, tree.Installing, tree.Queued, tree.Deleting}, {tree.Waiting}} {
+		for _, n := range leaves {
+			if !slices.Contains(states, n.State) || paused && n.State == tree.Paused {
+				continue // Who resumes an XR resumes its runs.
+			}
+
+			if told == maxCauses {
+				rest = append(rest, clean(n.Title()))
+				continue
+			}
+
+			told++
+
+			sentences = append(sentences, cause(now, n, called(n)))
+		}
+	}
+
+	if len(rest) > 0 {
+		sentences = append(sentences, fmt.Sprintf("%d more are not ready: %s.", len(rest), strings.Join(rest, ", ")))
+	}
+
+	return sentences
+}
+
+// called is what a run of an XR is called.
+func called(n *tree.Node) string {
+	switch {
+	case n.Run == "":
+		return clean(n.Kind + " " + n.NamespacedName())
+	case n.Kind == "":
+		return "Run " + clean(n.Run)
+	}
+
+	return clean(fmt.Sprintf("Run %s (%s)", n.Run, n.NamespacedName()))
+}
+
+// cause says why one run is as it is, and what to do.
+func cause(now time.Time, n *tree.Node, subject string) string {
+	message := clean(n.Message)
+
+	switch n.State {
+	case tree.Ready:
+		if n.Drift != nil && n.Drift.Changed > 0 {
+			return fmt.Sprintf("%s is ready. Changes that its last check predicted: %d. They are applied only if its managementPolicies allow it.", subject, n.Drift.Changed)
+		}
+
+		return subject + " is ready. There is nothing to do."
+	case tree.Failed:
+		return failed(now, n, subject)
+	case tree.Blocked:
+		return blocked(n, subject, message)
+	case tree.Running:
+		return running(now, n, subject)
+	case tree.Installing, tree.Queued:
+		text := subject + " has not begun: " + clean(cmp.Or(n.LastRun.Message, waits(n.LastRun))) + "."
+		if n.LastRun.StartTime == nil && n.State == tree.Queued {
+			text += " It begins when a place is free; kubectl get ansible -A shows which runs have the places."
+		}
+
+		return text
+	case tree.Paused:
+		return subject + " is paused: nothing runs. To resume it: " + command("resume", n) + "."
+	case tree.Deleting:
+		return subject + " is being deleted. Its content runs with state absent first."
+	case tree.Waiting:
+	}
+
+	if names, ok := strings.CutPrefix(message, "waiting for "); ok {
+		return subject + " waits for " + names + "."
+	}
+
+	return sentence(subject + " waits: " + cmp.Or(message, "nothing was applied yet"))
+}
+
+func blocked(n *tree.Node, subject, message string) string {
+	if n.Kind == "" {
+		return sentence(subject+" has not been created: "+message) + " Correct the XR, or its Composition."
+	}
+
+	text := sentence(subject + " cannot go on: " + message)
+	if n.Reason == "ReconcileError" || n.Reason == string(common.ReasonInputsUnavailable) {
+		text += " It goes on by itself when that is corrected."
+	}
+
+	return text
+}
+
+func running(now time.Time, n *tree.Node, subject string) string {
+	text := subject + " is in progress"
+	if t := took(n.LastRun, now); t != "" {
+		text = subject + " has run for " + t
+	}
+
+	if n.LastRun.CurrentTask != "" {
+		text += ", at the task " + clean(n.LastRun.CurrentTask)
+	}
+
+	return text + ". There is nothing to do."
+}
+
+func failed(now time.Time, n *tree.Node, subject string) string {
+	var sentences []string
+
+	if r := n.LastRun; r != nil {
+		when := ""
+		if r.CompletionTime != nil {
+			when = " " + ago(r.CompletionTime.Time, now)
+		}
+
+		what := r.Message
+		if len(r.Failures) > 0 {
+			what = Failure(r.Failures[0])
+		}
+
+		sentences = append(sentences, sentence(subject+" "+past(r.Phase)+when+": "+clean(cmp.Or(what, n.Message))))
+
+		if all := len(r.Failures); all > 1 {
+			sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
+		}
+
+		if what := advice()[r.Reason]; what != "" {
+			sentences = append(sentences, what)
+		}
+	}
+
+	switch a := n.LastApply; {
+	case n.GaveUp():
+		sentences = append(sentences, "It is not tried again by itself.")
+	case a != nil && a.NextRetryTime != nil:
+		sentences = append(sentences, "It is tried again "+when(a.NextRetryTime.Time, now)+".")
+	}
+
+	return strings.Join(append(sentences, "To try it now: "+command("retry", n)+"."), " ")
+}
+
+// past is how a run has ended.
+func past(p common.RunPhase) string {
+	switch p {
+	case common.PhaseTimedOut:
+		return "timed out"
+	case common.PhaseCanceled:
+		return "was canceled"
+	case common.PhaseInterrupted:
+		return "was interrupted"
+	case common.PhaseFailed, common.PhaseSucceeded, common.PhaseQueued, common.PhaseInstalling, common.PhaseRunning:
+	}
+
+	return "failed"
+}
+
+func when(t, now time.Time) string {
+	if t.After(now) {
+		return "in " + span(t.Sub(now))
+	}
+
+	return "when its turn comes"
+}
+
+// sentence ends a text with a full stop, unless it has an end.
+func sentence(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
+		return text
+	}
+
+	return text + "."
+}
+
+// command of the plugin for an object.
+func command(name string, n *tree.Node) string {
+	kind := strings.ToLower(n.Kind)
+	if group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group; group != "" {
+		kind += "." + group
+	}
+
+	text := "kubectl ansible " + name + " " + kind + "/" + n.Name
+	if n.Namespace != "" {
+		text += " -n " + n.Namespace
+	}
+
+	return strings.ReplaceAll(clean(text), " ", unbroken)
+}
+
+// advice for each reason of a run that docs/lifecycle.md has.
+func advice() map[string]string {
+	const publish = "Let the content publish fewer or other values."
+
+	return map[string]string{
+		"TaskFailed":               "Correct the content, its variables or the host.",
+		"HostUnreachable":          "Look at the address, the network, and the keys and passwords of the host.",
+		"NoHostsMatched":           "Correct the inventory, or the pattern of hosts.",
+		"NoTasksMatched":           "Correct tags and skipTags, which leave no task.",
+		"PlaybookError":            "Correct the content, which Ansible cannot load.",
+		"InvalidInputs":            "Correct the field that the message names.",
+		"InstallFailed":            "Look at the source of the content, its requirements and the configuration.",
+		"InvalidConnectionDetails": publish,
+		"InvalidOutputs":           publish,
+		"OutputsTooLarge":          publish,
+		"TooManyConditions":        publish,
+		"StatusRefused":            publish,
+		"OutOfMemory":              "Use fewer forks or gather fewer facts, or give the provider more memory.",
+		"RunTooLarge":              "Write less to the disk, or raise --max-run-size of the provider.",
+		"TimedOut":                 "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
+		"NotCheckable":             "Choose another run policy: the content cannot be checked.",
+		"Canceled":                 "The provider runs it again.",
+		"NotStarted":               "The provider runs it again.",
+		"PodNotStarted":            "Look at the Pod of the run: its image, its volumes, its rights.",
+		"PodEnded":                 "Look at the events of the Pod and its node.",
+		"Forbidden":                "Grant the right that the message names.",
+		"ProviderEnded":            "Look at the Pod of the provider: it was killed, for want of memory perhaps.",
+		"Internal":                 "Look at the provider and its machine: a full disk, for example.",
+	}
+}
