@@ -43,9 +43,10 @@ help: ## Show this help
 
 ##@ Build
 
-build: ## Build bin/function-ansible and bin/provider-ansible
+build: ## Build bin/function-ansible, bin/provider-ansible and bin/kubectl-ansible
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/function-ansible ./function
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/kubectl-ansible ./plugin
 
 tools: $(ANSIBLE) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs of the tests and checks
 
@@ -175,6 +176,7 @@ reproduce: ## Build the images again, without any cache, and compare the package
 audit: build $(BIN)/govulncheck ## Look for known vulnerabilities; needs their databases
 	$(BIN)/govulncheck -mode=binary bin/function-ansible
 	$(BIN)/govulncheck -mode=binary bin/provider-ansible
+	$(BIN)/govulncheck -mode=binary bin/kubectl-ansible
 	$(PYTHON) -m venv .cache/pip-audit
 	.cache/pip-audit/bin/pip install --quiet pip-audit==2.10.1
 	.cache/pip-audit/bin/pip-audit --disable-pip --require-hashes --requirement package-provider/requirements.txt

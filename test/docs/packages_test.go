@@ -24,11 +24,11 @@ func TestPackages(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n\n")
 
 	var named []string
-	for _, m := range regexp.MustCompile("`((?:apis|function|provider)[a-z0-9/]*)`").FindAllStringSubmatch(table, -1) {
+	for _, m := range regexp.MustCompile("`((?:apis|function|provider|plugin)[a-z0-9/]*)`").FindAllStringSubmatch(table, -1) {
 		named = append(named, m[1])
 	}
 
-	packages := packagesIn(t, root, "apis", "function", "provider")
+	packages := packagesIn(t, root, "apis", "function", "provider", "plugin")
 
 	for _, p := range packages {
 		if !slices.Contains(named, p) {

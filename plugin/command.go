@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/objects"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// Requests to the API server in a second, as kubectl has them.
+const (
+	qps   = 50
+	burst = 300
+)
+
+// plugin is what all commands share.
+type plugin struct {
+	out, errs io.Writer
+	flags     *genericclioptions.ConfigFlags
+
+	selector      string
+	all           bool
+	allNamespaces bool
+
+	client *objects.Client
+	single bool // Whether one object was named.
+}
+
+func newCommand(out, errs io.Writer) *cobra.Command {
+	p := &plugin{out: out, errs: errs, flags: genericclioptions.NewConfigFlags(true)}
+	p.flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
+		c.QPS, c.Burst = qps, burst
+		return c
+	}
+
+	root := &cobra.Command{
+		Use:   "kubectl-ansible",
+		Short: "See and steer what Ansible does for XRs, claims and AnsibleRuns",
+		Long: "See and steer what Ansible does for XRs, claims and AnsibleRuns.\n\n" +
+			"Objects are named as for kubectl get: TYPE NAME, or TYPE/NAME. An XR or a claim stands for all of its runs.",
+		Version:           strings.ReplaceAll(versions(), "%", ""),
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl ansible"},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetOut(out)
+	root.SetErr(errs)
+	root.SetVersionTemplate("{{.Version}}\n")
+	p.flags.AddFlags(root.PersistentFlags())
+	root.AddCommand(p.statusCommand(), p.whyCommand(), p.runCommand(), p.retryCommand(), p.pauseCommand(), p.resumeCommand())
+
+	return root
+}
+
+// command that takes objects.
+func (p *plugin) command(use, short, long string, run func(ctx context.Context, roots []tree.Reference) error, reads bool) *cobra.Command {
+	c := &cobra.Command{
+		Use: use + " (TYPE NAME | TYPE/NAME)...", Short: short, Long: long,
+		DisableFlagsInUseLine: true,
+		ValidArgsFunction:     p.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			roots, err := p.roots(args, reads)
+			if err != nil {
+				return err
+			}
+
+			return run(cmd.Context(), roots)
+		},
+	}
+	c.Flags().StringVarP(&p.selector, "selector", "l", "", "Take the objects of a type whose labels match.")
+	c.Flags().BoolVarP(&p.allNamespaces, "all-namespaces", "A", false, "Take the objects of all namespaces.")
+
+	if !reads {
+		c.Flags().BoolVar(&p.all, "all", false, "Take all objects of a type in the namespace.")
+	}
+
+	return c
+}
+
+// roots are the objects that the arguments name. Commands that only read take all objects of
+// a type without being asked to.
+func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
+	if len(args) == 0 {
+		return nil, errors.New("name an object as TYPE NAME or TYPE/NAME, for example ansibleruns.ansible.m.crossplane.io/motd")
+	}
+
+	config, err := p.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+
+	mapper, err := p.flags.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+
+	d, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+
+	namespace, _, err := p.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, err
+	}
+
+	p.client = objects.New(d, mapper)
+
+	result := resource.NewBuilder(p.flags).
+		Unstructured().
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(p.allNamespaces).
+		LabelSelectorParam(p.selector).
+		SelectAllParam(p.all).
+		ResourceTypeOrNameArgs(reads, args...).
+		Flatten().
+		Do().
+		IntoSingleItemImplied(&p.single)
+
+	infos, err := result.Infos()
+	if kerrors.IsNotFound(err) && strings.Contains(err.Error(), "."+common.GroupCluster) {
+		return nil, errors.Errorf("%s; in a namespace it is ansibleruns.%s", err.Error(), common.GroupNamespaced)
+	} else if err != nil {
+		return nil, err
+	}
+
+	var roots []tree.Reference
+
+	for _, i := range infos {
+		o, _ := i.Object.(*unstructured.Unstructured)
+		if o == nil || !tree.IsRun(o) && !tree.Composite(o) {
+			return nil, errors.Errorf("%s/%s is no XR, claim or AnsibleRun", i.Mapping.Resource.Resource, i.Name)
+		}
+
+		roots = append(roots, tree.Reference{GroupVersionKind: i.Mapping.GroupVersionKind, Namespace: i.Namespace, Name: i.Name})
+	}
+
+	if len(roots) == 0 {
+		return nil, errors.New("no objects found")
+	}
+
+	return roots, nil
+}
+
+// load the trees of objects. Those that are gone are left out.
+func (p *plugin) load(ctx context.Context, roots []tree.Reference) ([]*tree.Node, error) {
+	var nodes []*tree.Node
+
+	for _, r := range roots {
+		n, err := p.client.Tree(ctx, r)
+		if kerrors.IsNotFound(err) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+
+		nodes = append(nodes, n)
+	}
+
+	return nodes, nil
+}
+
+// complete the types that have runs, and the names of objects of a type.
+func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	typ, _, slash := strings.Cut(begun, "/")
+
+	if !slash && len(args) > 0 && !strings.Contains(args[0], "/") {
+		return p.names(cmd.Context(), args[0]), cobra.ShellCompDirectiveNoFileComp
+	}
+
+	if slash {
+		names := p.names(cmd.Context(), typ)
+		for i, n := range names {
+			names[i] = typ + "/" + n
+		}
+
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+
+	return p.types(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// types that have runs: Crossplane puts XRs and claims into categories.
+func (p *plugin) types() []string {
+	d, err := p.flags.ToDiscoveryClient()
+	if err != nil {
+		return nil
+	}
+
+	lists, _ := discovery.ServerPreferredResources(d) // What is there is completed.
+
+	var types []string
+
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			if r.Kind == common.KindAnsibleRun || slices.Contains(r.Categories, "composite") || slices.Contains(r.Categories, "claim") {
+				group, _, _ := strings.Cut(list.GroupVersion, "/")
+				types = append(types, r.Name+"."+group)
+			}
+		}
+	}
+
+	return types
+}
+
+func (p *plugin) names(ctx context.Context, typ string) []string {
+	namespace, _, err := p.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil
+	}
+
+	infos, err := resource.NewBuilder(p.flags).
+		Unstructured().
+		NamespaceParam(namespace).DefaultNamespace().
+		ResourceTypeOrNameArgs(true, typ).
+		Flatten().Do().Infos()
+	if err != nil || ctx.Err() != nil {
+		return nil
+	}
+
+	names := make([]string, 0, len(infos))
+	for _, i := range infos {
+		names = append(names, i.Name)
+	}
+
+	return names
+}
+
+// stdout is the file behind the output, if there is one.
+func (p *plugin) stdout() *os.File {
+	f, _ := p.out.(*os.File)
+	return f
+}

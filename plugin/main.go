@@ -1,0 +1,57 @@
+// Package main is kubectl-ansible, a plugin of kubectl for those who look after what Ansible
+// does in a cluster: it shows the runs of XRs, claims and AnsibleRuns, says why they wait,
+// and asks for runs.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Exit statuses.
+const (
+	exitError  = 1
+	exitFailed = 2
+	exitTime   = 3
+)
+
+// errFailed is the end of runs that did not all succeed.
+var errFailed = errors.New("not all runs have succeeded")
+
+// errTime is the end of a time that somebody was ready to wait.
+var errTime = errors.New("the time is over, and the runs go on")
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run the plugin, and return its exit status.
+func run(args []string, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	c := newCommand(out, errs)
+	c.SetArgs(args)
+
+	err := c.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(errs, "error:", err) //nolint:errcheck // There is nobody else to tell.
+	}
+
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFailed):
+		return exitFailed
+	case errors.Is(err, errTime):
+		return exitTime
+	}
+
+	return exitError
+}

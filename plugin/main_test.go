@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// What needs no cluster: test/e2e has the rest.
+func TestRun(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		args   []string
+		status int
+		out    string
+		err    string
+	}{
+		"Help":      {reason: "Without a command there is help.", out: "kubectl ansible [command]"},
+		"Version":   {reason: "The version can be asked for.", args: []string{"--version"}, out: "kubectl-ansible dev"},
+		"NoObjects": {reason: "An object has to be named.", args: []string{"status"}, status: exitError, err: "error: name an object as TYPE NAME or TYPE/NAME"},
+		"Unknown":   {reason: "There is no command that the API has no way for.", args: []string{"cancel", "site/x"}, status: exitError, err: `unknown command "cancel"`},
+		"Flag":      {reason: "A flag has to be there.", args: []string{"status", "site/x", "--al"}, status: exitError, err: "unknown flag: --al"},
+		"Timeout":   {reason: "A flag has to have a value of its kind.", args: []string{"run", "site/x", "--timeout=soon"}, status: exitError, err: `invalid argument "soon"`},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+
+			status := run(tc.args, &out, &errs)
+			if status != tc.status || !strings.Contains(out.String(), tc.out) || !strings.Contains(errs.String(), tc.err) {
+				t.Errorf("\n%s\nrun(...): want %d, %q, %q, got %d\n%s\n%s", tc.reason, tc.status, tc.out, tc.err, status, out.String(), errs.String())
+			}
+		})
+	}
+}

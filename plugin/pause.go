@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+func (p *plugin) pauseCommand() *cobra.Command {
+	return p.command("pause", "Start no more runs of objects",
+		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to their end.",
+		func(ctx context.Context, roots []tree.Reference) error {
+			// XRs come first, so that no run is composed that nobody pauses.
+			if err := p.annotate(ctx, roots, "true", composites); err != nil {
+				return err
+			}
+
+			return p.annotate(ctx, roots, "true", (*tree.Node).All)
+		}, false)
+}
+
+func (p *plugin) resumeCommand() *cobra.Command {
+	return p.command("resume", "Go on with objects that are paused",
+		"Go on with objects that are paused: AnsibleRuns, and XRs with all of their AnsibleRuns, whoever has paused them.",
+		func(ctx context.Context, roots []tree.Reference) error {
+			if err := p.annotate(ctx, roots, nil, (*tree.Node).All); err != nil {
+				return err
+			}
+
+			return p.annotate(ctx, roots, nil, composites)
+		}, false)
+}
+
+// composites are the XRs of a tree. Its claim is left alone: who changes a claim that is
+// paused would not be heard.
+func composites(n *tree.Node) []*tree.Node {
+	return slices.DeleteFunc(n.Composites(), func(n *tree.Node) bool { return n.Claim })
+}
+
+// annotate objects of trees to be paused, or to be not.
+func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any, which func(*tree.Node) []*tree.Node) error {
+	nodes, err := p.load(ctx, roots)
+	if err != nil {
+		return err
+	}
+
+	done := "paused"
+	if value == nil {
+		done = "resumed"
+	}
+
+	var errs []error
+
+	for _, root := range nodes {
+		for _, n := range which(root) {
+			switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
+			case err != nil:
+				errs = append(errs, errors.Wrapf(err, "%s cannot be %s", called(n), done))
+			case value == nil && n.Unmanaged():
+				errs = append(errs, errors.Errorf("%s stays paused, by spec.managementPolicies: []", called(n)))
+			default:
+				p.printf("%s %s\n", called(n), done)
+			}
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// called is what kubectl calls an object.
+func called(n *tree.Node) string {
+	kind := strings.ToLower(n.Kind)
+	if group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group; group != "" {
+		kind += "." + group
+	}
+
+	return kind + "/" + n.Name
+}

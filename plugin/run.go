@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+const exits = "\n\nThe exit status is 0 if all runs succeeded, 2 if not, 3 if the time of --timeout is over, and 1 if something else went wrong. " +
+	"What was asked for goes on when the command is interrupted."
+
+func (p *plugin) runCommand() *cobra.Command {
+	return p.requestCommand("run", "Run the content of objects now",
+		"Ask for a run of each AnsibleRun of the objects, and show the runs until they end. "+
+			"Runs of an XR that depend on others are asked for when those have succeeded."+exits,
+		func(*tree.Node) bool { return true })
+}
+
+func (p *plugin) retryCommand() *cobra.Command {
+	return p.requestCommand("retry", "Run again what has failed",
+		"Ask for a run of each AnsibleRun of the objects whose last run failed, also if its retries are exhausted, and show the runs until they end."+exits,
+		(*tree.Node).Failing)
+}
+
+func (p *plugin) requestCommand(use, short, long string, wanted func(*tree.Node) bool) *cobra.Command {
+	var (
+		wait    bool
+		timeout time.Duration
+	)
+
+	c := p.command(use, short, long, func(ctx context.Context, roots []tree.Reference) error {
+		if timeout < 0 {
+			return errors.New("--timeout must not be negative")
+		}
+
+		if timeout > 0 {
+			var cancel context.CancelFunc
+
+			ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTime)
+			defer cancel()
+		}
+
+		return p.request(ctx, roots, wanted, wait)
+	}, false)
+	c.Flags().BoolVar(&wait, "wait", true, "Show the runs until they end. With --wait=false all are asked for at once, whatever they depend on.")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "Wait at most this long, such as 10m; 0 means for ever.")
+
+	return c
+}
+
+// request runs, and wait for them.
+func (p *plugin) request(ctx context.Context, roots []tree.Reference, wanted func(*tree.Node) bool, wait bool) error {
+	nodes, err := p.load(ctx, roots)
+	if err != nil {
+		return err
+	}
+
+	all, none := pick(nodes, wanted)
+	if len(all) == 0 {
+		if none != nil {
+			return errors.Errorf("%s %s has no AnsibleRuns yet: ask why", none.Kind, none.NamespacedName())
+		}
+
+		p.printf("nothing has failed\n")
+
+		return nil
+	}
+
+	r, err := tree.NewRequest(time.Now().UTC().Format(time.RFC3339Nano), all)
+	if err != nil {
+		return err
+	}
+
+	if !wait {
+		return p.ask(ctx, r, all)
+	}
+
+	for _, n := range nodes {
+		r.After(n)
+	}
+
+	s := p.screen(false)
+
+	var last []*tree.Node
+
+	err = p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
+		last = now
+		runs, _ := pick(now, func(*tree.Node) bool { return true })
+		r.Observe(runs)
+
+		s.clear()
+
+		if err := p.ask(ctx, r, runs); err != nil {
+			return false, err
+		}
+
+		if r.Over() {
+			return true, nil
+		}
+
+		s.show(now)
+
+		return false, nil
+	})
+
+	switch {
+	case errors.Is(err, errTime):
+		return err
+	case ctx.Err() != nil:
+		return errors.New("interrupted: what was asked for goes on")
+	case err != nil:
+		return err
+	}
+
+	s.end(last)
+
+	switch wanted, asked, succeeded := r.Count(); {
+	case succeeded == wanted:
+		return nil
+	case asked < wanted:
+		return errors.Wrapf(errFailed, "%d of %d runs were not asked for, since one that they depend on failed", wanted-asked, wanted)
+	}
+
+	return errFailed
+}
+
+// pick AnsibleRuns of trees; and a tree that has none at all, if there is one.
+func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) (runs []*tree.Node, none *tree.Node) {
+	for _, root := range nodes {
+		all := root.All()
+		if len(all) == 0 {
+			none = root
+		}
+
+		for _, n := range all {
+			if wanted(n) {
+				runs = append(runs, n)
+			}
+		}
+	}
+
+	return runs, none
+}
+
+// ask for the runs that are due.
+func (p *plugin) ask(ctx context.Context, r *tree.Request, now []*tree.Node) error {
+	for _, n := range r.Due(now) {
+		if err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconcileRequestedAt, r.Token); err != nil {
+			return errors.Wrapf(err, "cannot ask for a run of %s", n.NamespacedName())
+		}
+
+		p.printf("%s requested\n", called(n))
+	}
+
+	return nil
+}

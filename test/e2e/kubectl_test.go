@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+// teamComposition has a run that fails while there is no file gate, one that waits for
+// it, and one that another one comes after.
+const teamComposition = compositionOf + `
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: default}
+        vars: {directory: "${xr.spec.directory}"}
+      runs:
+      - name: network
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - name: Count the runs of the network
+              ansible.builtin.shell: "echo network >> {{ directory }}/ledger"
+      - name: database
+        dependsOn: [network]
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - name: Count the runs of the database
+              ansible.builtin.shell: "echo database >> {{ directory }}/ledger"
+            - name: Pass the gate
+              ansible.builtin.command: "test -e {{ directory }}/gate"
+        retryLimit: 1
+      - name: app
+        dependsOn: [database]
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - name: Count the runs of the app
+              ansible.builtin.shell: "echo app >> {{ directory }}/ledger"
+`
+
+// TestKubectlPlugin looks after an XR of several runs with kubectl ansible, as a person does.
+func TestKubectlPlugin(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "team-sites", Title: "Hello", Directory: directory(t)}
+	objs := cp.Apply(t, siteOf("Site", "Namespaced").String()+teamComposition+`
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {}
+`+xrOf, d)
+	xr := objs[len(objs)-1]
+	ledger := filepath.Join(d.Directory, "ledger")
+
+	cp.WaitFor(t, xr, Message("AnsibleRunsReady", "Pass the gate"), Message("AnsibleRunsReady", "app: waiting for database"))
+
+	// The tree has the runs in their order, with what failed and what waits, and no colors
+	// in a pipe.
+	out := ansible(t, 0, d, "status", "site", "site")
+	inOrder(t, out, "Site "+d.Namespace+"/site", "1 of 3 ready", "network", "Ready", "ok=1 changed=1",
+		"database", "Failed", `task "Pass the gate" failed on localhost`, "gave up after 1 attempt", "app", "Waiting", "waiting for database")
+
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("There should be no colors in a pipe:\n%q", out)
+	}
+
+	for line := range strings.Lines(out) {
+		if n := len([]rune(line)); n > 81 {
+			t.Errorf("A line should fit into 80 columns, got %d:\n%s", n, line)
+		}
+	}
+
+	// A program reads the same.
+	var node struct {
+		Runs []struct {
+			State string `json:"state"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal([]byte(ansible(t, 0, d, "status", "site/site", "-o", "json")), &node); err != nil || len(node.Runs) != 3 || node.Runs[1].State != "Failed" {
+		t.Errorf("status -o json: got %+v, %v", node, err)
+	}
+
+	inOrder(t, unwrapped(ansible(t, 0, d, "why", "site/site")), "is not ready: 1 of 3 ready.", `task "Pass the gate" failed on localhost`,
+		"not tried again by itself", "To try it now: kubectl ansible retry ansiblerun.ansible.m.crossplane.io/", "Run app waits for database.")
+
+	// What fails again is an exit status. Then what was missing is there.
+	out = ansible(t, 2, d, "retry", "site/site")
+	inOrder(t, out, "requested", "database Failed", "not all runs have succeeded")
+
+	touch(t, filepath.Join(d.Directory, "gate"))
+	inOrder(t, ansible(t, 0, d, "retry", "site/site"), "requested", "database", "Ready")
+	cp.WaitFor(t, xr, Condition("Ready", "True"))
+
+	if got := ansible(t, 0, d, "retry", "site/site"); got != "nothing has failed\n" {
+		t.Errorf("There should be nothing to retry, got %q", got)
+	}
+
+	// A run of the XR is one of each of its runs, in their order.
+	before := readFile(t, ledger)
+	ansible(t, 0, d, "run", "site/site", "--timeout=2m")
+
+	if got := strings.TrimPrefix(readFile(t, ledger), before); got != "network\ndatabase\napp\n" {
+		t.Errorf("The runs should run once each, in their order, got %q", got)
+	}
+
+	inOrder(t, ansible(t, 0, d, "why", "site/site"), "is ready, with all of its runs (3)")
+
+	// A terminal has colors, unless somebody wants none.
+	if out := inTerminal(t, d, "", "status", "site/site"); !strings.Contains(out, "\x1b[32mReady") {
+		t.Errorf("There should be colors in a terminal:\n%q", out)
+	}
+	if out := inTerminal(t, d, "1", "status", "site/site"); strings.Contains(out, "\x1b") {
+		t.Errorf("There should be no colors with NO_COLOR:\n%q", out)
+	}
+	if out := inTerminal(t, d, "", "run", "site/site"); !strings.Contains(out, "\x1b[J") || !strings.Contains(out, "Count the runs") && !strings.Contains(out, "Queued") {
+		t.Errorf("A run should be drawn again and again in a terminal:\n%q", out)
+	}
+
+	// What is paused refuses to run, and goes on when it is resumed.
+	inOrder(t, ansible(t, 0, d, "pause", "sites", "--all"), "site.e2e.example.org/site paused", "ansiblerun.ansible.m.crossplane.io/")
+	cp.WaitFor(t, xr, Reason("Synced", "ReconcilePaused"))
+
+	for _, run := range cp.Composed(t, xr) {
+		if run.Kind == "AnsibleRun" {
+			cp.WaitFor(t, run, Reason("Synced", "ReconcilePaused"))
+		}
+	}
+
+	inOrder(t, ansible(t, 1, d, "run", "site/site"), "is paused: resume it first")
+	inOrder(t, ansible(t, 0, d, "why", "site/site"), "is paused", "kubectl ansible resume site.e2e.example.org/site")
+	inOrder(t, ansible(t, 0, d, "resume", "site", "-l", "!missing"), "resumed")
+	cp.WaitFor(t, xr, Condition("Synced", "True"), Condition("Ready", "True"))
+
+	// Objects that have no runs, and objects that there are not.
+	inOrder(t, ansible(t, 1, d, "status", "providerconfigs.ansible.m.crossplane.io/default"), "is no XR, claim or AnsibleRun")
+	inOrder(t, ansible(t, 1, d, "status", "site/nowhere"), "not found")
+	inOrder(t, ansible(t, 1, d, "run", "site"), "no name was specified")
+
+	// A shell completes types and names.
+	inOrder(t, ansible(t, 0, d, "__complete", "run", "si"), "sites.e2e.example.org")
+	inOrder(t, ansible(t, 0, d, "__complete", "run", "site/"), "site/site")
+}
+
+// ansible runs kubectl with the plugin, which is to end with an exit status.
+func ansible(t *testing.T, status int, d xrData, args ...string) string {
+	t.Helper()
+
+	cmd := plugin(t, d, args...)
+
+	out, err := cmd.CombinedOutput()
+
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == status || err == nil && status == 0 {
+		return string(out)
+	}
+
+	t.Fatalf("kubectl ansible %s: want exit status %d, got %v\n%s", strings.Join(args, " "), status, err, out)
+
+	return ""
+}
+
+// plugin is kubectl with the plugin in its PATH.
+func plugin(t *testing.T, d xrData, args ...string) *exec.Cmd {
+	t.Helper()
+
+	bin, err := filepath.Abs("../../bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	args = append(append([]string{"ansible"}, args[0], "--namespace="+d.Namespace), args[1:]...)
+	cmd := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=", "HOME="+t.TempDir())
+
+	return cmd
+}
+
+// inTerminal runs kubectl with the plugin in a terminal.
+func inTerminal(t *testing.T, d xrData, noColor string, args ...string) string {
+	t.Helper()
+
+	cmd := plugin(t, d, args...)
+	script := exec.CommandContext(t.Context(), needs.Program(t, "script"), "--quiet", "--return", "--command", strings.Join(append([]string{"stty rows 24 cols 80;"}, cmd.Args...), " "), "/dev/null")
+	script.Env = slices.Concat(cmd.Env, []string{"TERM=xterm", "NO_COLOR=" + noColor})
+
+	var out bytes.Buffer
+	script.Stdout, script.Stderr = &out, &out
+
+	if err := script.Run(); err != nil {
+		t.Fatalf("%s in a terminal: %s\n%s", strings.Join(args, " "), err, out.String())
+	}
+
+	return out.String()
+}
+
+func unwrapped(text string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(text, " ") }
+
+// inOrder checks that a text has parts, in their order.
+func inOrder(t *testing.T, text string, parts ...string) {
+	t.Helper()
+
+	rest := text
+
+	for _, p := range parts {
+		_, after, ok := strings.Cut(rest, p)
+		if !ok {
+			t.Errorf("The text should have %q, in this order:\n%s", p, text)
+			return
+		}
+
+		rest = after
+	}
+}
