@@ -36,10 +36,10 @@ func (d *drive) attacks() []fault {
 		{"content writes events to all terminals", attackTerminals},
 		{"content leaves files that cannot be removed, and a daemon", attackLeftovers},
 	} {
-		out = append(out, fault{a.name, func(ctx context.Context) (string, error) { return d.attack(ctx, a.line) }, inProvider})
+		out = append(out, fault{a.name, func(ctx context.Context) (string, error) { return d.attack(ctx, a.line) }, byProvider})
 	}
 
-	return append(out, fault{"content is a kilobyte that is 540 GiB", d.inflate, inProvider})
+	return append(out, fault{"content is a kilobyte that is 540 GiB", d.inflate, byProvider})
 }
 
 // attack by the plays of an object, at least once.

@@ -242,8 +242,8 @@ func (d *director) Left(ids ...string) []string {
 
 	var out []string
 
-	for _, p := range processes(func(env []byte) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return bytes.Contains(env, []byte(dir+"/")) })
+	for _, p := range processes(func(of []byte) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return bytes.Contains(of, []byte(dir+"/")) })
 	}) {
 		out = append(out, p.String())
 	}
@@ -261,19 +261,20 @@ func (p process) String() string {
 	return strconv.Itoa(p.pid) + " " + string(bytes.TrimSpace(bytes.ReplaceAll(p.args, []byte{0}, []byte{' '})))
 }
 
-// processes whose environment is as wanted. Those that have ended have none.
-func processes(wanted func(env []byte) bool) []process {
+// processes whose environment and arguments are as wanted. Those that have ended have none.
+func processes(wanted func(of []byte) bool) []process {
 	var out []process
 
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range files {
 		env, err := os.ReadFile(f)
-		if err != nil || !wanted(env) {
+		if err != nil {
 			continue
 		}
 
+		// What was forked has the environment of what it was forked from, and arguments of its own.
 		args, err := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
-		if err != nil || len(args) == 0 {
+		if err != nil || len(args) == 0 || !wanted(slices.Concat(env, args)) {
 			continue
 		}
 
@@ -286,5 +287,5 @@ func processes(wanted func(env []byte) bool) []process {
 
 // commands of a run.
 func commands(dir string) []process {
-	return processes(func(env []byte) bool { return bytes.Contains(env, []byte(dir+"/")) })
+	return processes(func(of []byte) bool { return bytes.Contains(of, []byte(dir+"/")) })
 }

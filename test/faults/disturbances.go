@@ -50,13 +50,14 @@ func (d *drive) disturbances() []fault {
 	out = append(out,
 		fault{"watches cut", d.cut, anywhere},
 		fault{"watches stalled", d.stall, anywhere},
-		fault{"clock was ahead", d.clock, anywhere})
+		fault{"clock was ahead", d.clock, anywhere},
+		fault{"process that runs start from killed as for memory", d.cool, inForks})
 
 	for _, m := range []struct {
 		name string
 		mood sources.Mood
 	}{{"content source down", sources.Down}, {"content source sends garbage", sources.Garbled}, {"content source slow", sources.Hanging}} {
-		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) }, inProvider | onNode})
+		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) }, byProvider | onNode})
 	}
 
 	for _, m := range []struct{ name, mood string }{

@@ -40,7 +40,7 @@ type cli struct {
 	Faults int    `default:"210" help:"Faults to inject, at least."`
 	Short  bool   `help:"Inject a few faults only, in less than four minutes."`
 
-	Place   string `default:"Provider" enum:"Provider,Pod,Script" help:"Where runs happen: in the provider, in Pods on a node, which needs root, or in very many Pods that are scripts."`
+	Place   string `default:"Provider" enum:"Provider,Warm,Pod,Script" help:"Where runs happen: in the provider, where they start cold or warm, in Pods on a node, which needs root, or in very many Pods that are scripts."`
 	Only    string `help:"Inject those faults only whose names have this in them."`
 	Upgrade int    `help:"AnsibleRuns that are there while the provider is upgraded, before the faults; 200, or 10 in short. Negative for none."`
 }

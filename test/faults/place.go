@@ -25,20 +25,23 @@ type place int
 
 // Places.
 const (
-	// inProvider is the provider itself.
+	// inProvider is the provider itself, in which each run starts cold: its programs may be faulty.
 	inProvider place = 1 << iota
+	// inForks is the provider, too, with runs that start warm.
+	inForks
 	// onNode is a Pod for each run, on a node.
 	onNode
 	// onScripts is a Pod for each run, too, but Pods and nodes are scripts.
 	onScripts
 
-	inPods   = onNode | onScripts
-	anywhere = inProvider | inPods
+	byProvider = inProvider | inForks
+	inPods     = onNode | onScripts
+	anywhere   = byProvider | inPods
 )
 
 // placeOf a name.
 func placeOf(name string) place {
-	return map[string]place{"Provider": inProvider, "Pod": onNode, "Script": onScripts}[name]
+	return map[string]place{"Provider": inProvider, "Warm": inForks, "Pod": onNode, "Script": onScripts}[name]
 }
 
 const (
@@ -52,11 +55,20 @@ const (
 
 // place of runs, as the provider calls it.
 func (s *stage) place() common.Place {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return common.PlaceProvider
 	}
 
 	return common.PlacePod
+}
+
+// warmMemory of the provider. The faults of programs are those of programs that are executed.
+func (s *stage) warmMemory() string {
+	if s.where == inForks {
+		return "256Mi"
+	}
+
+	return "0"
 }
 
 // host is the address of this machine that runs reach it by.
@@ -109,7 +121,7 @@ func (s *stage) poll() time.Duration {
 
 // timeout of each run.
 func (s *stage) timeout() time.Duration {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return 20 * time.Second
 	}
 
@@ -119,7 +131,7 @@ func (s *stage) timeout() time.Duration {
 // cleaning is how long it takes at most until nothing is left. Jobs that nobody follows are
 // looked for every minute, from their third one on.
 func (s *stage) cleaning() time.Duration {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return 15 * time.Second
 	}
 
@@ -128,7 +140,7 @@ func (s *stage) cleaning() time.Duration {
 
 // execution of configurations.
 func (s *stage) execution() *common.Execution {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return nil
 	}
 
@@ -142,7 +154,7 @@ func (s *stage) execution() *common.Execution {
 
 // preparePods gives the provider what it needs for runs in Pods.
 func (s *stage) preparePods(ctx context.Context) error {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return nil
 	}
 
@@ -173,7 +185,7 @@ type records struct {
 // seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
 func (s *stage) seen(e trap.Event) {
 	phase := common.RunPhase(e.Phase)
-	if s.where == inProvider || e.Kind != trap.StatusWritten || !phase.Finished() {
+	if s.where&byProvider != 0 || e.Kind != trap.StatusWritten || !phase.Finished() {
 		return
 	}
 
@@ -198,7 +210,7 @@ func (s *stage) seen(e trap.Event) {
 
 // lost are runs that have ended by themselves and of which no status was told.
 func (s *stage) lost() {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return
 	}
 
@@ -214,7 +226,7 @@ func (s *stage) lost() {
 
 // leftOfPods is what is left of runs in Pods after keepFor.
 func (s *stage) leftOfPods(ctx context.Context) []string {
-	if s.where == inProvider {
+	if s.where&byProvider != 0 {
 		return nil
 	}
 

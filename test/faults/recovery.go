@@ -202,7 +202,10 @@ func (d *drive) left() []string {
 
 	for _, r := range d.replicas {
 		for _, p := range d.processesOf(r) {
-			out = append(out, "process "+p)
+			// What runs start from is there for as long as the provider.
+			if !isWarm(p) {
+				out = append(out, "process "+p)
+			}
 		}
 
 		for _, dir := range []string{filepath.Join(r.state, "runs"), filepath.Join(r.state, "content", "tmp"), r.temp} {

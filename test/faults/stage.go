@@ -252,8 +252,7 @@ func (s *stage) replica(ctx context.Context, name string) error {
 			Env: []string{"TMPDIR=" + r.temp},
 		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
 			"--confinement=BestEffort", "--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
-			// Its faults are those of programs that are executed.
-			"--warm-memory=0",
+			"--warm-memory="+s.warmMemory(),
 			fmt.Sprintf("--max-concurrent-pods=%d", s.podLimit()))...)
 	}
 	s.replicas = append(s.replicas, r)

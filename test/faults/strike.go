@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -54,7 +55,7 @@ func (d *drive) phases() []phase {
 		{"before the start is noted", ask, func(e trap.Event) bool {
 			return e.Kind == trap.StatusWritten && common.RunPhase(e.Phase) == common.PhaseQueued
 		}, anywhere},
-		{"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched }, inProvider | onNode},
+		{"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched }, byProvider | onNode},
 		{"starting", ask, func(e trap.Event) bool { return e.Kind == trap.ToolStarted }, inProvider},
 		{"running", ask, play(ledger.ModeApply, ledger.StatePresent), anywhere},
 		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent), anywhere},
@@ -144,7 +145,7 @@ func (d *drive) strikes() []fault {
 	}
 
 	if d.replicas[0].small {
-		out = append(out, fault{"full disk", d.fill, inProvider})
+		out = append(out, fault{"full disk", d.fill, byProvider})
 	}
 
 	return out
@@ -514,11 +515,39 @@ func (d *drive) fill(ctx context.Context) (string, error) {
 func (d *drive) processesOf(r *replica) []string {
 	var out []string
 
-	for _, p := range processes(func(env []byte) bool { return strings.Contains(string(env), r.state+"/") }) {
+	for _, p := range processes(func(of []byte) bool { return strings.Contains(string(of), r.state+"/") }) {
 		out = append(out, p.String())
 	}
 
 	return out
+}
+
+// isWarm is true for the process that runs start from. Those that it forks say what they are.
+func isWarm(args string) bool { return strings.Contains(args, "/warm.py") }
+
+// cool ends what runs start from, as the kernel does when there is no memory.
+func (d *drive) cool(ctx context.Context) (string, error) {
+	var found []process
+
+	is := func() bool {
+		found = slices.DeleteFunc(processes(func([]byte) bool { return true }), func(p process) bool {
+			return !isWarm(string(p.args)) || !slices.ContainsFunc(d.running(), func(r *replica) bool { return strings.Contains(string(p.args), r.state+"/") })
+		})
+
+		return len(found) > 0
+	}
+
+	if !d.eventually(ctx, maxWait, is) {
+		return "", errMissed
+	}
+
+	for _, p := range found {
+		if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
+			return "", errMissed
+		}
+	}
+
+	return fmt.Sprint(found), nil
 }
 
 // eventually waits for something, at most for some time.
