@@ -95,11 +95,8 @@ func (r result) explainItem() string {
 			continue
 		}
 
-		item.item, item.clean = true, r.clean
-		first = item.explain()
-		if label := text(item.Label); label != "" {
-			first = "item " + label + ": " + first
-		}
+		item.clean = r.clean
+		first = item.ofLoop()
 	}
 
 	if failed > 1 {
@@ -107,6 +104,18 @@ func (r result) explainItem() string {
 	}
 
 	return first
+}
+
+// ofLoop explains the result of an item of a loop, and says which one.
+func (r result) ofLoop() string {
+	r.item = true
+	m := r.explain()
+
+	if label := text(r.Label); label != "" && m != "" {
+		m = "item " + label + ": " + m
+	}
+
+	return m
 }
 
 // bare returns a message without the words with which ansible-core begins it since 2.19.

@@ -258,6 +258,12 @@ func TestMessages(t *testing.T) {
 				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{}}),
 			want: "the reason",
 		},
+		"NoResults": {
+			reason: "Where the result of a loop has no items, the one that failed explains it, by its label.",
+			stream: line(itemFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "the reason", "_ansible_item_label": "one"}}) +
+				line(hostFailed, map[string]any{"host": "h", "task_uuid": "t", "res": map[string]any{"msg": "One or more items failed"}}),
+			want: "item one: the reason",
+		},
 		"Displayed": {
 			reason: "Or else what Ansible displayed.",
 			stream: `{"event": "runner_on_failed", "uuid": "u", "stdout": "TASK [x]\r\n[ERROR]: Task failed: the reason\r\n` +

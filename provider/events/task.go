@@ -99,8 +99,8 @@ func (r *Recorder) recordPending(e event, d data) {
 	switch {
 	case e.Kind == itemFailed && !r.item.of(d):
 		res := parseResult(d.Result)
-		res.item, res.clean = true, r.clean
-		r.item = pending{host: d.Host, task: d.TaskUUID, text: res.explain()}
+		res.clean = r.clean
+		r.item = pending{host: d.Host, task: d.TaskUUID, text: res.ofLoop()}
 	case e.Kind == fileDiff:
 		r.keepDiff(e, d)
 	}
@@ -163,7 +163,8 @@ func (r *Recorder) explain(e event, d data) string {
 
 	m := res.explain()
 
-	if m == "" && r.item.of(d) {
+	// Since ansible-core 2.21 the result of a loop says only that items have failed.
+	if r.item.of(d) && (m == "" || res.Censored == "" && res.explainItem() == "") {
 		m = r.item.text
 	}
 

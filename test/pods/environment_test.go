@@ -130,8 +130,8 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// failures of the last run as task and host. Their messages are in the words of Ansible: of a loop,
-// ansible-core 2.21 says only that items failed.
+// failures of the last run as task and host, and what they say of an item. Other messages are in the
+// words of Ansible.
 func failures(u *unstructured.Unstructured) []string {
 	var all []string
 	l, _ := Value(u, "status.atProvider.lastRun.failures").([]any)
@@ -139,7 +139,12 @@ func failures(u *unstructured.Unstructured) []string {
 		m, _ := f.(map[string]any)
 		task, _ := m["task"].(string)
 		host, _ := m["host"].(string)
-		all = append(all, task+" on "+host)
+		message, _ := m["message"].(string)
+		if !strings.HasPrefix(message, "item ") {
+			message = ""
+		}
+		message, _, _ = strings.Cut(message, " (and ")
+		all = append(all, task+" on "+host+": "+message)
 	}
 	return all
 }
