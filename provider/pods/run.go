@@ -561,11 +561,13 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 
-	if cancel && r.canceled.IsZero() {
+	v, err := r.view(ctx, r.scope, client.MatchingFields{fieldRun: r.job.ID})
+
+	// A run that has ended by itself has a result, which is read with its key.
+	if ended := err == nil && v.over() && v.started(); cancel && r.canceled.IsZero() && (r.key == nil || !ended) {
 		r.cancel(ctx, nil)
 	}
 
-	v, err := r.view(ctx, r.scope, client.MatchingFields{fieldRun: r.job.ID})
 	if err != nil {
 		r.waits(err.Error())
 		return false

@@ -230,6 +230,45 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// A provider may find a run that has ended, of an object that does not want it any more. The run has
+// a result, which is in the log of its Pod.
+func TestCanceledEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		state  corev1.ContainerState
+		want   bool
+	}{
+		"Ended":   {"There is nothing to cancel.", terminated(0, "Completed", ""), false},
+		"Running": {"What runs is canceled.", running(), true},
+		"Waiting": {"What has not begun is canceled.", waiting("ContainerCreating", ""), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, onCluster(t))
+			p := podOf(j, "p", time.Second)
+			p.UID, p.Status = "p", aPod(corev1.PodRunning, container(containerRun, tc.state)).Status
+
+			r := onCluster(t, j, p)
+			r.key, r.stop = sealed.NewKey(), func() {}
+			reads := interceptor.NewClient(r.config.Client.(client.WithWatch), interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
+					return c.List(ctx, l)
+				},
+			})
+			r.scope = &scope{Cache: &asCache{reader: reads}}
+			r.config.Context = t.Context()
+			r.logs = clientset.NewClientset()
+
+			r.look(t.Context(), true)
+			defer r.stop()
+
+			err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), j)
+			if deleted := err != nil; deleted != tc.want {
+				t.Errorf("%s\ndeleted: %t", tc.reason, deleted)
+			}
+		})
+	}
+}
+
 // A status may name the run of another object. Who follows that is still told of its changes.
 func TestAttackFollowers(t *testing.T) {
 	s := onCluster(t).scopes

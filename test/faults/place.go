@@ -176,10 +176,10 @@ func (s *stage) preparePods(ctx context.Context) error {
 	return err
 }
 
-// records has the results of runs that were to be written to a status.
+// records has the results of runs that were to be written to a status, and those that were.
 type records struct {
-	mu      sync.Mutex
-	results map[string]string
+	mu            sync.Mutex
+	told, results map[string]string
 }
 
 // seen is a status that is about to be written. The end of the provider ends no run that has a Pod.
@@ -196,6 +196,23 @@ func (s *stage) seen(e trap.Event) {
 	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil {
 		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that", fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}
+
+	if s.records.told == nil {
+		s.records.told = map[string]string{}
+	}
+
+	s.records.told[e.RunID] = e.Phase
+}
+
+// written is a status that the API server has taken. One that it has not taken may differ: the next
+// provider may find the run canceled, or gone.
+func (s *stage) written(e trap.Event) {
+	if s.where&byProvider != 0 || e.Kind != trap.StatusWritten || !common.RunPhase(e.Phase).Finished() {
+		return
+	}
+
+	s.records.mu.Lock()
+	defer s.records.mu.Unlock()
 
 	if was := s.records.results[e.RunID]; was != "" && was != e.Phase {
 		s.book.Breach(e.UID, "a run has one result", fmt.Sprintf("run %s is %s, and was %s", e.RunID, e.Phase, was))
@@ -218,7 +235,7 @@ func (s *stage) lost() {
 	defer s.records.mu.Unlock()
 
 	for _, r := range s.book.Runs() {
-		if (r.Outcome == ledger.Done || r.Outcome == ledger.Failed) && s.records.results[r.ID] == "" {
+		if (r.Outcome == ledger.Done || r.Outcome == ledger.Failed) && s.records.told[r.ID] == "" {
 			s.book.Breach(r.UID, "no result of a run in a Pod is lost", fmt.Sprintf("run %s is %s", r.ID, r.Outcome))
 		}
 	}

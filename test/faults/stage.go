@@ -82,7 +82,7 @@ func replicaNames() []string { return []string{"provider-one", "provider-two"} }
 
 func newStage(ctx context.Context, out io.Writer, where place, rng *rand.Rand) (*stage, error) {
 	s := &stage{out: out, where: where, began: time.Now()}
-	s.traps = &trap.Set{Seen: s.seen}
+	s.traps = &trap.Set{Seen: s.seen, Written: s.written}
 
 	if err := s.open(ctx, rng); err != nil {
 		return nil, errors.Join(err, s.close())

@@ -72,7 +72,7 @@ func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		Transport:      transport,
 		FlushInterval:  -1,
-		ModifyResponse: p.slow,
+		ModifyResponse: p.answered,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:       log.New(io.Discard, "", 0),
 	}
@@ -167,6 +167,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 
 	if ev, ok := p.event(r); ok {
 		p.traps.Pass(r.Context(), ev)
+		r = r.WithContext(context.WithValue(r.Context(), eventKey{}, ev))
 	}
 
 	if r.Context().Err() != nil {
@@ -218,10 +219,17 @@ func (p *Proxy) watch(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// slow makes the answer to a watch one that can be stalled.
-func (p *Proxy) slow(r *http.Response) error {
+// eventKey is the key of the event in the context of a request.
+type eventKey struct{}
+
+// answered makes the answer to a watch one that can be stalled, and tells what was written.
+func (p *Proxy) answered(r *http.Response) error {
 	if isWatch(r.Request) {
 		r.Body = &stalling{ReadCloser: r.Body, proxy: p, ctx: r.Request.Context()}
+	}
+
+	if e, ok := r.Request.Context().Value(eventKey{}).(trap.Event); ok && r.StatusCode < http.StatusMultipleChoices && p.traps.Written != nil {
+		p.traps.Written(e)
 	}
 
 	return nil
