@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/outputstore"
@@ -106,9 +107,12 @@ func (c *startCommand) Run() error {
 		Odd: func(err error) { log.Info("Runs start cold", "error", err) },
 	}
 
-	if c.Cluster, err = kubeapi.New(mgr.GetConfig(), mgr.GetClient()); err != nil {
+	api, err := kubeapi.New(mgr.GetConfig(), mgr.GetClient())
+	if err != nil {
 		return err
 	}
+
+	c.Cluster = api
 
 	local, store, err := c.executor(ctx, key, log, func(left func() int) {
 		metrics.Registry.MustRegister(telemetry.NewLeftMetric(left))
@@ -137,7 +141,7 @@ func (c *startCommand) Run() error {
 
 	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewPoolMetrics(runs.Stats))
 
-	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, key, log)); err != nil {
+	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)); err != nil {
 		return err
 	}
 
@@ -153,7 +157,7 @@ func (c *startCommand) Run() error {
 }
 
 // reconcilers returns the options of the reconcilers of AnsibleRuns.
-func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, key []byte, log logging.Logger) controller.Options {
+func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, d controller.Dependents, key []byte, log logging.Logger) controller.Options {
 	return controller.Options{
 		Options:         c.options(log),
 		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources), config.AllowPlaces(c.places())),
@@ -162,6 +166,7 @@ func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *con
 		Observer:        o,
 		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
 		Contents:        store,
+		Dependents:      d,
 		Key:             key,
 		Timeouts:        c.timeouts(),
 		MinPollInterval: c.MinPollInterval,

@@ -2,10 +2,42 @@ package common
 
 // Kubernetes gives content access to the API server of the provider's own cluster, with the
 // rights of a ServiceAccount. Modules, lookups, kubectl and helm find it by themselves.
+// +kubebuilder:validation:XValidation:rule="!has(self.ignoreDependents) || size(self.ignoreDependents) == 0 || (has(self.watchDependents) && self.watchDependents)",message="ignoreDependents says what watchDependents does not watch: set watchDependents to true, or leave it out"
 type Kubernetes struct {
 	// ServiceAccountRef names the ServiceAccount whose rights the content has. The provider
 	// gets a token of it for each run, which the content does not see.
 	ServiceAccountRef ServiceAccountReference `json:"serviceAccountRef"`
+
+	// OwnerReferences makes the AnsibleRun the owner of each object that its content creates,
+	// so that Kubernetes removes what is left of them when the AnsibleRun is gone. Where
+	// Kubernetes allows no such owner, which is outside of the namespace of the AnsibleRun,
+	// the object gets the annotations of Ansible operators instead.
+	// +optional
+	OwnerReferences bool `json:"ownerReferences,omitempty"`
+
+	// WatchDependents runs the content again, or checks it, as soon as somebody changes or
+	// deletes an object that it has created or changed. It holds under every run policy.
+	// +optional
+	WatchDependents bool `json:"watchDependents,omitempty"`
+
+	// IgnoreDependents are kinds of objects that are not watched.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	IgnoreDependents []GroupKind `json:"ignoreDependents,omitempty"`
+}
+
+// A GroupKind is a kind of objects, in all versions of its group.
+type GroupKind struct {
+	// Group of the kind; empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+
+	// Kind of the objects.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
 }
 
 // A ServiceAccountReference names a ServiceAccount.

@@ -178,6 +178,32 @@ func outdated(r xpv2.ConditionReason, message string) xpv2.Condition {
 	}
 }
 
+// TypeDependentsWatched says whether what content has made in the cluster is watched. Only objects
+// have it for which that was to be, and could not.
+const TypeDependentsWatched xpv2.ConditionType = "DependentsWatched"
+
+// Reasons of TypeDependentsWatched.
+const (
+	// ReasonCannotWatch means that the ServiceAccount may not watch what the content has made, or
+	// that the API server cannot.
+	ReasonCannotWatch xpv2.ConditionReason = "CannotWatch"
+	// ReasonWatched means that it is watched again, or is not to be any more.
+	ReasonWatched xpv2.ConditionReason = "Watched"
+)
+
+// DependentsNotWatched indicates that what content has made is not watched, and says why.
+func DependentsNotWatched(err error) xpv2.Condition {
+	return xpv2.Condition{
+		Type: TypeDependentsWatched, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonCannotWatch,
+		Message: err.Error() + "; what the content has made is looked at when it runs",
+	}
+}
+
+// DependentsWatched indicates that what content has made is watched again.
+func DependentsWatched() xpv2.Condition {
+	return xpv2.Condition{Type: TypeDependentsWatched, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: ReasonWatched}
+}
+
 // TypeDeletable says whether an object that is being deleted can be.
 const TypeDeletable xpv2.ConditionType = "Deletable"
 
@@ -231,7 +257,7 @@ func Deletable() xpv2.Condition {
 // the provider set or reserve, sorted. Content cannot report them.
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
-		TypeCheckable, TypeContentUpToDate, TypeDeletable, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
+		TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 )
 
 // A RunTrigger says why a run was started.
-// +kubebuilder:validation:Enum=Created;Changed;Drift;Retry;Requested;Deleted
+// +kubebuilder:validation:Enum=Created;Changed;Drift;Dependents;Retry;Requested;Deleted
 type RunTrigger string
 
 // Triggers of a run.
@@ -39,6 +39,8 @@ const (
 	TriggerChanged RunTrigger = "Changed"
 	// TriggerDrift runs look for drift, or put it right.
 	TriggerDrift RunTrigger = "Drift"
+	// TriggerDependents runs follow a change of what former ones have made in the cluster.
+	TriggerDependents RunTrigger = "Dependents"
 	// TriggerRetry runs follow one that did not succeed.
 	TriggerRetry RunTrigger = "Retry"
 	// TriggerRequested runs answer crossplane.io/reconcile-requested-at.
@@ -138,6 +140,13 @@ type AnsibleRunObservation struct {
 	// +optional
 	ConnectionDetails *PublishedDetails `json:"connectionDetails,omitempty"`
 
+	// Dependents are the kinds of objects that the content has created or changed, if the
+	// configuration says that they are watched: the first 100.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	Dependents []DependentKind `json:"dependents,omitempty"`
+
 	// KeptOutput is where the end of what the last run displayed is kept, when
 	// the annotation ansible.crossplane.io/keepOutput is "true".
 	// +optional
@@ -162,6 +171,28 @@ type PublishedDetails struct {
 	// connection details.
 	// +optional
 	UID string `json:"uid,omitempty"`
+}
+
+// A DependentKind is a kind of objects that content has created or changed.
+type DependentKind struct {
+	// APIVersion of the objects.
+	APIVersion string `json:"apiVersion"`
+	// Kind of the objects.
+	Kind string `json:"kind"`
+	// Resource is what the API server calls the kind.
+	Resource string `json:"resource"`
+
+	// Namespace of the objects; empty for cluster scoped ones.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// Count of the objects at the end of the last run.
+	// +optional
+	Count int64 `json:"count,omitempty"`
+
+	// Digest of the objects at the end of the last run. It is empty if that is not known.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 }
 
 // KeptOutput is where the end of what a run displayed is kept.

@@ -28,5 +28,8 @@ func kubernetes(run common.AnsibleRun, c common.Config, x common.Execution) (*in
 		return nil, errors.New("spec.kubernetes.serviceAccountRef.namespace must be set: cluster scoped AnsibleRuns have no namespace")
 	}
 
-	return &inputs.Kubernetes{Namespace: cmp.Or(ref.Namespace, run.GetNamespace()), ServiceAccount: ref.Name}, nil
+	return &inputs.Kubernetes{
+		Namespace: cmp.Or(ref.Namespace, run.GetNamespace()), ServiceAccount: ref.Name,
+		OwnerReferences: k.OwnerReferences, WatchDependents: k.WatchDependents, Ignore: k.IgnoreDependents,
+	}, nil
 }

@@ -81,14 +81,16 @@ type connector struct {
 	observer RunObserver
 	outputs  OutputStore
 	contents Contents
-	recorder event.Recorder
-	secrets  secrets
-	key      []byte
-	timeouts executor.Timeouts
-	schedule *schedule
-	wake     func(types.NamespacedName)
-	now      func() time.Time
-	newID    func() string
+	// dependents of runs; nil if none are watched.
+	dependents Dependents
+	recorder   event.Recorder
+	secrets    secrets
+	key        []byte
+	timeouts   executor.Timeouts
+	schedule   *schedule
+	wake       func(types.NamespacedName)
+	now        func() time.Time
+	newID      func() string
 }
 
 // Connect reads what the run depends on. A mistake in the inputs is kept for Observe, which

@@ -85,6 +85,8 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		e.refresh(run, s)
 	}
 
+	e.watchDependents(run, s)
+
 	if e.decision.Exhausted {
 		run.Observation().LastApply.NextRetryTime = nil
 	}
@@ -336,6 +338,7 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 	}
 
 	s.Policy = policy
+	s.Drifted = e.drifted(run)
 	e.resolve(run)
 
 	if s.Digest, err = e.digest(e.content); err != nil {
@@ -458,6 +461,10 @@ func (e *external) submit(run common.AnsibleRun) {
 		return
 	}
 
+	if e.dependents != nil {
+		e.dependents.Stop(run.GetUID())
+	}
+
 	e.recordReport(run)
 }
 
@@ -477,6 +484,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			Inputs:     e.inputs,
 			Timeout:    e.timeouts.Of(*run.Parameters()),
 			KeepOutput: keepsOutput(run),
+			Dependents: run.Observation().Dependents,
 		},
 		Request: request,
 		Policy:  policy,

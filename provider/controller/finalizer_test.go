@@ -154,7 +154,7 @@ func TestWhenGone(t *testing.T) {
 	p.wakeAt("uid", time.Hour, func() {})
 	p.announce("uid", "1")
 
-	whenGone(pool, p).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
+	whenGone(pool, p, nil).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
 
 	if diff := cmp.Diff([]types.UID{"uid"}, pool.abandoned); diff != "" {
 		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)

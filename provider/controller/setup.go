@@ -51,6 +51,8 @@ type Options struct {
 	Outputs OutputStore
 	// Contents know what requirements resolve to.
 	Contents Contents
+	// Dependents watch what runs have made in the cluster.
+	Dependents Dependents
 	// Key of the digests.
 	Key []byte
 	// Timeouts of runs.
@@ -84,22 +86,23 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	p := newSchedule(o.PollInterval, o.MinPollInterval)
 
 	c := &connector{
-		kind:     k.GroupVersionKind,
-		kube:     mgr.GetClient(),
-		resolver: o.Resolver,
-		tracker:  o.Tracker,
-		pool:     o.Pool,
-		observer: o.Observer,
-		outputs:  o.Outputs,
-		contents: o.Contents,
-		recorder: telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
-		secrets:  secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
-		key:      o.Key,
-		timeouts: o.Timeouts,
-		schedule: p,
-		wake:     q.wake,
-		now:      time.Now,
-		newID:    func() string { return string(uuid.NewUUID()) },
+		kind:       k.GroupVersionKind,
+		kube:       mgr.GetClient(),
+		resolver:   o.Resolver,
+		tracker:    o.Tracker,
+		pool:       o.Pool,
+		observer:   o.Observer,
+		outputs:    o.Outputs,
+		contents:   o.Contents,
+		dependents: o.Dependents,
+		recorder:   telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
+		secrets:    secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
+		key:        o.Key,
+		timeouts:   o.Timeouts,
+		schedule:   p,
+		wake:       q.wake,
+		now:        time.Now,
+		newID:      func() string { return string(uuid.NewUUID()) },
 	}
 
 	r := managed.NewReconciler(statusManager{mgr, p}, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
@@ -112,7 +115,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.object, builder.WithPredicates(news())).
-		Watches(k.object, whenGone(o.Pool, p)).
+		Watches(k.object, whenGone(o.Pool, p, o.Dependents)).
 		Watches(k.object, whenNoted(o.Pool)).
 		WatchesRawSource(source.Func(q.start))
 

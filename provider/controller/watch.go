@@ -106,11 +106,15 @@ func whenNoted(pool Pool) handler.EventHandler {
 
 // whenGone ends the jobs of objects that are gone, also without a finalizer, and forgets what
 // is known of them.
-func whenGone(pool Pool, p *schedule) handler.EventHandler {
+func whenGone(pool Pool, p *schedule, d Dependents) handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			pool.Abandon(e.Object.GetUID())
 			p.forget(e.Object.GetUID())
+
+			if d != nil {
+				d.Forget(e.Object.GetUID())
+			}
 		},
 	}
 }

@@ -153,7 +153,7 @@ func (j Job) Class() Class {
 		if j.Attempt > 1 {
 			return Retry
 		}
-	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested:
+	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested, common.TriggerDependents:
 	}
 
 	return Urgent
@@ -204,6 +204,9 @@ type Report struct {
 	Outputs *apiextensionsv1.JSON
 	// ConnectionDetails that the content published.
 	ConnectionDetails map[string][]byte
+	// Dependents are the kinds of objects that the content has made in the cluster, once the run
+	// has ended; nil if they are not watched.
+	Dependents []common.DependentKind
 	// Attaching is true while nothing is known of a run that a former provider has begun,
 	// other than what the status shows.
 	Attaching bool

@@ -230,6 +230,7 @@ func (r *Report) ended(mode common.RunMode, result runner.Result) {
 	r.Run.Phase, r.Run.Reason, r.Run.Message = result.Phase, result.Reason, result.Message
 	r.ConnectionDetails = result.ConnectionDetails
 	r.Output = result.Output
+	r.Dependents = result.Dependents
 
 	if mode == common.ModeCheck && result.Phase == common.PhaseSucceeded && result.Summary.Ran == 0 {
 		r.Run.Reason, r.Run.Message = ReasonNotCheckable, "every task was skipped in check mode"

@@ -85,7 +85,10 @@ func (in Inputs) digest(schema string, key []byte, collections, roles []common.C
 		Env:          in.Env,
 		Collections:  withoutSources(collections),
 		Content:      withoutSources(roles),
-		Kubernetes:   in.Kubernetes,
+	}
+
+	if k := in.Kubernetes; k != nil {
+		c.Kubernetes = &Kubernetes{Namespace: k.Namespace, ServiceAccount: k.ServiceAccount, OwnerReferences: k.OwnerReferences}
 	}
 
 	// Another commit with the same files is the same.

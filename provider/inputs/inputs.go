@@ -6,6 +6,7 @@ package inputs
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
@@ -92,4 +93,20 @@ type Kubernetes struct {
 	// Namespace and name of the ServiceAccount.
 	Namespace      string `json:"namespace"`
 	ServiceAccount string `json:"serviceAccount"`
+	// OwnerReferences makes the AnsibleRun the owner of what the run creates.
+	OwnerReferences bool `json:"ownerReferences,omitempty"`
+	// WatchDependents labels what the run writes, for a watch. Ignore are kinds that are not
+	// watched. The digest is without both: they are about what happens after the run.
+	WatchDependents bool               `json:"watchDependents,omitempty"`
+	Ignore          []common.GroupKind `json:"ignore,omitempty"`
+}
+
+// Watches is true for a kind of dependents that is watched.
+func (k Kubernetes) Watches(d common.DependentKind) bool {
+	group, _, found := strings.Cut(d.APIVersion, "/")
+	if !found {
+		group = ""
+	}
+
+	return k.WatchDependents && !slices.Contains(k.Ignore, common.GroupKind{Group: group, Kind: d.Kind})
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -19,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,8 +42,17 @@ type API struct {
 	target *url.URL
 	// plain sends requests, and upgrades those after which a connection is no HTTP any more.
 	plain, upgrades http.RoundTripper
-	now             func() time.Time
+	// anonymous is how to reach the API server without any credentials.
+	anonymous *rest.Config
+	now       func() time.Time
+
+	mu sync.Mutex
+	// accounts have a client each, for watches that go on after a run.
+	accounts map[account]metadata.Interface
 }
+
+// An account is a ServiceAccount.
+type account struct{ namespace, name string }
 
 var _ runner.Cluster = &API{}
 
@@ -53,9 +64,9 @@ func New(cfg *rest.Config, kube client.Client) (*API, error) {
 		return nil, errors.Wrap(err, "cannot tell where the API server is")
 	}
 
-	a := &API{kube: kube, target: target, now: time.Now}
-
 	anonymous := rest.AnonymousClientConfig(cfg)
+	a := &API{kube: kube, target: target, now: time.Now, anonymous: rest.CopyConfig(anonymous), accounts: map[account]metadata.Interface{}}
+
 	anonymous.DisableCompression = true // Answers pass as they are.
 
 	if a.plain, err = rest.TransportFor(anonymous); err != nil {
@@ -88,6 +99,48 @@ func (a *API) Open(ctx context.Context, run runner.Spec) (runner.Access, error) 
 	}
 
 	return p, nil
+}
+
+// Metadata returns a client with the rights of an account, which gets and watches metadata.
+func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	key := account{k.Namespace, k.ServiceAccount}
+
+	if c, known := a.accounts[key]; known {
+		return c, nil
+	}
+
+	c, err := a.metadata(&tokens{now: a.now, request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) }})
+	if err == nil {
+		a.accounts[key] = c
+	}
+
+	return c, err
+}
+
+// metadata returns a client with the tokens of an account.
+func (a *API) metadata(t *tokens) (metadata.Interface, error) {
+	cfg := rest.CopyConfig(a.anonymous)
+	cfg.QPS = -1 // The API server says when it is too much.
+	cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			token, err := t.token(r.Context())
+			if err != nil {
+				return nil, err
+			}
+
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+token)
+
+			return next.RoundTrip(r)
+		})
+	}
+
+	c, err := metadata.NewForConfig(cfg)
+
+	return c, errors.Wrap(err, "cannot make a client for metadata")
 }
 
 // request a token of a ServiceAccount.

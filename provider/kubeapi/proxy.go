@@ -14,8 +14,13 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -34,6 +39,10 @@ type proxy struct {
 	kubeconfig []byte
 	server     *http.Server
 	stop       context.CancelFunc
+
+	marker *marker
+	// survey the dependents of the run.
+	survey func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind
 }
 
 var _ runner.Access = &proxy{}
@@ -50,7 +59,24 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 		return nil, err
 	}
 
-	p := &proxy{tokens: t, secret: rand.Text() + rand.Text()}
+	k := run.Inputs.Kubernetes
+	p := &proxy{tokens: t, secret: rand.Text() + rand.Text(), marker: &marker{
+		object: run.Object, owns: k.OwnerReferences, labels: k.WatchDependents, get: a.metadataOf,
+		requests: semaphore.NewWeighted(maxMemory), answers: semaphore.NewWeighted(maxMemory),
+	}}
+
+	for _, known := range run.Dependents {
+		p.marker.add(known)
+	}
+
+	c, err := a.metadata(t)
+	if err != nil {
+		return nil, err
+	}
+
+	p.survey = func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind {
+		return dependents.Survey(ctx, c, run.Object.UID, kinds, k.Watches)
+	}
 
 	p.kubeconfig, err = kubeconfig(run, "https://"+l.Addr().String(), pem, p.secret)
 	if err != nil {
@@ -62,7 +88,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler:           p.admit(a.forward()),
+		Handler:           p.admit(p.marker.mark(a.forward(p.marker))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
@@ -81,6 +107,15 @@ func (p *proxy) Kubeconfig() []byte { return p.kubeconfig }
 
 // Secret in the kubeconfig.
 func (p *proxy) Secret() []byte { return []byte(p.secret) }
+
+// Dependents of the run and of earlier ones; nil if they are not watched.
+func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
+	if !p.marker.labels {
+		return nil
+	}
+
+	return p.survey(ctx, p.marker.known())
+}
 
 // Close the proxy with all connections.
 func (p *proxy) Close() {
@@ -120,7 +155,7 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 
 // forward requests to the API server as they are, but with a token in the place of the secret.
 // Whoever a request wants to impersonate, the API server asks for the rights of the ServiceAccount.
-func (a *API) forward() http.Handler {
+func (a *API) forward(m *marker) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			token, _ := r.In.Context().Value(tokenKey{}).(string)
@@ -128,9 +163,10 @@ func (a *API) forward() http.Handler {
 			r.SetURL(a.target)
 			r.Out.Header.Set("Authorization", "Bearer "+token)
 		},
-		Transport:     roundTripper(a.send),
-		FlushInterval: -1, // Watches.
-		ErrorLog:      log.New(io.Discard, "", 0),
+		Transport:      roundTripper(a.send),
+		ModifyResponse: m.learn,
+		FlushInterval:  -1, // Watches.
+		ErrorLog:       log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "cannot reach the API server: "+err.Error())
 		},
@@ -144,6 +180,40 @@ func (a *API) send(r *http.Request) (*http.Response, error) {
 	}
 
 	return a.plain.RoundTrip(r)
+}
+
+// metadataOf the object that a request is about; nil if it is not there.
+func (a *API) metadataOf(r *http.Request) (*metav1.PartialObjectMetadata, error) {
+	token, _ := r.Context().Value(tokenKey{}).(string)
+
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, a.target.JoinPath(r.URL.EscapedPath()).String(), nil) //nolint:gosec // Of the API server, whatever the path.
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+
+	rsp, err := a.plain.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer rsp.Body.Close() //nolint:errcheck // It is only read.
+
+	if rsp.StatusCode == http.StatusNotFound {
+		return nil, nil
+	}
+
+	o := &metav1.PartialObjectMetadata{}
+	if err := json.NewDecoder(io.LimitReader(rsp.Body, maxBody)).Decode(o); err != nil {
+		return nil, err
+	}
+
+	if rsp.StatusCode != http.StatusOK {
+		return nil, errors.Errorf("the API server answers %s", rsp.Status)
+	}
+
+	return o, nil
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

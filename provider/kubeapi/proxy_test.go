@@ -39,6 +39,13 @@ const tokenOfAccount = "token-of-the-account"
 func opened(tb testing.TB, h http.Handler) (*proxy, *rest.Config) {
 	tb.Helper()
 
+	return openedFor(tb, spec(), h)
+}
+
+// openedFor a run.
+func openedFor(tb testing.TB, run runner.Spec, h http.Handler) (*proxy, *rest.Config) {
+	tb.Helper()
+
 	server := httptest.NewUnstartedServer(h)
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -52,7 +59,7 @@ func opened(tb testing.TB, h http.Handler) (*proxy, *rest.Config) {
 		tb.Fatal(err)
 	}
 
-	opened, err := a.Open(tb.Context(), spec())
+	opened, err := a.Open(tb.Context(), run)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -108,14 +108,20 @@ func triggerOfApply(s Situation) common.RunTrigger {
 		return trigger(s)
 	case s.Recorded.LastRun.Trigger == common.TriggerRequested:
 		return common.TriggerRequested
+	case s.Recorded.LastRun.Trigger == common.TriggerDependents:
+		return common.TriggerDependents
 	}
 
 	return common.TriggerDrift
 }
 
-// checkWhenDue checks a poll interval after the end of the last run. Until then
-// the failure, if any, is reported.
+// checkWhenDue checks a poll interval after the end of the last run, and at once when what the content
+// has made was changed. Until then the failure, if any, is reported.
 func checkWhenDue(s Situation, failure error) Decision {
+	if s.Drifted {
+		return check(common.TriggerDependents)
+	}
+
 	r := s.Recorded.LastRun
 	if due := Completion(r).Add(s.Poll); ahead(due, s.Now, s.Poll) {
 		return Decision{Until: due, Failure: failure}

@@ -92,6 +92,18 @@ func TestDecideChecked(t *testing.T) {
 			s:      given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Recorded.AppliedDigest = digestA }),
 			want:   Decision{Exists: true, Until: t0.Add(10 * time.Minute)},
 		},
+		"DependentsChanged": {
+			reason: "What the content has made, and somebody has changed, should be checked at once.",
+			s:      given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted),
+			want:   Decision{Exists: true, Start: checks(common.TriggerDependents)},
+		},
+		"DependentsDiffer": {
+			reason: "What such a check would change should be put right.",
+			s: given(applied(digestA), drifted, lastChecked(digestA, common.PhaseSucceeded, 2), func(s *Situation) {
+				s.Recorded.LastRun.Trigger = common.TriggerDependents
+			}),
+			want: Decision{Exists: true, Start: starts(present, common.TriggerDependents, 1)},
+		},
 		"NotCheckable": {
 			reason: "Content that cannot be checked should not be applied, nor checked without a pause.",
 			s: given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) {

@@ -44,6 +44,9 @@ type Situation struct {
 	// Unpublished is true when the Secret lacks connection details that only another run
 	// can bring.
 	Unpublished bool
+	// Drifted is true when somebody has changed or deleted what the content has made in the
+	// cluster, and is to be told from a poll.
+	Drifted bool
 	// Recorded is the observation, what the pool knows included.
 	Recorded common.AnsibleRunObservation
 	// Active is the run that the pool knows, nil if it knows none.
@@ -150,6 +153,8 @@ func decidePresent(s Situation) Decision {
 		return retry(s, common.TriggerRetry)
 	case s.Unpublished:
 		return begin(s, common.TriggerRetry, 1)
+	case s.Drifted:
+		return begin(s, common.TriggerDependents, 1)
 	case s.Policy == common.RunOnChange:
 		return Decision{}
 	}

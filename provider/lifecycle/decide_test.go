@@ -104,6 +104,9 @@ func notBegun(t common.RunTrigger) option {
 // neverExecuted is an object whose content could never be installed.
 func neverExecuted(s *Situation) { s.Recorded.Executed = false }
 
+// drifted is an object whose dependents somebody has changed.
+func drifted(s *Situation) { s.Drifted = true }
+
 // adopted inputs are those of which a check said that there is nothing to do.
 func adopted(s *Situation) { s.Recorded.AppliedDigest = digestA }
 
@@ -242,6 +245,31 @@ func TestDecide(t *testing.T) {
 			reason: "RunOnChange should not run at a mere poll.",
 			s:      given(policy(common.RunOnChange), applied(digestA), later(time.Hour)),
 			want:   Decision{Exists: true},
+		},
+		"Drifted": {
+			reason: "What the content has made, and somebody has changed, should be put right at once.",
+			s:      given(applied(digestA), drifted),
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerDependents, 1)},
+		},
+		"DriftedRunOnChange": {
+			reason: "That it is watched asks for it also under RunOnChange.",
+			s:      given(policy(common.RunOnChange), applied(digestA), drifted),
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerDependents, 1)},
+		},
+		"DriftedNoUpdate": {
+			reason: "What may not be applied should not be.",
+			s:      given(applied(digestA), drifted, allow(true, false)),
+			want:   Decision{Exists: true},
+		},
+		"DriftedRunning": {
+			reason: "A run in progress may be what has changed it.",
+			s:      given(applied(digestA), drifted, running(present)),
+			want:   Decision{Exists: true},
+		},
+		"DriftedDeleted": {
+			reason: "Nothing should be put right that is about to go.",
+			s:      given(applied(digestA), drifted, deleted),
+			want:   Decision{Exists: true, Start: starts(common.StateAbsent, common.TriggerDeleted, 1)},
 		},
 		"Changed": {
 			reason: "Changed inputs should be applied at once.",

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,6 +59,10 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 
 	if run.Phase.Finished() && r.Request != "" {
 		o.HandledRequest = r.Request
+	}
+
+	if r.Dependents != nil && run.State == common.StatePresent {
+		o.Dependents = slices.Clone(r.Dependents)
 	}
 
 	if run.Mode == common.ModeCheck {

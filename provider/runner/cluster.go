@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -26,6 +28,9 @@ type Access interface {
 	Kubeconfig() []byte
 	// Secret in the kubeconfig.
 	Secret() []byte
+	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
+	// state if it is known; nil if they are not watched.
+	Dependents(ctx context.Context) []common.DependentKind
 	// Close the way.
 	Close()
 }
@@ -48,6 +53,8 @@ func (noAccess) Kubeconfig() []byte { return nil }
 func (noAccess) Secret() []byte     { return nil }
 func (noAccess) Close()             {}
 
+func (noAccess) Dependents(context.Context) []common.DependentKind { return nil }
+
 // WithCluster lets runs reach the API server of a cluster, if their inputs say so.
 func WithCluster(c Cluster) Option {
 	return func(r *Runner) { r.cluster = c }
@@ -67,6 +74,21 @@ func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 	p.Files = append(slices.Clone(p.Files), file{Path: kubeconfigFile, Data: a.Kubeconfig()})
 
 	return a, nil
+}
+
+// surveyTimeout of what a run has made.
+const surveyTimeout = 30 * time.Second
+
+// dependents of a run that has ended. What a run with state absent leaves is not watched.
+func dependents(ctx context.Context, run Spec, a Access) []common.DependentKind {
+	if run.State != common.StatePresent {
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), surveyTimeout)
+	defer cancel()
+
+	return a.Dependents(ctx)
 }
 
 // clusterEnv sets what modules, lookups, kubectl and helm find the API server by. A proxy of the

@@ -25,7 +25,10 @@ func (c *fakeCluster) Open(context.Context, Spec) (Access, error) { return c, c.
 func (c *fakeCluster) Kubeconfig() []byte                         { return []byte("token: the-secret-of-the-run\n") }
 
 func (c *fakeCluster) Secret() []byte { return []byte("the-secret-of-the-run") }
-func (c *fakeCluster) Close()         { c.closed++ }
+func (c *fakeCluster) Dependents(context.Context) []common.DependentKind {
+	return []common.DependentKind{{Kind: "ConfigMap"}}
+}
+func (c *fakeCluster) Close() { c.closed++ }
 
 func TestClusterEnv(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -55,6 +55,9 @@ type Result struct {
 	Summary events.Summary
 	// ConnectionDetails that the content published, as the data of a Secret.
 	ConnectionDetails map[string][]byte
+	// Dependents are the kinds of objects that the content has made in the cluster; nil if they
+	// are not watched.
+	Dependents []common.DependentKind
 	// Output is the end of what a terminal would have shown, redacted and at
 	// most events.MaxTail long; empty unless it is kept.
 	Output string

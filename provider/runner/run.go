@@ -125,6 +125,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 
 	res := verdict(run, e)
 	res.Output = rec.Tail()
+	res.Dependents = dependents(ctx, run, access)
 	res.Message = withLeft(res.Message, err)
 	res.Untouched = r.untouched(ctx, run, e)
 

@@ -33,6 +33,8 @@ type Spec struct {
 	Content content.Set
 	// Timeout of the execution; 0 means none.
 	Timeout time.Duration
+	// Dependents are the kinds of objects that earlier runs have made in the cluster.
+	Dependents []common.DependentKind
 	// KeepOutput is true if the result is to have the end of what the run displays.
 	KeepOutput bool
 }

@@ -84,7 +84,7 @@ func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Ev
 		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s", count(changed), tasks(r))}
 	case r.Run.Mode == common.ModeCheck && changed > 0:
 		return []event.Event{normal(ReasonChangesPredicted, "%s would change something: %s", count(changed), tasks(r))}
-	case r.Run.Trigger == common.TriggerDrift && changed > 0:
+	case (r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerDependents) && changed > 0:
 		return []event.Event{normal(ReasonDriftCorrected, "%s put right what had drifted: %s", count(changed), tasks(r))}
 	}
 

@@ -15,7 +15,7 @@ import (
 const kubernetesCore = "../../.cache/collections/kubernetes-core.tar.gz"
 
 // kubernetesData is what the manifests of these tests are templates for.
-type kubernetesData struct{ Namespace, Galaxy, Python string }
+type kubernetesData struct{ Namespace, Galaxy, Python, Directory string }
 
 // newKubernetes returns a namespace, and a Galaxy server that has kubernetes.core.
 func newKubernetes(t *testing.T) kubernetesData {
@@ -185,4 +185,102 @@ spec:
 	cp.Delete(t, run)
 	cp.WaitGone(t, run)
 	cp.WaitGone(t, made)
+}
+
+// dependent is a play that makes two objects, and leaves their removal to Kubernetes.
+const dependent = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: dependents}
+spec:
+  requirements: "collections: [{name: kubernetes.core, version: 6.6.0, source: '[[.Galaxy]]'}]"
+  kubernetes:
+    serviceAccountRef: {name: deployer}
+    ownerReferences: true
+    watchDependents: true
+    ignoreDependents: [{kind: ConfigMap}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: site, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: dependents}
+  forProvider:
+    vars: {namespace: [[.Namespace]], directory: "[[.Directory]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - when: ansible_provider_meta.managed_resource.state == 'present'
+          block:
+          - ansible.builtin.shell: echo "{{ ansible_provider_meta.run.trigger }}" >> {{ directory }}/ledger
+          - kubernetes.core.k8s:
+              namespace: "{{ namespace }}"
+              definition:
+              - {apiVersion: v1, kind: ConfigMap, metadata: {name: site}, data: {title: Hello}}
+              - apiVersion: apps/v1
+                kind: Deployment
+                metadata: {name: site}
+                spec:
+                  replicas: 0
+                  selector: {matchLabels: {app: site}}
+                  template:
+                    metadata: {labels: {app: site}}
+                    spec: {containers: [{name: site, image: example.org/site}]}
+`
+
+// TestDependents shows that what a play has made is back at once when somebody deletes or changes it,
+// that the run itself is no such change, and that Kubernetes removes it with the AnsibleRun.
+func TestDependents(t *testing.T) {
+	needsProvider(t, "Pods have service accounts of their own")
+
+	d := newKubernetes(t)
+	d.Directory = directory(t)
+	cp.Apply(t, deployer, d)
+	must(t, cp.Stack.AllowTokens(t.Context(), d.Namespace))
+
+	run := cp.Apply(t, dependent, d)[1]
+	site := Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: d.Namespace, Name: "site"}
+	text := Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: d.Namespace, Name: "site"}
+	after := func(runs int) {
+		t.Helper()
+		Eventually(t, "runs", func() bool {
+			return strings.Count(readFile(t, d.Directory+"/ledger"), "\n") >= runs
+		})
+		cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"), That("both kinds are known", func(u *unstructured.Unstructured) bool {
+			kinds, _ := Value(u, "status.atProvider.dependents").([]any)
+			return len(kinds) == 2
+		}))
+	}
+	after(1)
+
+	made := cp.Get(t, site)
+	if owners := made.GetOwnerReferences(); len(owners) != 1 || owners[0].Kind != run.Kind || owners[0].Name != run.Name {
+		t.Errorf("want the AnsibleRun as the owner, got %v", owners)
+	}
+
+	cp.Delete(t, text) // It is not watched.
+	cp.Delete(t, site)
+	cp.WaitFor(t, site, That("it is another one", func(u *unstructured.Unstructured) bool { return u.GetUID() != made.GetUID() }))
+	after(2)
+	cp.Get(t, text)
+
+	cp.Kubectl(t, "scale", "deployment", "site", "--namespace="+d.Namespace, "--replicas=3")
+	after(3)
+	cp.WaitFor(t, site, Field("spec.replicas", 0))
+
+	// While the provider is away, too.
+	cp.Provider.Stop(t)
+	cp.Delete(t, site)
+	cp.Provider.Start(t)
+	after(4)
+
+	if got, want := readFile(t, d.Directory+"/ledger"), "Created\nDependents\nDependents\nDependents\n"; got != want {
+		t.Errorf("want one run for each change, got %q", got)
+	}
+
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
+	cp.WaitGone(t, site)
+	cp.WaitGone(t, text)
 }

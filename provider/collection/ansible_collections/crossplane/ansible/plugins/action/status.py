@@ -23,6 +23,7 @@ RESERVED = (
     "Checkable",
     "ContentUpToDate",
     "Deletable",
+    "DependentsWatched",
     "Healthy",
     "Ready",
     "Responsive",

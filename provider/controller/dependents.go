@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+)
+
+// Dependents watch what runs have made in the cluster.
+type Dependents interface {
+	// Watch the dependents of an AnsibleRun, and wake it when one was changed.
+	Watch(s dependents.Subject, wake func())
+	// Changed is true if one was changed since. The error says why that is not known.
+	Changed(s dependents.Subject) (bool, error)
+	// Stop to watch those of an AnsibleRun.
+	Stop(uid types.UID)
+	// Forget an AnsibleRun that is gone.
+	Forget(uid types.UID)
+}
+
+// subject is the AnsibleRun with its dependents. It is false if these are not watched.
+func (e *external) subject(run common.AnsibleRun) (dependents.Subject, bool) {
+	k := e.inputs.Kubernetes
+	if e.dependents == nil || k == nil || !k.WatchDependents {
+		return dependents.Subject{}, false
+	}
+
+	kinds := slices.DeleteFunc(slices.Clone(run.Observation().Dependents), func(d common.DependentKind) bool { return !k.Watches(d) })
+
+	return dependents.Subject{UID: run.GetUID(), Account: *k, Kinds: kinds}, len(kinds) > 0
+}
+
+// drifted is true when a dependent was changed since the last run.
+func (e *external) drifted(run common.AnsibleRun) bool {
+	s, watched := e.subject(run)
+	if !watched {
+		return false
+	}
+
+	changed, _ := e.dependents.Changed(s)
+
+	return changed
+}
+
+// watchDependents of an object as long as nothing runs: changes during a run are not looked at. The
+// condition DependentsWatched says when they cannot be watched.
+func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation) {
+	if e.dependents == nil {
+		return
+	}
+
+	subject, watched := e.subject(run)
+
+	if !watched || s.Deleted || s.Runs() {
+		e.dependents.Stop(run.GetUID())
+	}
+
+	if !watched || s.Deleted {
+		showWatched(run, nil)
+		return
+	}
+
+	if s.Runs() {
+		return
+	}
+
+	name := client.ObjectKeyFromObject(run)
+	e.dependents.Watch(subject, func() { e.wake(name) })
+
+	_, err := e.dependents.Changed(subject)
+	showWatched(run, err)
+}
+
+// showWatched sets the condition DependentsWatched to False with an error, and back to True without.
+func showWatched(run common.AnsibleRun, err error) {
+	switch was := run.GetCondition(common.TypeDependentsWatched); {
+	case err != nil:
+		run.SetConditions(common.DependentsNotWatched(err).WithObservedGeneration(run.GetGeneration()))
+	case was.Status == corev1.ConditionFalse:
+		run.SetConditions(common.DependentsWatched().WithObservedGeneration(run.GetGeneration()))
+	}
+}

@@ -1,0 +1,150 @@
+// Package dependents watches what the runs of an AnsibleRun have made in the cluster: of each object
+// its metadata only. When somebody changes or deletes one between two runs, the AnsibleRun is woken at
+// once. What a run itself does, or others do meanwhile, does not count: the digests in the status are
+// those at the end of the run.
+package dependents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Label of objects that the runs of an AnsibleRun have made or changed. Each AnsibleRun has its own, so that
+// several may have to do with one object.
+func Label(uid types.UID) string { return "dependent-of." + common.GroupCluster + "/" + string(uid) }
+
+// page is how many objects are listed at a time.
+const page = 500
+
+// A state of objects: what identifies the present version of each, by its uid.
+type state map[types.UID]string
+
+// digest of the state.
+func (s state) digest() string {
+	lines := make([]string, 0, len(s))
+	for uid, version := range s {
+		lines = append(lines, string(uid)+" "+version)
+	}
+
+	slices.Sort(lines)
+
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+
+	return hex.EncodeToString(sum[:16])
+}
+
+// version of an object: it changes with all but the status. Kinds with a generation count the
+// changes of their specs. Of the others, such as ConfigMaps, the API server knows who has changed
+// which fields, and when.
+func version(o *metav1.PartialObjectMetadata) string {
+	if o.Generation > 0 {
+		return strconv.FormatInt(o.Generation, 10)
+	}
+
+	if len(o.ManagedFields) == 0 {
+		return o.ResourceVersion
+	}
+
+	h := sha256.New()
+
+	for _, f := range o.ManagedFields {
+		if f.Subresource != "" {
+			continue
+		}
+
+		_, _ = fmt.Fprintf(h, "%q %q %v ", f.Manager, f.Operation, f.Time)
+
+		if f.FieldsV1 != nil {
+			_, _ = fmt.Fprintf(h, "%q\n", f.FieldsV1.GetRawString())
+		}
+	}
+
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// resource of a kind.
+func resource(c metadata.Interface, k common.DependentKind) (metadata.ResourceInterface, error) {
+	gv, err := schema.ParseGroupVersion(k.APIVersion)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read %q", k.APIVersion)
+	}
+
+	return c.Resource(gv.WithResource(k.Resource)).Namespace(k.Namespace), nil
+}
+
+// options select the dependents of an AnsibleRun.
+func options(uid types.UID) metav1.ListOptions {
+	return metav1.ListOptions{LabelSelector: Label(uid)}
+}
+
+// list the objects of a kind, and the version of the list. Those that are being deleted are as good as
+// gone.
+func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind) (state, string, error) {
+	r, err := resource(c, k)
+	if err != nil {
+		return nil, "", err
+	}
+
+	found, at, o := state{}, "", options(uid)
+	o.Limit = page
+
+	for {
+		l, err := r.List(ctx, o)
+		if err != nil {
+			return nil, "", errors.Wrapf(err, "cannot list %s", name(k))
+		}
+
+		if at == "" {
+			at = l.ResourceVersion
+		}
+
+		for i := range l.Items {
+			if item := &l.Items[i]; item.DeletionTimestamp == nil {
+				found[item.UID] = version(item)
+			}
+		}
+
+		if o.Continue = l.Continue; o.Continue == "" {
+			return found, at, nil
+		}
+	}
+}
+
+// name of a kind, for messages.
+func name(k common.DependentKind) string {
+	if k.Namespace == "" {
+		return fmt.Sprintf("%s of %s", k.Resource, k.APIVersion)
+	}
+
+	return fmt.Sprintf("%s of %s in namespace %q", k.Resource, k.APIVersion, k.Namespace)
+}
+
+// Survey the dependents of an AnsibleRun: how many there are of each kind, and in which state. The digest
+// of a kind that is not watched, or cannot be listed, is empty.
+func Survey(ctx context.Context, c metadata.Interface, uid types.UID, kinds []common.DependentKind, watched func(common.DependentKind) bool) []common.DependentKind {
+	for i, k := range kinds {
+		if !watched(k) {
+			continue
+		}
+
+		if s, _, err := list(ctx, c, uid, k); err == nil {
+			kinds[i].Count, kinds[i].Digest = int64(len(s)), s.digest()
+		}
+	}
+
+	return kinds
+}

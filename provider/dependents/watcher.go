@@ -1,0 +1,327 @@
+package dependents
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+const (
+	// firstPause is how long a change waits for others before the object is woken. The pause doubles
+	// with each change within calm, up to longestPause: whoever fights over an object with a run does
+	// not keep the provider busy.
+	firstPause   = time.Second
+	longestPause = 5 * time.Minute
+	calm         = 10 * time.Minute
+	// again is when objects are looked at again that could not be watched.
+	again = 30 * time.Second
+	// reopen is the time between two watches of the same kind, at least.
+	reopen = time.Second
+)
+
+// errChanged says that an object was changed or deleted, and errExpired that it is not known whether.
+var (
+	errChanged = errors.New("an object was changed")
+	errExpired = errors.New("the watch is too old")
+)
+
+// A Subject is an AnsibleRun whose dependents are watched.
+type Subject struct {
+	UID types.UID
+	// Account whose rights the runs have.
+	Account inputs.Kubernetes
+	// Kinds of objects to watch, as they were at the end of the last run.
+	Kinds []common.DependentKind
+}
+
+// key of what is watched.
+func (s Subject) key() string {
+	text, _ := json.Marshal(s) //nolint:errchkjson,musttag // It has nothing that JSON does not have, and nobody else reads it.
+
+	return string(text)
+}
+
+// A Watcher watches the dependents of AnsibleRuns. Use New.
+type Watcher struct {
+	ctx    context.Context //nolint:containedctx // Watches go on from one reconcile to the next.
+	client func(inputs.Kubernetes) (metadata.Interface, error)
+	now    func() time.Time
+
+	mu      sync.Mutex
+	watches map[types.UID]*following
+	// streaks of changes.
+	streaks map[types.UID]streak
+}
+
+// A streak of changes, one soon after the other.
+type streak struct {
+	n    int
+	last time.Time
+}
+
+// following is the watch of one AnsibleRun.
+type following struct {
+	key     string
+	stop    context.CancelFunc
+	changed bool
+	err     error
+}
+
+// New returns a Watcher whose watches end with the context. Client returns one that has the rights of
+// an account.
+func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface, error)) *Watcher {
+	return &Watcher{ctx: ctx, client: client, now: time.Now, watches: map[types.UID]*following{}, streaks: map[types.UID]streak{}}
+}
+
+// Watch the dependents of an AnsibleRun, unless they are watched already. Wake is called when one was
+// changed, when they cannot be watched, and when they can be watched again.
+func (w *Watcher) Watch(s Subject, wake func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	key := s.key()
+
+	f, known := w.watches[s.UID]
+	if known && f.key == key {
+		return
+	}
+
+	if known {
+		f.stop()
+	}
+
+	ctx, stop := context.WithCancel(w.ctx)
+	f = &following{key: key, stop: stop}
+	w.watches[s.UID] = f
+
+	go w.follow(ctx, f, s, wake)
+}
+
+// Changed is true if a dependent was changed or deleted since the last run. The error says why that
+// is not known.
+func (w *Watcher) Changed(s Subject) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	f, known := w.watches[s.UID]
+	if !known || f.key != s.key() {
+		return false, nil
+	}
+
+	return f.changed, f.err
+}
+
+// Stop to watch the dependents of an AnsibleRun.
+func (w *Watcher) Stop(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	if f, known := w.watches[uid]; known {
+		f.stop()
+		delete(w.watches, uid)
+	}
+}
+
+// Forget an AnsibleRun that is gone.
+func (w *Watcher) Forget(uid types.UID) {
+	w.Stop(uid)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	delete(w.streaks, uid)
+}
+
+// follow the dependents of a subject until one was changed.
+func (w *Watcher) follow(ctx context.Context, f *following, s Subject, wake func()) {
+	set := func(changed bool, err error) {
+		w.mu.Lock()
+		was := f.err
+		f.changed, f.err = changed, err
+		w.mu.Unlock()
+
+		if changed || (was == nil) != (err == nil) || err != nil && was.Error() != err.Error() {
+			wake()
+		}
+	}
+
+	known := make([]state, len(s.Kinds))
+
+	for {
+		err := w.watch(ctx, s, known, func() { set(false, nil) })
+
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errExpired):
+			// What has happened meanwhile is found when they are listed.
+		case errors.Is(err, errChanged):
+			if wait(ctx, w.pause(s.UID)) {
+				set(true, nil)
+			}
+
+			return
+		default:
+			set(false, err)
+
+			if !wait(ctx, again) {
+				return
+			}
+		}
+	}
+}
+
+// pause before a change is told.
+func (w *Watcher) pause(uid types.UID) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	s, now := w.streaks[uid], w.now()
+	if now.Sub(s.last) > calm {
+		s.n = 0
+	}
+
+	d := min(firstPause<<min(s.n, 10), longestPause)
+	w.streaks[uid] = streak{n: s.n + 1, last: now.Add(d)}
+
+	return d
+}
+
+// wait for a while. It is false if the context is done before.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// watch the dependents of a subject until one is not as it is known, or was at the end of the last run.
+func (w *Watcher) watch(ctx context.Context, s Subject, known []state, watching func()) error {
+	c, err := w.client(s.Account)
+	if err != nil {
+		return err
+	}
+
+	at := make([]string, len(s.Kinds))
+
+	for i, k := range s.Kinds {
+		var now state
+
+		if now, at[i], err = list(ctx, c, s.UID, k); err != nil {
+			return err
+		}
+
+		was := k.Digest
+		if known[i] != nil {
+			was = known[i].digest()
+		}
+
+		if was != "" && now.digest() != was {
+			return errChanged
+		}
+
+		known[i] = now
+	}
+
+	watching()
+
+	g, ctx := errgroup.WithContext(ctx)
+
+	for i, k := range s.Kinds {
+		g.Go(func() error { return watchKind(ctx, c, s.UID, k, known[i], at[i]) })
+	}
+
+	return g.Wait()
+}
+
+// watchKind watches the objects of a kind from a version on.
+func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind, known state, at string) error {
+	r, err := resource(c, k)
+	if err != nil {
+		return err
+	}
+
+	o := options(uid)
+	o.AllowWatchBookmarks = true
+
+	for {
+		o.ResourceVersion = at
+
+		events, err := r.Watch(ctx, o)
+		if kerrors.IsResourceExpired(err) || kerrors.IsGone(err) {
+			return errExpired
+		}
+
+		if err != nil {
+			return errors.Wrapf(err, "cannot watch %s", name(k))
+		}
+
+		at, err = read(ctx, events, known, at)
+
+		events.Stop()
+
+		if err != nil {
+			return err
+		}
+
+		// The API server ends each watch after some minutes.
+		if !wait(ctx, reopen) {
+			return ctx.Err()
+		}
+	}
+}
+
+// read events until a dependent was changed, or the watch ends. It returns the last version that it has
+// read. Objects that somebody gives the label are not the run's.
+func read(ctx context.Context, events watch.Interface, known state, at string) (string, error) {
+	for {
+		var e watch.Event
+
+		select {
+		case <-ctx.Done():
+			return at, ctx.Err()
+		case next, ok := <-events.ResultChan():
+			if !ok {
+				return at, nil
+			}
+
+			e = next
+		}
+
+		o, ok := e.Object.(*metav1.PartialObjectMetadata)
+		if !ok {
+			if kerrors.IsResourceExpired(kerrors.FromObject(e.Object)) || kerrors.IsGone(kerrors.FromObject(e.Object)) {
+				return at, errExpired
+			}
+
+			return at, errors.Wrap(kerrors.FromObject(e.Object), "cannot watch")
+		}
+
+		at = o.ResourceVersion
+		was, mine := known[o.UID]
+
+		switch {
+		case !mine || e.Type == watch.Bookmark:
+		case e.Type == watch.Deleted, o.DeletionTimestamp == nil && version(o) != was:
+			return at, errChanged
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package dependents
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+const run types.UID = "1-2"
+
+// object with a generation, which the run has made.
+func object(name string, generation int64) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team-a", Name: name, UID: types.UID(name), Generation: generation, ResourceVersion: "1", Labels: map[string]string{Label(run): "true"},
+		},
+	}
+}
+
+func deployments() common.DependentKind {
+	return common.DependentKind{APIVersion: "apps/v1", Kind: "Deployment", Resource: "deployments", Namespace: "team-a"}
+}
+
+func TestVersion(t *testing.T) {
+	fields := func(entries ...metav1.ManagedFieldsEntry) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: entries, ResourceVersion: "1"}}
+	}
+	at := func(second int) metav1.ManagedFieldsEntry {
+		now := metav1.NewTime(time.Unix(int64(second), 0))
+		return metav1.ManagedFieldsEntry{Manager: "a", Operation: metav1.ManagedFieldsOperationUpdate, Time: &now, FieldsV1: metav1.NewFieldsV1(`{"f:data":{}}`)}
+	}
+	status := at(9)
+	status.Subresource = "status"
+
+	annotated := object("a", 1)
+	annotated.Annotations, annotated.ResourceVersion = map[string]string{"a": "b"}, "2"
+
+	other := object("a", 0)
+	other.ResourceVersion = "2"
+
+	for name, tc := range map[string]struct {
+		reason string
+		a, b   *metav1.PartialObjectMetadata
+		same   bool
+	}{
+		"Spec":      {"A generation counts changes of the spec.", object("a", 1), object("a", 2), false},
+		"Metadata":  {"Controllers annotate what they work on.", object("a", 1), annotated, true},
+		"Field":     {"Without a generation a change of a field counts.", fields(at(1)), fields(at(2)), false},
+		"Status":    {"One of the status does not.", fields(at(1)), fields(at(1), status), true},
+		"NoManager": {"Where nobody knows, each change counts.", object("a", 0), other, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := version(tc.a) == version(tc.b); got != tc.same {
+				t.Errorf("%s\nwant the same %t, got %q, %q", tc.reason, tc.same, version(tc.a), version(tc.b))
+			}
+		})
+	}
+}
+
+func TestRead(t *testing.T) {
+	known := state{"a": version(object("a", 1))}
+	leaving := object("a", 2)
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	expired := kerrors.NewResourceExpired("old").Status()
+	status := kerrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")).Status()
+
+	for name, tc := range map[string]struct {
+		reason string
+		events []watch.Event
+		want   error
+	}{
+		"Nothing":  {"A watch that ends has found nothing.", nil, nil},
+		"Same":     {"What is as it was counts as nothing.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}}, nil},
+		"Changed":  {"A change of a spec is one.", []watch.Event{{Type: watch.Modified, Object: object("a", 1)}, {Type: watch.Modified, Object: object("a", 2)}}, errChanged},
+		"Deleted":  {"So is a deletion.", []watch.Event{{Type: watch.Deleted, Object: object("a", 1)}}, errChanged},
+		"Leaving":  {"An object that is about to go is not there again before it is gone.", []watch.Event{{Type: watch.Modified, Object: leaving}}, nil},
+		"Foreign":  {"What somebody else has labeled is not the run's.", []watch.Event{{Type: watch.Added, Object: object("b", 1)}, {Type: watch.Deleted, Object: object("b", 1)}}, nil},
+		"Bookmark": {"A bookmark is no object.", []watch.Event{{Type: watch.Bookmark, Object: object("a", 3)}}, nil},
+		"Expired":  {"After a gap everything is listed.", []watch.Event{{Type: watch.Error, Object: &expired}}, errExpired},
+		"Error":    {"Other errors are told.", []watch.Event{{Type: watch.Error, Object: &status}}, kerrors.FromObject(&status)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := make(chan watch.Event, len(tc.events))
+			for _, e := range tc.events {
+				events <- e
+			}
+
+			close(events)
+
+			_, err := read(t.Context(), watch.NewProxyWatcher(events), known, "0")
+			if errors.Is(tc.want, errChanged) != errors.Is(err, errChanged) || errors.Is(tc.want, errExpired) != errors.Is(err, errExpired) || (tc.want == nil) != (err == nil) {
+				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// cluster has one object of a run.
+func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
+	t.Helper()
+
+	scheme := fake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+
+	return fake.NewSimpleMetadataClient(scheme, o...)
+}
+
+func TestWatcher(t *testing.T) {
+	all := func(common.DependentKind) bool { return true }
+	resource := deployments()
+	gvr := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+
+	for name, tc := range map[string]struct {
+		reason string
+		// before and after the watch begins.
+		before, after func(c *fake.FakeMetadataClient)
+		want          bool
+		err           bool
+	}{
+		"Nothing": {"Nothing has changed.", nil, nil, false, false},
+		"Deleted": {"Somebody deletes the object.", nil, func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
+		}, true, false},
+		"DeletedBefore": {"Somebody has deleted it while the provider was away.", func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
+		}, nil, true, false},
+		"Forbidden": {"The account may not list.", func(c *fake.FakeMetadataClient) {
+			c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
+		}, nil, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := cluster(t, object("a", 1))
+				ctx, cancel := context.WithCancel(t.Context())
+
+				w := New(ctx, func(inputs.Kubernetes) (metadata.Interface, error) { return c, nil })
+				s := Subject{UID: run, Kinds: Survey(ctx, c, run, []common.DependentKind{resource}, all)}
+
+				if s.Kinds[0].Count != 1 || s.Kinds[0].Digest == "" {
+					t.Fatalf("want one object, got %+v", s.Kinds)
+				}
+
+				if tc.before != nil {
+					tc.before(c)
+				}
+
+				woken := 0
+				w.Watch(s, func() { woken++ })
+				w.Watch(s, func() { t.Errorf("A watch should begin once") })
+				synctest.Wait()
+
+				if tc.after != nil {
+					tc.after(c)
+				}
+
+				time.Sleep(2 * firstPause)
+				synctest.Wait()
+
+				got, err := w.Changed(s)
+				if got != tc.want || (err != nil) != tc.err || (woken == 1) != (tc.want || tc.err) {
+					t.Errorf("%s\nwant changed %t and an error %t, got %t and %v, and was woken %d times", tc.reason, tc.want, tc.err, got, err, woken)
+				}
+
+				// The state after the next run is another one.
+				s.Kinds[0].Digest = "another"
+				if got, err := w.Changed(s); got || err != nil {
+					t.Errorf("Nothing should be known of another state, got %t, %v", got, err)
+				}
+
+				cancel()
+				w.Forget(run)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// Somebody who fights with a run over an object does not keep the provider busy.
+func TestPause(t *testing.T) {
+	now := time.Unix(0, 0)
+	w := New(t.Context(), nil)
+	w.now = func() time.Time { return now }
+
+	var got []time.Duration
+
+	for range 12 {
+		d := w.pause(run)
+		got = append(got, d)
+		now = now.Add(d)
+	}
+
+	if got[0] != firstPause || got[1] != 2*firstPause || got[11] != longestPause {
+		t.Errorf("want pauses that grow up to %s, got %v", longestPause, got)
+	}
+
+	now = now.Add(calm + time.Second)
+
+	if d := w.pause(run); d != firstPause {
+		t.Errorf("want a short pause after a calm time, got %s", d)
+	}
+}
+
+// BenchmarkSurvey is what the end of a run with 1,000 dependents costs, without the API server.
+func BenchmarkSurvey(b *testing.B) {
+	s := state{}
+	for i := range 1000 {
+		s[types.UID(time.Duration(i).String())] = "1"
+	}
+
+	for b.Loop() {
+		_ = s.digest()
+	}
+}

@@ -1,0 +1,391 @@
+package kubeapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+// Annotations of objects that cannot have their AnsibleRun as an owner: those by which Ansible operators
+// know them.
+const (
+	annotationOwner     = "operator-sdk/primary-resource"
+	annotationOwnerType = "operator-sdk/primary-resource-type"
+)
+
+const (
+	// maxBody is the length of a body that is read, in bytes. The API server takes 3 MiB.
+	maxBody = 4 << 20
+	// maxMemory that the requests of a run take which are read, and their answers, in bytes.
+	maxMemory = 32 << 20
+	// maxKinds of objects that are remembered of an AnsibleRun.
+	maxKinds = 100
+)
+
+// A marker marks what a run writes: what it creates by an owner reference, or by annotations where
+// Kubernetes allows none, and all of it by a label.
+type marker struct {
+	object runner.Object
+	// owns says that objects have owners, and labels that they have labels.
+	owns, labels bool
+	// get reads the metadata of the object that a request is about.
+	get func(r *http.Request) (*metav1.PartialObjectMetadata, error)
+	// requests and answers have the memory for bodies that are read.
+	requests, answers *semaphore.Weighted
+
+	mu    sync.Mutex
+	kinds []common.DependentKind
+}
+
+// A target is what the path of a request is about.
+type target struct {
+	group, version, namespace, resource, name, subresource string
+}
+
+// targetOf a path: /api/v1/… or /apis/GROUP/VERSION/…, then namespaces/NAMESPACE/ or nothing, a resource, a
+// name, a subresource. It is false for any other path.
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris
+func targetOf(u *url.URL) (target, bool) {
+	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	for i := range parts {
+		parts[i], _ = url.PathUnescape(parts[i])
+	}
+
+	var t target
+
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		t.version, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		t.group, t.version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return t, false
+	}
+
+	// A Namespace has two subresources of its own.
+	if parts[0] == "namespaces" && len(parts) > 2 && (len(parts) > 3 || parts[2] != "status" && parts[2] != "finalize") {
+		t.namespace, parts = parts[1], parts[2:]
+	}
+
+	for i, field := range []*string{&t.resource, &t.name, &t.subresource} {
+		if i < len(parts) {
+			*field = parts[i]
+		}
+	}
+
+	return t, t.resource != "" && len(parts) <= 3
+}
+
+// markable is true for objects that stay. The API server keeps no reviews, and events only for a while.
+func (t target) markable() bool {
+	groups := []string{"authentication.k8s.io", "authorization.k8s.io", "events.k8s.io"}
+
+	return t.subresource == "" && !slices.Contains(groups, t.group) && (t.group != "" || t.resource != "events" && t.resource != "bindings")
+}
+
+// apiVersion of the target.
+func (t target) apiVersion() string { return strings.TrimPrefix(t.group+"/"+t.version, "/") }
+
+// Ways to write an object.
+const (
+	wayCreate  = "create"
+	wayReplace = "replace"
+	wayApply   = "apply"
+	wayMerge   = "merge"
+)
+
+// wayOf a request to write an object; empty for one that writes none, and for a patch in JSON's own format,
+// which has no place for marks.
+func wayOf(r *http.Request) string {
+	switch kind := types.PatchType(contentType(r.Header)); {
+	case r.Method == http.MethodPost:
+		return wayCreate
+	case r.Method == http.MethodPut:
+		return wayReplace
+	case r.Method != http.MethodPatch:
+		return ""
+	case kind == types.ApplyYAMLPatchType, kind == types.ApplyCBORPatchType:
+		return wayApply
+	case kind == types.MergePatchType, kind == types.StrategicMergePatchType:
+		return wayMerge
+	}
+
+	return ""
+}
+
+// contentType without parameters; JSON where there is none.
+func contentType(h http.Header) string {
+	kind, _, _ := mime.ParseMediaType(cmp.Or(h.Get("Content-Type"), "application/json"))
+
+	return kind
+}
+
+// targetKey is the key of the target in the context of a request.
+type targetKey struct{}
+
+// mark what requests write. What the API server refuses, or does not understand, passes as it is.
+func (m *marker) mark(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t, ok := targetOf(r.URL)
+		if !ok || !t.markable() {
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
+
+		way := wayOf(r)
+		if way == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+
+		size := sizeOf(r.ContentLength)
+		if m.requests.Acquire(r.Context(), size) != nil {
+			return
+		}
+		defer m.requests.Release(size)
+
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+		if err != nil || len(body) > maxBody {
+			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, "the object is longer than the API server takes")
+			return
+		}
+
+		if body, ok = m.marked(r, way, t, body); !ok {
+			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+				"objects of this run get marks, for which they have to be JSON or YAML and not "+contentType(r.Header))
+
+			return
+		}
+
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Del("Accept-Encoding") // The answer is read.
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sizeOf a body whose length is known, or is not.
+func sizeOf(length int64) int64 {
+	if length < 0 {
+		return maxBody
+	}
+
+	return min(length, maxBody)
+}
+
+// marked is the body of a request, with marks. It is false for one that cannot be read.
+func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]byte, bool) {
+	owns := m.owns && m.makes(r, way)
+	if !owns && !m.labels {
+		return body, true
+	}
+
+	switch kind := contentType(r.Header); kind {
+	case "application/json", string(types.MergePatchType), string(types.StrategicMergePatchType):
+	case "application/yaml", string(types.ApplyYAMLPatchType):
+		text, err := yaml.YAMLToJSON(body)
+		if err != nil {
+			return body, true // The API server says what is wrong with it.
+		}
+
+		body = text
+
+		if kind == "application/yaml" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+	default:
+		return nil, false
+	}
+
+	return m.inject(body, t.namespace, owns), true
+}
+
+// makes is true for a request that creates an object, and for one that writes an object as a whole which
+// the run has created: it would lose its owner.
+func (m *marker) makes(r *http.Request, way string) bool {
+	switch way {
+	case wayCreate:
+		return true
+	case wayMerge:
+		return false
+	}
+
+	o, err := m.get(r)
+
+	switch {
+	case err != nil:
+		return false
+	case o == nil:
+		return way == wayApply
+	}
+
+	return m.hasOwner(o)
+}
+
+// hasOwner is true for an object that has the AnsibleRun as an owner, or says so in its annotations.
+func (m *marker) hasOwner(o *metav1.PartialObjectMetadata) bool {
+	return o.Annotations[annotationOwner] == m.qualified() && o.Annotations[annotationOwnerType] == m.groupKind() ||
+		slices.ContainsFunc(o.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == m.object.UID })
+}
+
+// group of the AnsibleRun.
+func (m *marker) group() string {
+	if m.object.Namespace == "" {
+		return common.GroupCluster
+	}
+
+	return common.GroupNamespaced
+}
+
+func (m *marker) groupKind() string { return common.KindAnsibleRun + "." + m.group() }
+
+// qualified name of the AnsibleRun.
+func (m *marker) qualified() string {
+	return strings.TrimPrefix(m.object.Namespace+"/"+m.object.Name, "/")
+}
+
+// inject the marks into an object, or a patch of one, in a namespace. All else stays as it is written.
+func (m *marker) inject(body []byte, namespace string, owns bool) []byte {
+	var o, meta map[string]json.RawMessage
+	if json.Unmarshal(body, &o) != nil || o == nil {
+		return body
+	}
+
+	_ = json.Unmarshal(o["metadata"], &meta) // What is no mapping the API server refuses.
+	if meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+
+	set := func(field, key, value string) {
+		values := map[string]json.RawMessage{}
+		_ = json.Unmarshal(meta[field], &values)
+
+		if values == nil {
+			values = map[string]json.RawMessage{}
+		}
+
+		values[key] = encode(value)
+		meta[field] = encode(values)
+	}
+
+	if m.labels {
+		set("labels", dependents.Label(m.object.UID), "true")
+	}
+
+	switch {
+	case !owns:
+	// An owner is cluster scoped, or in the same namespace.
+	case m.object.Namespace == "" || m.object.Namespace == namespace:
+		var owners []json.RawMessage
+
+		_ = json.Unmarshal(meta["ownerReferences"], &owners)
+		owners = slices.DeleteFunc(owners, func(raw json.RawMessage) bool {
+			var r metav1.OwnerReference
+
+			return json.Unmarshal(raw, &r) == nil && r.UID == m.object.UID
+		})
+		meta["ownerReferences"] = encode(append(owners, encode(metav1.OwnerReference{
+			APIVersion: m.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: m.object.Name, UID: m.object.UID,
+		})))
+	default:
+		set("annotations", annotationOwner, m.qualified())
+		set("annotations", annotationOwnerType, m.groupKind())
+	}
+
+	o["metadata"] = encode(meta)
+
+	return encode(o)
+}
+
+// encode a value that has nothing that JSON does not have.
+func encode(v any) json.RawMessage {
+	text, _ := json.Marshal(v) //nolint:errchkjson // See above.
+
+	return text
+}
+
+// learn the kinds of objects with the label from the answers of the API server.
+func (m *marker) learn(rsp *http.Response) error {
+	r := rsp.Request
+	t, ok := r.Context().Value(targetKey{}).(target)
+	writes := r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+
+	if !m.labels || !ok || !writes || rsp.StatusCode/100 != 2 || contentType(rsp.Header) != "application/json" || r.URL.Query().Has("dryRun") {
+		return nil
+	}
+
+	size := sizeOf(rsp.ContentLength)
+	if err := m.answers.Acquire(r.Context(), size); err != nil {
+		return err
+	}
+
+	// The answer passes on as it is, also one that is too long to be understood.
+	head, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
+	rsp.Body = &answer{io.MultiReader(bytes.NewReader(head), rsp.Body), rsp.Body, sync.OnceFunc(func() { m.answers.Release(size) })}
+
+	if err != nil {
+		return err
+	}
+
+	o := metav1.PartialObjectMetadata{}
+	_ = json.Unmarshal(head, &o) // Something else has no labels.
+
+	if _, labeled := o.Labels[dependents.Label(m.object.UID)]; labeled {
+		m.add(common.DependentKind{APIVersion: t.apiVersion(), Kind: o.Kind, Resource: t.resource, Namespace: t.namespace})
+	}
+
+	return nil
+}
+
+// An answer that was read passes on, and takes memory until it is closed.
+type answer struct {
+	io.Reader
+	io.Closer
+
+	release func()
+}
+
+// Close the answer.
+func (a *answer) Close() error {
+	a.release()
+
+	return a.Closer.Close()
+}
+
+// add a kind, unless it is known or there are too many.
+func (m *marker) add(k common.DependentKind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	k.Count, k.Digest = 0, ""
+
+	if !slices.Contains(m.kinds, k) && len(m.kinds) < maxKinds {
+		m.kinds = append(m.kinds, k)
+	}
+}
+
+// known kinds.
+func (m *marker) known() []common.DependentKind {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return append([]common.DependentKind{}, m.kinds...)
+}

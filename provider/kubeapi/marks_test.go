@@ -1,0 +1,214 @@
+package kubeapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+)
+
+func TestTargetOf(t *testing.T) {
+	for path, want := range map[string]target{
+		"/api/v1/namespaces":                                  {version: "v1", resource: "namespaces"},
+		"/api/v1/namespaces/a":                                {version: "v1", resource: "namespaces", name: "a"},
+		"/api/v1/namespaces/a/finalize":                       {version: "v1", resource: "namespaces", name: "a", subresource: "finalize"},
+		"/api/v1/namespaces/a/configmaps":                     {version: "v1", namespace: "a", resource: "configmaps"},
+		"/apis/apps/v1/namespaces/a/deployments/b":            {group: "apps", version: "v1", namespace: "a", resource: "deployments", name: "b"},
+		"/apis/apps/v1/namespaces/a/deployments/b/scale":      {group: "apps", version: "v1", namespace: "a", resource: "deployments", name: "b", subresource: "scale"},
+		"/apis/example.org/v1/things/a%2Fb":                   {group: "example.org", version: "v1", resource: "things", name: "a/b"},
+		"/api/v1/namespaces/a/services/b/proxy/api/v1/things": {},
+		"/version": {},
+		"/":        {},
+	} {
+		u, err := url.Parse(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got, ok := targetOf(u)
+		if ok != (want != target{}) || ok && got != want {
+			t.Errorf("targetOf(%q): want %+v, got %+v, %t", path, want, got, ok)
+		}
+	}
+}
+
+// marking returns a client of a run that marks what it writes, and what the API server gets of it.
+func marking(t *testing.T, object runner.Object, k inputs.Kubernetes, there string) (*proxy, *http.Client, string, *[]string) {
+	t.Helper()
+
+	var got []string
+
+	p, way := openedFor(t, runner.Spec{Object: object, Inputs: inputs.Inputs{Kubernetes: &k}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+
+		if r.Method == http.MethodGet {
+			if there == "" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+
+			_, _ = io.WriteString(w, there)
+
+			return
+		}
+
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, string(body))
+		_, _ = w.Write(body)
+	}))
+
+	c, err := rest.HTTPClientFor(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return p, c, way.Host, &got
+}
+
+func TestMark(t *testing.T) {
+	namespaced := runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}
+	cluster := runner.Object{Name: "site", UID: "1-2"}
+
+	const (
+		configMaps = "/api/v1/namespaces/team-a/configmaps"
+		owner      = `{"apiVersion":"ansible.m.crossplane.io/v1alpha1","kind":"AnsibleRun","name":"site","uid":"1-2"}`
+		label      = `"labels":{"dependent-of.ansible.crossplane.io/1-2":"true"}`
+		jsonType   = "application/json"
+		merge      = "application/merge-patch+json"
+		apply      = "application/apply-patch+yaml"
+	)
+
+	owns, labels := inputs.Kubernetes{OwnerReferences: true}, inputs.Kubernetes{WatchDependents: true}
+
+	for name, tc := range map[string]struct {
+		reason string
+		object runner.Object
+		k      inputs.Kubernetes
+		there  string
+		method string
+		path   string
+		kind   string
+		body   string
+		want   string
+		status int
+	}{
+		"Nothing": {"Without the fields everything stays as it is.", namespaced, inputs.Kubernetes{}, "", "POST", configMaps, jsonType, `{"a": 1, "metadata":{}}`, `{"a": 1, "metadata":{}}`, 200},
+		"Owner": {
+			"What a run creates in its namespace has its AnsibleRun as an owner, beside others.", namespaced, owns, "", "POST", configMaps, jsonType,
+			`{"data":{"n":9007199254740993},"metadata":{"name":"a","ownerReferences":[{"uid":"0"}]}}`,
+			`{"data":{"n":9007199254740993},"metadata":{"name":"a","ownerReferences":[{"uid":"0"},` + owner + `]}}`, 200,
+		},
+		"OwnerOnce": {
+			"It has that owner once.", namespaced, owns, "", "POST", configMaps, jsonType,
+			`{"metadata":{"ownerReferences":[` + owner + `]}}`, `{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
+		},
+		"NoOwnerElsewhere": {
+			"An object elsewhere cannot have that owner. Annotations say whose it is.", namespaced, owns, "", "POST", "/api/v1/namespaces", jsonType, `{"metadata":{"annotations":{"a":"b"}}}`,
+			`{"metadata":{"annotations":{"a":"b","operator-sdk/primary-resource":"team-a/site","operator-sdk/primary-resource-type":"AnsibleRun.ansible.m.crossplane.io"}}}`, 200,
+		},
+		"ClusterScopedOwner": {
+			"A cluster scoped AnsibleRun may own everything.", cluster, owns, "", "POST", configMaps, jsonType, `{"kind":"ConfigMap"}`,
+			`{"kind":"ConfigMap","metadata":{"ownerReferences":[{"apiVersion":"ansible.crossplane.io/v1alpha1","kind":"AnsibleRun","name":"site","uid":"1-2"}]}}`, 200,
+		},
+		"YAML": {"YAML is understood, too.", namespaced, owns, "", "POST", configMaps, "application/yaml; charset=utf-8", "a: 1\n", `{"a":1,"metadata":{"ownerReferences":[` + owner + `]}}`, 200},
+		"ApplyNew": {
+			"Server-side apply may create.", namespaced, owns, "", "PATCH", configMaps + "/a", apply, "kind: ConfigMap\n",
+			`{"kind":"ConfigMap","metadata":{"ownerReferences":[` + owner + `]}}`, 200,
+		},
+		"ApplyOwn": {
+			"An apply keeps the owner that the object has.", namespaced, owns, `{"metadata":{"ownerReferences":[` + owner + `]}}`, "PATCH", configMaps + "/a", apply, "{}",
+			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
+		},
+		"ApplyForeign": {"It does not take over what others have made.", namespaced, owns, `{"metadata":{"name":"a"}}`, "PATCH", configMaps + "/a", apply, "{}", "{}", 200},
+		"ReplaceOwn": {
+			"So does a replacement.", namespaced, owns, `{"metadata":{"ownerReferences":[` + owner + `]}}`, "PUT", configMaps + "/a", jsonType, `{"metadata":{}}`,
+			`{"metadata":{"ownerReferences":[` + owner + `]}}`, 200,
+		},
+		"Merge":      {"A merge makes nobody an owner.", namespaced, owns, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null}`, 200},
+		"MergeLabel": {"What a run changes is labeled.", namespaced, labels, "", "PATCH", configMaps + "/a", merge, `{"data":null}`, `{"data":null,"metadata":{` + label + `}}`, 200},
+		"Label":      {"So is what it creates.", namespaced, labels, "", "POST", configMaps, jsonType, `{"metadata":{"labels":null}}`, `{"metadata":{` + label + `}}`, 200},
+		"JSONPatch":  {"A patch in JSON's own format has no place for marks.", namespaced, labels, "", "PATCH", configMaps + "/a", "application/json-patch+json", `[{"op":"test"}]`, `[{"op":"test"}]`, 200},
+		"Reviews":    {"The API server keeps no reviews.", namespaced, owns, "", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", jsonType, "{}", "{}", 200},
+		"Events":     {"Events go by themselves.", namespaced, labels, "", "POST", "/api/v1/namespaces/team-a/events", jsonType, "{}", "{}", 200},
+		"Evict":      {"Subresources are no objects.", namespaced, owns, "", "POST", "/api/v1/namespaces/team-a/pods/a/eviction", jsonType, "{}", "{}", 200},
+		"Garbage":    {"The API server says what is wrong.", namespaced, owns, "", "POST", configMaps, jsonType, "{", "{", 200},
+		"Protobuf":   {"What cannot be marked is refused.", namespaced, owns, "", "POST", configMaps, "application/vnd.kubernetes.protobuf", "k8s", "", 415},
+		"Huge":       {"What the API server would refuse is refused.", namespaced, owns, "", "POST", configMaps, jsonType, strings.Repeat(" ", maxBody+1), "", 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := tc.k
+			k.Namespace, k.ServiceAccount = "team-a", "deployer"
+			_, c, host, got := marking(t, tc.object, k, tc.there)
+
+			req, err := http.NewRequestWithContext(t.Context(), tc.method, host+tc.path, strings.NewReader(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			req.Header.Set("Content-Type", tc.kind)
+
+			rsp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			_ = rsp.Body.Close()
+
+			if rsp.StatusCode != tc.status {
+				t.Errorf("%s\nwant status %d, got %s", tc.reason, tc.status, rsp.Status)
+			}
+
+			if diff := cmp.Diff(tc.want, strings.Join(*got, "|")); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLearn(t *testing.T) {
+	k := inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", WatchDependents: true}
+	p, c, host, _ := marking(t, runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, k, "")
+
+	for _, path := range []string{"/api/v1/namespaces/team-a/configmaps", "/api/v1/namespaces/team-a/configmaps", "/apis/apps/v1/namespaces/team-a/deployments", "/api/v1/namespaces/team-a/secrets?dryRun=All"} {
+		body := `{"kind":"Thing"}`
+
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, host+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		rsp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		answer, _ := io.ReadAll(rsp.Body)
+		_ = rsp.Body.Close()
+
+		if !json.Valid(answer) || !bytes.Contains(answer, []byte("Thing")) {
+			t.Errorf("The answer should pass, got %q", answer)
+		}
+	}
+
+	want := []common.DependentKind{
+		{APIVersion: "v1", Kind: "Thing", Resource: "configmaps", Namespace: "team-a"},
+		{APIVersion: "apps/v1", Kind: "Thing", Resource: "deployments", Namespace: "team-a"},
+	}
+	if diff := cmp.Diff(want, p.marker.known()); diff != "" {
+		t.Errorf("Kinds of what was really written should be known: -want, +got:\n%s", diff)
+	}
+
+	if got := p.Dependents(context.Background()); len(got) != 2 || got[0].Digest != "" {
+		t.Errorf("Kinds that cannot be listed should be known without a digest, got %v", got)
+	}
+}
