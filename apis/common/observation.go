@@ -140,6 +140,18 @@ type AnsibleRunObservation struct {
 	// +optional
 	ConnectionDetails *PublishedDetails `json:"connectionDetails,omitempty"`
 
+	// NextRunTime is when the content wants to run again, as it has said in the last successful
+	// apply with operator_sdk.util.requeue_after.
+	// +optional
+	NextRunTime *metav1.Time `json:"nextRunTime,omitempty"`
+
+	// Reported is what the content has set of the status of the XR, without conditions:
+	// operator_sdk.util.k8s_status does that. 64 KiB at most.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Reported *apiextensionsv1.JSON `json:"reported,omitempty"`
+
 	// Dependents are the kinds of objects that the content has created or changed, if the
 	// configuration says that they are watched: the first 100.
 	// +optional

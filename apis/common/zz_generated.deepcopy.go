@@ -44,6 +44,15 @@ func (in *AnsibleRunObservation) DeepCopyInto(out *AnsibleRunObservation) {
 		*out = new(PublishedDetails)
 		**out = **in
 	}
+	if in.NextRunTime != nil {
+		in, out := &in.NextRunTime, &out.NextRunTime
+		*out = (*in).DeepCopy()
+	}
+	if in.Reported != nil {
+		in, out := &in.Reported, &out.Reported
+		*out = new(v1.JSON)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Dependents != nil {
 		in, out := &in.Dependents, &out.Dependents
 		*out = make([]DependentKind, len(*in))

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,15 @@ type Dependents interface {
 	Stop(uid types.UID)
 	// Forget an AnsibleRun that is gone.
 	Forget(uid types.UID)
+}
+
+// reported is what the runs of an object have set of the status of its XR.
+func reported(o *common.AnsibleRunObservation) json.RawMessage {
+	if o.Reported == nil {
+		return nil
+	}
+
+	return o.Reported.Raw
 }
 
 // subject is the AnsibleRun with its dependents. It is false if these are not watched.

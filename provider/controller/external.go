@@ -312,6 +312,7 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 		Recorded:   *run.Observation(),
 		Active:     a,
 		Poll:       e.schedule.interval(run),
+		Least:      e.schedule.least,
 		Now:        e.now(),
 	}
 
@@ -485,6 +486,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			Timeout:    e.timeouts.Of(*run.Parameters()),
 			KeepOutput: keepsOutput(run),
 			Dependents: run.Observation().Dependents,
+			Reported:   reported(run.Observation()),
 		},
 		Request: request,
 		Policy:  policy,

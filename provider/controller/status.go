@@ -125,7 +125,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
 		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
 		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs, KeptOutput: before.KeptOutput,
-		Dependents: before.Dependents,
+		Dependents: before.Dependents, Reported: before.Reported, NextRunTime: before.NextRunTime,
 	}
 
 	fails := last.Phase == common.PhaseSucceeded && last.State == common.StatePresent

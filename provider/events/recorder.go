@@ -26,7 +26,14 @@ type Recorder struct {
 
 	out, err lines
 
-	mu      sync.Mutex
+	// progressing is locked while progress is told, by the stream of events or by a status that content
+	// sets. After that is closed nothing is.
+	progressing sync.Mutex
+	closed      bool
+
+	mu sync.Mutex
+	// status that earlier runs have reported.
+	status  json.RawMessage
 	summary Summary
 	textLog textLog
 	// tail of what was displayed; nil unless it is kept.
@@ -56,11 +63,13 @@ type Options struct {
 	Watch Watch
 	// Tail keeps the end of what a terminal would have shown.
 	Tail bool
+	// Status that earlier runs have reported: a JSON object, or nil.
+	Status json.RawMessage
 }
 
 // NewRecorder returns a recorder of one run.
 func NewRecorder(o Options) *Recorder {
-	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: o.Hidden, watch: o.Watch}
+	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: o.Hidden, watch: o.Watch, status: o.Status}
 
 	if o.Tail {
 		r.tail = &tail{}
@@ -90,6 +99,11 @@ func (r *Recorder) Stderr() io.Writer { return &r.err }
 func (r *Recorder) Close() {
 	r.out.Flush()
 	r.err.Flush()
+
+	r.progressing.Lock()
+	defer r.progressing.Unlock()
+
+	r.closed = true
 	r.watch.Progress(r.Summary())
 }
 
@@ -200,6 +214,9 @@ func (r *Recorder) line(line []byte) {
 	}
 
 	if progress {
+		r.progressing.Lock()
+		defer r.progressing.Unlock()
+
 		r.watch.Progress(r.Summary())
 	}
 }
@@ -254,6 +271,7 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 		r.textLog.addAll(r.clean(e.Stdout))
 	default:
 		ended := r.recordHost(e, d)
+		r.recordRequeue(e, d)
 
 		return r.recordReport(e, d), ended
 	}

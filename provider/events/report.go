@@ -46,6 +46,9 @@ type Report struct {
 	Conditions []xpv2.Condition
 	// Excess is true when more types of conditions were reported.
 	Excess bool
+	// Status is what the content has set of the status of its XR, with what was there before: a JSON
+	// object of at most MaxOutputs, or nil if it has set nothing.
+	Status json.RawMessage `json:",omitempty"`
 }
 
 // Check returns an error for a report that no recorder makes.
@@ -62,6 +65,12 @@ func (r Report) Check() error {
 		}
 
 		types[c.Type] = true
+	}
+
+	if len(r.Status) > 0 {
+		if err := CheckOutputs(r.Status); err != nil {
+			return err
+		}
 	}
 
 	return CheckOutputs(Encode(r.Outputs))
@@ -271,6 +280,8 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
 	if r.summary.ExcessDetails = r.learned > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
 		r.redactor = r.redactor.With(scalars(details)...)
+	} else {
+		r.summary.Report.Status = nil
 	}
 
 	s := &r.summary
@@ -290,6 +301,10 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	}
 
 	s.Report.Outputs = r.redactAll(s.Report.Outputs)
+
+	if s.Report.Status != nil {
+		s.Report.Status = r.redactor.JSON(s.Report.Status)
+	}
 }
 
 // published returns the connection details in the result of a task, if it has any. Any module

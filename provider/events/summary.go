@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
@@ -61,6 +62,9 @@ type Summary struct {
 	Finished bool
 	// Processed counts the hosts in the final statistics.
 	Processed int
+	// Requeue is how long after its end the content wants to run again, as it has said last; 0 if it
+	// has not.
+	Requeue time.Duration
 	// Report is what content has reported so far.
 	Report Report
 	// Outputs is a JSON object: the run's data of set_stats, with the reported outputs over

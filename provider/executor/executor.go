@@ -199,6 +199,8 @@ type Report struct {
 	Generation int64
 	// Reported is what the content has reported so far.
 	Reported events.Report
+	// Requeue is how long after its end the content wants to run again; 0 if it does not say.
+	Requeue time.Duration
 	// Outputs that the content published, with what it reported over them, once
 	// the run has ended.
 	Outputs *apiextensionsv1.JSON

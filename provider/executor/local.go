@@ -250,6 +250,7 @@ func (r *Report) summarize(s events.Summary) {
 	r.Run.Failures = s.Failures
 	r.Changed = s.Changed
 	r.Reported = s.Report
+	r.Requeue = s.Requeue
 }
 
 // time returns the present time in seconds, as the API server keeps times.

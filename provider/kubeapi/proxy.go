@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -41,6 +42,8 @@ type proxy struct {
 	stop       context.CancelFunc
 
 	marker *marker
+	// report what the run sets of the status of its XR.
+	report atomic.Pointer[func(json.RawMessage, bool) error]
 	// survey the dependents of the run.
 	survey func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind
 }
@@ -88,7 +91,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler:           p.admit(p.marker.mark(a.forward(p.marker))),
+		Handler:           p.admit(p.takeStatus(run, p.marker.mark(a.forward(p.marker)))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},

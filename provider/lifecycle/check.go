@@ -123,7 +123,7 @@ func checkWhenDue(s Situation, failure error) Decision {
 	}
 
 	r := s.Recorded.LastRun
-	if due := Completion(r).Add(s.Poll); ahead(due, s.Now, s.Poll) {
+	if due, wait := periodic(s, Completion(r)); ahead(due, s.Now, wait) {
 		return Decision{Until: due, Failure: failure}
 	}
 

@@ -92,6 +92,11 @@ func TestDecideChecked(t *testing.T) {
 			s:      given(lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Recorded.AppliedDigest = digestA }),
 			want:   Decision{Exists: true, Until: t0.Add(10 * time.Minute)},
 		},
+		"AskedFor": {
+			reason: "What the content asks for should be checked then.",
+			s:      given(applied(digestA), lastAppliedRun, asked(30*time.Second)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerDrift)},
+		},
 		"DependentsChanged": {
 			reason: "What the content has made, and somebody has changed, should be checked at once.",
 			s:      given(lastChecked(digestA, common.PhaseSucceeded, 0), applied(digestA), drifted),

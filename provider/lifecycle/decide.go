@@ -51,8 +51,9 @@ type Situation struct {
 	Recorded common.AnsibleRunObservation
 	// Active is the run that the pool knows, nil if it knows none.
 	Active *Active
-	// Poll is the time between the end of a run and the next periodic one.
-	Poll time.Duration
+	// Poll is the time between the end of a run and the next periodic one, and Least the shortest
+	// that content may ask for.
+	Poll, Least time.Duration
 	// Now is the time.
 	Now time.Time
 }
@@ -155,15 +156,26 @@ func decidePresent(s Situation) Decision {
 		return begin(s, common.TriggerRetry, 1)
 	case s.Drifted:
 		return begin(s, common.TriggerDependents, 1)
-	case s.Policy == common.RunOnChange:
+	case s.Policy == common.RunOnChange && s.Recorded.NextRunTime == nil:
 		return Decision{}
 	}
 
-	if due := completed(last).Add(s.Poll); ahead(due, s.Now, s.Poll) {
+	if due, wait := periodic(s, completed(last)); ahead(due, s.Now, wait) {
 		return Decision{Until: due}
 	}
 
 	return begin(s, common.TriggerDrift, 1)
+}
+
+// periodic is when the next periodic run follows the end of the last one, and the time between the two: the poll interval, or
+// what the content has asked for.
+func periodic(s Situation, last time.Time) (time.Time, time.Duration) {
+	wait := s.Poll
+	if asked := s.Recorded.NextRunTime; asked != nil {
+		wait = max(asked.Sub(last), s.Least)
+	}
+
+	return last.Add(wait), wait
 }
 
 // decideActive decides while the pool knows a run. A run in progress wakes the object at its

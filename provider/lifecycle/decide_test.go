@@ -104,6 +104,11 @@ func notBegun(t common.RunTrigger) option {
 // neverExecuted is an object whose content could never be installed.
 func neverExecuted(s *Situation) { s.Recorded.Executed = false }
 
+// asked for another run after a while, which is 10 s at least.
+func asked(after time.Duration) option {
+	return func(s *Situation) { s.Recorded.NextRunTime, s.Least = at(after), 10*time.Second }
+}
+
 // drifted is an object whose dependents somebody has changed.
 func drifted(s *Situation) { s.Drifted = true }
 
@@ -260,6 +265,21 @@ func TestDecide(t *testing.T) {
 			reason: "What may not be applied should not be.",
 			s:      given(applied(digestA), drifted, allow(true, false)),
 			want:   Decision{Exists: true},
+		},
+		"AskedFor": {
+			reason: "Content that asks for another run should get it, also under RunOnChange.",
+			s:      given(policy(common.RunOnChange), applied(digestA), asked(30*time.Second)),
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerDrift, 1)},
+		},
+		"AskedForLater": {
+			reason: "It should get it in place of a poll, and not before.",
+			s:      given(applied(digestA), asked(time.Hour), later(30*time.Minute)),
+			want:   Decision{Exists: true, Until: t0.Add(time.Hour)},
+		},
+		"AskedForAtOnce": {
+			reason: "Content should not keep the provider busy.",
+			s:      given(applied(digestA), asked(time.Second), later(5*time.Second)),
+			want:   Decision{Exists: true, Until: t0.Add(10 * time.Second)},
 		},
 		"DriftedRunning": {
 			reason: "A run in progress may be what has changed it.",

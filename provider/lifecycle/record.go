@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -61,6 +62,10 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 		o.HandledRequest = r.Request
 	}
 
+	if s := r.Reported.Status; s != nil && run.Mode == common.ModeApply {
+		o.Reported = &apiextensionsv1.JSON{Raw: slices.Clone(s)}
+	}
+
 	if r.Dependents != nil && run.State == common.StatePresent {
 		o.Dependents = slices.Clone(r.Dependents)
 	}
@@ -92,12 +97,24 @@ func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 
 	if run.Phase == common.PhaseSucceeded && run.State == common.StatePresent {
+		o.NextRunTime = nextRun(run, r.Requeue)
 		o.AppliedDigest = run.InputsDigest
 		o.Drift = nil
 	}
 
 	recordOutputs(o, r)
 	recordDetails(o, r)
+}
+
+// nextRun is when the content wants to run again; nil if it does not say.
+func nextRun(run common.Run, after time.Duration) *metav1.Time {
+	if after <= 0 || run.CompletionTime == nil {
+		return nil
+	}
+
+	next := metav1.NewTime(run.CompletionTime.Add(after).Truncate(time.Second))
+
+	return &next
 }
 
 // executed is true for a run that may have changed something. Of a run in progress that is
@@ -128,6 +145,12 @@ func untouched(before *common.Apply, r executor.Report) bool {
 // count as applied.
 func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	run := r.Run
+
+	// A check is a run, too. It cannot tell when the content wants to run again.
+	if next := o.NextRunTime; next != nil && run.Phase.Finished() && !run.CompletionTime.Before(next) {
+		o.NextRunTime = nil
+	}
+
 	if run.Phase != common.PhaseSucceeded || run.Hosts == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,9 @@ type Access interface {
 	Kubeconfig() []byte
 	// Secret in the kubeconfig.
 	Secret() []byte
+	// Statuses has the way call a function with what the run sets of the status of its XR. The error is
+	// for the run.
+	Statuses(report func(status json.RawMessage, replace bool) error)
 	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
 	// state if it is known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
@@ -52,6 +56,8 @@ type noAccess struct{}
 func (noAccess) Kubeconfig() []byte { return nil }
 func (noAccess) Secret() []byte     { return nil }
 func (noAccess) Close()             {}
+
+func (noAccess) Statuses(func(json.RawMessage, bool) error) {}
 
 func (noAccess) Dependents(context.Context) []common.DependentKind { return nil }
 

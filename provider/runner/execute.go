@@ -29,6 +29,7 @@ func (p plan) recorder(run Spec, w events.Watch, tail bool, others ...[]byte) *e
 		Hidden:   []string{filepath.Join(p.Dir, projectDir) + "/", p.Dir + "/"},
 		Watch:    w,
 		Tail:     tail,
+		Status:   run.Reported,
 	})
 }
 

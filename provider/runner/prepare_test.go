@@ -43,7 +43,7 @@ func roleOn(role, hosts string) string {
 }
 
 func TestPrepareFiles(t *testing.T) {
-	const meta = `!unsafe {"ansible_provider_meta": {"example": {"state": "present"}, ` +
+	const meta = `!unsafe {"ansible_operator_meta": {"name": "example", "namespace": "default"}, "ansible_provider_meta": {"example": {"state": "present"}, ` +
 		`"managed_resource": {"annotations": {"a": "{{ b }}"}, "generation": 3, "labels": {}, "name": "example", ` +
 		`"namespace": "default", "state": "present", "uid": "u-1"}, ` +
 		`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "trigger": "Changed"}}}` + "\n"
@@ -150,7 +150,7 @@ func TestPrepareFiles(t *testing.T) {
 				"project/playbook.yml":         "[]",
 				"inventory/none":               "",
 				"inventory/group_vars/all.yml": asyncDir,
-				"vars/000.yml": `!unsafe {"ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
+				"vars/000.yml": `!unsafe {"ansible_operator_meta": {"name": "run", "namespace": ""}, "ansible_provider_meta": {"managed_resource": {"annotations": {}, "generation": 0, "labels": {}, ` +
 					`"name": "run", "namespace": "", "state": "absent", "uid": ""}, ` +
 					`"run": {"attempt": 2, "id": "r1", "mode": "Apply", "state": "absent", ` +
 					`"trigger": "Changed"}}}` + "\n",

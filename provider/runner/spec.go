@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"encoding/json"
 	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -35,6 +37,8 @@ type Spec struct {
 	Timeout time.Duration
 	// Dependents are the kinds of objects that earlier runs have made in the cluster.
 	Dependents []common.DependentKind
+	// Reported is what earlier runs have set of the status of the XR; nil for nothing.
+	Reported json.RawMessage `json:",omitempty"`
 	// KeepOutput is true if the result is to have the end of what the run displays.
 	KeepOutput bool
 }
@@ -57,6 +61,13 @@ type Object struct {
 	Generation  int64
 	Labels      map[string]string
 	Annotations map[string]string
+	// Owner is the XR that the object was composed for; zero if there is none.
+	Owner Owner
+}
+
+// An Owner is an XR. Its namespace is that of the object, or it has none.
+type Owner struct {
+	Group, Kind, Name string
 }
 
 // labelClaimNamespace is what Crossplane writes on what it composes for a claim.
@@ -81,5 +92,18 @@ func ObjectOf(o metav1.Object) Object {
 		Generation:  o.GetGeneration(),
 		Labels:      maps.Clone(o.GetLabels()),
 		Annotations: maps.Clone(o.GetAnnotations()),
+		Owner:       ownerOf(o),
 	}
+}
+
+// ownerOf an object is what controls it.
+func ownerOf(o metav1.Object) Owner {
+	c := metav1.GetControllerOf(o)
+	if c == nil {
+		return Owner{}
+	}
+
+	gv, _ := schema.ParseGroupVersion(c.APIVersion) // The API server has checked it.
+
+	return Owner{Group: gv.Group, Kind: c.Kind, Name: c.Name}
 }

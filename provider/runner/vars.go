@@ -15,6 +15,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
+// operatorVariable is the variable in which content finds what an Ansible operator tells it.
+const operatorVariable = "ansible_operator_meta"
+
+// operatorMeta is the name of the XR, or of the AnsibleRun if it has none, and the namespace that belongs
+// to it.
+func operatorMeta(o Object) map[string]any {
+	return map[string]any{"name": cmp.Or(o.Owner.Name, o.Name), "namespace": o.Tenant()}
+}
+
 // varFiles returns the files of extra variables, weakest first.
 func varFiles(run Spec) ([]file, error) {
 	p := run.Inputs.Parameters
@@ -55,7 +64,14 @@ func varFiles(run Spec) ([]file, error) {
 		state[s.Name] = stateValue(s, run.State)
 	}
 
-	for _, vars := range []map[string]any{unsafe, state, {inputs.ProviderVariable: meta(run)}} {
+	own := map[string]any{inputs.ProviderVariable: meta(run)}
+
+	// Content of Ansible operators looks for it. Whoever has another value for it knows better.
+	if vars[operatorVariable] == nil && unsafe[operatorVariable] == nil {
+		own[operatorVariable] = operatorMeta(run.Object)
+	}
+
+	for _, vars := range []map[string]any{unsafe, state, own} {
 		if len(vars) == 0 {
 			continue
 		}

@@ -284,3 +284,126 @@ func TestDependents(t *testing.T) {
 	cp.WaitGone(t, site)
 	cp.WaitGone(t, text)
 }
+
+// fakeOperatorSDK has two modules of the collection operator_sdk.util, which is on no registry of packages: they
+// send the requests, and return the results, that the real ones do.
+func fakeOperatorSDK() collection {
+	return collection{Namespace: "operator_sdk", Name: "util", Version: "0.5.0", Files: map[string]string{
+		"plugins/modules/requeue_after.py": `
+from ansible.module_utils.basic import AnsibleModule
+m = AnsibleModule({"time": {"type": "str", "required": True}})
+m.exit_json(period=m.params["time"])
+`,
+		"plugins/modules/k8s_status.py": `
+import os
+from ansible.module_utils.basic import AnsibleModule
+from kubernetes import config, dynamic
+m = AnsibleModule({"api_version": {}, "kind": {}, "name": {}, "namespace": {}, "status": {"type": "dict"}}, supports_check_mode=True)
+p = m.params
+c = dynamic.DynamicClient(config.new_client_from_config(os.environ["K8S_AUTH_KUBECONFIG"]))
+r = c.resources.get(api_version=p["api_version"], kind=p["kind"])
+o = r.get(name=p["name"], namespace=p["namespace"]).to_dict()
+o["status"] = p["status"]
+m.exit_json(changed=True, result=r.status.patch(body=o, content_type="application/merge-patch+json").to_dict())
+`,
+	}}
+}
+
+// TestOperatorContent runs content of an Ansible operator as it is: it reads the name of its resource from
+// ansible_operator_meta, sets the status of it, and says when it wants to run again.
+func TestOperatorContent(t *testing.T) {
+	needsProvider(t, "Pods have service accounts of their own")
+	t.Parallel()
+
+	hub := sources.NewGalaxy()
+	must(t, hub.Publish(fakeOperatorSDK().Tarball(t)))
+
+	d := struct{ Namespace, Galaxy, UID, Directory string }{
+		Namespace: cp.Namespace(t), Galaxy: startSource(t, hub, sources.Options{}).URL, Directory: directory(t),
+	}
+	must(t, cp.Stack.AllowTokens(t.Context(), d.Namespace))
+
+	xr := cp.Apply(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: memcacheds.cache.example.org}
+spec:
+  group: cache.example.org
+  names: {kind: Memcached, plural: memcacheds}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+---
+apiVersion: cache.example.org/v1
+kind: Memcached
+metadata: {namespace: [[.Namespace]], name: sample}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {namespace: [[.Namespace]], name: deployer}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: [[.Namespace]], name: deployer}
+rules:
+- {apiGroups: [cache.example.org], resources: [memcacheds], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: [[.Namespace]], name: deployer}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
+subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: deployer}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: operator}
+spec:
+  requirements: "collections: [{name: operator_sdk.util, version: 0.5.0, source: '[[.Galaxy]]'}]"
+  kubernetes:
+    serviceAccountRef: {name: deployer}
+`, d)[1]
+	d.UID = string(cp.Get(t, xr).GetUID())
+
+	run := cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata:
+  namespace: [[.Namespace]]
+  name: sample-x7k2
+  annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
+  ownerReferences: [{apiVersion: cache.example.org/v1, kind: Memcached, name: sample, uid: [[.UID]], controller: true}]
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: operator}
+  forProvider:
+    vars: {directory: "[[.Directory]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        collections: [operator_sdk.util]
+        tasks:
+        - ansible.builtin.shell: echo "{{ ansible_provider_meta.run.trigger }}" >> {{ directory }}/ledger
+        - k8s_status:
+            api_version: cache.example.org/v1
+            kind: Memcached
+            name: "{{ ansible_operator_meta.name }}"
+            namespace: "{{ ansible_operator_meta.namespace }}"
+            status: {nodes: [a, b], size: 2, conditions: [{type: Cached, status: "True", reason: Filled}]}
+        - operator_sdk.util.requeue_after: {time: 5s}
+          when: ansible_provider_meta.run.trigger == 'Created'
+`, d)[0]
+
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Cached", "True"), Field("status.atProvider.reported.size", 2))
+	// The second run says nothing of a third one.
+	Eventually(t, "a second run", func() bool { return readFile(t, d.Directory+"/ledger") == "Created\nDrift\n" })
+	cp.WaitFor(t, run, Condition("Ready", "True"), That("no run is due", func(u *unstructured.Unstructured) bool {
+		return Value(u, "status.atProvider.nextRunTime") == nil && Value(u, "status.atProvider.lastRun.phase") == "Succeeded"
+	}))
+
+	if status := cp.Get(t, xr).Object["status"]; status != nil {
+		t.Errorf("The Composition decides what the XR shows, got %v", status)
+	}
+}

@@ -1,0 +1,107 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
+)
+
+// ended is the event of a task of an action that has ended with a result.
+func ended(kind, action, result string) string {
+	return fmt.Sprintf(`{"uuid":"1","event":%q,"event_data":{"host":"localhost","resolved_action":%q,"res":%s}}`+"\n", kind, action, result)
+}
+
+func TestRequeue(t *testing.T) {
+	const own = "operator_sdk.util.requeue_after"
+
+	for name, tc := range map[string]struct {
+		reason string
+		stream string
+		want   time.Duration
+	}{
+		"None":    {"Most content does not say.", ended(hostOK, "ansible.builtin.debug", `{"period":"5s"}`), 0},
+		"Once":    {"Content says when it wants to run again.", ended(hostOK, own, `{"period":"1h30m"}`), 90 * time.Minute},
+		"Last":    {"The last word counts, that of a loop, too.", ended(hostOK, own, `{"period":"1h"}`) + ended(itemOK, own, `{"period":"5s"}`), 5 * time.Second},
+		"Skipped": {"What was skipped was not said.", ended(hostSkipped, own, `{"period":"5s"}`), 0},
+		"Failed":  {"Neither was what failed.", ended(hostFailed, own, `{"period":"5s"}`), 0},
+		"Garbage": {"The module checks letters only.", ended(hostOK, own, `{"period":"hms"}`) + ended(hostOK, own, `{"period":["5s"]}`) + ended(hostOK, own, `{"period":"-5s"}`), 0},
+		"Longest": {"Nothing is put off for ever.", ended(hostOK, own, `{"period":"999999h"}`), maxRequeue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := record(t, tc.stream, Options{}).Summary().Requeue; got != tc.want {
+				t.Errorf("%s\nwant %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestReportStatus(t *testing.T) {
+	type report struct {
+		status  string
+		replace bool
+	}
+
+	for name, tc := range map[string]struct {
+		reason     string
+		was        string
+		reports    []report
+		want       string
+		conditions string
+		err        string
+	}{
+		"First":      {"What content sets is kept.", "", []report{{`{"size":3}`, false}}, `{"size":3}`, "", ""},
+		"Merged":     {"It is merged over what was there.", `{"a":{"b":1,"c":2},"d":9007199254740993}`, []report{{`{"a":{"b":null},"e":[1]}`, false}}, `{"a":{"c":2},"d":9007199254740993,"e":[1]}`, "", ""},
+		"Twice":      {"Reports add up.", "", []report{{`{"a":1}`, false}, {`{"b":2}`, false}}, `{"a":1,"b":2}`, "", ""},
+		"Replaced":   {"Or it takes its place.", `{"a":1}`, []report{{`{"b":2}`, true}}, `{"b":2}`, "", ""},
+		"Nothing":    {"An empty status is one.", "", []report{{``, false}}, `{}`, "", ""},
+		"Conditions": {"Conditions are conditions of the content, but for those of Crossplane.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Yes"},{"type":"Ready","status":"True"}]}`, false}}, `{}`, "Up=True Yes", ""},
+		"Secret":     {"Secrets are masked.", "", []report{{`{"password":"hunter22"}`, false}}, `{"password":"********"}`, "", ""},
+		"TooLarge":   {"What is too large is refused, and changes nothing.", `{"a":1}`, []report{{`{"b":"` + strings.Repeat("x", MaxOutputs) + `"}`, false}}, ``, "", "at most 65536 can be kept"},
+		"NoObject":   {"So is what is no object.", "", []report{{`[1]`, false}}, ``, "", "cannot read the status"},
+		"Unstorable": {"So is what the API server cannot keep.", "", []report{{`{"n":1` + strings.Repeat("0", 400) + `}`, false}}, ``, "", "cannot be kept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			progress := 0
+			r := NewRecorder(Options{Status: json.RawMessage(tc.was), Redactor: redact.New([]byte("hunter22")), Watch: Watch{Progress: func(Summary) { progress++ }}})
+
+			var err error
+			for _, p := range tc.reports {
+				err = r.ReportStatus(json.RawMessage(p.status), p.replace)
+			}
+
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s\nwant error %q, got %v", tc.reason, tc.err, err)
+			}
+
+			if err == nil && progress != len(tc.reports) {
+				t.Errorf("Each report is progress, got %d", progress)
+			}
+
+			s := r.Summary().Report
+			if diff := cmp.Diff(tc.want, string(s.Status)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			var conditions []string
+			for _, c := range s.Conditions {
+				conditions = append(conditions, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
+			}
+
+			if diff := cmp.Diff(tc.conditions, strings.Join(conditions, " ")); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			r.Close()
+
+			if err := r.ReportStatus(json.RawMessage(`{}`), false); err == nil {
+				t.Errorf("Nothing should be reported after the end")
+			}
+		})
+	}
+}

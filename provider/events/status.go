@@ -1,0 +1,140 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// ReportStatus records what content sets of the status of its XR, while the run goes on: it is merged over what
+// is there, as a JSON merge patch, or replaces it. Its conditions are conditions that the content reports.
+// The error says why it cannot be kept.
+func (r *Recorder) ReportStatus(status json.RawMessage, replace bool) error {
+	r.progressing.Lock()
+	defer r.progressing.Unlock()
+
+	if r.closed {
+		return errors.New("the run has ended")
+	}
+
+	if err := r.reportStatus(status, replace); err != nil {
+		return err
+	}
+
+	r.watch.Progress(r.Summary())
+
+	return nil
+}
+
+func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	patch, err := object(reported)
+	if err != nil {
+		return errors.Wrap(err, "cannot read the status")
+	}
+
+	var conditions []statusCondition
+
+	if raw, ok := patch["conditions"]; ok {
+		text, _ := json.Marshal(raw) //nolint:errchkjson // It was JSON.
+		_ = json.Unmarshal(text, &conditions)
+		delete(patch, "conditions")
+	}
+
+	was := r.summary.Report.Status
+	if was == nil {
+		was = r.status
+	}
+
+	now := map[string]any{}
+	if !replace {
+		if now, err = object(was); err != nil {
+			now = map[string]any{}
+		}
+	}
+
+	text, err := json.Marshal(merge(now, patch))
+	if err != nil {
+		return errors.Wrap(err, "cannot keep the status")
+	}
+
+	text = r.redactor.JSON(text)
+
+	switch {
+	case r.summary.ExcessDetails:
+		return errors.New("nothing is shown of the run any more")
+	case len(text) > MaxOutputs:
+		return errors.Errorf("the status has %d bytes; at most %d can be kept", len(text), MaxOutputs)
+	}
+
+	if err := storable(text); err != nil {
+		return errors.Wrap(err, "the status cannot be kept")
+	}
+
+	r.summary.Report.Status = text
+	at := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+
+	for _, c := range conditions {
+		r.reportCondition(xpv2.Condition{
+			Type: xpv2.ConditionType(r.field(c.Type, maxWord)), Status: status(c.Status), LastTransitionTime: at,
+			Reason: xpv2.ConditionReason(r.field(c.Reason, maxWord)), Message: r.field(c.Message, MaxConditionMessage),
+		})
+	}
+
+	return nil
+}
+
+type statusCondition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// object of JSON, with numbers as they are written; empty for none.
+func object(raw json.RawMessage) (map[string]any, error) {
+	o := map[string]any{}
+	if len(raw) == 0 {
+		return o, nil
+	}
+
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+
+	err := d.Decode(&o)
+	if o == nil {
+		o = map[string]any{}
+	}
+
+	return o, err
+}
+
+// merge a JSON merge patch into a value.
+// https://www.rfc-editor.org/rfc/rfc7396
+func merge(value, patch map[string]any) map[string]any {
+	for k, p := range patch {
+		under, ok := p.(map[string]any)
+
+		switch was, _ := value[k].(map[string]any); {
+		case p == nil:
+			delete(value, k)
+		case !ok:
+			value[k] = p
+		default:
+			if was == nil {
+				was = map[string]any{}
+			}
+
+			value[k] = merge(was, under)
+		}
+	}
+
+	return value
+}
