@@ -50,7 +50,7 @@ func TestInvalidInput(t *testing.T) {
 				`{name: b, role: a.b.c, env: [{name: LD_PRELOAD, value: x}]}]}`,
 			want: []string{
 				`runs[0].env[0].value: Forbidden: a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal`,
-				`runs[1].env[0].name: Invalid value: "LD_PRELOAD": is set by the provider, or would take over programs that it starts`,
+				`runs[1].env: Invalid value: a variable is set by the provider, or would take over programs that it starts`,
 			},
 		},
 		"ProjectMissing": {

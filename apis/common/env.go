@@ -7,8 +7,6 @@ type EnvVar struct {
 	// Name of the variable.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^(PATH|HOME|TMPDIR|ENV|IFS|PS4|SHELLOPTS|BASH_ENV|BASH_FUNC_.*|LD_.*|PYTHON.*|PERL5.*|OPENSSL_.*|AWX_.*|RUNNER_.*|GIT_SSH.*|GIT_CONFIG.*|KUBERNETES_SERVICE_.*)$')",message="is set by the provider, or would take over programs that it starts"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^ANSIBLE_(CONFIG|HOME|LOCAL_TEMP|HASH_BEHAVIOUR|LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|GALAXY_.*|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$')",message="says where Ansible finds content or plugins: set it in spec.vars of the configuration, if it may be set at all"
 	Name string `json:"name"`
 
 	// Value of the variable.

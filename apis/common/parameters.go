@@ -22,6 +22,7 @@ type AnsibleRunParameters struct {
 	// inventories and ansible.cfg, and with what its requirements.yml,
 	// collections/requirements.yml and roles/requirements.yml require.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.path) || self.path.matches('^[^/-]') && !self.path.endsWith('/') && !self.path.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="path must be that of a directory in the repository, such as ansible/web, without . and .."
 	Project *Project `json:"project,omitempty"`
 
 	// Role is one role to run: namespace.collection.role, or namespace.role for
@@ -95,6 +96,8 @@ type AnsibleRunParameters struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.matches('^(PATH|HOME|TMPDIR|ENV|IFS|PS4|SHELLOPTS|BASH_ENV|BASH_FUNC_.*|LD_.*|PYTHON.*|PERL5.*|OPENSSL_.*|AWX_.*|RUNNER_.*|GIT_SSH.*|GIT_CONFIG.*|KUBERNETES_SERVICE_.*)$'))",message="a variable is set by the provider, or would take over programs that it starts"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.matches('^ANSIBLE_(CONFIG|HOME|LOCAL_TEMP|HASH_BEHAVIOUR|LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|GALAXY_.*|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$'))",message="a variable says where Ansible finds content or plugins: set it in spec.vars of the configuration, if it may be set at all"
 	Env []EnvVar `json:"env,omitempty"`
 
 	// InventoryInline is the text of an inventory, or of an inventory script
@@ -108,6 +111,7 @@ type AnsibleRunParameters struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self.all(i, !has(i.path) || i.path.matches('^[^/-]') && !i.path.endsWith('/') && !i.path.matches('(^|/)[.]{0,2}(/|$)'))",message="a path must be that of a file or a directory in the project, without . and .."
 	Inventories []Inventory `json:"inventories,omitempty"`
 
 	// ExecutableInventory runs the inventories as scripts instead of reading
@@ -185,7 +189,6 @@ type Project struct {
 	// the whole repository. Nothing outside the directory is there when it runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/-]') && !self.endsWith('/') && !self.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="must be the path of a directory in the repository, such as ansible/web, without . and .."
 	Path string `json:"path,omitempty"`
 
 	// Submodules are fetched, too, those of submodules included.
@@ -331,6 +334,5 @@ type Inventory struct {
 	// Path of a file or a directory in the project, such as inventories/production.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/-]') && !self.endsWith('/') && !self.matches('(^|/)[.]{0,2}(/|$)')",message="must be the path of a file or a directory in the project, without . and .."
 	Path string `json:"path,omitempty"`
 }

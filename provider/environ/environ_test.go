@@ -80,7 +80,7 @@ func TestCRD(t *testing.T) {
 	}
 
 	folded := regexp.MustCompile(`\s*\n\s+`).ReplaceAllString(string(text), "")
-	rules := regexp.MustCompile(`!self\.matches\(''\^((?:\(PATH|ANSIBLE_)[^']*)\$''\)`).FindAllStringSubmatch(folded, -1)
+	rules := regexp.MustCompile(`!e\.name\.matches\('+\^((?:\(PATH|ANSIBLE_)[^']*)\$'+\)`).FindAllStringSubmatch(folded, -1)
 
 	if len(rules) != 2 {
 		t.Fatalf("want 2 rules, got %q", rules)
