@@ -611,7 +611,22 @@ func (r *operatorRun) cluster(spec *mapping) {
 		ref.set("namespace", namespace)
 	}
 
-	spec.set("kubernetes", newMapping().set("serviceAccountRef", ref, comment))
+	kubernetes := newMapping().set("serviceAccountRef", ref, comment).set("ownerReferences", true)
+
+	if is(r.WatchDependentResources) {
+		kubernetes.set("watchDependents", true)
+
+		var ignored []*mapping
+		for _, d := range r.Blacklist {
+			ignored = append(ignored, newMapping().set("group", d.Group).set("kind", d.Kind))
+		}
+
+		if len(ignored) > 0 {
+			kubernetes.set("ignoreDependents", ignored)
+		}
+	}
+
+	spec.set("kubernetes", kubernetes)
 }
 
 // escaped is a copy of literal values, in which nothing is an expression.
