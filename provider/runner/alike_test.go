@@ -95,6 +95,7 @@ func seen(t *testing.T, r *Runner, run Spec) string {
 		{regexp.QuoteMeta(r.dir) + `/\w+`, "DIR"},
 		{`ansible-(local-|tmp-)[-.\w]+`, "TMP"},
 		{`_payload_\w+`, "PAYLOAD"},
+		{`(/|original_basename\W{3,8})\.[a-z0-9_]{8}\b`, "${1}FILE"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d+:]*`, "TIME"},
 		{`\d+:\d\d:\d\d\.\d+`, "DURATION"},
