@@ -2,6 +2,7 @@ package runner
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,7 +144,15 @@ func child(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 
+	parent := fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())
+
 	for _, name := range names {
+		// What it forks has its arguments at first.
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+		if !strings.Contains(string(status), parent) {
+			continue
+		}
+
 		// Of a process that has ended there is none.
 		text, _ := os.ReadFile(name)
 		if argv := strings.Split(string(text), "\x00"); len(argv) > 2 && argv[1] == "-u" && strings.HasPrefix(argv[2], dir+"/") && strings.Contains(argv[len(argv)-2], "--") {
