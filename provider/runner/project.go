@@ -2,14 +2,11 @@ package runner
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -178,59 +175,5 @@ func copyProject(from, to string) error {
 	}
 	defer src.Close() //nolint:errcheck // It was only read.
 
-	dst, err := os.OpenRoot(to)
-	if err != nil {
-		return errors.Wrap(err, "cannot copy the project")
-	}
-	defer dst.Close() //nolint:errcheck // Its files were closed.
-
-	return errors.Wrap(fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case name == ".":
-			return nil
-		case d.IsDir():
-			return dst.Mkdir(name, modeDir)
-		case d.Type() == fs.ModeSymlink:
-			target, err := src.Readlink(name)
-			if err != nil {
-				return err
-			}
-
-			return dst.Symlink(target, name)
-		case d.Type().IsRegular():
-			return copyFile(src, dst, name)
-		}
-
-		return nil // git knows no other files.
-	}), "cannot copy the project")
-}
-
-// copyFile copies a file of a directory. File systems that can do so share the data of both.
-func copyFile(src, dst *os.Root, name string) error {
-	f, err := src.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close() //nolint:errcheck // It was only read.
-
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-
-	mode := modeFile
-	if info.Mode()&0o100 != 0 {
-		mode = modeExecutable
-	}
-
-	t, err := dst.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-
-	_, err = io.Copy(t, f)
-
-	return errors.Join(err, t.Close())
+	return errors.Wrap(os.CopyFS(to, src.FS()), "cannot copy the project")
 }
