@@ -106,8 +106,8 @@ type AnsibleRunParameters struct {
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
 	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and
-	// directories of the project. Ansible reads inventoryInline first, then these in
-	// their order, and merges them.
+	// directories of the project. Ansible reads these in their order, then
+	// inventoryInline, and merges them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100

@@ -278,9 +278,9 @@ spec:
 			want: want{in: inputs.Inputs{
 				Config: `ClusterProviderConfig "default"`,
 				Inventories: []inputs.File{
-					{Name: "spec.forProvider.inventoryInline", Data: []byte("c")},
 					{Name: `ConfigMap "team/cm", key "hosts"`, Data: []byte("a\nb\n")},
 					{Name: `ConfigMap "team/cm", key "binary"`, Data: []byte{0, 1}},
+					{Name: "spec.forProvider.inventoryInline", Data: []byte("c")},
 				},
 			}},
 		},

@@ -72,10 +72,6 @@ func (s source) varFile(ctx context.Context, v common.VarFile) (inputs.File, err
 }
 
 func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingError, path *field.Path) error {
-	if text := in.Parameters.InventoryInline; text != "" {
-		in.Inventories = append(in.Inventories, inputs.File{Name: "spec.forProvider.inventoryInline", Data: []byte(text)})
-	}
-
 	for i, inv := range in.Parameters.Inventories {
 		if inv.Source == common.FileSourceProject {
 			in.Inventories = append(in.Inventories, inputs.File{Name: inv.Path, Path: inv.Path})
@@ -90,6 +86,11 @@ func (s source) inventories(ctx context.Context, in *inputs.Inputs, g *MissingEr
 		if ok {
 			in.Inventories = append(in.Inventories, f)
 		}
+	}
+
+	// What a run says itself wins over what it shares with others.
+	if text := in.Parameters.InventoryInline; text != "" {
+		in.Inventories = append(in.Inventories, inputs.File{Name: "spec.forProvider.inventoryInline", Data: []byte(text)})
 	}
 
 	return nil

@@ -59,7 +59,7 @@ type Inputs struct {
 	Roles []common.Role
 	// VarFiles in order, weakest first. Missing optional files are left out.
 	VarFiles []File
-	// Inventories in order, inventoryInline first.
+	// Inventories in order, inventoryInline last.
 	Inventories []File
 	// Config is the kind and name of the configuration, for error messages. The
 	// digest is without it: a configuration may be renamed.

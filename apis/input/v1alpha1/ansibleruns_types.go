@@ -391,8 +391,8 @@ type RunTemplate struct {
 	InventoryInline string `json:"inventoryInline,omitempty"`
 
 	// Inventories are texts of inventories in Secrets and ConfigMaps, and files and
-	// directories of the project. Ansible reads inventoryInline first, then these in
-	// their order, and merges them. The path of one in the project may hold
+	// directories of the project. Ansible reads these in their order, then
+	// inventoryInline, and merges them. The path of one in the project may hold
 	// expressions, each for a name or a part of one.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
