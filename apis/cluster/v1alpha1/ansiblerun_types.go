@@ -32,10 +32,10 @@ type AnsibleRunStatus struct {
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,ansible}
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
-// +kubebuilder:printcolumn:name="POLICY",type="string",JSONPath=`.metadata.annotations.ansible\.crossplane\.io/runPolicy`
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.lastRun.phase"
 // +kubebuilder:printcolumn:name="LAST-RUN",type="date",JSONPath=".status.atProvider.lastRun.startTime"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="POLICY",type="string",priority=1,JSONPath=`.metadata.annotations.ansible\.crossplane\.io/runPolicy`
 // +kubebuilder:printcolumn:name="TRIGGER",type="string",priority=1,JSONPath=".status.atProvider.lastRun.trigger"
 // +kubebuilder:printcolumn:name="TASK",type="string",priority=1,JSONPath=".status.atProvider.lastRun.currentTask"
 // +kubebuilder:printcolumn:name="REASON",type="string",priority=1,JSONPath=".status.conditions[?(@.status=='False')].reason"
