@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -124,6 +125,35 @@ func TestWarmProcess(t *testing.T) {
 		if err != nil || res.Phase != common.PhaseSucceeded || cold != tc.cold || len(odd) > 0 != tc.logged {
 			t.Fatalf("%s: want a success, a start %q, and a log: %t. Got %v, %v, %q, %v", tc.name, tc.cold, tc.logged, res, err, cold, odd)
 		}
+	}
+}
+
+// TestWarmClosed ends a process that is still to be used, that starts, and that was given up.
+func TestWarmClosed(t *testing.T) {
+	needs.Ansible(t)
+
+	for name, tc := range map[string]struct {
+		memory int64
+		until  string
+	}{
+		"Starting": {memory: 1 << 30, until: warm.Starting},
+		"Kept":     {memory: 1 << 30},
+		"Grown":    {memory: 1, until: warm.Memory},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := newRunner(t, WithWarm(Warm{Dir: dir, Memory: tc.memory, Odd: func(err error) { t.Error(err) }}))
+
+			for _, cold := r.keeper.Starter(); cold != tc.until || child(t, dir) == 0; _, cold = r.keeper.Starter() {
+				time.Sleep(time.Millisecond)
+			}
+
+			r.Close()
+
+			if pid := child(t, dir); pid != 0 {
+				t.Errorf("the process %d is left", pid)
+			}
+		})
 	}
 }
 

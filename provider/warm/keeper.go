@@ -65,8 +65,11 @@ type Keeper struct {
 	mu       sync.Mutex
 	process  *process
 	starting bool
-	closed   bool
-	starts   sync.WaitGroup
+	// closed when the keeper is: no process is left then, nor is there another one.
+	closed context.Context //nolint:containedctx // Starts go on when the run that wanted them has ended.
+	close  context.CancelFunc
+	// processes that have not ended yet.
+	processes sync.WaitGroup
 	// retry is when a process may be started again.
 	retry time.Time
 	// idle ends the process when it is not used.
@@ -76,6 +79,7 @@ type Keeper struct {
 // New returns a keeper, which starts a process when a run wants one.
 func New(o Options) *Keeper {
 	k := &Keeper{o: o}
+	k.closed, k.close = context.WithCancel(context.Background())
 	k.idle = time.AfterFunc(idle, func() { k.drop(nil) })
 
 	return k
@@ -110,29 +114,33 @@ func (k *Keeper) Starter(args ...string) (s supervisor.Starter, cold string) {
 
 // start a process, unless that has failed not long ago.
 func (k *Keeper) start() bool {
-	if k.closed || time.Now().Before(k.retry) {
+	if k.closed.Err() != nil || time.Now().Before(k.retry) {
 		return false
 	}
 
 	k.starting = true
 
-	k.starts.Go(func() {
+	k.processes.Go(func() {
 		p, err := k.newProcess()
 
 		k.mu.Lock()
-		defer k.mu.Unlock()
 
 		k.starting = false
 
 		switch {
+		case k.closed.Err() != nil: // It has been ended.
 		case err != nil:
 			k.retry = time.Now().Add(pause)
 			k.o.Log(errors.Wrap(err, "cannot keep a process that has imported Ansible; runs take longer to start"))
-		case k.closed:
-			p.end()
 		default:
 			k.process = p
 			k.idle.Reset(idle)
+		}
+
+		k.mu.Unlock()
+
+		if err == nil {
+			<-p.ended
 		}
 	})
 
@@ -148,7 +156,7 @@ func (k *Keeper) newProcess() (*process, error) {
 		}
 	}
 
-	return start(k.o, k.dir, k.env)
+	return start(k.closed, k.o, k.dir, k.env)
 }
 
 // drop a process about which something is odd, or whichever there is.
@@ -183,21 +191,16 @@ func (k *Keeper) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends the process. Runs go on.
+// Close ends the process, and waits for its end. Runs go on.
 func (k *Keeper) Close() {
-	k.idle.Stop()
-
+	// No start begins after this one.
 	k.mu.Lock()
-	k.closed = true
-	last := k.process
+	k.close()
+	k.idle.Stop()
+	k.process = nil
 	k.mu.Unlock()
 
-	k.drop(nil)
-	k.starts.Wait()
-
-	if last != nil {
-		<-last.ended
-	}
+	k.processes.Wait()
 
 	if k.dir != "" {
 		k.o.Remove(k.dir)

@@ -2,6 +2,7 @@ package warm
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"net"
@@ -59,8 +60,8 @@ type request struct {
 	Confinement sandbox.Entry `json:"confinement"`
 }
 
-// start a process, and wait until it has imported Ansible.
-func start(o Options, dir string, env []string) (*process, error) {
+// start a process, and wait until it has imported Ansible. It ends with the context.
+func start(ctx context.Context, o Options, dir string, env []string) (*process, error) {
 	for name, data := range map[string][]byte{"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy, "driver.py": o.Driver} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return nil, errors.Wrap(err, "cannot write its program")
@@ -73,7 +74,8 @@ func start(o Options, dir string, env []string) (*process, error) {
 	}
 
 	out := &bytes.Buffer{}
-	cmd := exec.Command(o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook, strings.Repeat("-", longestPath)) //nolint:noctx // It ends with its socket.
+	ctx, end := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook, strings.Repeat("-", longestPath))
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = env, dir, out, out, []*os.File{theirs}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 
@@ -81,16 +83,15 @@ func start(o Options, dir string, env []string) (*process, error) {
 	_ = theirs.Close()
 
 	if err != nil {
+		end()
 		_ = ours.Close()
 
 		return nil, err
 	}
 
-	p := &process{pid: cmd.Process.Pid, control: ours, ended: ended}
-	p.end = sync.OnceFunc(func() {
-		_ = ours.Close()
-		_ = cmd.Process.Kill()
-	})
+	context.AfterFunc(ctx, func() { _ = ours.Close() })
+
+	p := &process{pid: cmd.Process.Pid, control: ours, end: end, ended: ended}
 
 	if _, err := p.read(startPatience); err != nil {
 		p.end()
