@@ -96,12 +96,13 @@ func seen(t *testing.T, r *Runner, run Spec) string {
 		{`ansible-(local-|tmp-)[-.\w]+`, "TMP"},
 		{`_payload_\w+`, "PAYLOAD"},
 		{`(/|original_basename\W{3,8})\.[a-z0-9_]{8}\b`, "${1}FILE"},
+		{`/tmp[a-z0-9_]{8}\b`, "/FILE"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d+:]*`, "TIME"},
 		{`\d+:\d\d:\d\d\.\d+`, "DURATION"},
 		{`0x[0-9a-f]{6,}`, "ADDRESS"},
 		{`\b(pid|PID)\D{1,4}\d+`, "PID"},
-		{`\bj\d+\.\d+|\b\d{6,}\.\d+\b|\b\d{5,}\b`, "NUMBER"},
+		{`\bj\d+(\.\d+)?\b|\b\d{6,}\.\d+\b|\b\d{5,}\b`, "NUMBER"},
 		{`\.pyc\b`, ".py"},
 	} {
 		text = regexp.MustCompile(r.what).ReplaceAllString(text, r.with)

@@ -6,6 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
@@ -26,8 +29,21 @@ func BenchmarkRun(b *testing.B) {
 
 	needs.Ansible(b)
 
-	r, err := New(b.TempDir())
+	cold, err := New(b.TempDir())
 	if err != nil {
+		b.Fatal(err)
+	}
+
+	kept := b.TempDir()
+
+	warm, err := New(filepath.Join(kept, "runs"), WithWarm(Warm{Dir: filepath.Join(kept, "warm"), Memory: 1 << 30, Odd: func(err error) { b.Error(err) }}))
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	b.Cleanup(warm.Close)
+
+	if err := warm.WarmUp(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 
@@ -58,17 +74,38 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 
-	b.Run("Run", func(b *testing.B) {
-		n := 0
+	for name, r := range map[string]*Runner{"Cold": cold, "Warm": warm} {
+		b.Run(name, func(b *testing.B) {
+			n := 0
+			before := usage(b)
 
-		for b.Loop() {
-			run := inline(playbook)
-			run.ID = fmt.Sprint(n)
-			n++
+			for b.Loop() {
+				run := inline(playbook)
+				run.ID = fmt.Sprint(n)
+				n++
 
-			if res, err := r.Run(b.Context(), run, events.Watch{}); err != nil || res.Phase != common.PhaseSucceeded {
-				b.Fatalf("%v: %v", err, res)
+				if res, err := r.Run(b.Context(), run, events.Watch{}); err != nil || res.Phase != common.PhaseSucceeded {
+					b.Fatalf("%v: %v", err, res)
+				}
 			}
+
+			b.ReportMetric(float64((usage(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// usage of processors by this process, and by what it has started and that has ended.
+func usage(b *testing.B) (total time.Duration) {
+	b.Helper()
+
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var u unix.Rusage
+		if err := unix.Getrusage(who, &u); err != nil {
+			b.Fatal(err)
 		}
-	})
+
+		total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+
+	return total
 }

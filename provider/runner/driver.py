@@ -4,6 +4,7 @@ Nothing else has that descriptor: what the play writes arrives here, by a pipe,
 and is an event only if ansible-runner's callback plugin has made one.
 """
 import codecs
+import functools
 import importlib.metadata
 import json
 import os
@@ -123,8 +124,9 @@ def version(text):
     return [int(number) for number in re.findall(r"\d+", text)[:2]]
 
 
-def tools(core, runner):
-    """The versions of what there is, and why these are unfit, given the oldest ones that are fit."""
+@functools.cache
+def versions():
+    """The versions of what there is."""
     found = {"ansibleRunner": importlib.metadata.version("ansible-runner"), "python": platform.python_version()}
 
     try:
@@ -132,6 +134,12 @@ def tools(core, runner):
     except ImportError:
         pass  # ansible-playbook has a Python of its own.
 
+    return found
+
+
+def tools(core, runner):
+    """The versions of what there is, and why these are unfit, given the oldest ones that are fit."""
+    found = versions()
     unfit = [
         f"{name} {found[key]} is too old: {oldest} or newer is needed"
         for name, key, oldest in (("ansible-core", "ansibleCore", core), ("ansible-runner", "ansibleRunner", runner))

@@ -63,13 +63,13 @@ class Reads:
 
 
 class Memo:
-    """YAML and plugins that Ansible ships, read before they are needed.
+    """YAML, plugins and defaults of settings that Ansible ships, read before they are needed.
 
-    Each is used once in a process, so that it is as new as if it had been read then.
+    Each document and plugin is used once in a process, so that it is as new as if it had been read then.
     """
 
     def __init__(self):
-        self.documents, self.plugins = {}, {}
+        self.documents, self.plugins, self.templates = {}, {}, {}
         # Called with the name of a method, and its arguments, that would have read something before.
         self.learn = None
         self._load, yaml.load = yaml.load, self.load
@@ -79,6 +79,7 @@ class Memo:
         """Serve the Ansible that was imported by now."""
         import ansible
         from ansible._internal._datatag._tags import Origin
+        from ansible.config import manager
         from ansible.module_utils._internal._datatag import AnsibleTagHelper
         from ansible.plugins import loader
 
@@ -86,6 +87,8 @@ class Memo:
         self._shipped = os.path.dirname(ansible.__file__) + os.sep
         self._source = loader.PluginLoader._load_module_source
         loader.PluginLoader._load_module_source = lambda _, **what: self.source(**what)
+        self._environment = manager.NativeEnvironment()
+        manager.NativeEnvironment = lambda: self
 
     def load(self, stream, Loader):
         """Do what yaml.load does."""
@@ -109,6 +112,20 @@ class Memo:
                 self.learn(self.plugin.__name__, name, path)
 
         return self._source(self._loader, python_module_name=name, path=path)
+
+    def from_string(self, source):
+        """Do what jinja2.Environment.from_string does, for the default of a setting."""
+        if source in self.templates:
+            return self.templates[source]
+
+        if self.learn:
+            self.learn(self.template.__name__, str(source))
+
+        return self._environment.from_string(source)
+
+    def template(self, source):
+        """Compile a template. It does not change when it is rendered."""
+        self.templates[source] = self._environment.from_string(source)
 
     def document(self, Loader, stream):
         """Read a document: a file by its path, or a text."""
@@ -190,6 +207,7 @@ class Settings:
 
         # A setting that was read more often than that is somewhere else, too.
         self._fixed = [name for name, times in reads.settings.items() if name in self._before and times > seen[name]]
+        self._file = constants.config._config_file
         # What is a setting, too, is compared as one.
         self._variables = {name for name in reads.environment - UNUSED if not name.startswith("ANSIBLE_")}
 
@@ -206,13 +224,14 @@ class Settings:
         constants.config.WARNINGS.clear()
         constants.config.DEPRECATED.clear()
         constants.config.__init__()
-        names = list(constants.config.get_configuration_definitions())
+        definitions = constants.config.get_configuration_definitions()
 
-        for name in names:
+        for name in definitions:
             vars(constants).pop(name, None)
 
-        for name in names:
-            constants.set_constant(name, constants.config.get_config_value(name, variables=vars(constants)))
+        for name, definition in definitions.items():
+            value = self._before[name] if self._unset(definition, now) else constants.config.get_config_value(name, variables=vars(constants))
+            constants.set_constant(name, value)
 
         for name in self._fixed:
             if self._before[name] != vars(constants).get(name):
@@ -223,3 +242,14 @@ class Settings:
 
         for attribute, name in self._keywords:
             attribute.default = vars(constants)[name]
+
+    def _unset(self, definition, now):
+        """True for a setting that has its default, here as in this process so far, and one that depends on nothing."""
+        if self._file or self._constants.config._config_file:
+            return False
+
+        # Paths depend on the home directory, and what is temporary is made.
+        if definition.get("type") not in (None, "bool", "boolean", "int", "integer", "float", "str", "string", "list", "dict"):
+            return False
+
+        return not str(definition.get("default")).startswith("{{") and not any(entry["name"] in now or entry["name"] in self._environment for entry in definition.get("env") or ())

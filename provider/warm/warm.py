@@ -107,6 +107,7 @@ class Warm:
             self._memo.attach()
             self.driver = driver
             driver.start = self.start
+            driver.versions()
 
         self._settings = afresh.Settings(constants, self._reads)
         learned = self._learn()

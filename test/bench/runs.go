@@ -17,8 +17,6 @@ const (
 	atMost = 1.1
 	// atMostConfined is the share of a run that its confinement may take.
 	atMostConfined = 0.1
-	// modulesLearned is how long the process that runs start from may take to build modules.
-	modulesLearned = 10 * time.Second
 	// fleet of objects that are applied every fleetPeriod on fleetCores. They are to take half of these.
 	fleet       = 1000
 	fleetPeriod = 10 * time.Minute
@@ -152,16 +150,25 @@ func (b *bench) beside(ctx context.Context, w work) (besides, error) {
 	return s, nil
 }
 
-// warmUp runs a work until its runs start warm.
+// warmUp runs a work until its runs start warm, and waits until nothing is left but the process that they
+// start from: another one builds modules at first.
 func (b *bench) warmUp(ctx context.Context, w work) error {
 	for {
 		if _, err := b.run(ctx, w); err != nil {
 			return err
 		}
 		if n, err := b.metric(ctx, `provider_ansible_starts_total{reason="",start="warm"`); err == nil && n > 0 {
-			return sleep(ctx, modulesLearned)
+			break
 		}
 		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	for {
+		if n, _, err := b.provider.Descendants(); err != nil || n == 1 {
+			return err
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -213,6 +220,12 @@ const (
 	timesAs    = 8.0
 )
 
+// What the process that runs start from may take, and each run more, in MiB.
+const (
+	idleMemory = 60
+	runMemory  = 40
+)
+
 // throughput of many runs at once.
 func (b *bench) throughput(ctx context.Context, c *cli) error {
 	w := debug(c)
@@ -240,7 +253,7 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 				if err := b.warmUp(ctx, w); err != nil {
 					return err
 				}
-				if idle, err = b.provider.Proportional(); err != nil {
+				if _, idle, err = b.provider.Descendants(); err != nil {
 					return err
 				}
 			}
@@ -253,8 +266,9 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 		}
 	}
 	b.tellMany(c, w, bare, play, ours)
-	_, _ = fmt.Fprintf(b.out, "What the provider has started takes %s when nothing runs, and at most %s more for each run.\n",
-		mebibytes(idle), mebibytes((most[warm]-idle)/int64(c.Workers)))
+	each := (most[warm] - idle) / int64(c.Workers)
+	_, _ = fmt.Fprintf(b.out, "What the provider has started takes %s when nothing runs, at most %d: %s. Each run takes at most %s more, at most %d: %s.\n",
+		mebibytes(idle), idleMemory, verdict(idle <= idleMemory<<20), mebibytes(each), runMemory, verdict(each <= runMemory<<20))
 	return nil
 }
 
@@ -289,7 +303,7 @@ func (b *bench) many(ctx context.Context, w work, name string, n int) (s sample,
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
 		for sleep(watching, 100*time.Millisecond) == nil {
-			if n, err := b.provider.Proportional(); err == nil {
+			if _, n, err := b.provider.Descendants(); err == nil {
 				peak = max(peak, n)
 			}
 		}

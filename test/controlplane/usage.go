@@ -62,28 +62,28 @@ func (p *Piece) Usage() (Usage, error) {
 	return u, err
 }
 
-// Proportional is the memory of the descendants of the main process, in bytes. What several of them
+// Descendants of the main process that have not ended, and their memory in bytes. What several of them
 // share counts once.
-func (p *Piece) Proportional() (int64, error) {
+func (p *Piece) Descendants() (n int, memory int64, err error) {
 	mains, err := p.mains()
 	if err != nil || len(mains) == 0 {
-		return 0, errors.Wrapf(err, "%s is not running", p.Name)
+		return 0, 0, errors.Wrapf(err, "%s is not running", p.Name)
 	}
 	below, err := descendants(mains[0].Pid)
-	total := int64(0)
 	for _, pid := range below {
 		rollup, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
 		if err != nil {
 			continue // It has ended.
 		}
+		n++
 		for line := range strings.Lines(string(rollup)) {
 			if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "Pss:" {
-				n, _ := strconv.ParseInt(fields[1], 10, 64)
-				total += n << 10
+				k, _ := strconv.ParseInt(fields[1], 10, 64)
+				memory += k << 10
 			}
 		}
 	}
-	return total, err
+	return n, memory, err
 }
 
 // descendants of a process.
