@@ -20,9 +20,6 @@ const (
 // defaultSSHArgs are Ansible's own default.
 const defaultSSHArgs = "-C -o ControlMaster=auto -o ControlPersist=60s"
 
-// separateSSHArgs are the same without connections that outlive their task.
-const separateSSHArgs = "-C"
-
 // environment of a run in a private data directory, as name=value, sorted.
 func (r *Runner) environment(run Spec, dir string) []string {
 	cfg := run.Inputs.AnsibleConfig()
@@ -35,8 +32,9 @@ func (r *Runner) environment(run Spec, dir string) []string {
 		"ANSIBLE_INVENTORY_UNPARSED_WARNING": no,
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       filepath.Join(dir, controlDir),
 		// The path of a socket has 107 bytes at most, and Ansible would make it absolute.
-		// ssh runs in the working directory of the play.
-		"ANSIBLE_SSH_CONTROL_PATH":  filepath.Join("..", controlDir, "%%C"),
+		// ssh runs in the working directory of the play. Whoever knows the directory of a run, from
+		// a message for example, does not know the socket, and the other way round.
+		"ANSIBLE_SSH_CONTROL_PATH":  filepath.Join("..", controlDir, r.name()+"-%%C"),
 		"GIT_TERMINAL_PROMPT":       "0",
 		"ANSIBLE_HOST_KEY_CHECKING": hostKeyChecking(run, cfg),
 	}
@@ -151,10 +149,6 @@ func checksHostKeys(env map[string]string) bool {
 // to ssh. Of an ssh option the first value counts, and an inventory may replace the common
 // arguments. So ssh gets the file twice: as the user's known hosts, and as the machine's.
 // Without known hosts and without checking, ssh must not learn keys in one run for another.
-//
-// A connection that outlives its task waits at a socket, where any process may connect
-// that the kernel lets. Where it lets other runs, connections end with their tasks, unless
-// the configuration says otherwise.
 func (r *Runner) sshArgs(env map[string]string, run Spec, cfg inputs.AnsibleConfig, dir string) {
 	add := func(name, option, def, arg string) {
 		args, ok := env[name]
@@ -167,10 +161,6 @@ func (r *Runner) sshArgs(env map[string]string, run Spec, cfg inputs.AnsibleConf
 		}
 
 		env[name] = strings.TrimSpace(args + " " + arg)
-	}
-
-	if r.policy.ExposesSockets(r.landlock) {
-		add("ANSIBLE_SSH_ARGS", "ssh_args", separateSSHArgs, "")
 	}
 
 	common := ""

@@ -305,7 +305,7 @@ func TestPrepareEnv(t *testing.T) {
 		"ANSIBLE_REMOTE_TMP":                 "$HOME/.ansible/tmp",
 		"ANSIBLE_ROLES_PATH":                 "/runs/r1/home/.ansible/roles",
 		"ANSIBLE_SSH_COMMON_ARGS":            `-o UserKnownHostsFile="/dev/null"`,
-		"ANSIBLE_SSH_CONTROL_PATH":           "../cp/%%C",
+		"ANSIBLE_SSH_CONTROL_PATH":           "../cp/r1-%%C",
 		"ANSIBLE_SSH_CONTROL_PATH_DIR":       "/runs/r1/cp",
 		"GIT_TERMINAL_PROMPT":                "0",
 		"HOME":                               "/runs/r1/home",
@@ -317,14 +317,12 @@ func TestPrepareEnv(t *testing.T) {
 	}
 
 	cases := map[string]struct {
-		reason   string
-		mode     sandbox.Mode
-		landlock int
-		env      map[string]string
-		creds    []inputs.File
-		content  content.Set
-		account  bool
-		place    common.Place
+		reason  string
+		env     map[string]string
+		creds   []inputs.File
+		content content.Set
+		account bool
+		place   common.Place
 		// want is what differs from the base.
 		want map[string]string
 	}{
@@ -382,32 +380,6 @@ func TestPrepareEnv(t *testing.T) {
 				"ANSIBLE_SSH_COMMON_ARGS":   `-J bastion -o UserKnownHostsFile="/runs/r1/project/known_hosts"`,
 			},
 		},
-		"Exposed": {
-			reason:   "Where another run could connect to its socket, no connection outlives its task.",
-			mode:     sandbox.Required,
-			landlock: 8,
-			want:     map[string]string{"ANSIBLE_SSH_ARGS": "-C"},
-		},
-		"ExposedKnownHosts": {
-			reason:   "Known hosts change nothing about that.",
-			mode:     sandbox.BestEffort,
-			landlock: 0,
-			creds:    []inputs.File{{Name: "known_hosts"}},
-			want: map[string]string{
-				"ANSIBLE_HOST_KEY_CHECKING": "True",
-				"ANSIBLE_SSH_ARGS":          `-C -o GlobalKnownHostsFile="/runs/r1/project/known_hosts"`,
-				"ANSIBLE_SSH_COMMON_ARGS":   `-o UserKnownHostsFile="/runs/r1/project/known_hosts"`,
-			},
-		},
-		"ExposedByChoice": {
-			reason:   "Who asks for one has it.",
-			mode:     sandbox.Required,
-			landlock: 8,
-			env:      map[string]string{"ANSIBLE_SSH_ARGS": "-o ControlPersist=10s"},
-			want:     map[string]string{"ANSIBLE_SSH_ARGS": "-o ControlPersist=10s"},
-		},
-		"Protected":  {reason: "Where the kernel keeps others from connecting, Ansible's default is as good.", mode: sandbox.Required, landlock: 9},
-		"Unconfined": {reason: "Where runs are not kept apart at all, it is no worse.", mode: sandbox.Off, landlock: 8},
 		"AnsibleConfig": {
 			reason: "An ansible.cfg can turn checking on, against known hosts that it knows of.",
 			creds: []inputs.File{{Name: "ansible.cfg", Data: []byte(
@@ -423,7 +395,6 @@ func TestPrepareEnv(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := planner()
-			p.policy, p.landlock = sandbox.Policy{Mode: tc.mode}, tc.landlock
 
 			plan, err := p.prepare(Spec{ID: "r1", Content: tc.content, Inputs: inputs.Inputs{
 				Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Env: tc.env, Credentials: tc.creds,

@@ -39,8 +39,6 @@ type Runner struct {
 	policy  sandbox.Policy
 	// cluster whose API server runs may reach; nil for none.
 	cluster Cluster
-	// landlock is the kernel's version.
-	landlock int
 	// name returns the name of the next private data directory.
 	name func() string
 	// left are the private data directories that could not be removed.
@@ -107,7 +105,7 @@ func WithPolicy(p sandbox.Policy) Option {
 func New(dir string, o ...Option) (*Runner, error) {
 	// A run that knows the path of another run's file could change its mode, which Landlock
 	// does not prevent. Random names cannot be guessed.
-	r := &Runner{grace: killGrace, landlock: sandbox.Kernel(), name: rand.Text, environ: os.Environ()}
+	r := &Runner{grace: killGrace, name: rand.Text, environ: os.Environ()}
 
 	for _, fn := range o {
 		fn(r)

@@ -13,10 +13,6 @@ import (
 // https://docs.kernel.org/userspace-api/landlock.html#previous-limitations
 const Floor = 3
 
-// socketFloor is the first version of Landlock that keeps a process from connecting
-// to a socket by a path that it may not use.
-const socketFloor = 9
-
 // A Mode says what the provider does on a machine that cannot confine runs.
 type Mode string
 
@@ -114,10 +110,6 @@ func (p Policy) Domain(read, write []string, g Grant) (Domain, error) {
 }
 
 func (p Policy) confines() bool { return p.Mode == Required || p.Mode == BestEffort }
-
-// ExposesSockets is true if one run that knows the path of another's socket can
-// connect to it, though runs are to be kept apart, with a version of Landlock.
-func (p Policy) ExposesSockets(abi int) bool { return p.confines() && abi < socketFloor }
 
 // Validate a path that is to be allowed: it is absolute, and neither above the
 // state directory nor in it, where other runs are.

@@ -66,6 +66,10 @@ func refused() []seccomp.SyscallGroup {
 			// Among the types that can be made only those of devices have this bit.
 			when("mknod", 1, seccomp.BitsSet, unix.S_IFCHR),
 			when("mknodat", 2, seccomp.BitsSet, unix.S_IFCHR),
+			// It tells the names of sockets, to which whoever knows them can connect.
+			{Name: "socket", Conditions: seccomp.ArgumentConditions{
+				{Argument: 0, Operation: seccomp.Equal, Value: unix.AF_NETLINK}, {Argument: 2, Operation: seccomp.Equal, Value: unix.NETLINK_SOCK_DIAG},
+			}},
 		}},
 	}
 }

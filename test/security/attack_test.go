@@ -198,6 +198,7 @@ func TestAttacks(t *testing.T) {
 		"KillProvider":   {reason: "No run ends the provider.", script: `kill -0 "$PROVIDER" && echo OWNED`, skip: !scope},
 		"KillSupervisor": {reason: "No run ends its supervisor, which ends its daemons.", script: `kill -0 "$PPID" && echo OWNED`, skip: !scope},
 		"Socket":         {reason: "Abstract sockets of the provider cannot be reached.", script: `"$TOOL" tool connect "$ABSTRACT"`, skip: !scope},
+		"SocketNames":    {reason: "The kernel does not tell the names of others' sockets.", script: `"$TOOL" tool sockets`},
 		"SharedMemory":   {reason: "Names in shared memory cannot be listed.", script: `ls /dev/shm && echo OWNED`},
 		"Shared":         {reason: "Runs share no directory.", script: `echo >"/tmp/$$.attack" && rm "/tmp/$$.attack" && echo OWNED`},
 		"Terminal":       {reason: "No run writes to a terminal of another process.", script: `echo >"$TERMINAL" && echo OWNED`},
