@@ -419,7 +419,7 @@ func staysSmallWhilePaused(w *target) {
 }
 
 func staysSmallAfterAllThese(w *target) {
-	const operations, most = 2000, 12 << 10
+	const operations, most = 400, 12 << 10
 
 	what, size := []string{"role: acme.shop.a", "playbook: acme.shop.b", "roles: [acme.shop.c]", "playbooks: [acme.shop.d]"}, 0
 
@@ -440,12 +440,12 @@ func staysSmallAfterAllThese(w *target) {
 	}
 
 	w.says(`
-labels: {l4: a}
+labels: {l0: a}
 annotations: {}
 spec:
   managementPolicies: ["*"]
   providerConfigRef: {kind: ClusterProviderConfig, name: default}
-  forProvider: {playbooks: [acme.shop.d], vars: {k1999: 1999}}
+  forProvider: {playbooks: [acme.shop.d], vars: {k399: 399}}
 `)
 
 	w.Logf("%d Operations, %d runs, at most %d bytes", operations, w.runs, size)
