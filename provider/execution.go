@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor/reexec"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/telemetry"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
@@ -125,6 +126,8 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger, left
 	go r.Tidy(ctx)
 
 	left(r.Left)
+
+	go telemetry.Listen(ctx, telemetry.MeasurementsAddress, log)
 
 	// Before, processes of a former provider may have used what its version installed.
 	if err := shipped.Repair(); err != nil {

@@ -121,11 +121,11 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	count := telemetry.NewMetrics()
+	count, measured := telemetry.NewMetrics(), telemetry.NewMeasurements()
 	observers := telemetry.Observers{
 		telemetry.NewLog(log),
 		telemetry.NewEvents(event.NewAPIRecorder(mgr.GetEventRecorderFor("provider-ansible"))), //nolint:staticcheck // What event.NewAPIRecorder takes.
-		count,
+		count, measured,
 	}
 
 	podsExecutor, err := c.pods(ctx, mgr, key, log)
@@ -139,7 +139,7 @@ func (c *startCommand) Run() error {
 		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: c.MaxConcurrentPods},
 	})
 
-	metrics.Registry.MustRegister(count, installs, starts, telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewPoolMetrics(runs.Stats))
 
 	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)); err != nil {
 		return err

@@ -18,6 +18,7 @@ func (r *Recorder) recordHost(e event, d data) *TaskResult {
 		return nil
 	}
 
+	t.Metrics, r.metrics = r.metrics, nil
 	r.summary.Started = true
 	totals := &r.summary.Totals
 

@@ -45,6 +45,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 	for i, t := range f.Tasks {
 		f.Tasks[i].Play, f.Tasks[i].Task, f.Tasks[i].Host = name(t.Play), name(t.Task), name(t.Host)
 		f.Tasks[i].Message = clip.Text(t.Message, events.MaxMessage)
+		f.Tasks[i].Metrics = slices.DeleteFunc(t.Metrics[:min(len(t.Metrics), events.MaxMetrics)], func(m events.Metric) bool { return m.Check() != nil })
 	}
 
 	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs})

@@ -285,7 +285,7 @@ func TestDependents(t *testing.T) {
 	cp.WaitGone(t, text)
 }
 
-// fakeOperatorSDK has two modules of the collection operator_sdk.util, which is on no registry of packages: they
+// fakeOperatorSDK has three modules of the collection operator_sdk.util, which is on no registry of packages: they
 // send the requests, and return the results, that the real ones do.
 func fakeOperatorSDK() collection {
 	return collection{Namespace: "operator_sdk", Name: "util", Version: "0.5.0", Files: map[string]string{
@@ -293,6 +293,20 @@ func fakeOperatorSDK() collection {
 from ansible.module_utils.basic import AnsibleModule
 m = AnsibleModule({"time": {"type": "str", "required": True}})
 m.exit_json(period=m.params["time"])
+`,
+		"plugins/modules/osdk_metric.py": `
+import json
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.urls import open_url
+m = AnsibleModule({"name": {"required": True}, "description": {"required": True}, "address": {"default": "http://localhost:5050/metrics"},
+                   "counter": {"type": "dict", "options": {"increment": {"type": "bool"}, "add": {"type": "float"}}},
+                   "gauge": {"type": "dict", "options": {"set": {"type": "float"}}}})
+p = {k: v for k, v in m.params.items() if v and k != "address"}
+try:
+    open_url(m.params["address"], method="POST", data=json.dumps(p), headers={"Content-Type": "application/json"})
+except Exception as e:
+    m.fail_json(msg=str(e))
+m.exit_json(changed=True)
 `,
 		"plugins/modules/k8s_status.py": `
 import os
@@ -310,7 +324,7 @@ m.exit_json(changed=True, result=r.status.patch(body=o, content_type="applicatio
 }
 
 // TestOperatorContent runs content of an Ansible operator as it is: it reads the name of its resource from
-// ansible_operator_meta, sets the status of it, and says when it wants to run again.
+// ansible_operator_meta, sets the status of it, measures, and says when it wants to run again.
 func TestOperatorContent(t *testing.T) {
 	needsProvider(t, "Pods have service accounts of their own")
 	t.Parallel()
@@ -392,6 +406,12 @@ spec:
             name: "{{ ansible_operator_meta.name }}"
             namespace: "{{ ansible_operator_meta.namespace }}"
             status: {nodes: [a, b], size: 2, conditions: [{type: Cached, status: "True", reason: Filled}]}
+        - osdk_metric: {name: cached_total, description: Keys, counter: {add: "{{ item }}"}}
+          loop: [1, 2.5]
+        - osdk_metric: {name: nodes, description: Nodes, gauge: {set: 2}}
+        - osdk_metric: {name: nodes, description: Nodes, counter: {add: -1}}
+          register: refused
+          failed_when: refused is not failed
         - operator_sdk.util.requeue_after: {time: 5s}
           when: ansible_provider_meta.run.trigger == 'Created'
 `, d)[0]
@@ -402,6 +422,14 @@ spec:
 	cp.WaitFor(t, run, Condition("Ready", "True"), That("no run is due", func(u *unstructured.Unstructured) bool {
 		return Value(u, "status.atProvider.nextRunTime") == nil && Value(u, "status.atProvider.lastRun.phase") == "Succeeded"
 	}))
+
+	own := []string{`namespace="` + d.Namespace + `"`, `name="sample-x7k2"`}
+	if got := metric(t, "provider_ansible_measured_total", append(own, `metric="cached_total"`)...); got != 7 {
+		t.Errorf("Each of two runs should have added 3.5 to the counter, got %f", got)
+	}
+	if got := metric(t, "provider_ansible_measured", append(own, `metric="nodes"`)...); got != 2 {
+		t.Errorf("The gauge should be set to 2, got %f", got)
+	}
 
 	if status := cp.Get(t, xr).Object["status"]; status != nil {
 		t.Errorf("The Composition decides what the XR shows, got %v", status)
