@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"fmt"
@@ -94,6 +95,8 @@ type run struct {
 	// another reason than a cancelation; the zero time if it was not deleted.
 	canceled time.Time
 	why      *end
+	// disruption is why Kubernetes ends the Pod, which may be gone when the run has ended; empty if it does not.
+	disruption string
 	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
 	unbelieved error
 }
@@ -573,6 +576,8 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		return false
 	}
 
+	r.disruption = cmp.Or(v.disruption(), r.disruption)
+
 	if v.started() {
 		r.begun = true
 		r.followLog(v.pod)
@@ -780,6 +785,8 @@ func (r *run) ended(ctx context.Context) bool {
 		e = *r.why
 	case !r.canceled.IsZero():
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
+	case v.pod == nil && v.job != nil && r.disruption != "":
+		e.message = r.disruption
 	case v.gone() && r.key == nil:
 		e.message = "its Job was deleted, or the provider ended before it had made it"
 	}

@@ -212,10 +212,8 @@ func (v view) end(limit string) end {
 		return interrupted("its Pod ended: %s", strings.TrimSuffix(s.Reason+": "+clip.Text(s.Message, maxMessage), ": "))
 	}
 
-	for _, c := range s.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return interrupted("its Pod was disrupted: %s: %s", c.Reason, clip.Text(c.Message, maxMessage))
-		}
+	if why := v.disruption(); why != "" {
+		return interrupted("%s", why)
 	}
 
 	if v.pod.DeletionTimestamp != nil {
@@ -238,6 +236,21 @@ func (v view) end(limit string) end {
 	}
 
 	return interrupted("its Pod ended without a report%s", v.jobSays())
+}
+
+// disruption is why Kubernetes ends the Pod; empty if it does not.
+func (v view) disruption() string {
+	if v.pod == nil {
+		return ""
+	}
+
+	for _, c := range v.pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return fmt.Sprintf("its Pod was disrupted: %s: %s", c.Reason, clip.Text(c.Message, maxMessage))
+		}
+	}
+
+	return ""
 }
 
 // whatWasDeleted says whether the Job was, or only its Pod. A Pod goes after its Job.
