@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
@@ -33,7 +34,7 @@ func (c *startCommand) places() config.Places {
 }
 
 // pods returns the executor of runs in Pods.
-func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, log logging.Logger) (*pods.Executor, error) {
+func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte, log logging.Logger) (*pods.Executor, error) {
 	// Its requests are bounded by the number of Pods, and their order matters little.
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	cfg.QPS, cfg.Burst, cfg.RateLimiter = podRequests, 2*podRequests, nil
@@ -41,6 +42,11 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 	kube, err := client.New(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client for Pods")
+	}
+
+	endpoint, err := kubeapi.EndpointOf(cfg)
+	if err != nil {
+		return nil, err
 	}
 
 	var namespace string
@@ -57,6 +63,8 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, key []byte, l
 		Template:  c.PodTemplate,
 		Args:      c.podArgs(),
 		Env:       podEnv(os.Environ()),
+		Cluster:   api,
+		Endpoint:  endpoint,
 		Key:       key,
 		Status: func(ctx context.Context, ref pods.ObjectReference) (pods.State, error) {
 			return controller.StateOf(ctx, mgr.GetClient(), ref)

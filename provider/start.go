@@ -128,7 +128,7 @@ func (c *startCommand) Run() error {
 		count, measured,
 	}
 
-	podsExecutor, err := c.pods(ctx, mgr, key, log)
+	podsExecutor, err := c.pods(ctx, mgr, api, key, log)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
@@ -67,6 +68,15 @@ func (c *workCommand) work(ctx context.Context) error {
 
 	if c.Install {
 		return c.note(c.install(ctx, j, p.ContentKey))
+	}
+
+	if j.Inputs.Kubernetes != nil {
+		api, err := kubeapi.InPod(p.Cluster, filepath.Join(c.Payload, pods.FileToken))
+		if err != nil {
+			return err
+		}
+
+		c.Cluster = api
 	}
 
 	w, err := sealed.NewWriter(os.Stdout, p.Key, p.Spec.ID, p.Pod)

@@ -7,7 +7,6 @@ import (
 // ProviderConfigSpec says what the content of an AnsibleRun is installed from
 // and what it runs with.
 // +kubebuilder:validation:XValidation:rule="!has(self.execution) || !has(self.execution.content) || self.execution.content != 'Image' || !has(self.requirements) || size(self.requirements) == 0",message="requirements are not installed where execution.content is Image: leave them out, or set it to Install"
-// +kubebuilder:validation:XValidation:rule="!has(self.kubernetes) || !has(self.execution) || !has(self.execution.place) || self.execution.place != 'Pod'",message="a Pod has a service account of its own: name it in execution.serviceAccountName, and leave kubernetes out"
 type ProviderConfigSpec struct {
 	// Credentials are files in the working directory of a play, of mode 0600. When
 	// content is installed, git uses the one named .git-credentials, and

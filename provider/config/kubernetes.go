@@ -10,7 +10,7 @@ import (
 )
 
 // kubernetes is how the runs of a configuration reach the API server; nil if they do not.
-func kubernetes(run common.AnsibleRun, c common.Config, x common.Execution) (*inputs.Kubernetes, error) {
+func kubernetes(run common.AnsibleRun, c common.Config) (*inputs.Kubernetes, error) {
 	k := c.ConfigSpec().Kubernetes
 	if k == nil {
 		return nil, nil
@@ -19,8 +19,6 @@ func kubernetes(run common.AnsibleRun, c common.Config, x common.Execution) (*in
 	ref, ns := k.ServiceAccountRef, c.GetNamespace()
 
 	switch {
-	case x.Place == common.PlacePod:
-		return nil, errors.New("spec.kubernetes: a Pod has a service account of its own: name it in spec.execution.serviceAccountName, or set spec.execution.place to Provider")
 	// The API server refuses these, too.
 	case ns != "" && ref.Namespace != "" && ref.Namespace != ns:
 		return nil, errors.New("spec.kubernetes.serviceAccountRef.namespace: only cluster scoped configurations may have it")

@@ -99,7 +99,7 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}
 
-	in.Kubernetes, err = kubernetes(run, c, in.Execution)
+	in.Kubernetes, err = kubernetes(run, c)
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}

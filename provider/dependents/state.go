@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,28 @@ import (
 // Label of objects that the runs of an AnsibleRun have made or changed. Each AnsibleRun has its own, so that
 // several may have to do with one object.
 func Label(uid types.UID) string { return "dependent-of." + common.GroupCluster + "/" + string(uid) }
+
+// MaxKinds of objects that are remembered of an AnsibleRun.
+const MaxKinds = 100
+
+// Check returns an error for kinds that no run reports.
+func Check(kinds []common.DependentKind) error {
+	if len(kinds) > MaxKinds {
+		return errors.Errorf("there are %d kinds of dependents, and %d are the most", len(kinds), MaxKinds)
+	}
+
+	for _, k := range kinds {
+		_, err := schema.ParseGroupVersion(k.APIVersion)
+		names := []string{k.Kind, k.Resource, k.Namespace}
+
+		// The API server takes no such object, and the path to it would be another one.
+		if err != nil || slices.ContainsFunc(names, func(s string) bool { return len(s) > 253 || len(content.IsPathSegmentName(s)) > 0 }) || k.Kind == "" || k.Resource == "" || k.Count < 0 || len(k.Digest) > 64 {
+			return errors.Errorf("%q is no kind of dependents", k.Resource)
+		}
+	}
+
+	return nil
+}
 
 // page is how many objects are listed at a time.
 const page = 500

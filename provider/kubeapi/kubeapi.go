@@ -36,10 +36,13 @@ func Role() rights.Role {
 	return rights.Role{Name: "provider-ansible-tokens", File: "examples/operations/tokens.yaml"}
 }
 
-// API is how runs reach the API server. Use New.
+// API is how runs reach the API server. Use New, or InPod.
 type API struct {
-	kube   client.Client
-	target *url.URL
+	// kube requests tokens; nil in the Pod of a run.
+	kube client.Client
+	// request a token of a ServiceAccount, for as long as one is asked for.
+	request func(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error)
+	target  *url.URL
 	// plain sends requests, and upgrades those after which a connection is no HTTP any more.
 	plain, upgrades http.RoundTripper
 	// anonymous is how to reach the API server without any credentials.
@@ -59,13 +62,28 @@ var _ runner.Cluster = &API{}
 // New returns how runs reach the API server that a configuration names. Its credentials are the
 // provider's, and no run uses them: kube has them, and requests tokens.
 func New(cfg *rest.Config, kube client.Client) (*API, error) {
+	a, err := to(cfg)
+	if err != nil {
+		return nil, err
+	}
+
+	a.kube = kube
+	a.request = func(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error) {
+		return a.Token(ctx, k, lifetime, nil)
+	}
+
+	return a, nil
+}
+
+// to the API server that a configuration names.
+func to(cfg *rest.Config) (*API, error) {
 	target, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot tell where the API server is")
 	}
 
 	anonymous := rest.AnonymousClientConfig(cfg)
-	a := &API{kube: kube, target: target, now: time.Now, anonymous: rest.CopyConfig(anonymous), accounts: map[account]metadata.Interface{}}
+	a := &API{target: target, now: time.Now, anonymous: rest.CopyConfig(anonymous), accounts: map[account]metadata.Interface{}}
 
 	anonymous.DisableCompression = true // Answers pass as they are.
 
@@ -143,12 +161,19 @@ func (a *API) metadata(t *tokens) (metadata.Interface, error) {
 	return c, errors.Wrap(err, "cannot make a client for metadata")
 }
 
-// request a token of a ServiceAccount.
-func (a *API) request(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error) {
+// Token of a ServiceAccount for some time, which the API server may shorten, and at least ten minutes. It
+// is worth nothing once the Secret that it is bound to is gone, which has to be in the namespace of the
+// ServiceAccount; nil for none. The error is a rights.Error if the provider may not request a token, and a
+// runner.AccessError if there is none to be had.
+func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration, bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
-	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(lifetime.Seconds()))}}
+	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(max(lasts, lifetime).Seconds()))}}
+	if bound != nil {
+		r.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: bound.Name, UID: bound.UID}
+	}
+
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.ServiceAccount}}
 
 	err := a.kube.SubResource("token").Create(ctx, sa, r)

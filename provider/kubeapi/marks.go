@@ -35,8 +35,6 @@ const (
 	maxBody = 4 << 20
 	// maxMemory that the requests of a run take which are read, and their answers, in bytes.
 	maxMemory = 32 << 20
-	// maxKinds of objects that are remembered of an AnsibleRun.
-	maxKinds = 100
 )
 
 // A marker marks what a run writes: what it creates by an owner reference, or by annotations where
@@ -377,7 +375,7 @@ func (m *marker) add(k common.DependentKind) {
 
 	k.Count, k.Digest = 0, ""
 
-	if !slices.Contains(m.kinds, k) && len(m.kinds) < maxKinds {
+	if !slices.Contains(m.kinds, k) && len(m.kinds) < dependents.MaxKinds {
 		m.kinds = append(m.kinds, k)
 	}
 }

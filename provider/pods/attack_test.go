@@ -321,6 +321,15 @@ func TestAttackReport(t *testing.T) {
 		"OwnCondition": {"A run reports no condition of Crossplane.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
 			r.Reported = events.Report{Conditions: []xpv2.Condition{xpv2.Available()}}
 		})}, true, common.PhaseFailed},
+		"Dependents": {"A run that does not reach the API server has made nothing there.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+			r.Dependents = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}
+		})}, true, common.PhaseFailed},
+		"DependentPath": {"What others are to watch is the name of a kind, and not a path.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+			r.Dependents = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
+		})}, false, common.PhaseQueued},
+		"DependentMany": {"As many are watched as of a run in the provider.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
+			r.Dependents = slices.Repeat([]common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}, 101)
+		})}, false, common.PhaseQueued},
 	}
 
 	for name, tc := range cases {
@@ -332,7 +341,7 @@ func TestAttackReport(t *testing.T) {
 			}
 
 			got := r.report
-			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions) > 0 || got.Run.ID != r.job.ID {
+			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions)+len(got.Dependents) > 0 || got.Run.ID != r.job.ID {
 				t.Errorf("%s\ntake(...): got %+v", tc.reason, got)
 			}
 

@@ -293,7 +293,7 @@ func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.Po
 		Volumes: []corev1.Volume{
 			{Name: "ansible", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			{Name: "ansible-tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "ansible-run", VolumeSource: corev1.VolumeSource{Projected: projected(secrets)}},
+			{Name: "ansible-run", VolumeSource: corev1.VolumeSource{Projected: projected(j, secrets)}},
 		},
 	}
 
@@ -354,8 +354,8 @@ func restricted() *corev1.SecurityContext {
 	}
 }
 
-// projected is a volume with all of some Secrets, and the UID of the Pod.
-func projected(secrets []string) *corev1.ProjectedVolumeSource {
+// projected is a volume with all of some Secrets, the UID of the Pod, and the token of the run.
+func projected(j executor.Job, secrets []string) *corev1.ProjectedVolumeSource {
 	v := &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o444)), Sources: []corev1.VolumeProjection{{
 		DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
 			Path: filePod, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.uid"},
@@ -364,6 +364,13 @@ func projected(secrets []string) *corev1.ProjectedVolumeSource {
 
 	for _, name := range secrets {
 		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
+	}
+
+	if j.Inputs.Kubernetes != nil {
+		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: tokenName(*j.Reference())},
+			Items:                []corev1.KeyToPath{{Key: FileToken, Path: FileToken}},
+		}})
 	}
 
 	return v

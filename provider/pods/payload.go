@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -37,6 +38,8 @@ type Payload struct {
 	Key []byte
 	// ContentKey is the key of the digests of content.
 	ContentKey []byte
+	// Cluster is where the run finds the API server, if it is to reach it.
+	Cluster kubeapi.Endpoint
 	// Pod is the UID of the Pod, which reads it beside its payload.
 	Pod string `json:"-"`
 }

@@ -4,8 +4,8 @@
 // its predecessor made, and goes on following them: neither the end of a provider nor an
 // upgrade interrupts a run.
 //
-// The Pod gets its inputs in a Secret, and needs no access to the API server. What it reports
-// comes back through its log, see package sealed.
+// The Pod gets its inputs in a Secret, and needs no access to the API server unless its content
+// does. What it reports comes back through its log, see package sealed.
 package pods
 
 import (
@@ -28,6 +28,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 )
 
 const (
@@ -62,6 +63,10 @@ type Config struct {
 	Args []string
 	// Env of the container.
 	Env []corev1.EnvVar
+	// Cluster gives out tokens for runs that reach the API server.
+	Cluster Cluster
+	// Endpoint of the API server, for them.
+	Endpoint kubeapi.Endpoint
 	// Key of the provider.
 	Key []byte
 	// Status tells what the object of a run shows, for Jobs whose runs nobody follows.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -48,7 +49,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 		f.Tasks[i].Metrics = slices.DeleteFunc(t.Metrics[:min(len(t.Metrics), events.MaxMetrics)], func(m events.Metric) bool { return m.Check() != nil })
 	}
 
-	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs})
+	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Dependents})
 	if err != nil || len(shown) > maxReport || r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
 		return f, errUnbelievable
 	}
@@ -57,7 +58,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 		err = events.CheckOutputs(r.Outputs.Raw)
 	}
 
-	return f, errors.Wrap(errors.Join(err, r.Reported.Check(), runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
+	return f, errors.Wrap(errors.Join(err, dependents.Check(r.Dependents), r.Reported.Check(), runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
 }
 
 // sends is true for a phase that a run reports. That it waits or was interrupted, is for the
@@ -86,7 +87,7 @@ func clipReport(r *executor.Report) {
 	}
 
 	if !n.Phase.Finished() {
-		r.Outputs, r.ConnectionDetails, r.Output = nil, nil, ""
+		r.Outputs, r.ConnectionDetails, r.Output, r.Dependents = nil, nil, "", nil
 	}
 
 	n.Failures = slices.Clone(n.Failures[:min(len(n.Failures), events.MaxFailures)])

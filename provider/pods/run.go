@@ -95,6 +95,8 @@ type run struct {
 	// another reason than a cancelation; the zero time if it was not deleted.
 	canceled time.Time
 	why      *end
+	// renewal of the token is due then; zero if that is not known, since a former provider has made it.
+	renewal time.Time
 	// disruption is why Kubernetes ends the Pod, which may be gone when the run has ended; empty if it does not.
 	disruption string
 	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
@@ -185,7 +187,12 @@ func (r *run) begin(ctx context.Context) error {
 // create the Job of the run and its Secrets. A request that fails for a reason that may pass is
 // sent again: it may have arrived.
 func (r *run) create(ctx context.Context) error {
-	p := Payload{Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(), ContentKey: r.contentKey(r.job)}
+	// Nothing is made for a run that cannot reach what it is to manage.
+	if err := r.grantable(ctx); err != nil {
+		return err
+	}
+
+	p := Payload{Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(), ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint}
 	p.Before.Content = r.job.Known
 
 	r.key = p.Key
@@ -224,14 +231,27 @@ func (r *run) create(ctx context.Context) error {
 	r.uid = j.UID
 	secrets[0].Annotations = map[string]string{annotationProof: r.payloadProof(r.uid, parts)}
 
+	if err := r.give(ctx, *metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job")), secrets); err != nil {
+		if ctx.Err() == nil {
+			_ = r.delete(ctx)
+		}
+
+		return err
+	}
+
+	return nil
+}
+
+// give the run its Secrets, which its Job owns.
+func (r *run) give(ctx context.Context, owner metav1.OwnerReference, secrets []*corev1.Secret) error {
+	if err := r.grant(ctx, owner); err != nil {
+		return err
+	}
+
 	for _, s := range secrets {
-		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		s.OwnerReferences = []metav1.OwnerReference{owner}
 
 		if err := r.make(ctx, s); err != nil {
-			if ctx.Err() == nil {
-				_ = r.delete(ctx)
-			}
-
 			return err
 		}
 	}
@@ -241,16 +261,25 @@ func (r *run) create(ctx context.Context) error {
 
 // make an object. It is there already if an answer of the API server was lost.
 func (r *run) make(ctx context.Context, o client.Object) error {
-	for {
+	return r.insist(ctx, func() error {
 		err := r.config.Client.Create(ctx, o)
 		if kerrors.IsAlreadyExists(err) {
 			err = r.find(ctx, o)
 		}
 
+		return err
+	})
+}
+
+// insist on a request: one that fails for a reason that may pass is sent again.
+func (r *run) insist(ctx context.Context, request func() error) error {
+	for {
+		err := request()
+
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, new(*refusal)):
+		case errors.As(err, new(*refusal)), lacksAccess(err):
 			return err
 		case isRefusal(err):
 			return &refusal{err}
@@ -284,7 +313,7 @@ func (r *run) find(ctx context.Context, o client.Object) error {
 			return errors.Wrap(err, "cannot get a Secret of the run")
 		}
 
-		found = reflect.DeepEqual(is.Data, o.Data)
+		found = reflect.DeepEqual(is.Data, o.Data) && reflect.DeepEqual(is.OwnerReferences, o.OwnerReferences)
 	}
 
 	if !found {
@@ -298,6 +327,11 @@ func (r *run) find(ctx context.Context, o client.Object) error {
 type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }
+
+// lacksAccess is true for an error that ends when somebody grants what the run needs.
+func lacksAccess(err error) bool {
+	return errors.As(err, new(*rights.Error)) || errors.As(err, new(*runner.AccessError))
+}
 
 // isQuota is true for an error of a ResourceQuota.
 func isQuota(err error) bool {
@@ -318,7 +352,7 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	switch {
 	case ctx.Err() != nil:
 		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
-	case errors.As(err, new(*rights.Error)):
+	case lacksAccess(err):
 		s.Reason = executor.ReasonForbidden
 		r.report.NotBefore = r.now().Add(rightsAgain)
 	case !errors.As(err, new(*refusal)):
@@ -536,6 +570,10 @@ func (r *run) take(f sealed.Frame) bool {
 // here. Conditions of Crossplane and the provider are not for content to report.
 func (r *run) adoptReport(got executor.Report) {
 	was := r.report
+	if k := r.job.Inputs.Kubernetes; k == nil || !k.WatchDependents {
+		got.Dependents = nil
+	}
+
 	// Its store has seen no failure before.
 	got.Attaching, got.NotBefore = false, time.Time{}
 	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, lifecycle.IsOwn)
@@ -574,6 +612,10 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	if err != nil {
 		r.waits(err.Error())
 		return false
+	}
+
+	if !v.over() && r.canceled.IsZero() {
+		r.renewDue(ctx)
 	}
 
 	r.disruption = cmp.Or(v.disruption(), r.disruption)

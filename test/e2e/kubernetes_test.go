@@ -28,8 +28,9 @@ func newKubernetes(t *testing.T) kubernetesData {
 	return kubernetesData{Namespace: cp.Namespace(t), Galaxy: startSource(t, hub, sources.Options{}).URL, Python: python()}
 }
 
-// deployer is an account of a tenant, and a configuration whose runs have its rights.
-const deployer = `
+// account is that of a tenant, with the rights of one rule.
+func account(rule string) string {
+	return `
 apiVersion: v1
 kind: ServiceAccount
 metadata: {namespace: [[.Namespace]], name: deployer}
@@ -37,8 +38,7 @@ metadata: {namespace: [[.Namespace]], name: deployer}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {namespace: [[.Namespace]], name: deployer}
-rules:
-- {apiGroups: ["", apps], resources: [configmaps, deployments], verbs: ["*"]}
+rules: [` + rule + `]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -46,6 +46,11 @@ metadata: {namespace: [[.Namespace]], name: deployer}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
 subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: deployer}]
 ---
+`
+}
+
+// deployer is an account of a tenant, and a configuration whose runs have its rights.
+var deployer = account(`{apiGroups: ["", apps], resources: [configmaps, deployments], verbs: ["*"]}`) + `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: kubernetes}
@@ -58,7 +63,6 @@ spec:
 // TestKubernetes has modules, a lookup and a plain client manage the cluster with the rights of a
 // tenant's account, once the provider may request tokens of it.
 func TestKubernetes(t *testing.T) {
-	needsProvider(t, "Pods have service accounts of their own")
 	t.Parallel()
 
 	d := newKubernetes(t)
@@ -232,8 +236,6 @@ spec:
 // TestDependents shows that what a play has made is back at once when somebody deletes or changes it,
 // that the run itself is no such change, and that Kubernetes removes it with the AnsibleRun.
 func TestDependents(t *testing.T) {
-	needsProvider(t, "Pods have service accounts of their own")
-
 	d := newKubernetes(t)
 	d.Directory = directory(t)
 	cp.Apply(t, deployer, d)
@@ -326,7 +328,6 @@ m.exit_json(changed=True, result=r.status.patch(body=o, content_type="applicatio
 // TestOperatorContent runs content of an Ansible operator as it is: it reads the name of its resource from
 // ansible_operator_meta, sets the status of it, measures, and says when it wants to run again.
 func TestOperatorContent(t *testing.T) {
-	needsProvider(t, "Pods have service accounts of their own")
 	t.Parallel()
 
 	hub := sources.NewGalaxy()
@@ -356,22 +357,7 @@ apiVersion: cache.example.org/v1
 kind: Memcached
 metadata: {namespace: [[.Namespace]], name: sample}
 ---
-apiVersion: v1
-kind: ServiceAccount
-metadata: {namespace: [[.Namespace]], name: deployer}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {namespace: [[.Namespace]], name: deployer}
-rules:
-- {apiGroups: [cache.example.org], resources: [memcacheds], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {namespace: [[.Namespace]], name: deployer}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer}
-subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: deployer}]
----
+`+account(`{apiGroups: [cache.example.org], resources: [memcacheds], verbs: [get]}`)+`
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: operator}

@@ -148,7 +148,6 @@ spec:
 // TestMoveOperator moves an operator with the commands of the page about that: its API, its
 // objects and its roles stay as they are.
 func TestMoveOperator(t *testing.T) {
-	needsProvider(t, "Pods have service accounts of their own")
 	needs.Built(t, "test-e2e", kubernetesCore)
 	t.Parallel()
 

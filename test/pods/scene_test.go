@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"slices"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -150,8 +151,8 @@ func (s *scene) ready(t *testing.T, want ...Expectation) *unstructured.Unstructu
 	return cp.WaitFor(t, s.run(), append(want, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.phase", "Succeeded"))...)
 }
 
-// nothing of runs is left but Jobs that are kept: no Secret and no Pod that is not over.
-func (s *scene) nothingLeft(t *testing.T) {
+// nothing of runs is left but Jobs that are kept: no Secret and no Pod that is not over, but others.
+func (s *scene) nothingLeft(t *testing.T, others ...string) {
 	t.Helper()
 	Eventually(t, "the Secrets and Pods of runs to go", func() bool {
 		l := &corev1.PodList{}
@@ -159,7 +160,7 @@ func (s *scene) nothingLeft(t *testing.T) {
 			return false
 		}
 		for _, p := range l.Items {
-			if p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending {
+			if !slices.Contains(others, p.Name) && (p.Status.Phase == corev1.PodRunning || p.Status.Phase == corev1.PodPending) {
 				return false
 			}
 		}

@@ -1,0 +1,83 @@
+package kubeapi
+
+import (
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// TestInPod has the run of a Pod reach the API server with the token in its file.
+func TestInPod(t *testing.T) {
+	var got []string
+
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"major":"1"}`))
+	}))
+	t.Cleanup(server.Close)
+
+	host, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	t.Setenv("KUBERNETES_SERVICE_HOST", host)
+	t.Setenv("KUBERNETES_SERVICE_PORT", port)
+
+	dir := t.TempDir()
+	ca := filepath.Join(dir, "ca.crt")
+	token := filepath.Join(dir, "token")
+
+	write := func(file string, data []byte) {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+
+	e, err := EndpointOf(&rest.Config{Host: "https://192.0.2.1", BearerToken: "token-of-the-provider", TLSClientConfig: rest.TLSClientConfig{CAFile: ca}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	a, err := InPod(e, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := a.Open(t.Context(), spec()); err == nil || !strings.Contains(err.Error(), "cannot read the token of the run") {
+		t.Errorf("Without a token there is no way: %v", err)
+	}
+
+	write(token, []byte(tokenOfAccount+"\n"))
+
+	opened, err := a.Open(t.Context(), spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+
+	way, err := clientcmd.RESTConfigFromKubeConfig(opened.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	kube, err := kubernetes.NewForConfig(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := kube.Discovery().ServerVersion(); err != nil {
+		t.Fatal(err)
+	}
+
+	if len(got) != 1 || got[0] != "Bearer "+tokenOfAccount {
+		t.Errorf("want the token of the account, got %q", got)
+	}
+}

@@ -1,0 +1,138 @@
+package pods
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+const (
+	// FileToken has the token of a run that reaches the API server, beside its payload.
+	FileToken = "token"
+	// unlimited is how long the token of a run without a timeout lasts.
+	unlimited = 24 * time.Hour
+	// renewAgain is when a token is renewed again that could not be.
+	renewAgain = 30 * time.Second
+)
+
+// A Cluster gives out tokens of its ServiceAccounts.
+type Cluster interface {
+	// Token that lasts for some time. It is worth nothing once the Secret that it is bound to is gone.
+	Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration, bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error)
+}
+
+// tokenName is the name of the Secret with the token of a run.
+func tokenName(ref common.JobReference) string { return ref.Name + "-token" }
+
+// tokenSecret is the Secret that will have the token of a run. It changes, unlike those of the payload: a
+// Pod may wait for longer than a token lasts.
+func tokenSecret(j executor.Job) *corev1.Secret {
+	ref := j.Reference()
+
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: tokenName(*ref), Labels: labelsOf(j)},
+		Type:       "ansible.crossplane.io/token",
+	}
+}
+
+// tokenLasts is how long a token lasts: longer than its run by so much that a run that begins while the
+// provider renews its token ends without it.
+func tokenLasts(timeout time.Duration) time.Duration {
+	if d := Deadline(timeout); d > 0 {
+		return d
+	}
+
+	return unlimited
+}
+
+// grantable returns an error if there is no token for the run to be had.
+func (r *run) grantable(ctx context.Context) error {
+	if r.job.Inputs.Kubernetes == nil {
+		return nil
+	}
+
+	return r.insist(ctx, func() error {
+		_, err := r.config.Cluster.Token(ctx, *r.job.Inputs.Kubernetes, 0, nil)
+
+		return err
+	})
+}
+
+// grant the run its first token.
+func (r *run) grant(ctx context.Context, owner metav1.OwnerReference) error {
+	if r.job.Inputs.Kubernetes == nil {
+		return nil
+	}
+
+	s := tokenSecret(r.job)
+	s.OwnerReferences = []metav1.OwnerReference{owner}
+
+	if err := r.make(ctx, s); err != nil {
+		return err
+	}
+
+	return r.insist(ctx, func() error { return r.renew(ctx) })
+}
+
+// renewDue renews the token of the run once a quarter of its time is over.
+func (r *run) renewDue(ctx context.Context) {
+	if r.key == nil || r.job.Inputs.Kubernetes == nil || r.now().Before(r.renewal) {
+		return
+	}
+
+	if err := r.renew(ctx); err != nil {
+		r.renewal = r.now().Add(renewAgain)
+		r.config.Log.Info("Cannot renew the token of a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+	}
+}
+
+// renew the token in the Secret of the run. It is bound to that where Kubernetes allows it, which is in the
+// namespace of the ServiceAccount: it ends with the run there.
+func (r *run) renew(ctx context.Context) error {
+	s := &corev1.Secret{}
+	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: tokenName(r.ref)}, s); err != nil {
+		return errors.Wrap(err, "cannot get the Secret with the token of the run")
+	}
+
+	if owner := metav1.GetControllerOf(s); owner == nil || owner.UID != r.uid {
+		return &refusal{errors.Errorf("Secret %s/%s is not of this run", s.Namespace, s.Name)}
+	}
+
+	k := *r.job.Inputs.Kubernetes
+
+	var bound *corev1.Secret
+	if k.Namespace == s.Namespace {
+		bound = s
+	}
+
+	t, err := r.config.Cluster.Token(ctx, k, tokenLasts(r.job.Timeout), bound)
+	if err != nil {
+		return err
+	}
+
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.UID}, "data": map[string][]byte{FileToken: []byte(t.Token)}})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the token of the run")
+	}
+
+	if err := r.config.Client.Patch(ctx, s, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return errors.Wrap(err, "cannot write the token of the run")
+	}
+
+	now := r.now()
+	r.renewal = now.Add(t.ExpirationTimestamp.Sub(now) / 4)
+
+	return nil
+}

@@ -1,0 +1,144 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+)
+
+// tokens of a cluster, which are numbers. It notes what it is asked for.
+type tokens struct {
+	now   func() time.Time
+	err   error
+	asked []string
+}
+
+func (c *tokens) Token(_ context.Context, k inputs.Kubernetes, lasts time.Duration, bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error) {
+	name := "nothing"
+	if bound != nil {
+		name = bound.Name
+	}
+
+	c.asked = append(c.asked, fmt.Sprintf("%s/%s for %s, bound to %s", k.Namespace, k.ServiceAccount, lasts, name))
+
+	return authenticationv1.TokenRequestStatus{Token: fmt.Sprint(len(c.asked)), ExpirationTimestamp: metav1.NewTime(c.now().Add(lasts))}, c.err
+}
+
+// TestToken gives runs tokens, and renews them while they wait and go on.
+func TestToken(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason    string
+		namespace string
+		timeout   time.Duration
+		// after how long it is looked whether a token is due, and what was asked for until then.
+		after []time.Duration
+		want  []string
+	}{
+		"Bound": {
+			"A token of an account in the namespace of the Job ends with the run.", "ns", 10 * time.Minute, nil,
+			[]string{"ns/deployer for 25m0s, bound to ansiblerun-id-token"},
+		},
+		"Elsewhere": {
+			"Kubernetes binds tokens to Secrets in their own namespace only.", "ops", time.Hour, nil,
+			[]string{"ops/deployer for 2h5m0s, bound to nothing"},
+		},
+		"Renewed": {
+			"A token is renewed so early that a run ends with the one that it begins with.", "ops", 30 * time.Minute,
+			[]time.Duration{16 * time.Minute, 17 * time.Minute},
+			[]string{"ops/deployer for 1h5m0s, bound to nothing", "ops/deployer for 1h5m0s, bound to nothing"},
+		},
+		"Unlimited": {
+			"A run without a timeout has tokens for as long as it takes.", "ops", 0,
+			[]time.Duration{5 * time.Hour, 7 * time.Hour},
+			[]string{"ops/deployer for 24h0m0s, bound to nothing", "ops/deployer for 24h0m0s, bound to nothing"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := onCluster(t)
+			start := r.now()
+			now := start
+			r.now = func() time.Time { return now }
+			cluster := &tokens{now: r.now}
+			r.config.Cluster = cluster
+			r.job.Inputs.Kubernetes, r.job.Timeout = &inputs.Kubernetes{Namespace: tc.namespace, ServiceAccount: "deployer"}, tc.timeout
+			r.uid, r.key = "job", sealed.NewKey()
+			owner := *metav1.NewControllerRef(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: r.ref.Name, UID: "job"}}, batchv1.SchemeGroupVersion.WithKind("Job"))
+
+			if err := r.grant(t.Context(), owner); err != nil {
+				t.Fatal(err)
+			}
+
+			for _, d := range tc.after {
+				now = start.Add(d)
+				r.renewDue(t.Context())
+			}
+
+			if diff := cmp.Diff(tc.want, cluster.asked); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			s := &corev1.Secret{}
+			if err := r.config.Client.Get(t.Context(), client.ObjectKey{Namespace: r.ref.Namespace, Name: "ansiblerun-id-token"}, s); err != nil {
+				t.Fatal(err)
+			}
+
+			if got, want := string(s.Data[FileToken]), fmt.Sprint(len(tc.want)); got != want || s.Labels[labelRun] != "id" {
+				t.Errorf("The Secret should have the last token, and the label of the run: %q, %v", got, s.Labels)
+			}
+		})
+	}
+}
+
+// TestTokenElsewhere writes no token where somebody else has put a Secret.
+func TestTokenElsewhere(t *testing.T) {
+	r := onCluster(t)
+	j := executor.Job{Spec: r.job.Spec}
+	s := tokenSecret(j)
+	s.UID, s.OwnerReferences = types.UID("planted"), []metav1.OwnerReference{{Kind: "Job", UID: "another", Controller: new(true)}}
+	r = onCluster(t, s)
+	r.config.Cluster = &tokens{now: r.now}
+	r.job.Inputs.Kubernetes, r.uid = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}, "job"
+
+	owner := *metav1.NewControllerRef(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: r.ref.Name, UID: "job"}}, batchv1.SchemeGroupVersion.WithKind("Job"))
+	if err := r.grant(t.Context(), owner); !errors.As(err, new(*refusal)) {
+		t.Errorf("grant(...): want a refusal, got %v", err)
+	}
+
+	if err := r.renew(t.Context()); !errors.As(err, new(*refusal)) {
+		t.Errorf("renew(...): want a refusal, got %v", err)
+	}
+}
+
+// TestTokenMissing makes nothing for a run that gets no token.
+func TestTokenMissing(t *testing.T) {
+	r := onCluster(t)
+	r.config.Cluster = &tokens{now: r.now, err: &runner.AccessError{Cause: errors.New("there is no such account")}}
+	r.job.Inputs.Kubernetes = &inputs.Kubernetes{Namespace: "ns", ServiceAccount: "deployer"}
+
+	got := r.notBegun(t.Context(), r.create(t.Context()))
+	if got.Run.Phase != common.PhaseFailed || got.Run.Reason != executor.ReasonForbidden || !got.Blameless || got.NotBefore.IsZero() {
+		t.Errorf("notBegun(...): %+v", got)
+	}
+
+	jobs := &batchv1.JobList{}
+	if err := r.config.Client.List(t.Context(), jobs); err != nil || len(jobs.Items) > 0 {
+		t.Errorf("want no Job, got %d, %v", len(jobs.Items), err)
+	}
+}
