@@ -29,6 +29,8 @@ type runCommand struct {
 	Check            bool            `help:"Only predict what the run would change."`
 	State            common.RunState `default:"present"                                                                                                          enum:"present,absent" help:"State to bring about: present or absent."`
 	AllowHostSources bool            `help:"Allow the sources Filesystem and Environment."`
+	Output           string          `default:"text"                                                                                                             enum:"text,json"      help:"What to show: text, as ansible-playbook shows it, or the result as JSON." short:"o"`
+	Verbose          int             `help:"Show more, as ansible-playbook does; -vv and -vvv show still more." short:"v" type:"counter"`
 }
 
 // Run one AnsibleRun on this machine.
@@ -51,7 +53,11 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	t := &terminal{w: os.Stdout}
+	if v := run.Parameters(); c.Verbose > 0 && (v.Verbosity == nil || int(*v.Verbosity) < c.Verbose) {
+		in.Parameters.Verbosity = new(int32(min(c.Verbose, maxVerbosity)))
+	}
+
+	t := newTerminal(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
 
 	local, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {}, nil)
 	if err != nil {
@@ -79,8 +85,11 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	return t.end(local.Execute(ctx, j, executor.Watch{Progress: t.progress}))
+	return t.end(local.Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
 }
+
+// maxVerbosity of Ansible.
+const maxVerbosity = 5
 
 // manifests of files.
 func manifests(files []string) (*config.Manifests, error) {

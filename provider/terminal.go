@@ -2,42 +2,76 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"time"
+	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
 )
 
-// A terminal shows a person how a run goes.
+// maxShown is how many characters of a line a person sees who has not asked for more.
+const maxShown = 2000
+
+// A terminal shows a person how a run goes, and a program how it went.
 type terminal struct {
-	w     io.Writer
+	mu sync.Mutex
+	w  io.Writer
+	// out gets the result as JSON, in place of the text; nil for text.
+	out   io.Writer
+	play  *play.Writer
 	phase common.RunPhase
-	task  string
+}
+
+// newTerminal for a run. The text goes to out or, if that is for the result as JSON, to errs.
+func newTerminal(out, errs io.Writer, asJSON, whole bool) *terminal {
+	t := &terminal{w: out}
+	if asJSON {
+		t.w, t.out = errs, out
+	}
+
+	s := play.StyleOf(t.w)
+	if !whole {
+		s.Most = maxShown
+	}
+
+	t.play = play.NewWriter(t.w, s)
+
+	return t
 }
 
 func (t *terminal) progress(r executor.Report) {
-	if r.Run.Phase != t.phase {
-		t.phase = r.Run.Phase
-		t.printf("%s", t.phase)
-
-		if c := r.Content; c != nil && t.phase == common.PhaseRunning {
-			t.content(c)
-		}
+	if r.Run.Phase == t.phase {
+		return
 	}
 
-	if task := r.Run.CurrentTask; task != "" && task != t.task {
-		t.task = task
-		t.printf("  %s", task)
+	t.phase = r.Run.Phase
+
+	switch c := r.Content; {
+	case t.phase == common.PhaseInstalling:
+		t.printf("Installing the content")
+	case c != nil && t.phase == common.PhaseRunning:
+		t.content(c)
 	}
+}
+
+// display what Ansible shows.
+func (t *terminal) display(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	_ = t.play.Show(text) // There is nobody else to tell.
 }
 
 func (t *terminal) content(c *common.Content) {
@@ -87,19 +121,20 @@ func (t *terminal) refresh(ctx context.Context, store *content.Store, in inputs.
 	return nil
 }
 
-// end shows the result, and returns an error unless the run succeeded.
+// A result is how a run went, for programs. Its fields are those of status.atProvider.
+type result struct {
+	LastRun    common.Run            `json:"lastRun"`
+	Content    *common.Content       `json:"content,omitempty"`
+	Outputs    *apiextensionsv1.JSON `json:"outputs,omitempty"`
+	Conditions []xpv2.Condition      `json:"conditions,omitempty"`
+	// Changed are the first tasks that changed something or, in a check, would.
+	Changed []common.DriftTask `json:"changed,omitempty"`
+}
+
+// end shows the result, and returns an error unless the run succeeded. Failures were displayed.
 func (t *terminal) end(r executor.Report) error {
-	if h := r.Run.Hosts; h != nil {
-		t.printf("%s: ok=%d changed=%d unreachable=%d failed=%d skipped=%d rescued=%d ignored=%d",
-			r.Run.Phase, h.OK, h.Changed, h.Unreachable, h.Failed, h.Skipped, h.Rescued, h.Ignored)
-	}
-
-	for _, c := range r.Changed {
-		t.printf("  changed: [%s] %s", c.Host, c.Task)
-	}
-
 	for _, c := range r.Reported.Conditions {
-		t.printf("  condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		t.printf("condition: %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}
 
 	if r.Outputs != nil {
@@ -108,17 +143,33 @@ func (t *terminal) end(r executor.Report) error {
 		}
 	}
 
+	if t.out != nil {
+		e := json.NewEncoder(t.out)
+		e.SetIndent("", "  ")
+
+		res := result{r.Run, r.Content, r.Outputs, r.Reported.Conditions, r.Changed}
+		if r.Content != nil && r.Content.Digest == "" {
+			res.Content = nil // Nothing was required.
+		}
+
+		if err := e.Encode(res); err != nil {
+			return errors.Wrap(err, "cannot write the result")
+		}
+	}
+
 	if r.Run.Phase == common.PhaseSucceeded {
 		return nil
 	}
 
-	for _, f := range r.Run.Failures {
-		t.printf("  failed: [%s] %s: %s", f.Host, f.Task, f.Message)
-	}
-
-	return errors.Errorf("%s: %s", r.Run.Reason, r.Run.Message)
+	return errors.New(play.Escaped(r.Run.Reason + ": " + r.Run.Message))
 }
 
+// printf lines of a text, none of which does anything to a terminal.
 func (t *terminal) printf(format string, args ...any) {
-	fmt.Fprintf(t.w, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...) //nolint:errcheck // There is nobody else to tell.
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	for line := range strings.Lines(fmt.Sprintf(format, args...) + "\n") {
+		fmt.Fprintln(t.w, play.Escaped(strings.TrimSuffix(line, "\n"))) //nolint:errcheck // There is nobody else to tell.
+	}
 }

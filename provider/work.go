@@ -162,7 +162,7 @@ func (c *workCommand) install(ctx context.Context, j executor.Job, key []byte) i
 		return installation{Failed: cannot(j, err)}
 	}
 
-	t := &terminal{w: os.Stdout}
+	t := newTerminal(os.Stdout, os.Stdout, false, false)
 
 	resolving, stop := context.WithTimeout(ctx, cmp.Or(j.Timeout, longestRun))
 	_ = t.refresh(resolving, store, j.Inputs) // A mistake in the requirements is for the executor to report.

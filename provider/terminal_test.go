@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// TestTerminal shows what people and programs see of a run.
+func TestTerminal(t *testing.T) {
+	failed := executor.Report{
+		Run: common.Run{
+			ID: "1", Mode: common.ModeCheck, Phase: common.PhaseFailed, Reason: "TaskFailed", Message: "no \x1b]0;title\x07",
+			Failures: []common.Failure{{Task: "t", Host: "h", Message: "no"}},
+		},
+		Content: &common.Content{},
+		Changed: []common.DriftTask{{Task: "t", Host: "h", Diff: "+a"}},
+		Outputs: &apiextensionsv1.JSON{Raw: []byte(`{"a":"b"}`)},
+	}
+
+	show := func(asJSON bool) (out, errs string, err error) {
+		var o, e bytes.Buffer
+
+		term := newTerminal(&o, &e, asJSON, false)
+		term.progress(executor.Report{Run: common.Run{Phase: common.PhaseInstalling}})
+		term.display("TASK [t] ***\nok: [h]")
+		err = term.end(failed)
+
+		return o.String(), e.String(), err
+	}
+
+	const shown = "Installing the content\nTASK [t] ***\nok: [h]\noutputs:\n  a: b\n"
+
+	out, errs, err := show(false)
+	if diff := cmp.Diff([]string{shown, "", `TaskFailed: no \u001b]0;title\u0007`}, []string{out, errs, err.Error()}); diff != "" {
+		t.Errorf("text: -want, +got:\n%s", diff)
+	}
+
+	out, errs, _ = show(true)
+	if errs != shown {
+		t.Errorf("Programs find the text in the standard error, got %q", errs)
+	}
+
+	var got result
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(`{"a":"b"}`, compact(t, got.Outputs.Raw)); diff != "" {
+		t.Errorf("Outputs: -want, +got:\n%s", diff)
+	}
+
+	got.Outputs = nil
+
+	want := result{LastRun: failed.Run, Changed: failed.Changed}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("JSON: -want, +got:\n%s", diff)
+	}
+}
+
+func compact(t *testing.T, raw []byte) string {
+	t.Helper()
+
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		t.Fatal(err)
+	}
+
+	return b.String()
+}
