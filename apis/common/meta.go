@@ -1,6 +1,8 @@
 package common
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,6 +27,15 @@ const AnnotationRunPolicy = GroupCluster + "/runPolicy"
 // AnnotationKeepOutput keeps the end of what the last run of an AnsibleRun
 // displayed in a ConfigMap when it is "true".
 const AnnotationKeepOutput = GroupCluster + "/keepOutput"
+
+// AnnotationWatch has the time, in RFC 3339, until which somebody watches the output of an AnsibleRun.
+// Until then the provider keeps the end of what a run in progress displays, as it does for
+// AnnotationKeepOutput of runs that have ended.
+const AnnotationWatch = GroupCluster + "/watch"
+
+// MaxWatch is how far ahead of the present AnnotationWatch may be. A later time is ignored, so that
+// nothing is watched for ever.
+const MaxWatch = 5 * time.Minute
 
 // OperationRequest is how a value of crossplane.io/reconcile-requested-at starts
 // that asks for the one run of the Operation that applied it. Another value follows,

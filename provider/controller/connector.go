@@ -47,6 +47,7 @@ type Pool interface {
 // Reports of jobs, each of which is kept until it is forgotten.
 type Reports interface {
 	Report(uid types.UID) (executor.Report, bool)
+	Live(uid types.UID) (executor.Report, bool)
 	Forget(uid types.UID, runID string)
 }
 
@@ -70,6 +71,7 @@ type RunObserver interface {
 type OutputStore interface {
 	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error)
 	Delete(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
+	Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput
 }
 
 type connector struct {
@@ -80,6 +82,7 @@ type connector struct {
 	pool     Pool
 	observer RunObserver
 	outputs  OutputStore
+	live     *live
 	contents Contents
 	// dependents of runs; nil if none are watched.
 	dependents Dependents

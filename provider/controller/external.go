@@ -473,6 +473,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 	request, _ := meta.GetReconcileRequest(run)
 	// A run is started under a policy, or for an object that is being deleted.
 	policy, _ := lifecycle.PolicyOf(run)
+	_, watched := watchedUntil(run, e.now())
 
 	return executor.Job{
 		Spec: runner.Spec{
@@ -484,7 +485,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			Object:     runner.ObjectOf(run),
 			Inputs:     e.inputs,
 			Timeout:    e.timeouts.Of(*run.Parameters()),
-			KeepOutput: keepsOutput(run),
+			KeepOutput: keepsOutput(run) || watched || e.inputs.Execution.Place != common.PlacePod,
 			Dependents: run.Observation().Dependents,
 			Reported:   reported(run.Observation()),
 		},

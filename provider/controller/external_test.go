@@ -82,6 +82,14 @@ func (p *fakePool) Submit(j executor.Job) bool {
 	return true
 }
 
+func (p *fakePool) Live(types.UID) (executor.Report, bool) {
+	if p.report == nil {
+		return executor.Report{}, false
+	}
+
+	return *p.report, !p.report.Run.Phase.Finished()
+}
+
 func (p *fakePool) Report(types.UID) (executor.Report, bool) {
 	if p.report == nil {
 		return executor.Report{}, false
@@ -158,6 +166,7 @@ func connect(t *testing.T, p *fakePool, run common.AnsibleRun, resolve resolverF
 		now:      func() time.Time { return t0 },
 		newID:    func() string { return "new" },
 	}
+	c.live = newLive(c)
 
 	for _, o := range os {
 		o(c)

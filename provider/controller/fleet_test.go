@@ -118,6 +118,7 @@ func newFleet(t *testing.T, size int) *fleet {
 		now:      time.Now,
 		newID:    f.newID,
 	}
+	c.live = newLive(c)
 
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
 	kind := Kinds()[1]

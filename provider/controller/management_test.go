@@ -86,6 +86,7 @@ func newWorld(t *testing.T, run common.AnsibleRun) *world {
 		now:      func() time.Time { return w.now },
 		newID:    func() string { w.ids++; return strconv.Itoa(w.ids) },
 	}
+	c.live = newLive(c)
 
 	kind := Kinds()[1]
 	if _, ok := run.(resource.LegacyManaged); ok {
@@ -134,6 +135,8 @@ func (w *world) Submit(j executor.Job) bool {
 }
 
 // Report on the last run.
+func (w *world) Live(types.UID) (executor.Report, bool) { return executor.Report{}, false }
+
 func (w *world) Report(types.UID) (executor.Report, bool) {
 	if w.report == nil {
 		return executor.Report{}, false

@@ -128,6 +128,7 @@ func newTarget(t *testing.T, live client.WithWatch, name string) *target {
 		schedule: newSchedule(pollOfPlay, time.Second), wake: func(types.NamespacedName) {}, now: time.Now,
 		newID: func() string { ids++; return strconv.Itoa(ids) },
 	}
+	c.live = newLive(c)
 	o := Options{Options: controller.Options{Logger: logging.NewNopLogger(), Features: &feature.Flags{}, PollInterval: 10 * time.Minute}}
 
 	w.runtime = managed.NewReconciler(&rfake.Manager{Client: cached, Scheme: live.Scheme()}, resource.ManagedKind(c.kind), options(cached, "test", c, c.schedule, o)...)

@@ -23,10 +23,27 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 
+	until, watched := watchedUntil(run, e.now())
+
 	do := e.deleteOutput
-	if keepsOutput(run) {
+	if watched || keepsOutput(run) {
 		do = e.saveOutput
 	}
+
+	if watched {
+		e.live.watch(run, until)
+
+		// Somebody who watches finds it here, and so does a later reconcile that removes it.
+		if o := run.Observation(); o.KeptOutput == nil {
+			o.KeptOutput = e.outputs.Reference(run, e.kind)
+		}
+	} else {
+		e.live.unwatch(run.GetUID())
+	}
+
+	// The output of a run in progress does not replace that of its end.
+	e.live.saving.Lock()
+	defer e.live.saving.Unlock()
 
 	if err := do(ctx, run); err != nil {
 		e.recorder.Event(run, event.Warning(ReasonCannotKeepOutput, err))
@@ -41,7 +58,7 @@ func (e *external) saveOutput(ctx context.Context, run common.AnsibleRun) error 
 		return nil
 	}
 
-	// The annotation was set while the run was in progress, or no run has begun.
+	// Nothing is known of what a run has displayed, or no run has begun.
 	if r.Output == "" && (r.Run.Phase == common.PhaseSucceeded || r.Run.StartTime == nil) {
 		return nil
 	}
@@ -66,6 +83,13 @@ func (e *external) deleteOutput(ctx context.Context, run common.AnsibleRun) erro
 	}
 
 	return err
+}
+
+// watchedUntil is when nobody watches the output of an object any more. It is false if nobody does now.
+func watchedUntil(run common.AnsibleRun, now time.Time) (time.Time, bool) {
+	until, err := time.Parse(time.RFC3339, run.GetAnnotations()[common.AnnotationWatch])
+
+	return until, err == nil && now.Before(until) && !until.After(now.Add(common.MaxWatch))
 }
 
 func keepsOutput(run common.AnsibleRun) bool {

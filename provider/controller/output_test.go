@@ -33,6 +33,10 @@ func (k *fakeOutputs) Save(_ context.Context, _ common.AnsibleRun, _ schema.Grou
 	return &common.KeptOutput{Namespace: "ns", ConfigMap: "output", RunID: r.Run.ID}, nil
 }
 
+func (k *fakeOutputs) Reference(common.AnsibleRun, schema.GroupVersionKind) *common.KeptOutput {
+	return &common.KeptOutput{Namespace: "ns", ConfigMap: "output"}
+}
+
 func (k *fakeOutputs) Delete(context.Context, common.AnsibleRun, schema.GroupVersionKind) error {
 	if k.err == nil {
 		k.dropped++

@@ -91,6 +91,8 @@ func (p *steps) Submit(j executor.Job) bool {
 }
 
 // Report on the run.
+func (p *steps) Live(types.UID) (executor.Report, bool) { return executor.Report{}, false }
+
 func (p *steps) Report(types.UID) (executor.Report, bool) {
 	if p.report == nil {
 		return executor.Report{}, false
@@ -266,6 +268,7 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 		now:      func() time.Time { return w.now },
 		newID:    func() string { w.ids++; return strconv.Itoa(w.ids) },
 	}
+	w.connect.live = newLive(w.connect)
 	w.connect.schedule = newSchedule(pollOfPlay, time.Second)
 
 	return w

@@ -105,6 +105,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		newID:      func() string { return string(uuid.NewUUID()) },
 	}
 
+	c.live = newLive(c)
+	go c.live.run(ctx)
+
 	r := managed.NewReconciler(statusManager{mgr, p}, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
 
 	if err := recordState(mgr, k, o); err != nil {

@@ -73,8 +73,12 @@ type Options struct {
 func NewRecorder(o Options) *Recorder {
 	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: o.Hidden, watch: o.Watch, status: o.Status}
 
-	if o.Tail {
+	if o.Tail || o.Watch.Tail != nil {
 		r.tail = &tail{}
+	}
+
+	if o.Watch.Tail != nil {
+		o.Watch.Tail(r.Tail)
 	}
 
 	if r.watch.Progress == nil {

@@ -1,7 +1,9 @@
 package events
 
 import (
+	"bytes"
 	"strings"
+	"sync"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
@@ -48,6 +50,46 @@ func (t *tail) text() string {
 	}
 
 	return text
+}
+
+// maxLog is how much of a log is kept for its end: colors and such take room that no terminal shows.
+const maxLog = 4 * MaxTail
+
+// A LogTail keeps the end of a log. The zero value is empty. Who writes a log decides how much that is, so
+// that a line costs no more than its copy before somebody reads.
+type LogTail struct {
+	mu  sync.Mutex
+	log []byte
+	cut bool
+}
+
+// Add a line of the log.
+func (t *LogTail) Add(line []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	t.log = append(append(t.log, line[:min(len(line), maxLog/2)]...), '\n')
+
+	if len(t.log) > 2*maxLog {
+		from := len(t.log) - maxLog
+		from += bytes.IndexByte(t.log[from:], '\n') + 1
+		t.log = t.log[:copy(t.log, t.log[from:])]
+		t.cut = true
+	}
+}
+
+// Text of the end as a terminal would show it, at most MaxTail long.
+func (t *LogTail) Text() string {
+	t.mu.Lock()
+	shown, cut := string(t.log), t.cut
+	t.mu.Unlock()
+
+	end := tail{cut: cut}
+	if shown != "" {
+		end.add(plain(shown))
+	}
+
+	return end.text()
 }
 
 // withoutCutEnd leaves out the end of a string that was cut before it was redacted, since the

@@ -230,6 +230,9 @@ type Watch struct {
 	Task func(events.TaskResult)
 	// Display is called with what a terminal would show, redacted.
 	Display func(text string)
+	// Tail is called once the run is about to begin, with what reads the end of what it has displayed so
+	// far, redacted and at most events.MaxTail long.
+	Tail func(read func() string)
 }
 
 // Waits is true for a job that waits for its needs or for its turn. No status shows it as

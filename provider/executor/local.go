@@ -86,6 +86,7 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 		},
 		Task:    w.Task,
 		Display: w.Display,
+		Tail:    w.Tail,
 	})
 	if err != nil {
 		r.Untouched = result.Untouched

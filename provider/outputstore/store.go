@@ -1,5 +1,6 @@
 // Package outputstore keeps the end of what the last run of an AnsibleRun displayed
-// in a ConfigMap, for users to read. The reconciler saves and deletes it.
+// in a ConfigMap, for users to read. The reconciler saves and deletes it, and saves that of a run
+// in progress while somebody watches.
 package outputstore
 
 import (
@@ -22,20 +23,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
-// Keys of the ConfigMaps.
-const (
-	// KeyOutput has the end of what the run displayed, redacted.
-	KeyOutput = "output"
-	// KeyRunID has the id of the run.
-	KeyRunID = "runID"
-	// KeyMode, KeyState and KeyPhase are as in the status of the AnsibleRun.
-	KeyMode  = "mode"
-	KeyState = "state"
-	KeyPhase = "phase"
-	// KeyCompletionTime says when the run ended, in RFC 3339.
-	KeyCompletionTime = "completionTime"
-)
-
 // Labels of the ConfigMaps.
 const (
 	labelManagedBy = "app.kubernetes.io/managed-by"
@@ -56,7 +43,7 @@ func New(c client.Client, namespace string) *Store {
 	return &Store{kube: c, namespace: namespace}
 }
 
-// Save the output of a run that has ended in place of that of the run before. A
+// Save the output of a run in place of that of the run before. A
 // ConfigMap of that name that is not the store's is left alone, and is an error.
 func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
 	name := s.name(run, kind)
@@ -70,12 +57,12 @@ func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.Gro
 		m.Labels = map[string]string{labelManagedBy: managedBy, labelComponent: component}
 		m.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(run, kind))}
 		m.Data = map[string]string{
-			KeyOutput:         shown(r),
-			KeyRunID:          r.Run.ID,
-			KeyMode:           string(r.Run.Mode),
-			KeyState:          string(r.Run.State),
-			KeyPhase:          string(r.Run.Phase),
-			KeyCompletionTime: completion(r.Run),
+			common.OutputKeyOutput:         shown(r),
+			common.OutputKeyRunID:          r.Run.ID,
+			common.OutputKeyMode:           string(r.Run.Mode),
+			common.OutputKeyState:          string(r.Run.State),
+			common.OutputKeyPhase:          string(r.Run.Phase),
+			common.OutputKeyCompletionTime: completion(r.Run),
 		}
 
 		return nil
@@ -85,6 +72,13 @@ func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.Gro
 	}
 
 	return &common.KeptOutput{Namespace: name.Namespace, ConfigMap: name.Name, RunID: r.Run.ID}, nil
+}
+
+// Reference of the output of an AnsibleRun, of which nothing may be kept yet.
+func (s *Store) Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput {
+	name := s.name(run, kind)
+
+	return &common.KeptOutput{Namespace: name.Namespace, ConfigMap: name.Name}
 }
 
 // Delete the output of an AnsibleRun, if there is any.

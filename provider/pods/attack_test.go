@@ -54,7 +54,7 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 	}
 	j := executor.Job{Spec: fill(t).Spec}
 
-	return &run{Executor: x, job: j, ref: *j.Reference(), watch: executor.Watch{Provider: context.Background(), Progress: func(executor.Report) {}}, report: executor.NewReport(j)}
+	return &run{Executor: x, job: j, ref: *j.Reference(), watch: executor.Watch{Provider: context.Background(), Progress: func(executor.Report) {}}, report: executor.NewReport(j), shown: &shown{}}
 }
 
 // jobOf returns the Job that the provider makes for a run.

@@ -119,7 +119,7 @@ func flood(ctx context.Context, t *testing.T, x *Executor, key []byte) *rate.Lim
 	}
 
 	frames := make(chan sealed.Frame)
-	l := podLog{Executor: x, reader: reader, pace: newPace(), namespace: "ns", pod: "p", frames: frames}
+	l := podLog{Executor: x, reader: reader, pace: newPace(), namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
 	r := onCluster(t)
 
 	go func() { _, _, _ = l.readOnce(ctx, nil) }()

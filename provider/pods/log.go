@@ -53,7 +53,7 @@ func (r *run) followLog(pod *corev1.Pod) bool {
 
 	l := podLog{
 		Executor: r.Executor, reader: reader, pace: newPace(),
-		scope: r.scope, namespace: r.ref.Namespace, pod: pod.Name, frames: r.frames,
+		scope: r.scope, namespace: r.ref.Namespace, pod: pod.Name, frames: r.frames, shown: r.shown,
 	}
 	logged := r.logged
 
@@ -77,6 +77,7 @@ type podLog struct {
 	scope          *scope
 	namespace, pod string
 	frames         chan<- sealed.Frame
+	shown          *shown
 }
 
 // follow the log to its end, whatever breaks off meanwhile.
@@ -146,6 +147,11 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 			return false, last, err
 		}
 
+		if !sealed.MayBeFrame(line) {
+			l.shown.Add(line)
+			continue
+		}
+
 		f, ok, err := l.unpack(ctx, line)
 		if err != nil {
 			return false, last, err
@@ -174,10 +180,6 @@ func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
 
 // unpack a line that may be a report.
 func (l podLog) unpack(ctx context.Context, line []byte) (f sealed.Frame, ok bool, err error) {
-	if !sealed.MayBeFrame(line) {
-		return f, false, nil
-	}
-
 	select {
 	case l.unpacking <- struct{}{}:
 	case <-ctx.Done():

@@ -78,6 +78,9 @@ type run struct {
 	// read is true once the log was read to its end.
 	read bool
 
+	// shown is what the log shows, other than its reports.
+	shown *shown
+
 	// asked is true once the API server was asked for the Job, so that it may be there.
 	asked bool
 	// meant is the UID of the Pod that may run; empty when none was let run here.
@@ -117,7 +120,7 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	defer cancel()
 	defer context.AfterFunc(w.Provider, cancel)()
 
-	r := &run{Executor: x, job: j, ref: *j.Reference(), watch: w, stop: func() {}}
+	r := &run{Executor: x, job: j, ref: *j.Reference(), watch: w, stop: func() {}, shown: &shown{}}
 	if j.Begun != nil {
 		r.since = x.now()
 	}
@@ -137,6 +140,10 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		report.Blameless, report.Untouched = true, false
 	})
 
+	if w.Tail != nil {
+		w.Tail(r.shown.read)
+	}
+
 	changes, release := x.scopes.follow(runKey{string(j.Object.UID), j.ID})
 	defer release()
 
@@ -149,6 +156,8 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 
 		r.touched = true
 	}
+
+	r.shown.know(r.job.Inputs)
 
 	return r.follow(ctx, changes)
 }
@@ -589,6 +598,11 @@ func (r *run) adoptReport(got executor.Report) {
 	// The clock of a node may be wrong.
 	if now := r.time(); n.Phase.Finished() && (n.CompletionTime == nil || now.Before(n.CompletionTime) || n.CompletionTime.Before(n.StartTime)) {
 		n.CompletionTime = now
+	}
+
+	// Somebody has begun to watch after the run began.
+	if n.Phase.Finished() && got.Output == "" && r.shown.watched.Load() {
+		got.Output = r.shown.read()
 	}
 
 	r.touched = r.touched || !got.Untouched

@@ -84,6 +84,8 @@ type entry struct {
 	provider context.Context //nolint:containedctx // It is not that of the job.
 	leave    context.CancelFunc
 	pace     pace
+	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
+	tail func() string
 	// newsTimer wakes the object at newsAt, for news that have to wait.
 	newsTimer *time.Timer
 	newsAt    time.Time
@@ -487,7 +489,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.cancel(nil)
 	defer e.leave()
 	e.stopNews()
-	e.report = report
+	e.report, e.tail = report, nil
 
 	// The inputs hold secrets. They are not needed any more.
 	e.job = executor.Job{Spec: runner.Spec{ID: e.job.ID, Object: e.job.Object, Inputs: inputs.Inputs{Execution: e.job.Inputs.Execution}}}
@@ -519,7 +521,38 @@ func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
 		}
 	}
 
-	return p.executor.Execute(ctx, e.job, executor.Watch{Provider: e.provider, Progress: func(r executor.Report) { p.progress(e, r) }})
+	return p.executor.Execute(ctx, e.job, executor.Watch{
+		Provider: e.provider,
+		Progress: func(r executor.Report) { p.progress(e, r) },
+		Tail: func(read func() string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+
+			e.tail = read
+		},
+	})
+}
+
+// Live returns what is known of the job in progress of an object, with the end of what it has
+// displayed so far as its Output; false if no job has displayed anything.
+func (p *Pool) Live(uid types.UID) (executor.Report, bool) {
+	p.mu.Lock()
+
+	e, known := p.entries[uid]
+	if !known || e.tail == nil || e.abandoned {
+		p.mu.Unlock()
+
+		return executor.Report{}, false
+	}
+
+	r, read := e.report, e.tail
+
+	p.mu.Unlock()
+
+	// A long text takes its time.
+	r.Output = read()
+
+	return r, r.Output != "" && !r.Run.Phase.Finished()
 }
 
 func (p *Pool) progress(e *entry, r executor.Report) {

@@ -1,0 +1,158 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+const (
+	// liveEvery is how often the output of a run in progress is saved at most.
+	liveEvery = 2 * time.Second
+	// maxLive is how many outputs are saved each time, and maxLivePerNamespace how many of one
+	// namespace: whoever may annotate many objects must not take the API server for it. Those that were
+	// saved last wait.
+	maxLive             = 16
+	maxLivePerNamespace = 4
+)
+
+// live saves the output of runs in progress that somebody watches. It reads what the pool knows in
+// memory, and makes a request only for a watched run that has displayed something new.
+type live struct {
+	*connector
+
+	// saving is locked while the output of an object is saved.
+	saving sync.Mutex
+
+	mu      sync.Mutex
+	watched map[types.UID]*watched
+}
+
+// A watched object has its name and owner, and nothing else.
+type watched struct {
+	run   common.AnsibleRun
+	until time.Time
+
+	// id and output of the run that were saved last, and when.
+	id, output string
+	saved      time.Time
+}
+
+func newLive(c *connector) *live { return &live{connector: c, watched: map[types.UID]*watched{}} }
+
+// watch the output of an object until a time.
+func (l *live) watch(run common.AnsibleRun, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if w, ok := l.watched[run.GetUID()]; ok {
+		w.until = until
+		return
+	}
+
+	o, ok := run.DeepCopyObject().(common.AnsibleRun)
+	if !ok {
+		return
+	}
+
+	*o.Parameters(), *o.Observation() = common.AnsibleRunParameters{}, common.AnsibleRunObservation{}
+	l.watched[run.GetUID()] = &watched{run: o, until: until}
+}
+
+// unwatch an object.
+func (l *live) unwatch(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	delete(l.watched, uid)
+}
+
+// run until the context is done.
+func (l *live) run(ctx context.Context) {
+	t := time.NewTicker(liveEvery)
+	defer t.Stop()
+
+	for {
+		select {
+		case <-t.C:
+			l.save(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// save what is new of runs that are watched. An object that nobody watches any more is woken: a
+// reconcile removes what was saved.
+func (l *live) save(ctx context.Context) {
+	left, of := maxLive, map[string]int{}
+
+	for _, w := range l.current() {
+		if left == 0 || of[w.run.GetNamespace()] == maxLivePerNamespace {
+			continue
+		}
+
+		if l.saveOne(ctx, w) {
+			left--
+			of[w.run.GetNamespace()]++
+		}
+	}
+}
+
+// current are the objects that are watched, those first that were not saved for the longest time.
+func (l *live) current() []*watched {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	var all []*watched
+
+	for uid, w := range l.watched {
+		if l.now().Before(w.until) {
+			all = append(all, w)
+			continue
+		}
+
+		delete(l.watched, uid)
+		l.wake(client.ObjectKeyFromObject(w.run))
+	}
+
+	slices.SortFunc(all, func(a, b *watched) int {
+		return cmp.Or(a.saved.Compare(b.saved), cmp.Compare(a.run.GetUID(), b.run.GetUID()))
+	})
+
+	return all
+}
+
+// saveOne saves the output of an object. It is false if there is nothing new.
+func (l *live) saveOne(ctx context.Context, w *watched) bool {
+	l.saving.Lock()
+	defer l.saving.Unlock()
+
+	r, ok := l.pool.Live(w.run.GetUID())
+	if !ok || r.Run.ID == w.id && r.Output == w.output {
+		return false
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	defer cancel()
+
+	w.saved = l.now()
+
+	if _, err := l.outputs.Save(ctx, w.run, l.kind, r); err != nil {
+		l.recorder.Event(w.run, event.Warning(ReasonCannotKeepOutput, err))
+		return true
+	}
+
+	w.id, w.output = r.Run.ID, r.Output
+
+	return true
+}

@@ -1,0 +1,88 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+func TestWatchedUntil(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+	cases := map[string]struct {
+		reason, value string
+		want          bool
+	}{
+		"Watched": {"Somebody watches for another minute.", "2026-01-02T03:05:05Z", true},
+		"Past":    {"Nobody watches any more.", "2026-01-02T03:04:05Z", false},
+		"Never":   {"No annotation, no watch.", "", false},
+		"ForEver": {"A time that is too far ahead is ignored.", "2026-01-02T03:09:06Z", false},
+		"Longest": {"One that is not, is not.", "2026-01-02T03:09:05Z", true},
+		"NoTime":  {"So is what is no time.", "true", false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, got := watchedUntil(object(annotated(common.AnnotationWatch, tc.value)), now); got != tc.want {
+				t.Errorf("\n%s\nwatchedUntil(%q): want %t, got %t", tc.reason, tc.value, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestLive saves what is new of watched runs, a few of each namespace at a time, until nobody
+// watches any more.
+func TestLive(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	outputs := &fakeOutputs{}
+	pool := &fakePool{report: &executor.Report{Run: common.Run{ID: "1", Phase: common.PhaseRunning}, Output: "PLAY\n"}}
+
+	var woken []types.NamespacedName
+
+	l := newLive(&connector{
+		pool: pool, outputs: outputs, recorder: &reasons{}, now: func() time.Time { return now },
+		wake: func(n types.NamespacedName) { woken = append(woken, n) },
+	})
+
+	for i := range maxLivePerNamespace + 1 {
+		o := object()
+		o.UID = types.UID(string(rune('a' + i)))
+		l.watch(o, now.Add(time.Minute))
+	}
+
+	saves := []int{maxLivePerNamespace, 1, 0}
+	for i, want := range saves {
+		outputs.kept = nil
+		now = now.Add(time.Second)
+
+		if l.save(t.Context()); len(outputs.kept) != want {
+			t.Errorf("%d: want %d outputs saved, got %d", i, want, len(outputs.kept))
+		}
+	}
+
+	pool.report.Output += "ok\n"
+
+	if l.save(t.Context()); len(outputs.kept) == 0 {
+		t.Error("What is new should be saved.")
+	}
+
+	outputs.kept = nil
+	pool.report.Run.Phase = common.PhaseSucceeded
+	pool.report.Output += "more\n"
+
+	if l.save(t.Context()); len(outputs.kept) != 0 {
+		t.Error("The end of a run is for the reconciler to save.")
+	}
+
+	now = now.Add(time.Hour)
+	l.save(t.Context())
+
+	if diff := cmp.Diff(maxLivePerNamespace+1, len(woken)); diff != "" || len(l.watched) != 0 {
+		t.Errorf("Objects that nobody watches should be woken, once, and forgotten: %d left\n%s", len(l.watched), diff)
+	}
+}
