@@ -91,7 +91,7 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, wanted fun
 
 	err = p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
 		last = now
-		runs, _ := pick(now, func(*tree.Node) bool { return true })
+		runs, _ := pick(now, nil)
 		r.Observe(runs)
 
 		s.clear()
@@ -130,7 +130,7 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, wanted fun
 	return errFailed
 }
 
-// pick AnsibleRuns of trees; and a tree that has none at all, if there is one.
+// pick AnsibleRuns of trees, all of them if wanted is nil; and a tree that has none at all, if there is one.
 func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) (runs []*tree.Node, none *tree.Node) {
 	for _, root := range nodes {
 		all := root.All()
@@ -139,7 +139,7 @@ func pick(nodes []*tree.Node, wanted func(*tree.Node) bool) (runs []*tree.Node, 
 		}
 
 		for _, n := range all {
-			if wanted(n) {
+			if wanted == nil || wanted(n) {
 				runs = append(runs, n)
 			}
 		}

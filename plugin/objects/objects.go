@@ -74,6 +74,30 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 	return err
 }
 
+// Annotation of an object as it is now; empty if there is none.
+func (c *Client) Annotation(ctx context.Context, n *tree.Node, name string) (string, error) {
+	o, err := c.get(ctx, tree.Reference{GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name})
+	if err != nil {
+		return "", err
+	}
+
+	return o.GetAnnotations()[name], nil
+}
+
+// ConfigMap returns the data of a ConfigMap; nil if there is none.
+func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (map[string]string, error) {
+	o, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if kerrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+
+	data, _, err := unstructured.NestedStringMap(o.Object, "data")
+
+	return data, errors.Wrapf(err, "cannot read ConfigMap %s/%s", namespace, name)
+}
+
 func (c *Client) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	m, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {

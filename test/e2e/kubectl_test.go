@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -153,6 +154,97 @@ spec: {}
 	// A shell completes types and names.
 	inOrder(t, ansible(t, 0, d, "__complete", "run", "si"), "sites.e2e.example.org")
 	inOrder(t, ansible(t, 0, d, "__complete", "run", "site/"), "site/site")
+}
+
+// slowly shows a password, and ends when there is a file gate.
+const slowly = `
+apiVersion: v1
+kind: Secret
+metadata: {namespace: [[.Namespace]], name: slowly}
+stringData: {vars: "password: correct-horse-battery"}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: slowly}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: slowly}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: slowly}
+  forProvider:
+    varFiles: [{source: SecretKey, secretKeyRef: {name: slowly, key: vars}}]
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Show the password
+          ansible.builtin.debug: {msg: "It is {{ password }}, ok"}
+        - name: Wait for the gate
+          ansible.builtin.wait_for: {path: "[[.Directory]]/gate", sleep: 1}
+        - name: Show the rest
+          ansible.builtin.debug: {msg: The gate is open}
+`
+
+// TestKubectlLogs watches a run in progress. Nothing is kept of it afterwards.
+func TestKubectlLogs(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t)}
+	run := cp.Apply(t, slowly, d)[2]
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"))
+
+	// Who does not follow sees what there is by now.
+	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "PLAY [localhost]", "It is ********, ok", "TASK [Wait for the gate]")
+
+	cmd := plugin(t, d, "logs", "-f", "ansibleruns.ansible.m.crossplane.io/slowly")
+	cmd.Stderr = os.Stderr
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	var all strings.Builder
+
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		all.WriteString(lines.Text() + "\n")
+
+		if strings.Contains(lines.Text(), "Wait for the gate") {
+			touch(t, filepath.Join(d.Directory, "gate"))
+		}
+	}
+
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+
+	inOrder(t, all.String(), "PLAY [localhost]", "It is ********, ok", "TASK [Wait for the gate]", "The gate is open", "PLAY RECAP", "ok=3")
+
+	if n := strings.Count(all.String(), "PLAY [localhost]"); n != 1 || strings.Contains(all.String(), "horse") {
+		t.Errorf("Each line should be shown once, and no secret, got:\n%s", all.String())
+	}
+
+	// Nobody watches any more, and nobody has asked to keep it.
+	u := cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.keptOutput", nil))
+	if a := u.GetAnnotations()["ansible.crossplane.io/watch"]; a != "" {
+		t.Errorf("The plugin should withdraw its request, got %q", a)
+	}
+
+	for _, m := range cp.List(t, "v1", "ConfigMap", d.Namespace) {
+		for _, o := range m.GetOwnerReferences() {
+			if o.UID == u.GetUID() {
+				cp.WaitGone(t, ObjectOf(&m))
+			}
+		}
+	}
+
+	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "Its output was not kept", "ok=3", "keepOutput=true")
 }
 
 // ansible runs kubectl with the plugin, which is to end with an exit status.

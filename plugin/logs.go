@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/play"
+)
+
+const (
+	// watchFor is how long the provider is asked to show the output of a run, and watchAgain when it is
+	// asked again. Clocks may differ by what is left to common.MaxWatch, and by a minute in the other
+	// direction.
+	watchFor   = 2 * time.Minute
+	watchAgain = time.Minute
+	// outputPatience is how long the output of a run is waited for that is known to have begun or ended.
+	outputPatience = 10 * time.Second
+)
+
+func (p *plugin) logsCommand() *cobra.Command {
+	var follow bool
+
+	c := p.command("logs", "Show what Ansible displays",
+		"Show what Ansible displays in the runs of objects, as a terminal would: of runs in progress what they have displayed so far, "+
+			"of others what was kept or, without that, how they have failed.",
+		func(ctx context.Context, roots []tree.Reference) error { return p.logs(ctx, roots, follow) }, true)
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "Go on until no run is in progress any more.")
+
+	return c
+}
+
+func (p *plugin) logs(ctx context.Context, roots []tree.Reference, follow bool) error {
+	l := &logs{p: p, follow: follow, of: map[types.UID]*log{}}
+	defer l.unwatch(context.WithoutCancel(ctx))
+
+	err := p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
+		runs, none := pick(now, nil)
+		if len(runs) == 0 && none != nil && !follow {
+			return false, errors.Errorf("%s %s has no AnsibleRuns yet: ask why", none.Kind, none.NamespacedName())
+		}
+
+		return l.look(ctx, runs, slices.ContainsFunc(now, awaited))
+	})
+	if ctx.Err() != nil {
+		return nil // Watching ends that way.
+	}
+
+	return err
+}
+
+// awaited is true for a tree in which a run is in progress or going to be.
+func awaited(root *tree.Node) bool {
+	return slices.ContainsFunc(root.Leaves(), func(n *tree.Node) bool {
+		return slices.Contains([]tree.State{tree.Running, tree.Installing, tree.Queued, tree.Waiting, tree.Deleting}, n.State)
+	})
+}
+
+// logs of some AnsibleRuns.
+type logs struct {
+	p       *plugin
+	follow  bool
+	of      map[types.UID]*log
+	refused bool
+}
+
+// A log is what was shown of an AnsibleRun.
+type log struct {
+	node *tree.Node
+	w    *play.Writer
+	// id of the run that is shown, and what was shown of it last.
+	id, shown string
+	// since is when this run was seen first, and ended when its end was.
+	since, ended time.Time
+	over         bool
+	// asked is when the provider was asked for the output last, with which value.
+	asked time.Time
+	value string
+}
+
+// look at AnsibleRuns, and show what is new. It is true when nothing is to be waited for.
+func (l *logs) look(ctx context.Context, runs []*tree.Node, awaited bool) (bool, error) {
+	over := true
+
+	for _, n := range runs {
+		g, ok := l.of[n.UID]
+		if !ok {
+			s := play.StyleOf(l.p.out)
+			if len(runs) > 1 {
+				s.Prefix = play.Escaped(n.Title()) + " | "
+			}
+
+			g = &log{w: play.NewWriter(l.p.out, s)}
+			l.of[n.UID] = g
+		}
+
+		g.node = n
+
+		if err := l.show(ctx, g); err != nil {
+			return false, err
+		}
+
+		over = over && g.over
+	}
+
+	return over && (!l.follow || !awaited), nil
+}
+
+// show what is new of an AnsibleRun.
+func (l *logs) show(ctx context.Context, g *log) error {
+	run, now := g.node.LastRun, time.Now()
+	if run == nil {
+		if !l.follow && !g.over {
+			g.over = true
+
+			return g.w.Show(g.node.Kind + " " + g.node.NamespacedName() + " has not run yet: " + g.node.Message)
+		}
+
+		g.over = true
+
+		return nil
+	}
+
+	if run.ID != g.id {
+		*g = log{node: g.node, w: g.w, id: run.ID, since: now, asked: g.asked, value: g.value}
+	}
+
+	if g.over {
+		return nil
+	}
+
+	if run.Phase.Finished() && g.ended.IsZero() {
+		g.ended = now
+	}
+
+	if !run.Phase.Finished() {
+		if err := l.watch(ctx, g, now); err != nil {
+			return err
+		}
+	}
+
+	output, whole, err := l.output(ctx, g)
+	if err != nil {
+		return err
+	}
+
+	if text := added(g.shown, output); text != "" {
+		g.shown = output
+
+		if err := g.w.Show(text); err != nil {
+			return err
+		}
+	}
+
+	switch {
+	case whole, !l.follow && g.shown != "":
+		g.over = true
+	case !g.ended.IsZero() && (g.value == "" || now.Sub(g.ended) > outputPatience):
+		g.over = true
+
+		return g.w.Show(unkept(g.node, g.shown != ""))
+	case !l.follow && now.Sub(g.since) > outputPatience:
+		g.over = true
+
+		return g.w.Show("the run is " + strings.ToLower(string(run.Phase)) + ", and has displayed nothing yet")
+	}
+
+	return nil
+}
+
+// watch asks the provider to show the output of a run in progress.
+func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
+	if l.refused || now.Sub(g.asked) < watchAgain {
+		return nil
+	}
+
+	value := now.Add(watchFor).UTC().Format(time.RFC3339)
+
+	err := l.p.client.Annotate(ctx, g.node, common.AnnotationWatch, value)
+	if kerrors.IsForbidden(err) {
+		l.refused = true
+		fmt.Fprintln(l.p.errs, "the output of runs in progress cannot be asked for:", err) //nolint:errcheck // There is nobody else to tell.
+
+		return nil
+	}
+
+	if err == nil {
+		g.asked, g.value = now, value
+	}
+
+	return unlessGone(err)
+}
+
+// unlessGone is the error, unless it says that the object is gone.
+func unlessGone(err error) error {
+	if kerrors.IsNotFound(err) {
+		return nil
+	}
+
+	return err
+}
+
+// output of the run that is shown. It is whole once the run has ended.
+func (l *logs) output(ctx context.Context, g *log) (text string, whole bool, err error) {
+	kept := g.node.KeptOutput
+	if kept == nil {
+		return "", false, nil
+	}
+
+	data, err := l.p.client.ConfigMap(ctx, kept.Namespace, kept.ConfigMap)
+	if err != nil || data[common.OutputKeyRunID] != g.id {
+		return "", false, errors.Wrap(err, "cannot read the output")
+	}
+
+	return data[common.OutputKeyOutput], common.RunPhase(data[common.OutputKeyPhase]).Finished(), nil
+}
+
+// unwatch what was asked for, unless somebody else has asked since.
+func (l *logs) unwatch(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, outputPatience)
+	defer cancel()
+
+	for _, g := range l.of {
+		if g.value == "" {
+			continue
+		}
+
+		if v, err := l.p.client.Annotation(ctx, g.node, common.AnnotationWatch); err == nil && v == g.value {
+			_ = l.p.client.Annotate(ctx, g.node, common.AnnotationWatch, nil) // It expires by itself.
+		}
+	}
+}
+
+// leftOut stands for what was displayed before a text.
+const leftOut = "…\n"
+
+// added is what a text has that is not in the one before. Both are the end of what was displayed.
+func added(before, now string) string {
+	was, is := strings.SplitAfter(strings.TrimPrefix(before, leftOut), "\n"), strings.SplitAfter(strings.TrimPrefix(now, leftOut), "\n")
+	was, is = was[:len(was)-1], is[:len(is)-1]
+
+	if now == "" || before == "" {
+		return now
+	}
+
+	for n := min(len(was), len(is)); n > 0; n-- {
+		if slices.Equal(was[len(was)-n:], is[:n]) {
+			return strings.Join(is[n:], "")
+		}
+	}
+
+	return leftOut + strings.Join(is, "")
+}
+
+// unkept says how a run has ended whose output, or the rest of it, was not kept.
+func unkept(n *tree.Node, begun bool) string {
+	run := n.LastRun
+
+	var b strings.Builder
+
+	if !begun {
+		fmt.Fprintf(&b, "%s run %s. Its output was not kept.\n", run.Mode, strings.ToLower(string(run.Phase)))
+	}
+
+	for _, f := range run.Failures {
+		fmt.Fprintf(&b, "failed: [%s] %s: %s\n", f.Host, f.Task, f.Message)
+	}
+
+	if run.Message != "" && len(run.Failures) == 0 {
+		fmt.Fprintf(&b, "%s: %s\n", run.Reason, run.Message)
+	}
+
+	if h := run.Hosts; h != nil {
+		fmt.Fprintf(&b, "all hosts : ok=%d changed=%d unreachable=%d failed=%d skipped=%d rescued=%d ignored=%d\n",
+			h.OK, h.Changed, h.Unreachable, h.Failed, h.Skipped, h.Rescued, h.Ignored)
+	}
+
+	if !begun {
+		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s%s=true\n", called(n), inNamespace(n), common.AnnotationKeepOutput)
+	}
+
+	return b.String()
+}
+
+// inNamespace is the flag of kubectl for the namespace of an object.
+func inNamespace(n *tree.Node) string {
+	if n.Namespace == "" {
+		return ""
+	}
+
+	return "-n " + n.Namespace + " "
+}
