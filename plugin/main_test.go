@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 		"Help":      {reason: "Without a command there is help.", out: "kubectl ansible [command]"},
 		"Version":   {reason: "The version can be asked for.", args: []string{"--version"}, out: "kubectl-ansible dev"},
 		"NoObjects": {reason: "An object has to be named.", args: []string{"status"}, status: exitError, err: "error: name an object as TYPE NAME or TYPE/NAME"},
-		"Unknown":   {reason: "There is no command that the API has no way for.", args: []string{"cancel", "site/x"}, status: exitError, err: `unknown command "cancel"`},
+		"Unknown":   {reason: "A command has to be there.", args: []string{"stop", "site/x"}, status: exitError, err: `unknown command "stop"`},
 		"Flag":      {reason: "A flag has to be there.", args: []string{"status", "site/x", "--al"}, status: exitError, err: "unknown flag: --al"},
 		"Timeout":   {reason: "A flag has to have a value of its kind.", args: []string{"run", "site/x", "--timeout=soon"}, status: exitError, err: `invalid argument "soon"`},
 	}

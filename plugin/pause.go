@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
@@ -73,6 +74,41 @@ func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any
 	}
 
 	return errors.Join(errs...)
+}
+
+func (p *plugin) cancelCommand() *cobra.Command {
+	return p.command("cancel", "End the runs of objects that are in progress",
+		"End the runs of objects that are in progress. They are not tried again before the inputs change or somebody asks for a run. "+
+			"What a run has changed stays. A run that waits for its turn is kept from starting with pause.",
+		func(ctx context.Context, roots []tree.Reference) error {
+			nodes, err := p.load(ctx, roots)
+			if err != nil {
+				return err
+			}
+
+			runs, _ := pick(nodes, (*tree.Node).Running)
+			if len(runs) == 0 {
+				p.printf("no run is in progress\n")
+			}
+
+			var errs []error
+
+			for _, n := range runs {
+				if n.Paused {
+					errs = append(errs, errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first", called(n)))
+					continue
+				}
+
+				if err := p.client.Annotate(ctx, n, common.AnnotationCancel, n.LastRun.ID); err != nil {
+					errs = append(errs, errors.Wrapf(err, "the run of %s cannot be canceled", called(n)))
+					continue
+				}
+
+				p.printf("%s is asked to end its run\n", called(n))
+			}
+
+			return errors.Join(errs...)
+		}, false)
 }
 
 // called is what kubectl calls an object.

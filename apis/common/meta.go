@@ -42,6 +42,10 @@ const MaxWatch = 5 * time.Minute
 // which no other request has.
 const OperationRequest = "operation/"
 
+// AnnotationCancel has the id of a run that is to be ended. It is not tried again before the inputs
+// change, or somebody asks for a run.
+const AnnotationCancel = GroupCluster + "/cancel"
+
 // A RunPolicy says when the content of an AnsibleRun is run while the object is
 // there.
 // +kubebuilder:validation:Enum=ObserveAndDelete;CheckWhenObserve;RunOnChange

@@ -86,6 +86,21 @@ func (p RunPhase) Finished() bool {
 	return false
 }
 
+// Verb says how a run has ended that did not succeed: "failed", "timed out", "was canceled" or "was interrupted".
+func (p RunPhase) Verb() string {
+	switch p {
+	case PhaseTimedOut:
+		return "timed out"
+	case PhaseCanceled:
+		return "was canceled"
+	case PhaseInterrupted:
+		return "was interrupted"
+	case PhaseFailed, PhaseSucceeded, PhaseQueued, PhaseInstalling, PhaseRunning:
+	}
+
+	return "failed"
+}
+
 // AnsibleRunObservation is what is known of the runs of an AnsibleRun.
 type AnsibleRunObservation struct {
 	// LastRun is the run in progress, or the last one.

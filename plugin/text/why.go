@@ -178,7 +178,7 @@ func failed(now time.Time, n *tree.Node, subject string) string {
 			what = Failure(r.Failures[0])
 		}
 
-		sentences = append(sentences, sentence(subject+" "+past(r.Phase)+when+": "+clean(cmp.Or(what, n.Message))))
+		sentences = append(sentences, sentence(subject+" "+r.Phase.Verb()+when+": "+clean(cmp.Or(what, n.Message))))
 
 		if all := len(r.Failures); all > 1 {
 			sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
@@ -197,21 +197,6 @@ func failed(now time.Time, n *tree.Node, subject string) string {
 	}
 
 	return strings.Join(append(sentences, "To try it now: "+command("retry", n)+"."), " ")
-}
-
-// past is how a run has ended.
-func past(p common.RunPhase) string {
-	switch p {
-	case common.PhaseTimedOut:
-		return "timed out"
-	case common.PhaseCanceled:
-		return "was canceled"
-	case common.PhaseInterrupted:
-		return "was interrupted"
-	case common.PhaseFailed, common.PhaseSucceeded, common.PhaseQueued, common.PhaseInstalling, common.PhaseRunning:
-	}
-
-	return "failed"
 }
 
 func when(t, now time.Time) string {

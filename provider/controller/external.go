@@ -65,6 +65,10 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	e.decision = lifecycle.Decide(s)
 
+	if e.decision.Cancel && !s.Deleted {
+		e.pool.Cancel(run.GetUID())
+	}
+
 	// The run that the object waits for is not wanted any more.
 	if s.Waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
 		e.pool.Withdraw(run.GetUID())
@@ -323,6 +327,7 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 	s.Create = allows(run, xpv2.ManagementActionCreate)
 	s.Update = allows(run, xpv2.ManagementActionUpdate)
 	s.Request, _ = meta.GetReconcileRequest(run)
+	s.Canceled = run.GetAnnotations()[common.AnnotationCancel]
 
 	if s.Deleted {
 		e.content = content.Known(run.Observation().Content)

@@ -308,6 +308,13 @@ func acts() []act {
 		{"restart", 3, (*play).restart},
 		{"change", 1, func(w *play) { w.wanted, w.drifted = map[string]string{"a": "b", "b": "a"}[w.wanted], false }},
 		{"request", 2, func(w *play) { w.annotate(meta.AnnotationKeyReconcileRequestedAt, strconv.Itoa(len(w.told))) }},
+		{"cancel by an annotation", 2, func(w *play) {
+			w.read()
+
+			if r := w.object.Observation().LastRun; r != nil && r.StartTime != nil {
+				w.annotate(common.AnnotationCancel, r.ID)
+			}
+		}},
 		{"refuse Secrets", 1, func(w *play) { w.refused = !w.refused }},
 		{"delete the Secret", 1, (*play).deleteSecret},
 		{"another Secret", 1, (*play).renameSecret},
@@ -401,6 +408,8 @@ func (w *play) reconcile() {
 
 	req := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.object)}
 
+	running := w.pool.began()
+
 	// What cannot be written is an error. Who has created something wants to see
 	// it at once.
 	res, err := r.Reconcile(w.t.Context(), req)
@@ -416,6 +425,11 @@ func (w *play) reconcile() {
 
 	if err == nil && !w.offline && !w.paused {
 		w.check()
+	}
+
+	// The next reconcile shows what this one has canceled.
+	if running && w.pool.ended() && w.pool.job.Mode == common.ModeApply {
+		w.broken = w.broken || !w.pool.report.Untouched
 	}
 }
 
@@ -545,6 +559,11 @@ func (w *play) settle() {
 	w.t.Helper()
 	w.pause(false)
 	w.refused = false
+
+	// What was canceled is not tried again by itself.
+	if w.object.GetAnnotations()[common.AnnotationCancel] != "" {
+		w.annotate(meta.AnnotationKeyReconcileRequestedAt, "settle"+strconv.Itoa(len(w.told)))
+	}
 
 	for due := w.now.Add(pollOfPlay * 8 / 10); w.now.Before(due); {
 		w.proceed()

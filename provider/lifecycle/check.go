@@ -50,6 +50,8 @@ func afterCheck(s Situation) Decision {
 	r := s.Recorded.LastRun
 
 	switch {
+	case canceled(s, r) && r.Phase == common.PhaseCanceled:
+		return checkWhenDue(s, checkFailure(r))
 	case cutOff(r):
 		return checkAgain(s)
 	case differs(s) && allowed(s):
@@ -83,7 +85,7 @@ func checkAgain(s Situation) Decision {
 }
 
 func checkFailure(r *common.Run) error {
-	return errors.Errorf("check run %s: %s", verb(r.Phase), r.Message)
+	return errors.Errorf("check run %s: %s", r.Phase.Verb(), r.Message)
 }
 
 // differs is true when the last check run would change something, or when it

@@ -41,6 +41,8 @@ type Situation struct {
 	RetryLimit int64
 	// Request is the token of crossplane.io/reconcile-requested-at.
 	Request string
+	// Canceled is the id of a run that somebody has canceled; empty for none.
+	Canceled string
 	// Unpublished is true when the Secret lacks connection details that only another run
 	// can bring.
 	Unpublished bool
@@ -182,7 +184,7 @@ func periodic(s Situation, last time.Time) (time.Time, time.Duration) {
 // end. The result of a run that has ended is about to be written.
 func decideActive(s Situation) Decision {
 	if !s.Active.Finished {
-		return Decision{}
+		return Decision{Cancel: canceled(s, s.Recorded.LastRun)}
 	}
 
 	d := Decision{Until: s.Now.Add(soon)}
@@ -307,11 +309,16 @@ func retry(s Situation, t common.RunTrigger) Decision {
 }
 
 // exhausted is true when the last apply failed, and was tried as often as it may
-// be.
+// be, or was canceled by somebody.
 func exhausted(s Situation) bool {
 	last := s.Recorded.LastApply
 
-	return s.RetryLimit > 0 && failed(last) && last.Attempts >= s.RetryLimit
+	return failed(last) && (s.RetryLimit > 0 && last.Attempts >= s.RetryLimit || last.ID == s.Canceled)
+}
+
+// canceled is true for a run that somebody has canceled.
+func canceled(s Situation, r *common.Run) bool {
+	return r != nil && r.ID == s.Canceled
 }
 
 // decideDeleted runs the content with state absent until that succeeds.
@@ -320,7 +327,7 @@ func decideDeleted(s Situation) Decision {
 
 	if a := s.Active; s.Runs() {
 		d := Decision{Exists: true}
-		d.Cancel = a.State == common.StatePresent && !a.Finished
+		d.Cancel = !a.Finished && (a.State == common.StatePresent || canceled(s, s.Recorded.LastRun))
 
 		if a.Finished && !s.Held {
 			d.Until = s.Now.Add(soon)
@@ -365,7 +372,7 @@ func failure(s Situation) error {
 	last := s.Recorded.LastApply
 
 	msg := &strings.Builder{}
-	fmt.Fprintf(msg, "%s run %s", last.State, verb(last.Result))
+	fmt.Fprintf(msg, "%s run %s", last.State, last.Result.Verb())
 
 	if why := why(s.Recorded); why != "" {
 		fmt.Fprintf(msg, ": %s", why)
@@ -390,20 +397,11 @@ func gaveUp(s Situation) string {
 		way = "give the deletion run up with spec.managementPolicies: " + common.WithoutDelete
 	}
 
-	return fmt.Sprintf("gave up after attempt %d of %d: raise spec.forProvider.retryLimit, request a run with a new value of the annotation %s, or %s",
-		last.Attempts, s.RetryLimit, meta.AnnotationKeyReconcileRequestedAt, way)
-}
-
-func verb(p common.RunPhase) string {
-	switch p {
-	case common.PhaseTimedOut:
-		return "timed out"
-	case common.PhaseCanceled:
-		return "was canceled"
-	case common.PhaseInterrupted:
-		return "was interrupted"
-	case common.PhaseFailed, common.PhaseQueued, common.PhaseInstalling, common.PhaseRunning, common.PhaseSucceeded:
+	if last.ID == s.Canceled {
+		return fmt.Sprintf("it was canceled by the annotation %s: request a run with a new value of the annotation %s, or %s",
+			common.AnnotationCancel, meta.AnnotationKeyReconcileRequestedAt, way)
 	}
 
-	return "failed"
+	return fmt.Sprintf("gave up after attempt %d of %d: raise spec.forProvider.retryLimit, request a run with a new value of the annotation %s, or %s",
+		last.Attempts, s.RetryLimit, meta.AnnotationKeyReconcileRequestedAt, way)
 }
