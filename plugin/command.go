@@ -64,7 +64,7 @@ func newCommand(out, errs io.Writer) *cobra.Command {
 	root.SetErr(errs)
 	root.SetVersionTemplate("{{.Version}}\n")
 	p.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(p.statusCommand(), p.whyCommand(), p.runCommand(), p.retryCommand(), p.cancelCommand(), p.pauseCommand(), p.resumeCommand(),
+	root.AddCommand(p.statusCommand(), p.whyCommand(), p.checkCommand(), p.runCommand(), p.retryCommand(), p.cancelCommand(), p.pauseCommand(), p.resumeCommand(),
 		p.logsCommand())
 
 	return root

@@ -9,6 +9,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/text"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
@@ -19,20 +21,48 @@ func (p *plugin) runCommand() *cobra.Command {
 	return p.requestCommand("run", "Run the content of objects now",
 		"Ask for a run of each AnsibleRun of the objects, and show the runs until they end. "+
 			"Runs of an XR that depend on others are asked for when those have succeeded."+exits,
-		func(*tree.Node) bool { return true })
+		request{none: "there is nothing to run"})
 }
 
 func (p *plugin) retryCommand() *cobra.Command {
 	return p.requestCommand("retry", "Run again what has failed",
 		"Ask for a run of each AnsibleRun of the objects whose last run failed, also if its retries are exhausted, and show the runs until they end."+exits,
-		(*tree.Node).Failing)
+		request{wanted: (*tree.Node).Failing, none: "nothing has failed"})
 }
 
-func (p *plugin) requestCommand(use, short, long string, wanted func(*tree.Node) bool) *cobra.Command {
-	var (
-		wait    bool
-		timeout time.Duration
-	)
+func (p *plugin) checkCommand() *cobra.Command {
+	return p.requestCommand("check", "Show what an apply would change",
+		"Check the content of each AnsibleRun of the objects with Ansible's check mode, and show what an apply would change now, by task and host. "+
+			"Nothing is changed, whatever the run policy is, and nothing follows from it."+exits,
+		request{check: true, none: "there is nothing to check"})
+}
+
+// A request for runs.
+type request struct {
+	// wanted AnsibleRuns; nil means all.
+	wanted func(*tree.Node) bool
+	// none is what is said if there are no such AnsibleRuns.
+	none string
+	// check is true for previews.
+	check bool
+	// wait until the runs end.
+	wait bool
+}
+
+// token of the request, which no other one has.
+func (r request) token() string {
+	t := time.Now().UTC().Format(time.RFC3339Nano)
+	if r.check {
+		t = common.CheckRequest + t
+	}
+
+	return t
+}
+
+func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Command {
+	var timeout time.Duration
+
+	r.wait = true
 
 	c := p.command(use, short, long, func(ctx context.Context, roots []tree.Reference) error {
 		if timeout < 0 {
@@ -46,43 +76,49 @@ func (p *plugin) requestCommand(use, short, long string, wanted func(*tree.Node)
 			defer cancel()
 		}
 
-		return p.request(ctx, roots, wanted, wait)
+		return p.request(ctx, roots, r)
 	}, false)
-	c.Flags().BoolVar(&wait, "wait", true, "Show the runs until they end. With --wait=false all are asked for at once, whatever they depend on.")
+	if !r.check {
+		c.Flags().BoolVar(&r.wait, "wait", true, "Show the runs until they end. With --wait=false all are asked for at once, whatever they depend on.")
+	}
+
 	c.Flags().DurationVar(&timeout, "timeout", 0, "Wait at most this long, such as 10m; 0 means for ever.")
 
 	return c
 }
 
 // request runs, and wait for them.
-func (p *plugin) request(ctx context.Context, roots []tree.Reference, wanted func(*tree.Node) bool, wait bool) error {
+func (p *plugin) request(ctx context.Context, roots []tree.Reference, want request) error {
 	nodes, err := p.load(ctx, roots)
 	if err != nil {
 		return err
 	}
 
-	all, none := pick(nodes, wanted)
+	all, none := pick(nodes, want.wanted)
 	if len(all) == 0 {
 		if none != nil {
 			return errors.Errorf("%s %s has no AnsibleRuns yet: ask why", none.Kind, none.NamespacedName())
 		}
 
-		p.printf("nothing has failed\n")
+		p.printf("%s\n", want.none)
 
 		return nil
 	}
 
-	r, err := tree.NewRequest(time.Now().UTC().Format(time.RFC3339Nano), all)
+	r, err := tree.NewRequest(want.token(), all)
 	if err != nil {
 		return err
 	}
 
-	if !wait {
+	if !want.wait {
 		return p.ask(ctx, r, all)
 	}
 
+	// A check changes nothing that another one could depend on.
 	for _, n := range nodes {
-		r.After(n)
+		if !want.check {
+			r.After(n)
+		}
 	}
 
 	s := p.screen(false)
@@ -118,7 +154,12 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, wanted fun
 		return err
 	}
 
-	s.end(last)
+	if want.check {
+		s.clear()
+		p.showPreviews(s.style, r.Token, last)
+	} else {
+		s.end(last)
+	}
 
 	switch wanted, asked, succeeded := r.Count(); {
 	case succeeded == wanted:
@@ -128,6 +169,16 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, wanted fun
 	}
 
 	return errFailed
+}
+
+// showPreviews that a request has led to.
+func (p *plugin) showPreviews(s text.Style, token string, now []*tree.Node) {
+	runs, _ := pick(now, nil)
+	for _, n := range runs {
+		if n.Preview != nil && n.Preview.Request == token {
+			p.printf("%s", text.Preview(s, n))
+		}
+	}
 }
 
 // pick AnsibleRuns of trees, all of them if wanted is nil; and a tree that has none at all, if there is one.

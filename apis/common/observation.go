@@ -28,7 +28,7 @@ const (
 )
 
 // A RunTrigger says why a run was started.
-// +kubebuilder:validation:Enum=Created;Changed;Drift;Dependents;Retry;Requested;Deleted
+// +kubebuilder:validation:Enum=Created;Changed;Drift;Dependents;Retry;Requested;Deleted;Preview
 type RunTrigger string
 
 // Triggers of a run.
@@ -47,6 +47,8 @@ const (
 	TriggerRequested RunTrigger = "Requested"
 	// TriggerDeleted runs follow the deletion of the object.
 	TriggerDeleted RunTrigger = "Deleted"
+	// TriggerPreview runs are checks that somebody has asked for, and after which nothing follows.
+	TriggerPreview RunTrigger = "Preview"
 )
 
 // A RunPhase is how far a run has come.
@@ -141,6 +143,11 @@ type AnsibleRunObservation struct {
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 
+	// Preview is the last check that a value of crossplane.io/reconcile-requested-at that starts
+	// with check/ has asked for. Nothing depends on it.
+	// +optional
+	Preview *Preview `json:"preview,omitempty"`
+
 	// Outputs are the values that the content published with
 	// ansible.builtin.set_stats in the last successful apply. Over them are those
 	// that it reported with crossplane.ansible.status, in that apply and in all
@@ -178,6 +185,28 @@ type AnsibleRunObservation struct {
 	// the annotation ansible.crossplane.io/keepOutput is "true".
 	// +optional
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
+}
+
+// A Preview is a check that was asked for, to see what an apply would change now. LastRun shows it while
+// it is in progress.
+type Preview struct {
+	// RunID is the id of the run.
+	RunID string `json:"runID"`
+
+	// Request that it answers.
+	Request string `json:"request"`
+
+	// Run that has ended.
+	// +optional
+	Run *Run `json:"run,omitempty"`
+
+	// Drift is what an apply would change; unset if that is nothing, or not known.
+	// +optional
+	Drift *Drift `json:"drift,omitempty"`
+
+	// Replaced is the run that lastRun shows again once the preview has ended.
+	// +optional
+	Replaced *Run `json:"replaced,omitempty"`
 }
 
 // PublishedDetails say where the connection details of a run are. While the name is

@@ -55,8 +55,11 @@ func color(s tree.State) string {
 }
 
 // clean makes one line of a text, of characters that a terminal shows and does not obey.
-func clean(text string) string {
-	text = strings.Map(func(c rune) rune {
+func clean(text string) string { return strings.Join(strings.Fields(plain(text)), " ") }
+
+// plain is a line with its spaces, of characters that a terminal shows and does not obey.
+func plain(line string) string {
+	return strings.Map(func(c rune) rune {
 		switch {
 		case unicode.IsSpace(c):
 			return ' '
@@ -65,9 +68,7 @@ func clean(text string) string {
 		}
 
 		return c
-	}, strings.ToValidUTF8(text, "\ufffd"))
-
-	return strings.Join(strings.Fields(text), " ")
+	}, strings.ToValidUTF8(line, "\ufffd"))
 }
 
 // unbroken stands for the spaces of a command, which is to be copied as a whole.

@@ -12,18 +12,25 @@ import (
 )
 
 // Refuses says why no run would answer a request, if that is so.
-func (n *Node) Refuses() error {
+func (n *Node) Refuses(token string) error {
 	switch {
 	case n.Paused && n.unmanaged:
 		return errors.New("is paused by spec.managementPolicies: []")
 	case n.Paused:
 		return errors.New("is paused: resume it first")
+	case isCheck(token) && n.Deleted:
+		return errors.New("is being deleted: a check tells what an apply would change")
+	case isCheck(token):
+		return nil
 	case !n.allowsApply() && n.policy != common.CheckWhenObserve:
 		return errors.Errorf("has managementPolicies that allow no run: %s", strings.Join(n.policies, ", "))
 	}
 
 	return nil
 }
+
+// isCheck is true for the token of a request that asks for a preview.
+func isCheck(token string) bool { return strings.HasPrefix(token, common.CheckRequest) }
 
 // Unmanaged is true for an AnsibleRun that its management policies pause.
 func (n *Node) Unmanaged() bool { return n.unmanaged }
@@ -61,7 +68,7 @@ func NewRequest(token string, runs []*Node) (*Request, error) {
 	r := &Request{Token: token, ended: map[types.UID]bool{}, after: map[types.UID][]types.UID{}}
 
 	for _, n := range runs {
-		if err := n.Refuses(); err != nil {
+		if err := n.Refuses(token); err != nil {
 			return nil, errors.Wrapf(err, "%s %s", n.Kind, n.NamespacedName())
 		}
 
@@ -115,7 +122,7 @@ func (r *Request) Observe(now []*Node) {
 		there[n.UID] = true
 
 		if n.answered(r.Token) {
-			r.end(n.UID, n.LastRun.Phase == common.PhaseSucceeded)
+			r.end(n.UID, n.answer(r.Token).Phase == common.PhaseSucceeded)
 		}
 	}
 
@@ -132,14 +139,28 @@ func (r *Request) end(uid types.UID, ok bool) {
 	}
 }
 
+// answer is the run that a request has led to.
+func (n *Node) answer(token string) *common.Run {
+	if !isCheck(token) {
+		return n.LastRun
+	}
+
+	if n.Preview == nil {
+		return nil
+	}
+
+	return n.Preview.Run
+}
+
 // answered is true when the run that a request has led to is over. A check answers a request,
 // and the apply that it leads to is a part of it.
 func (n *Node) answered(token string) bool {
-	if n.handled != token || n.LastRun == nil || n.inProgress() {
+	r := n.answer(token)
+	if n.handled != token || r == nil || !r.Phase.Finished() {
 		return false
 	}
 
-	leads := n.LastRun.Mode == common.ModeCheck && n.LastRun.Phase == common.PhaseSucceeded &&
+	leads := r.Trigger != common.TriggerPreview && r.Mode == common.ModeCheck && r.Phase == common.PhaseSucceeded &&
 		n.Drift != nil && n.Drift.Changed > 0 && n.allowsApply()
 
 	return !leads

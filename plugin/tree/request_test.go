@@ -16,6 +16,7 @@ func TestRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		n      Node
+		token  string
 		want   string
 	}{
 		"Default":      {reason: "An object answers requests.", n: Node{}},
@@ -26,13 +27,16 @@ func TestRefuses(t *testing.T) {
 		"Update":       {reason: "With Update it may be applied again.", n: Node{policies: []string{"Observe", "Update"}, LastApply: applied}},
 		"Check":        {reason: "A check may always be made.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve}},
 		"Deleted":      {reason: "A deletion needs Delete.", n: Node{policies: []string{"Observe", "Delete"}, LastApply: applied, Deleted: true}},
+		"Look":         {reason: "What would change may always be looked at.", n: Node{policies: []string{"Observe"}}, token: common.CheckRequest},
+		"LookPaused":   {reason: "But not at one that is paused.", n: Node{Paused: true}, token: common.CheckRequest, want: "is paused: resume it first"},
+		"LookDeleted":  {reason: "And not at one that goes.", n: Node{Deleted: true}, token: common.CheckRequest, want: "is being deleted: a check tells what an apply would change"},
 		"DeletedStays": {reason: "Without Delete there is no run.", n: Node{policies: []string{"Observe"}, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := tc.n.Refuses(); err != nil {
+			if err := tc.n.Refuses(tc.token); err != nil {
 				got = err.Error()
 			}
 
@@ -70,6 +74,20 @@ func TestAnswered(t *testing.T) {
 				t.Errorf("\n%s\nanswered(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
+	}
+
+	const check = common.CheckRequest + "t"
+
+	n := Node{handled: check, LastRun: ended(common.ModeApply, common.PhaseRunning), Preview: &common.Preview{Drift: drift}}
+	if n.answered(check) {
+		t.Errorf("A check that has not ended is no answer.")
+	}
+
+	n.Preview.Run = ended(common.ModeCheck, common.PhaseFailed)
+	n.Preview.Run.Trigger = common.TriggerPreview
+
+	if !n.answered(check) || n.answer(check).Phase != common.PhaseFailed {
+		t.Errorf("A check that has ended is an answer, whatever the last run does.")
 	}
 }
 

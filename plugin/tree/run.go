@@ -34,7 +34,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	}
 
 	n.LastRun, n.LastApply, n.Drift, n.handled = seen.LastRun, seen.LastApply, seen.Drift, seen.HandledRequest
-	n.KeptOutput = seen.KeptOutput
+	n.Preview, n.KeptOutput = seen.Preview, seen.KeptOutput
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 
 	return n

@@ -72,6 +72,8 @@ type Node struct {
 	LastRun   *common.Run   `json:"lastRun,omitempty"`
 	LastApply *common.Apply `json:"lastApply,omitempty"`
 	Drift     *common.Drift `json:"drift,omitempty"`
+	// Preview is the last check that somebody has asked for.
+	Preview *common.Preview `json:"preview,omitempty"`
 	// KeptOutput says where the output of the last run is kept; nil if it is not.
 	KeptOutput *common.KeptOutput `json:"-"`
 

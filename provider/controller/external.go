@@ -185,8 +185,8 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 
 	// The run in the status was interrupted when the pool knows none, or another one.
 	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
-		if lifecycle.Interrupt(o, e.now()) {
-			e.announceInterrupted(run)
+		if r := lifecycle.Interrupt(o, e.now()); r != nil {
+			e.announceInterrupted(run, *r)
 		}
 	}
 
@@ -203,7 +203,10 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	}
 
 	lifecycle.Record(o, report)
-	*run.Conditions() = lifecycle.Conditions(*run.Conditions(), report)
+
+	if report.Run.Trigger != common.TriggerPreview {
+		*run.Conditions() = lifecycle.Conditions(*run.Conditions(), report)
+	}
 
 	if report.Run.Mode == common.ModeApply && report.Run.State == common.StatePresent {
 		e.details = report.ConnectionDetails
@@ -259,6 +262,11 @@ func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 	o := run.Observation()
 	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
 		o.LastRun = r.Before.DeepCopy()
+
+		if p := o.Preview; p != nil && p.RunID == r.Run.ID {
+			o.Preview = nil
+		}
+
 		return
 	}
 
@@ -267,9 +275,9 @@ func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 }
 
 // announceInterrupted tells the observer of a run that had begun and was interrupted.
-func (e *external) announceInterrupted(run common.AnsibleRun) {
+func (e *external) announceInterrupted(run common.AnsibleRun, last common.Run) {
 	o := run.Observation()
-	r := executor.Report{Run: *o.LastRun, Attempt: 1}
+	r := executor.Report{Run: last, Attempt: 1}
 
 	// A status that could not be written shows the run as in progress again.
 	if r.Run.StartTime == nil || !e.schedule.announce(run.GetUID(), r.Run.ID) {
@@ -296,6 +304,10 @@ func (e *external) announceInterrupted(run common.AnsibleRun) {
 // connection details were published: the reconcile that did so succeeded.
 func recorded(run common.AnsibleRun, r executor.Report) bool {
 	last := run.Observation().LastRun
+	if r.Run.Trigger == common.TriggerPreview && run.Observation().Preview != nil {
+		last = run.Observation().Preview.Run
+	}
+
 	if last == nil || last.ID != r.Run.ID || !last.Phase.Finished() {
 		return false
 	}
@@ -494,7 +506,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			Dependents: run.Observation().Dependents,
 			Reported:   reported(run.Observation()),
 		},
-		Request: request,
+		Request: lifecycle.Request(request, st.Trigger),
 		Policy:  policy,
 		Kind:    e.kind,
 		Before:  before(run.Observation()),

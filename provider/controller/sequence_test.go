@@ -308,6 +308,9 @@ func acts() []act {
 		{"restart", 3, (*play).restart},
 		{"change", 1, func(w *play) { w.wanted, w.drifted = map[string]string{"a": "b", "b": "a"}[w.wanted], false }},
 		{"request", 2, func(w *play) { w.annotate(meta.AnnotationKeyReconcileRequestedAt, strconv.Itoa(len(w.told))) }},
+		{"ask for a check", 2, func(w *play) {
+			w.annotate(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+strconv.Itoa(len(w.told)))
+		}},
 		{"cancel by an annotation", 2, func(w *play) {
 			w.read()
 
@@ -458,6 +461,10 @@ func (w *play) end(phase common.RunPhase) {
 	w.pool.end(phase)
 
 	switch {
+	case w.pool.job.Trigger == common.TriggerPreview:
+		if differs && phase == common.PhaseSucceeded {
+			w.pool.report.Run.Hosts.Changed = 1
+		}
 	case w.pool.job.Mode == common.ModeCheck:
 		// What fails is an error, and looks again at the next poll.
 		w.drifted = differs && want == w.wanted && phase == common.PhaseSucceeded
@@ -520,6 +527,10 @@ func (w *play) check() {
 
 	if failed(o.LastApply) && o.LastApply.Attempts > w.failures {
 		w.fatalf("%d applies failed, but the object counts %d attempts", w.failures, o.LastApply.Attempts)
+	}
+
+	if r := o.LastRun; r != nil && r.Trigger == common.TriggerPreview && r.Phase.Finished() {
+		w.fatalf("a preview that has ended should not be the last run")
 	}
 
 	if o.Executed != w.executed {

@@ -69,7 +69,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	}
 
 	run, ok := o.(common.AnsibleRun)
-	if !ok || run.Observation().LastRun == nil || !refused(err) {
+	if !ok || run.Observation().LastRun == nil && run.Observation().Preview == nil || !refused(err) {
 		return err
 	}
 
@@ -89,7 +89,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 		return errors.Wrap(uerr, "cannot record that a status was refused")
 	}
 
-	if run.Observation().LastRun.Phase.Finished() {
+	if last := run.Observation().LastRun; last == nil || last.Phase.Finished() {
 		return errors.Wrap(err, "the status was recorded without what the content published")
 	}
 
@@ -115,16 +115,27 @@ func refused(err error) bool {
 // failed one, since its outputs are lost.
 func reduce(run, was common.AnsibleRun, why error) {
 	o, before := run.Observation(), was.Observation()
+	message := clip.Text("the API server refused the status: "+why.Error(), maxRefusal)
+
+	if p := o.Preview; p != nil && p.Run != nil && (before.Preview == nil || before.Preview.Run == nil || before.Preview.RunID != p.RunID) {
+		reducePreview(o, before, message)
+		return
+	}
+
+	if o.LastRun == nil {
+		return
+	}
 
 	last := &common.Run{
 		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
 		InputsDigest: o.LastRun.InputsDigest, StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Hosts: o.LastRun.Hosts,
-		Reason: executor.ReasonStatusRefused, Message: clip.Text("the API server refused the status: "+why.Error(), maxRefusal),
+		Reason: executor.ReasonStatusRefused, Message: message,
 	}
 	now := common.AnsibleRunObservation{
 		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
 		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
 		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs, KeptOutput: before.KeptOutput,
+		Preview:    o.Preview,
 		Dependents: before.Dependents, Reported: before.Reported, NextRunTime: before.NextRunTime,
 	}
 
@@ -144,6 +155,19 @@ func reduce(run, was common.AnsibleRun, why error) {
 	if fails && last.Mode == common.ModeApply {
 		run.SetConditions(common.RunFailed().WithObservedGeneration(run.GetGeneration()))
 	}
+}
+
+// reducePreview reduces a status to that before the result of a preview came, and that it could not be shown.
+func reducePreview(o, before *common.AnsibleRunObservation, message string) {
+	now := before.DeepCopy()
+	now.LastRun, now.HandledRequest = o.LastRun, o.HandledRequest
+
+	r := o.Preview.Run
+	now.Preview = &common.Preview{RunID: r.ID, Request: o.Preview.Request, Run: &common.Run{
+		ID: r.ID, Mode: r.Mode, State: r.State, Trigger: r.Trigger, Phase: common.PhaseFailed, InputsDigest: r.InputsDigest,
+		StartTime: r.StartTime, CompletionTime: r.CompletionTime, Reason: executor.ReasonStatusRefused, Message: message,
+	}}
+	*o = *now
 }
 
 // keepOwn returns the conditions of Crossplane and the provider as they are now, and those of

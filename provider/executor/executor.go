@@ -153,7 +153,7 @@ func (j Job) Class() Class {
 		if j.Attempt > 1 {
 			return Retry
 		}
-	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested, common.TriggerDependents:
+	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested, common.TriggerDependents, common.TriggerPreview:
 	}
 
 	return Urgent

@@ -177,7 +177,7 @@ func requestOf(j Job) (content.Request, error) {
 	request, err := content.NewRequest(j.Inputs)
 	request.Known = j.Before.Content
 	request.Timeout = j.Timeout
-	request.Asked = j.Trigger == common.TriggerRequested
+	request.Asked = j.Trigger == common.TriggerRequested || j.Trigger == common.TriggerPreview
 	request.Tenant = j.Object.Tenant()
 
 	return request, err

@@ -139,6 +139,8 @@ func decidePresent(s Situation) Decision {
 	switch {
 	case s.Runs():
 		return decideActive(s)
+	case previews(s):
+		return check(common.TriggerPreview)
 	case s.Policy == common.CheckWhenObserve:
 		return decideChecked(s)
 	case !allowed(s):
@@ -249,7 +251,7 @@ func lost(s Situation) bool {
 }
 
 func requested(s Situation) bool {
-	return s.Request != "" && s.Request != s.Recorded.HandledRequest
+	return s.Request != s.Recorded.HandledRequest && Request(s.Request, common.TriggerRequested) != ""
 }
 
 // failed is true for an apply that ended without success.

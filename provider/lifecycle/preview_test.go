@@ -4,8 +4,157 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
+
+const askedCheck = common.CheckRequest + "1"
+
+func preview(phase common.RunPhase, before *common.Run, os ...func(*executor.Report)) executor.Report {
+	r := executor.Report{
+		Run: common.Run{ID: "p", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerPreview, Phase: phase, InputsDigest: digestB, StartTime: at(0)},
+		// All that another run would leave.
+		Request: askedCheck, Before: before, Content: &common.Content{Digest: "x"}, Blameless: true,
+		Dependents: []common.DependentKind{{Kind: "Secret"}}, Changed: []common.DriftTask{{Task: "Install", Diff: "+a"}},
+	}
+	if phase.Finished() {
+		r.Run.Hosts, r.Run.CompletionTime = &common.HostTotals{Changed: 1}, at(1)
+	}
+
+	for _, o := range os {
+		o(&r)
+	}
+
+	return r
+}
+
+// Of a preview nothing is left but its result, however it ends.
+func TestRecordPreview(t *testing.T) {
+	before := given(applied(digestA)).Recorded
+	before.LastRun = &common.Run{ID: "1", Mode: common.ModeCheck, Phase: common.PhaseSucceeded, InputsDigest: digestA}
+	before.Drift = &common.Drift{Changed: 3}
+	before.NextRunTime, before.Interruptions, before.HandledRequest = at(-5), 2, "0"
+
+	drift := &common.Drift{Time: at(1), Changed: 1, Tasks: []common.DriftTask{{Task: "Install", Diff: "+a"}}}
+
+	cases := map[string]struct {
+		reason  string
+		end     func(o *common.AnsibleRunObservation)
+		handled string
+		phase   common.RunPhase
+		drift   *common.Drift
+	}{
+		"Succeeded": {
+			reason:  "Its result should be shown as what it is.",
+			end:     func(o *common.AnsibleRunObservation) { Record(o, preview(common.PhaseSucceeded, before.LastRun)) },
+			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
+		},
+		"Twice": {
+			reason: "Recording a result again should change nothing.",
+			end: func(o *common.AnsibleRunObservation) {
+				Record(o, preview(common.PhaseSucceeded, before.LastRun))
+				Record(o, preview(common.PhaseSucceeded, before.LastRun))
+			},
+			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
+		},
+		"Failed": {
+			reason:  "A failed check predicts nothing.",
+			end:     func(o *common.AnsibleRunObservation) { Record(o, preview(common.PhaseFailed, before.LastRun)) },
+			handled: askedCheck, phase: common.PhaseFailed,
+		},
+		"NotStarted": {
+			reason: "One that did not begin answers nothing.",
+			end: func(o *common.AnsibleRunObservation) {
+				Record(o, preview(common.PhaseCanceled, before.LastRun, func(r *executor.Report) { r.Run.Reason = executor.ReasonNotStarted }))
+			},
+			handled: "0", phase: common.PhaseCanceled,
+		},
+		"Interrupted": {
+			reason:  "One that ended with the provider should not be tried again.",
+			end:     func(o *common.AnsibleRunObservation) { Interrupt(o, t0) },
+			handled: askedCheck, phase: common.PhaseInterrupted,
+		},
+		"Attached": {
+			reason: "A later provider, which does not know the run before, should find it in the status.",
+			end: func(o *common.AnsibleRunObservation) {
+				Record(o, preview(common.PhaseSucceeded, nil, func(r *executor.Report) { r.Request = "" }))
+			},
+			handled: askedCheck, phase: common.PhaseSucceeded, drift: drift,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := before.DeepCopy()
+			Record(got, preview(common.PhaseQueued, before.LastRun))
+			Record(got, preview(common.PhaseRunning, before.LastRun))
+
+			if got.LastRun.ID != "p" {
+				t.Errorf("The preview should be shown while it is in progress, not %+v", got.LastRun)
+			}
+
+			tc.end(got)
+
+			if p := got.Preview; p == nil || p.Run == nil || p.Run.Phase != tc.phase || p.Replaced != nil {
+				t.Fatalf("%s\nPreview: got %+v", tc.reason, p)
+			}
+
+			if diff := cmp.Diff(tc.drift, got.Preview.Drift); diff != "" {
+				t.Errorf("%s\nDrift: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			want := before.DeepCopy()
+			want.Preview, want.HandledRequest = got.Preview, tc.handled
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s\nThe rest: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What somebody wants to see is checked first, whatever else is due.
+func TestDecidePreview(t *testing.T) {
+	asked := func(s *Situation) { s.Request = askedCheck }
+
+	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
+		for name, s := range map[string]Situation{
+			"New":       given(asked),
+			"Applied":   given(applied(digestA), asked),
+			"Changed":   given(applied(digestB), asked),
+			"Failed":    given(lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), asked),
+			"Forbidden": given(asked, func(s *Situation) { s.Create, s.Update = false, false }),
+		} {
+			s.Policy = p
+
+			if got := Decide(s).Start; got == nil || got.Mode != common.ModeCheck || got.Trigger != common.TriggerPreview {
+				t.Errorf("%s, %s: a preview should be started, not %+v", p, name, got)
+			}
+
+			s.Recorded.HandledRequest = askedCheck
+			without := s
+			without.Request, without.Recorded.HandledRequest = "", ""
+
+			if diff := cmp.Diff(Decide(without), Decide(s), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) })); diff != "" {
+				t.Errorf("%s, %s: after the preview all should be as without it: -want, +got:\n%s", p, name, diff)
+			}
+		}
+	}
+
+	s := given(applied(digestA), asked)
+	s.Deleted = true
+
+	if got := Decide(s).Start; got == nil || got.State != common.StateAbsent || got.Mode != common.ModeApply {
+		t.Errorf("A deletion should not wait for a preview, got %+v", got)
+	}
+
+	s.Recorded.LastApply = &common.Apply{State: common.StateAbsent, InputsDigest: "", Result: common.PhaseFailed, Attempts: 1, NextRetryTime: at(0)}
+	if got := Decide(s).Start; got == nil || got.Trigger == common.TriggerRequested {
+		t.Errorf("A request for a preview should not repeat a deletion run, got %+v", got)
+	}
+}
 
 // A run that somebody has canceled is ended, and not tried again by itself.
 func TestDecideCanceled(t *testing.T) {

@@ -26,6 +26,11 @@ func backoff(times int64) time.Duration {
 // later one, is safe. The observation shares nothing with the report: clients decode
 // the answer of the API server, which may hold an older status, into the observation.
 func Record(o *common.AnsibleRunObservation, r executor.Report) {
+	if r.Run.Trigger == common.TriggerPreview {
+		recordPreview(o, r)
+		return
+	}
+
 	run := *r.Run.DeepCopy()
 	before := o.LastRun
 	o.LastRun = &run
@@ -188,13 +193,13 @@ func holdBack(a *common.Apply, until time.Time) {
 }
 
 // Interrupt the run that is in progress according to an observation, but unknown to the
-// pool: the provider has ended meanwhile. It returns false when there is none. The run
+// pool: the provider has ended meanwhile. It returns that run, or nil when there is none. The run
 // does not count as an attempt, since any other run may have ended the provider. The
 // next run of an object waits longer after each interruption.
-func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
+func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
 	r := o.LastRun
 	if r == nil || r.Phase.Finished() {
-		return false
+		return nil
 	}
 
 	at := metav1.NewTime(now.Truncate(time.Second))
@@ -208,8 +213,13 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 	r.CurrentTask = ""
 	r.CompletionTime = &at
 
+	if r.Trigger == common.TriggerPreview {
+		interruptPreview(o)
+		return r
+	}
+
 	if r.StartTime == nil {
-		return true
+		return r
 	}
 
 	o.Interruptions++
@@ -221,7 +231,7 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) bool {
 		Finish(o, common.PhaseInterrupted, &at)
 	}
 
-	return true
+	return r
 }
 
 // attemptsBefore is the number of attempts with the same inputs before the last run, which is

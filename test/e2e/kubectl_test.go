@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -245,6 +248,85 @@ func TestKubectlLogs(t *testing.T) {
 	}
 
 	inOrder(t, ansible(t, 0, d, "logs", "ansibleruns.ansible.m.crossplane.io/slowly"), "Its output was not kept", "ok=3", "keepOutput=true")
+}
+
+// gated writes a file, and ends when there is a file gate.
+const gated = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: gated}
+spec: {}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: gated}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: gated}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Write the message
+          ansible.builtin.copy: {dest: "[[.Directory]]/message", content: "be:\n  kind\n"}
+        - name: Wait for the gate
+          ansible.builtin.wait_for: {path: "[[.Directory]]/gate", sleep: 1}
+`
+
+// TestKubectlCheck looks at what an apply would change, and ends one.
+func TestKubectlCheck(t *testing.T) {
+	t.Parallel()
+
+	const name = "ansibleruns.ansible.m.crossplane.io/gated"
+
+	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t)}
+	run := cp.Apply(t, gated, d)[1]
+	message := filepath.Join(d.Directory, "message")
+
+	// What is canceled is not tried again by itself.
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.currentTask", "Wait for the gate"))
+	inOrder(t, ansible(t, 0, d, "cancel", name), "is asked to end its run")
+	cp.WaitFor(t, run, Field("status.atProvider.lastRun.phase", "Canceled"), Reason("Ready", "RetriesExhausted"), Message("Ready", "canceled by the annotation"))
+	inOrder(t, unwrapped(ansible(t, 0, d, "why", name)), "was canceled", "kubectl ansible retry")
+	inOrder(t, ansible(t, 0, d, "cancel", name), "no run is in progress")
+
+	touch(t, filepath.Join(d.Directory, "gate"))
+	ansible(t, 0, d, "retry", name)
+
+	before := cp.WaitFor(t, run, Condition("Ready", "True"))
+
+	inOrder(t, ansible(t, 0, d, "check", name), "requested", "AnsibleRun "+d.Namespace+"/gated", "The check predicts no change.")
+
+	// A check shows what somebody has changed, and leaves it.
+	if err := os.WriteFile(message, []byte("be:\n  quick\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	inOrder(t, ansible(t, 0, d, "check", name), "Write the message on localhost", " be:\n", "-  quick\n", "+  kind\n")
+
+	if got := readFile(t, message); got != "be:\n  quick\n" {
+		t.Errorf("A check should change nothing, got %q", got)
+	}
+
+	after := cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.preview.drift.changed", int64(1)), Field("status.atProvider.drift", nil))
+	for _, field := range []string{"lastRun", "lastApply", "appliedDigest", "history"} {
+		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, "status", "atProvider", field)
+		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, "status", "atProvider", field)
+
+		if diff := cmp.Diff(was, is); diff != "" {
+			t.Errorf("A check should leave status.atProvider.%s as it is: -want, +got:\n%s", field, diff)
+		}
+	}
+
+	if out := inTerminal(t, d, "", "check", name); !strings.Contains(out, "\x1b[31m-  quick") || !strings.Contains(out, "\x1b[32m+  kind") {
+		t.Errorf("A difference should have colors in a terminal:\n%q", out)
+	}
+
+	ansible(t, 0, d, "run", name)
+
+	if got := readFile(t, message); got != "be:\n  kind\n" {
+		t.Errorf("A run should put it right, got %q", got)
+	}
 }
 
 // ansible runs kubectl with the plugin, which is to end with an exit status.

@@ -1,0 +1,79 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// maxDiff is how many lines of the difference of a task are shown.
+const maxDiff = 40
+
+// Preview of what an apply would change.
+func Preview(s Style, n *tree.Node) string {
+	b := &strings.Builder{}
+	r := n.Preview.Run
+
+	fmt.Fprintf(b, "%s\n", s.paint(bold, called(n)))
+
+	switch {
+	case r.Phase != common.PhaseSucceeded:
+		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+clean(r.Message)))
+
+		for _, f := range r.Failures {
+			fmt.Fprintf(b, "  %s\n", Failure(f))
+		}
+	case r.Reason != "":
+		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(r.Reason))
+	default:
+		s.writeDrift(b, n.Preview.Drift)
+	}
+
+	return b.String()
+}
+
+// writeDrift writes what a check predicts, by task and host.
+func (s Style) writeDrift(b *strings.Builder, d *common.Drift) {
+	if d == nil {
+		b.WriteString("  The check predicts no change.\n")
+		return
+	}
+
+	for _, t := range d.Tasks {
+		fmt.Fprintf(b, "  %s on %s\n", clean(t.Task), clean(t.Host))
+
+		if t.Diff == "" {
+			continue
+		}
+
+		lines := strings.Split(strings.TrimRight(t.Diff, "\n"), "\n")
+		for i, line := range lines {
+			if i == maxDiff {
+				fmt.Fprintf(b, "      (%d more lines)\n", len(lines)-i)
+				break
+			}
+
+			fmt.Fprintf(b, "      %s\n", s.paint(colorOfDiff(line), plain(line)))
+		}
+	}
+
+	if more := d.Changed - int64(len(d.Tasks)); more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
+}
+
+// colorOfDiff is the color of a line of a difference, as Ansible has it.
+func colorOfDiff(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return green
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	}
+
+	return ""
+}
