@@ -53,6 +53,15 @@ func TestInvalidInput(t *testing.T) {
 				`runs[1].env: Invalid value: a variable is set by the provider, or would take over programs that it starts`,
 			},
 		},
+		"Schedule": {
+			reason: "A time that never comes, or that is none, stops the XR before anything is applied.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, schedule: {cron: "0 0 30 2 *"}}, ` +
+				`{name: b, role: a.b.c, window: {cron: "@daily", timeZone: Mars, duration: 1h}}]}`,
+			want: []string{
+				`runs[0].schedule.cron: Invalid value: "0 0 30 2 *": must be a point in time that comes, and not the 30th of February`,
+				`runs[1].window.timeZone: Invalid value: "Mars": must be a name of the time zone database, such as Europe/Berlin`,
+			},
+		},
 		"ProjectMissing": {
 			reason: "A playbook that is a path is one of a project.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml}]}`,

@@ -164,6 +164,16 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
+	// Schedule says when periodic runs are due, in place of the poll interval; under RunOnChange, too. It is no
+	// input.
+	// +optional
+	Schedule *Times `json:"schedule,omitempty"`
+
+	// Window is when runs may begin. A run that somebody asks for does not wait for it, and one that has
+	// begun goes on when it closes. It is no input.
+	// +optional
+	Window *Window `json:"window,omitempty"`
+
 	// StateVariable passes the desired state under a name and with values that
 	// the content knows, so that content that was not written for this provider
 	// can be used as it is.

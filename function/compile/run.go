@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -70,6 +71,12 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool, al
 	if names, ok := from.Object["previousNames"]; ok {
 		r.PreviousNames, _ = env.Compile(field.NewPath("previousNames"), names)
 		r.need(r.PreviousNames)
+	}
+
+	_, cerrs := calendar.New(from.Schedule, from.Window)
+	for _, err := range cerrs {
+		err.Field = r.Path.Child(err.Field).String()
+		errs = append(errs, err)
 	}
 
 	atMost, merrs := atMostOf(from)

@@ -15,6 +15,8 @@ const (
 	ValueNotSet = Reason(expression.NotSet)
 	// RunFailed runs failed.
 	RunFailed Reason = "RunFailed"
+	// WaitingForWindow runs wait until their window opens.
+	WaitingForWindow Reason = "WaitingForWindow"
 	// ReconcileError runs could not even be started, or checked.
 	ReconcileError Reason = "ReconcileError"
 	// ValuePending runs are held: a value is not there yet.

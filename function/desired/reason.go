@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -21,6 +23,8 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
+	case manifest.IsDeleted(observed) && waitsForWindow(observed, common.TypeDeletable):
+		return WaitingForWindow, windowMessages(observed, common.TypeDeletable)
 	case manifest.IsDeleted(observed):
 		return Deleting, []string{"is being deleted"}
 	case !ansiblerun.IsApplied(observed, owned, rendered):
@@ -36,6 +40,8 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	ready, _ := ansiblerun.Condition(observed, ansiblerun.ConditionReady)
 
 	switch {
+	case waitsForWindow(observed, xpv2.TypeReady):
+		return WaitingForWindow, windowMessages(observed, xpv2.TypeReady)
 	case phase.Finished() && phase != common.PhaseSucceeded && (synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
 		return RunFailed, failures(phase, run)
 	case synced == ansiblerun.ConditionFalse:

@@ -101,7 +101,7 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
-		desired.ValuePending, desired.Deleting, desired.Updating, desired.Creating, desired.Running, desired.NotReady,
+		desired.WaitingForWindow, desired.ValuePending, desired.Deleting, desired.Updating, desired.Creating, desired.Running, desired.NotReady,
 		desired.DependencyNotReady, desired.Leaving,
 	}
 }
@@ -202,7 +202,7 @@ func countedAs(reason desired.Reason) string {
 		return "failed"
 	case desired.ReconcileError:
 		return "in error"
-	case desired.ValuePending, desired.DependencyNotReady:
+	case desired.ValuePending, desired.DependencyNotReady, desired.WaitingForWindow:
 		return "waiting"
 	case desired.Deleting, desired.Leaving, desired.RemovalHeld:
 		return "leaving"

@@ -135,6 +135,10 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 		return subject + " waits for " + names + "."
 	}
 
+	if n.Reason == string(common.ReasonWaitingForWindow) {
+		return sentence(subject + " " + message)
+	}
+
 	return sentence(subject + " waits: " + cmp.Or(message, "nothing was applied yet"))
 }
 

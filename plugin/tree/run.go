@@ -52,8 +52,12 @@ func (n *Node) judgeRun(cs conditions) {
 		n.State = map[common.RunPhase]State{common.PhaseQueued: Queued, common.PhaseInstalling: Installing, common.PhaseRunning: Running}[n.LastRun.Phase]
 	case n.Deleted && deletable.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, deletable
-		if common.Failed(deletable) {
+
+		switch {
+		case common.Failed(deletable):
 			n.State = Failed
+		case deletable.Reason == common.ReasonWaitingForWindow:
+			n.State = Waiting
 		}
 	case n.Deleted:
 		n.State = Deleting

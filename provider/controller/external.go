@@ -7,13 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
@@ -341,6 +344,12 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 	s.Request, _ = meta.GetReconcileRequest(run)
 	s.Canceled = run.GetAnnotations()[common.AnnotationCancel]
 
+	var errs field.ErrorList
+	if s.Calendar, errs = calendar.New(p.Schedule, p.Window); len(errs) > 0 {
+		// A deletion does not wait for what nobody can tell.
+		s.Calendar = calendar.Calendar{}
+	}
+
 	if s.Deleted {
 		e.content = content.Known(run.Observation().Content)
 		return s, nil
@@ -348,6 +357,10 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 
 	if e.err != nil {
 		return s, e.err
+	}
+
+	if len(errs) > 0 {
+		return s, errors.Wrap(errs.ToAggregate(), "spec.forProvider is invalid")
 	}
 
 	policy, err := lifecycle.PolicyOf(run)
@@ -426,6 +439,10 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		run.SetConditions(stuck.WithObservedGeneration(run.GetGeneration()))
 
 		return managed.ExternalDelete{}, d.Failure
+	}
+
+	if d.Held {
+		run.SetConditions(common.WaitingForWindow(common.TypeDeletable, d.Until).WithObservedGeneration(run.GetGeneration()))
 	}
 
 	if d.Start == nil {

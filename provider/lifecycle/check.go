@@ -124,6 +124,10 @@ func checkWhenDue(s Situation, failure error) Decision {
 		return check(common.TriggerDependents)
 	}
 
+	if onlyOnChange(s) {
+		return Decision{Failure: failure}
+	}
+
 	r := s.Recorded.LastRun
 	if due, wait := periodic(s, Completion(r)); ahead(due, s.Now, wait) {
 		return Decision{Until: due, Failure: failure}

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -49,6 +50,8 @@ type Situation struct {
 	// Drifted is true when somebody has changed or deleted what the content has made in the
 	// cluster, and is to be told from a poll.
 	Drifted bool
+	// Calendar of the object.
+	Calendar calendar.Calendar
 	// Recorded is the observation, what the pool knows included.
 	Recorded common.AnsibleRunObservation
 	// Active is the run that the pool knows, nil if it knows none.
@@ -91,6 +94,8 @@ type Decision struct {
 	// Exhausted is true when a failed apply is not tried again without a change or a
 	// request.
 	Exhausted bool
+	// Held is true when a run waits until its window opens, at Until.
+	Held bool
 	// Until is when to look again if nothing happens before; zero means at the
 	// next poll.
 	Until time.Time
@@ -122,7 +127,7 @@ func Decide(s Situation) Decision {
 		return decideDeleted(s)
 	}
 
-	d := decidePresent(s)
+	d := inWindow(s, decidePresent(s))
 	d.Exists = !creates(s, d)
 
 	return d
@@ -160,7 +165,7 @@ func decidePresent(s Situation) Decision {
 		return begin(s, common.TriggerRetry, 1)
 	case s.Drifted:
 		return begin(s, common.TriggerDependents, 1)
-	case s.Policy == common.RunOnChange && s.Recorded.NextRunTime == nil:
+	case onlyOnChange(s):
 		return Decision{}
 	}
 
@@ -172,14 +177,25 @@ func decidePresent(s Situation) Decision {
 }
 
 // periodic is when the next periodic run follows the end of the last one, and the time between the two: the poll interval, or
-// what the content has asked for.
+// what the content has asked for, or else what the schedule says.
 func periodic(s Situation, last time.Time) (time.Time, time.Duration) {
 	wait := s.Poll
-	if asked := s.Recorded.NextRunTime; asked != nil {
+
+	switch asked := s.Recorded.NextRunTime; {
+	case asked != nil:
 		wait = max(asked.Sub(last), s.Least)
+	case last.IsZero():
+		return last, 0
+	case s.Calendar.Scheduled():
+		wait = s.Calendar.Due(last).Sub(last)
 	}
 
 	return last.Add(wait), wait
+}
+
+// onlyOnChange is true when nothing is due by itself.
+func onlyOnChange(s Situation) bool {
+	return s.Policy == common.RunOnChange && s.Recorded.NextRunTime == nil && !s.Calendar.Scheduled()
 }
 
 // decideActive decides while the pool knows a run. A run in progress wakes the object at its
@@ -343,6 +359,8 @@ func decideDeleted(s Situation) Decision {
 	}
 
 	d := decideAbsent(s)
+	d = inWindow(s, d)
+
 	d.Exists = last == nil || last.State != common.StateAbsent || last.Result != common.PhaseSucceeded
 
 	return d

@@ -27,6 +27,10 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 		return now
 	case !allowed(s):
 		return common.NotApplied(forbidden(s))
+	case s.Runs() && !s.Active.Finished:
+		return common.Running()
+	case !opens(s, Start{Mode: common.ModeApply}).IsZero():
+		return common.WaitingForWindow(xpv2.TypeReady, opens(s, Start{Mode: common.ModeApply}))
 	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
 	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):

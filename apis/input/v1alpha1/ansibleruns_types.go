@@ -440,6 +440,15 @@ type RunTemplate struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
+	// Schedule says when periodic runs are due, in place of the poll interval; under RunOnChange, too.
+	// +optional
+	Schedule *common.Times `json:"schedule,omitempty"`
+
+	// Window is when runs may begin. A run that somebody asks for does not wait for it, and one that has
+	// begun goes on when it closes.
+	// +optional
+	Window *common.Window `json:"window,omitempty"`
+
 	// StateVariable passes the desired state under a name and with values that
 	// the content knows.
 	// +optional

@@ -361,6 +361,16 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.Schedule != nil {
+		in, out := &in.Schedule, &out.Schedule
+		*out = new(common.Times)
+		**out = **in
+	}
+	if in.Window != nil {
+		in, out := &in.Window, &out.Window
+		*out = new(common.Window)
+		**out = **in
+	}
 	if in.StateVariable != nil {
 		in, out := &in.StateVariable, &out.StateVariable
 		*out = new(common.StateVariable)

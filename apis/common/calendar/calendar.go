@@ -1,0 +1,110 @@
+// Package calendar says when runs are due, and when they may begin.
+package calendar
+
+import (
+	"strings"
+	"time"
+	_ "time/tzdata" // Images have no time zone database.
+
+	"github.com/robfig/cron/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// parser of what CronJobs take.
+var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+
+// A Calendar of an AnsibleRun. The zero value has no schedule, and is always open.
+type Calendar struct {
+	schedule, window times
+	duration         time.Duration
+	// changes is true if changes wait for the window.
+	changes bool
+}
+
+// New returns the calendar of a schedule and a window; each may be nil.
+func New(schedule *common.Times, window *common.Window) (Calendar, field.ErrorList) {
+	var (
+		c    Calendar
+		errs field.ErrorList
+	)
+
+	if schedule != nil {
+		c.schedule, errs = parse(field.NewPath("schedule"), *schedule)
+	}
+
+	if window != nil {
+		var werrs field.ErrorList
+
+		c.window, werrs = parse(field.NewPath("window"), window.Times)
+		errs = append(errs, werrs...)
+		c.duration, c.changes = window.Duration.Duration, window.Changes != common.ChangesImmediate
+	}
+
+	return c, errs
+}
+
+// Scheduled is true if the schedule says when periodic runs are due.
+func (c Calendar) Scheduled() bool { return c.schedule.cron != nil }
+
+// Due is when the schedule has the next periodic run after a time.
+func (c Calendar) Due(after time.Time) time.Time { return c.schedule.next(after) }
+
+// Opens is when the window opens next, at or after now; the zero time if it is open, or there is none. Of runs
+// that are not periodic it is the zero time as well, unless they wait for the window.
+func (c Calendar) Opens(now time.Time, periodic bool) time.Time {
+	if c.window.cron == nil || !periodic && !c.changes {
+		return time.Time{}
+	}
+
+	// The window opened last no longer ago than it stays open.
+	opens := c.window.next(now.Add(-c.duration))
+	if !opens.After(now) {
+		return time.Time{}
+	}
+
+	return opens
+}
+
+// times are points in time.
+type times struct {
+	cron cron.Schedule
+	zone *time.Location
+}
+
+// next point after a time.
+func (t times) next(after time.Time) time.Time { return t.cron.Next(after.In(t.zone)) }
+
+func parse(path *field.Path, of common.Times) (times, field.ErrorList) {
+	var (
+		t    times
+		errs field.ErrorList
+		err  error
+	)
+
+	if t.zone, err = time.LoadLocation(of.TimeZone); err != nil || of.TimeZone == "Local" {
+		errs = append(errs, field.Invalid(path.Child("timeZone"), of.TimeZone, "must be a name of the time zone database, such as Europe/Berlin"))
+		t.zone = time.UTC
+	}
+
+	const syntax = `must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly`
+
+	switch {
+	case strings.Contains(of.Cron, "TZ"):
+		return t, append(errs, field.Invalid(path.Child("cron"), of.Cron, "must have no time zone: that is the field timeZone"))
+	case strings.HasPrefix(of.Cron, "@every"):
+		return t, append(errs, field.Invalid(path.Child("cron"), of.Cron, "must name points in time: the annotation crossplane.io/poll-interval sets a time between runs"))
+	}
+
+	if t.cron, err = parser.Parse(of.Cron); err != nil {
+		return times{}, append(errs, field.Invalid(path.Child("cron"), of.Cron, syntax+": "+err.Error()))
+	}
+
+	// The library looks five years ahead.
+	if t.next(time.Unix(0, 0)).IsZero() {
+		errs = append(errs, field.Invalid(path.Child("cron"), of.Cron, "must be a point in time that comes, and not the 30th of February"))
+	}
+
+	return t, errs
+}

@@ -1,0 +1,62 @@
+package common
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// A Times names points in time as a CronJob does.
+type Times struct {
+	// Cron is a schedule in the syntax of cron: minute, hour, day of the month, month and day of the
+	// week, such as "30 3 * * 1-5"; or @hourly, @daily, @weekly, @monthly or @yearly.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Cron string `json:"cron"`
+
+	// TimeZone of the schedule, as the time zone database names it, such as Europe/Berlin. UTC by
+	// default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// A Window is when runs may begin.
+type Window struct {
+	Times `json:",inline"`
+
+	// Duration for which the window stays open each time that it opens, such as 4h; a week at most.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be a duration of 1m to 168h, such as 4h"
+	Duration metav1.Duration `json:"duration"`
+
+	// Changes is Wait, the default, if changes, creations, retries and deletions wait for the window,
+	// too, and Immediate if only periodic runs do.
+	// +optional
+	Changes ChangePolicy `json:"changes,omitempty"`
+}
+
+// A ChangePolicy says when a change is acted on.
+// +kubebuilder:validation:Enum=Wait;Immediate
+type ChangePolicy string
+
+// Policies of changes.
+const (
+	// ChangesWait for the window.
+	ChangesWait ChangePolicy = "Wait"
+	// ChangesImmediate begin at once.
+	ChangesImmediate ChangePolicy = "Immediate"
+)
+
+// ReasonWaitingForWindow means that a run waits until its window opens.
+const ReasonWaitingForWindow xpv2.ConditionReason = "WaitingForWindow"
+
+// WaitingForWindow indicates, in a condition of the given type, that a run waits until its window opens.
+func WaitingForWindow(t xpv2.ConditionType, opens time.Time) xpv2.Condition {
+	return xpv2.Condition{
+		Type: t, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonWaitingForWindow,
+		Message: "waits for its window, which opens at " + opens.UTC().Format(time.RFC3339) + "; a request of a run does not wait",
+	}
+}

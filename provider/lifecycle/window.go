@@ -1,0 +1,50 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// inWindow holds a run back that is to begin only when its window is open. Somebody who asks for a run does not
+// wait.
+func inWindow(s Situation, d Decision) Decision {
+	if d.Start == nil {
+		return d
+	}
+
+	opens := opens(s, *d.Start)
+	if opens.IsZero() {
+		return d
+	}
+
+	d.Start, d.Until, d.Held = nil, opens, true
+
+	if failed(s.Recorded.LastApply) && (s.Deleted || failedHere(s)) {
+		d.Failure = errors.Wrapf(failure(s), "waits for its window, which opens at %s", opens.UTC().Format(time.RFC3339))
+	}
+
+	return d
+}
+
+// opens is when the window opens for which a run has to wait; the zero time if it may begin.
+func opens(s Situation, st Start) time.Time {
+	if askedFor(s, st) {
+		return time.Time{}
+	}
+
+	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerDrift)
+}
+
+// askedFor is true for a run that somebody has asked for, and for an apply that follows from such a check.
+func askedFor(s Situation, st Start) bool {
+	if requested(s) || st.Trigger == common.TriggerPreview {
+		return true
+	}
+
+	r := s.Recorded.LastRun
+
+	return st.Mode == common.ModeApply && r != nil && r.Mode == common.ModeCheck && r.Trigger == common.TriggerRequested
+}

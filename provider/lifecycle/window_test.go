@@ -1,0 +1,120 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
+)
+
+// within has a window that opens an hour after t0, at 04:04, for an hour.
+func within(t *testing.T, changes common.ChangePolicy) option {
+	t.Helper()
+
+	c, errs := calendar.New(nil, &common.Window{Times: common.Times{Cron: "4 4 * * *"}, Duration: metav1.Duration{Duration: time.Hour}, Changes: changes})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	return func(s *Situation) { s.Calendar = c }
+}
+
+func TestWindow(t *testing.T) {
+	const wait, immediate = common.ChangesWait, common.ChangesImmediate
+
+	opens := time.Date(2026, 1, 2, 4, 4, 0, 0, time.UTC)
+	due := func(s *Situation) { s.Now, s.Poll = t0.Add(30*time.Minute), 10*time.Minute }
+	open := func(s *Situation) { s.Now = opens }
+	absent := func(s *Situation) { s.Deleted = true }
+	failed := func(s *Situation) {
+		lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed)(s)
+		s.Now = t0.Add(3 * time.Minute)
+	}
+
+	cases := map[string]struct {
+		reason  string
+		changes common.ChangePolicy
+		os      []option
+		starts  bool
+		fails   bool
+	}{
+		"Created":          {reason: "A creation should wait.", changes: wait},
+		"CreatedNow":       {reason: "Unless changes do not.", changes: immediate, starts: true},
+		"CreatedOpen":      {reason: "It should begin in the window.", changes: wait, os: []option{open}, starts: true},
+		"Changed":          {reason: "A change should wait.", changes: wait, os: []option{applied(digestB)}},
+		"ChangedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestB)}, starts: true},
+		"Periodic":         {reason: "A periodic run should wait.", changes: wait, os: []option{applied(digestA), due}},
+		"PeriodicNow":      {reason: "It should wait in any case.", changes: immediate, os: []option{applied(digestA), due}},
+		"PeriodicOpen":     {reason: "It should begin in the window.", changes: immediate, os: []option{applied(digestA), open}, starts: true},
+		"Checked":          {reason: "So should a check.", changes: wait, os: []option{applied(digestB), func(s *Situation) { s.Policy = common.CheckWhenObserve }}},
+		"Requested":        {reason: "Who asks should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"CreatedRequested": {reason: "Nor should who asks for the first run.", changes: wait, os: []option{func(s *Situation) { s.Request = "now" }}, starts: true},
+		"DeletedAsked":     {reason: "Nor should who asks for the deletion.", changes: wait, os: []option{applied(digestA), absent, func(s *Situation) { s.Request = "now" }}, starts: true},
+		"FollowsRequest": {reason: "What follows from a check that was asked for should not wait.", changes: wait, os: []option{applied(digestB), func(s *Situation) {
+			s.Policy, s.Recorded.Drift = common.CheckWhenObserve, &common.Drift{Changed: 1}
+			s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digestA, CompletionTime: at(0)}
+		}}, starts: true},
+		"Looked":           {reason: "Who looks should not wait.", changes: wait, os: []option{applied(digestA), func(s *Situation) { s.Request = askedCheck }}, starts: true},
+		"Deleted":          {reason: "A deletion should wait.", changes: wait, os: []option{applied(digestA), absent}},
+		"DeletedNow":       {reason: "Unless changes do not.", changes: immediate, os: []option{applied(digestA), absent}, starts: true},
+		"DeletedRequested": {reason: "Who asks for a failed deletion again should not wait.", changes: wait, os: []option{absent, lastFailed(common.StateAbsent, "absent.3", 1, common.PhaseFailed), func(s *Situation) { s.Request = "now" }}, starts: true},
+		"Retried":          {reason: "A retry should wait, and say what has failed.", changes: wait, os: []option{failed}, fails: true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := given(append(tc.os, within(t, tc.changes))...)
+			got := Decide(s)
+
+			if (got.Start != nil) != tc.starts || got.Held == tc.starts || got.Held && !got.Until.Equal(opens) || (got.Failure != nil) != tc.fails {
+				t.Errorf("%s\nDecide(...): got %+v", tc.reason, got)
+			}
+
+			if s.Deleted || s.Recorded.AppliedDigest == digestA || tc.fails {
+				return
+			}
+
+			c := Ready(s, xpv2.Condition{})
+			if waits := c.Reason == common.ReasonWaitingForWindow; waits == tc.starts {
+				t.Errorf("%s\nReady(...): got %+v", tc.reason, c)
+			}
+		})
+	}
+}
+
+// A schedule takes the place of the poll interval.
+func TestSchedule(t *testing.T) {
+	c, errs := calendar.New(&common.Times{Cron: "30 * * * *"}, nil)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	due := time.Date(2026, 1, 2, 3, 30, 0, 0, time.UTC)
+
+	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
+		s := given(applied(digestA), func(s *Situation) {
+			s.Policy, s.Calendar, s.Now = p, c, due.Add(-time.Second)
+			s.Recorded.LastRun = &common.Run{ID: "1", Phase: common.PhaseSucceeded, InputsDigest: digestA, CompletionTime: at(0)}
+		})
+
+		if got := Decide(s); got.Start != nil || !got.Until.Equal(due) {
+			t.Errorf("%s: nothing should run before its time: %+v", p, got)
+		}
+
+		s.Now = due.Add(24 * time.Hour)
+		if got := Decide(s).Start; got == nil || got.Trigger != common.TriggerDrift {
+			t.Errorf("%s: what was missed should be made up for once: %+v", p, got)
+		}
+	}
+
+	// What the content has asked for comes first.
+	s := given(applied(digestA), func(s *Situation) { s.Calendar, s.Recorded.NextRunTime = c, at(2*time.Minute) })
+	if got := Decide(s); !got.Until.Equal(t0.Add(2 * time.Minute)) {
+		t.Errorf("The content should run when it has asked to: %+v", got)
+	}
+}
