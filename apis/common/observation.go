@@ -148,6 +148,12 @@ type AnsibleRunObservation struct {
 	// +optional
 	Preview *Preview `json:"preview,omitempty"`
 
+	// History has the last runs that ended, the latest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	History []PastRun `json:"history,omitempty"`
+
 	// Outputs are the values that the content published with
 	// ansible.builtin.set_stats in the last successful apply. Over them are those
 	// that it reported with crossplane.ansible.status, in that apply and in all

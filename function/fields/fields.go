@@ -127,6 +127,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"verbosity":     setting(ForProvider, Update, between(0, 5), expression.Integer, expression.Number), //nolint:mnd // Ansible has no more.
 	"timeout":       setting(ForProvider, RunAgain, isTimeout, expression.String),
 	"retryLimit":    setting(ForProvider, Update, between(1, math.MaxInt32), expression.Integer, expression.Number),
+	"historyLimit":  {Kind: Literal, Part: ForProvider, Action: Update},
 	"schedule":      {Kind: Literal, Part: ForProvider, Action: Update},
 	"window":        {Kind: Literal, Part: ForProvider, Action: Update},
 	"stateVariable": {Kind: Literal, Part: ForProvider, Action: RunAgain},

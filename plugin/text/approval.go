@@ -2,7 +2,10 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
@@ -76,4 +79,46 @@ func colorOfDiff(line string) string {
 	}
 
 	return ""
+}
+
+// History of runs, in a table.
+func History(now time.Time, runs []*tree.Node) string {
+	b := &strings.Builder{}
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) //nolint:mnd // As kubectl has it.
+
+	fmt.Fprintln(w, "NAME\tSTARTED\tTOOK\tMODE\tTRIGGER\tRESULT\tCHANGED\tFAILED") //nolint:errcheck // It goes into memory.
+
+	for _, n := range runs {
+		for _, h := range n.History {
+			started, took := "", ""
+			if h.StartTime != nil {
+				started = ago(h.StartTime.Time, now)
+			}
+
+			if h.StartTime != nil && h.CompletionTime != nil {
+				took = span(h.CompletionTime.Sub(h.StartTime.Time))
+			}
+
+			mode := string(h.Mode)
+			if h.State == common.StateAbsent {
+				mode += " (delete)"
+			}
+
+			result := string(h.Result)
+			if h.Reason != "" {
+				result += " (" + h.Reason + ")"
+			}
+
+			cells := []string{n.Title(), started, took, mode, string(h.Trigger), result, strconv.FormatInt(h.Changed, 10), strconv.FormatInt(h.Failed, 10)}
+			for i := range cells {
+				cells[i] = clean(cells[i])
+			}
+
+			fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t")) //nolint:errcheck // It goes into memory.
+		}
+	}
+
+	_ = w.Flush()
+
+	return b.String()
 }

@@ -34,6 +34,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	}
 
 	n.LastRun, n.LastApply, n.Drift, n.handled = seen.LastRun, seen.LastApply, seen.Drift, seen.HandledRequest
+	n.History = seen.History
 	n.Preview, n.KeptOutput = seen.Preview, seen.KeptOutput
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 

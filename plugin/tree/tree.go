@@ -77,6 +77,9 @@ type Node struct {
 	// KeptOutput says where the output of the last run is kept; nil if it is not.
 	KeptOutput *common.KeptOutput `json:"-"`
 
+	// History of the runs.
+	History []common.PastRun `json:"history,omitempty"`
+
 	// Notes on what could not be read.
 	Notes []string `json:"notes,omitempty"`
 	Runs  []*Node  `json:"runs,omitempty"`

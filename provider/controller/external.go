@@ -189,6 +189,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	// The run in the status was interrupted when the pool knows none, or another one.
 	if !known || o.LastRun != nil && o.LastRun.ID != report.Run.ID {
 		if r := lifecycle.Interrupt(o, e.now()); r != nil {
+			lifecycle.Remember(o, historyLimit(run))
 			e.announceInterrupted(run, *r)
 		}
 	}
@@ -206,6 +207,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	}
 
 	lifecycle.Record(o, report)
+	lifecycle.Remember(o, historyLimit(run))
 
 	if report.Run.Trigger != common.TriggerPreview {
 		*run.Conditions() = lifecycle.Conditions(*run.Conditions(), report)

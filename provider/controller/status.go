@@ -135,7 +135,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
 		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
 		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs, KeptOutput: before.KeptOutput,
-		Preview:    o.Preview,
+		History: o.History, Preview: o.Preview,
 		Dependents: before.Dependents, Reported: before.Reported, NextRunTime: before.NextRunTime,
 	}
 
@@ -150,6 +150,7 @@ func reduce(run, was common.AnsibleRun, why error) {
 	}
 
 	*o = now
+	lifecycle.Remember(o, historyLimit(run))
 	*run.Conditions() = keepOwn(*run.Conditions(), *was.Conditions())
 
 	if fails && last.Mode == common.ModeApply {

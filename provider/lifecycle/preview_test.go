@@ -96,6 +96,7 @@ func TestRecordPreview(t *testing.T) {
 			}
 
 			tc.end(got)
+			Remember(got, common.DefaultHistoryLimit)
 
 			if p := got.Preview; p == nil || p.Run == nil || p.Run.Phase != tc.phase || p.Replaced != nil {
 				t.Fatalf("%s\nPreview: got %+v", tc.reason, p)
@@ -107,9 +108,16 @@ func TestRecordPreview(t *testing.T) {
 
 			want := before.DeepCopy()
 			want.Preview, want.HandledRequest = got.Preview, tc.handled
+			want.History = got.History
 
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s\nThe rest: -want, +got:\n%s", tc.reason, diff)
+			}
+
+			for _, h := range got.History {
+				if h.ID == "p" {
+					t.Errorf("The history should not have a preview.")
+				}
 			}
 		})
 	}

@@ -440,6 +440,13 @@ type RunTemplate struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
+	// HistoryLimit is the number of runs that the AnsibleRun's status.atProvider.history has: 5 by
+	// default, and none with 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=50
+	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+
 	// Schedule says when periodic runs are due, in place of the poll interval; under RunOnChange, too.
 	// +optional
 	Schedule *common.Times `json:"schedule,omitempty"`

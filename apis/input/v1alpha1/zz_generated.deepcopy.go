@@ -361,6 +361,11 @@ func (in *RunTemplate) DeepCopyInto(out *RunTemplate) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.HistoryLimit != nil {
+		in, out := &in.HistoryLimit, &out.HistoryLimit
+		*out = new(int32)
+		**out = **in
+	}
 	if in.Schedule != nil {
 		in, out := &in.Schedule, &out.Schedule
 		*out = new(common.Times)

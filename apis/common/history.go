@@ -1,0 +1,49 @@
+package common
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// History limits of an AnsibleRun.
+const (
+	// DefaultHistoryLimit is how many runs a history has when spec.forProvider.historyLimit is unset.
+	DefaultHistoryLimit = 5
+	// MaxHistoryLimit is how many runs a history may have.
+	MaxHistoryLimit = 50
+)
+
+// A PastRun is a run that has ended.
+type PastRun struct {
+	// ID of the run.
+	ID string `json:"id"`
+
+	// Mode is Apply, or Check for a run that only predicted changes.
+	Mode RunMode `json:"mode"`
+
+	// State that the run was to bring about: present or absent.
+	State RunState `json:"state"`
+
+	// Trigger says why the run was started.
+	Trigger RunTrigger `json:"trigger"`
+
+	// Result is the phase that the run ended in.
+	Result RunPhase `json:"result"`
+
+	// Reason of a run that did not succeed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// StartTime is when the run was started.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// CompletionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// Changed counts the tasks that changed something, or would have, in a check.
+	// +optional
+	Changed int64 `json:"changed,omitempty"`
+
+	// Failed counts the tasks that failed, and the hosts that could not be reached.
+	// +optional
+	Failed int64 `json:"failed,omitempty"`
+}

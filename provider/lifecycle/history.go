@@ -1,0 +1,36 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Remember the last run in the history, which has at most limit runs, the latest first. A run that
+// has not ended, or was never started, is none. Remembering the same run again is safe.
+func Remember(o *common.AnsibleRunObservation, limit int) {
+	defer func() { o.History = o.History[:min(len(o.History), max(limit, 0))] }()
+
+	r := o.LastRun
+	if r == nil || !r.Phase.Finished() || r.StartTime == nil {
+		return
+	}
+
+	p := common.PastRun{
+		ID: r.ID, Mode: r.Mode, State: r.State, Trigger: r.Trigger, Result: r.Phase, Reason: r.Reason,
+		StartTime: r.StartTime.DeepCopy(), CompletionTime: r.CompletionTime.DeepCopy(),
+	}
+
+	if h := r.Hosts; h != nil {
+		p.Changed, p.Failed = h.Changed, h.Failed+h.Unreachable
+	}
+
+	i := slices.IndexFunc(o.History, func(h common.PastRun) bool { return h.ID == r.ID })
+	if i < 0 {
+		o.History = slices.Insert(slices.Clone(o.History), 0, p)
+		return
+	}
+
+	o.History = slices.Clone(o.History)
+	o.History[i] = p
+}
