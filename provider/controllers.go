@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/controller"
 )
@@ -50,7 +51,7 @@ func setups(ctx context.Context, o controller.Options) []controllerSetup {
 
 // needs are the kinds that the controller of an AnsibleRun works with.
 func needs(run controller.Kind) []schema.GroupVersionKind {
-	all := []schema.GroupVersionKind{run.GroupVersionKind}
+	all := []schema.GroupVersionKind{run.GroupVersionKind, run.GroupVersion().WithKind(common.KindApproval)}
 
 	for _, k := range config.Kinds() {
 		if k.Config.Group == run.Group {

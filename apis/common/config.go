@@ -58,6 +58,12 @@ type ProviderConfigSpec struct {
 	// +optional
 	Execution *Execution `json:"execution,omitempty"`
 
+	// Approval is Required if nothing that an AnsibleRun of this configuration would change is
+	// applied before somebody has approved it with an Approval, deletions included. An AnsibleRun
+	// cannot take this back.
+	// +optional
+	Approval ApprovalRequirement `json:"approval,omitempty"`
+
 	// Kubernetes gives the content access to the API server of the provider's own cluster,
 	// with the rights of a ServiceAccount.
 	// +optional

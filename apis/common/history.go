@@ -46,4 +46,8 @@ type PastRun struct {
 	// Failed counts the tasks that failed, and the hosts that could not be reached.
 	// +optional
 	Failed int64 `json:"failed,omitempty"`
+
+	// ApprovedBy says who approved the run, if that was required.
+	// +optional
+	ApprovedBy string `json:"approvedBy,omitempty"`
 }

@@ -276,7 +276,7 @@ func Deletable() xpv2.Condition {
 // the provider set or reserve, sorted. Content cannot report them.
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
-		TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
+		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
 

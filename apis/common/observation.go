@@ -148,6 +148,11 @@ type AnsibleRunObservation struct {
 	// +optional
 	Preview *Preview `json:"preview,omitempty"`
 
+	// Approval of the last check that predicted something, if the run or its configuration requires
+	// approvals.
+	// +optional
+	Approval *ApprovalObservation `json:"approval,omitempty"`
+
 	// History has the last runs that ended, the latest first.
 	// +optional
 	// +listType=atomic

@@ -164,6 +164,12 @@ type AnsibleRunParameters struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
 
+	// Approval is Required if what the run would change is to be checked, and applied only
+	// after somebody has approved it with an Approval. What the configuration requires holds in any
+	// case. It is no input.
+	// +optional
+	Approval ApprovalRequirement `json:"approval,omitempty"`
+
 	// HistoryLimit is the number of runs that status.atProvider.history has: 5 by default, and none
 	// with 0. It is no input.
 	// +optional

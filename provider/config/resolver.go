@@ -89,6 +89,8 @@ func (r *Resolver) Resolve(ctx context.Context, run common.AnsibleRun) (inputs.I
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)
 	}
 
+	in.Approval = c.ConfigSpec().Approval == common.ApprovalRequired || in.Parameters.Approval == common.ApprovalRequired
+
 	in.Grant, err = grant(c)
 	if err != nil {
 		return inputs.Inputs{}, errors.Wrap(err, in.Config)

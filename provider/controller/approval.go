@@ -1,6 +1,219 @@
 package controller
 
-import "github.com/crossplane-ansible/crossplane-ansible/apis/common"
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+)
+
+// Reasons of events about approvals.
+const (
+	ReasonApproved     event.Reason = "Approved"
+	ReasonRejected     event.Reason = "Rejected"
+	ReasonCannotRetire event.Reason = "CannotRetireApproval"
+)
+
+// fieldRun indexes Approvals by the name of their AnsibleRun.
+const fieldRun = "provider.run"
+
+// retireAfter is how long an Approval is kept that is not about what awaits one. What the provider has
+// read of an AnsibleRun may be older than what the user has.
+const retireAfter = time.Minute
+
+// digestLength of an approval, in hexadecimal digits.
+const digestLength = 32
+
+// Approvals of AnsibleRuns.
+type Approvals interface {
+	// Of an AnsibleRun: those that are not retired.
+	Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error)
+	// Retire an Approval: it is deleted or, without the right to do so, marked.
+	Retire(ctx context.Context, a common.Approval, now time.Time) error
+}
+
+type approvals struct {
+	kube client.Client
+	list func() client.ObjectList
+}
+
+func newApprovals(kube client.Client, k Kind) Approvals { return approvals{kube, k.approvals} }
+
+// Of an AnsibleRun, from the cache.
+func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
+	l := p.list()
+	if err := p.kube.List(ctx, l, client.InNamespace(run.GetNamespace()), client.MatchingFields{fieldRun: run.GetName()}); err != nil {
+		return nil, errors.Wrap(err, "cannot list Approvals")
+	}
+
+	var all []common.Approval
+
+	err := meta.EachListItem(l, func(o runtime.Object) error {
+		if a, ok := o.(common.Approval); ok && a.Effect().Retired == nil {
+			all = append(all, a)
+		}
+
+		return nil
+	})
+
+	return all, err
+}
+
+// Retire an Approval. Crossplane gives a provider no right to delete.
+func (p approvals) Retire(ctx context.Context, a common.Approval, now time.Time) error {
+	err := p.kube.Delete(ctx, a, client.Preconditions{UID: new(a.GetUID())})
+	if !kerrors.IsForbidden(err) {
+		return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete the Approval %q", a.GetName())
+	}
+
+	a.Effect().Retired = new(metav1.NewTime(now.Truncate(time.Second)))
+
+	return errors.Wrapf(client.IgnoreNotFound(p.kube.Status().Update(ctx, a)), "cannot retire the Approval %q", a.GetName())
+}
+
+// judge takes the Approvals of an object into the situation, and what they decide into the status.
+// It retires those that have no effect any more.
+func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
+	o, was := run.Observation(), run.Observation().Approval
+
+	s.Recorded = *o
+	s.Approvals.Required = e.inputs.Approval
+
+	// Without inputs nothing is started.
+	if e.err != nil || e.approvals == nil || !s.Approvals.Required && was == nil {
+		return nil //nolint:nilerr // The inputs' error is reported elsewhere.
+	}
+
+	s.Approvals.Seal, s.Approvals.Command = e.seal, e.command(run)
+
+	all, err := e.approvals.Of(ctx, run)
+	if err != nil {
+		return err
+	}
+
+	for _, a := range all {
+		d := a.Decided()
+		s.Approvals.Verdicts = append(s.Approvals.Verdicts, lifecycle.Verdict{
+			Approval: a.GetName(), Digest: d.Digest, Approve: d.Decision == common.DecisionApprove, By: d.By, Reason: d.Reason, Time: a.GetCreationTimestamp().Time, Version: a.GetResourceVersion(),
+		})
+	}
+
+	s.Recorded.Approval = lifecycle.Judge(*s)
+	o.Approval = s.Recorded.Approval
+
+	e.announceVerdict(run, was)
+
+	for _, a := range all {
+		if !e.obsolete(a, o.Approval) {
+			continue
+		}
+
+		if err := e.approvals.Retire(ctx, a, e.now()); err != nil {
+			e.recorder.Event(run, event.Warning(ReasonCannotRetire, err))
+		}
+	}
+
+	return nil
+}
+
+// obsolete is true for an Approval that was used, or that is not about what awaits one.
+func (e *external) obsolete(a common.Approval, o *common.ApprovalObservation) bool {
+	if o != nil && a.Decided().Digest == o.Digest {
+		return o.State == common.ApprovalApplied
+	}
+
+	return e.now().Sub(a.GetCreationTimestamp().Time) > retireAfter
+}
+
+// announceVerdict tells in an event who has decided, once.
+func (e *external) announceVerdict(run common.AnsibleRun, was *common.ApprovalObservation) {
+	a := run.Observation().Approval
+	if a == nil || was != nil && was.Digest == a.Digest && (was.State == a.State || a.State == common.ApprovalApplied) {
+		return
+	}
+
+	text := fmt.Sprintf("digest %s, by %s", a.Digest, a.By)
+	if a.Reason != "" {
+		text += ": " + a.Reason
+	}
+
+	switch a.State {
+	case common.ApprovalApproved:
+		e.recorder.Event(run, event.Normal(ReasonApproved, text))
+	case common.ApprovalRejected:
+		e.recorder.Event(run, event.Normal(ReasonRejected, text))
+	case common.ApprovalAwaiting, common.ApprovalApplied:
+	}
+}
+
+// showApproval sets the condition Approved and prepares, for a deletion, that which Delete sets.
+func (e *external) showApproval(run common.AnsibleRun, s lifecycle.Situation) {
+	if reason, message, waits := lifecycle.Unapproved(s); waits && s.Deleted {
+		e.unapproved = new(common.Unapproved(common.TypeDeletable, reason, message))
+	}
+
+	if c, shown := lifecycle.ShowApproved(s, run.GetCondition(common.TypeApproved)); shown {
+		run.SetConditions(c.WithObservedGeneration(run.GetGeneration()))
+	}
+}
+
+// seal a text with the key of the object.
+func (e *external) seal(text []byte) string {
+	h := hmac.New(sha256.New, e.digestKey)
+	h.Write([]byte("approval\x00"))
+	h.Write(text)
+
+	return hex.EncodeToString(h.Sum(nil))[:digestLength]
+}
+
+// command that approves what an AnsibleRun awaits.
+func (e *external) command(run common.AnsibleRun) string {
+	c := fmt.Sprintf("kubectl ansible approve %s.%s/%s", strings.ToLower(e.kind.Kind), e.kind.Group, run.GetName())
+	if ns := run.GetNamespace(); ns != "" {
+		c += " -n " + ns
+	}
+
+	return c
+}
+
+// readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
+// gone: that is for Delete to report.
+func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
+	if s.Runs() && !s.Active.Finished {
+		return nil
+	}
+
+	if e.inputs, e.err = e.resolver.Resolve(ctx, run); e.err != nil || !e.inputs.Approval {
+		return nil //nolint:nilerr // Delete reports it.
+	}
+
+	var err error
+
+	s.Digest, err = e.digest(content.Known(run.Observation().Content))
+
+	return err
+}
 
 func historyLimit(run common.AnsibleRun) int {
 	if l := run.Parameters().HistoryLimit; l != nil {
@@ -8,4 +221,29 @@ func historyLimit(run common.AnsibleRun) int {
 	}
 
 	return common.DefaultHistoryLimit
+}
+
+// watchApprovals wakes AnsibleRuns when somebody has decided about them.
+func watchApprovals(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Builder) error {
+	err := mgr.GetFieldIndexer().IndexField(ctx, k.approval, fieldRun, func(o client.Object) []string {
+		if a, ok := o.(common.Approval); ok {
+			return []string{a.Decided().RunRef.Name}
+		}
+
+		return nil
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot index Approvals by their AnsibleRuns")
+	}
+
+	b.Watches(k.approval, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		a, ok := o.(common.Approval)
+		if !ok {
+			return nil
+		}
+
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.GetNamespace(), Name: a.Decided().RunRef.Name}}}
+	}))
+
+	return nil
 }

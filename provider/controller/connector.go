@@ -84,6 +84,8 @@ type connector struct {
 	outputs  OutputStore
 	live     *live
 	contents Contents
+	// approvals of runs; nil if there are none.
+	approvals Approvals
 	// dependents of runs; nil if none are watched.
 	dependents Dependents
 	recorder   event.Recorder

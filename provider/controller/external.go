@@ -42,6 +42,8 @@ type external struct {
 	// decision of this reconcile, and the job that it starts.
 	decision lifecycle.Decision
 	job      executor.Job
+	// unapproved is the condition Deletable of a deletion run that is not approved; nil for others.
+	unapproved *xpv2.Condition
 	// details are the connection details that the pool knows of the last apply.
 	details map[string][]byte
 }
@@ -54,7 +56,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	active := e.recordReport(run)
 
-	s, err := e.situation(run, active)
+	s, err := e.situation(ctx, run, active)
 	if err != nil {
 		e.pool.Withdraw(run.GetUID())
 		return managed.ExternalObservation{}, e.rejectInputs(run, err)
@@ -64,6 +66,11 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		s.Recorded = lifecycle.Rebase(s, run.GetCondition(xpv2.TypeReady))
 		*run.Observation() = s.Recorded
 		s.Unpublished, err = e.publish(ctx, run)
+	}
+
+	if aerr := e.judge(ctx, run, &s); aerr != nil {
+		e.pool.Withdraw(run.GetUID())
+		return managed.ExternalObservation{}, aerr
 	}
 
 	e.decision = lifecycle.Decide(s)
@@ -93,6 +100,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	e.watchDependents(run, s)
+	e.showApproval(run, s)
 
 	if e.decision.Exhausted {
 		run.Observation().LastApply.NextRetryTime = nil
@@ -156,7 +164,7 @@ func showCheckable(run common.AnsibleRun, s lifecycle.Situation) {
 	switch {
 	case s.Active != nil && !s.Active.Finished:
 		// The run in progress may be a check run that tells more.
-	case s.Policy == common.CheckWhenObserve && lifecycle.NotCheckable(s):
+	case s.Policy == common.CheckWhenObserve && !s.Approvals.Required && lifecycle.NotCheckable(s):
 		run.SetConditions(common.NotCheckable().WithObservedGeneration(run.GetGeneration()))
 	case run.GetCondition(common.TypeCheckable).Status == corev1.ConditionFalse:
 		run.SetConditions(common.Checkable().WithObservedGeneration(run.GetGeneration()))
@@ -322,7 +330,7 @@ func recorded(run common.AnsibleRun, r executor.Report) bool {
 
 // situation returns what the decision depends on. The error is about inputs that cannot be
 // run.
-func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecycle.Situation, error) {
+func (e *external) situation(ctx context.Context, run common.AnsibleRun, a *lifecycle.Active) (lifecycle.Situation, error) {
 	p := run.Parameters()
 
 	s := lifecycle.Situation{
@@ -354,7 +362,7 @@ func (e *external) situation(run common.AnsibleRun, a *lifecycle.Active) (lifecy
 
 	if s.Deleted {
 		e.content = content.Known(run.Observation().Content)
-		return s, nil
+		return s, e.readDeleted(ctx, run, &s)
 	}
 
 	if e.err != nil {
@@ -425,7 +433,7 @@ func (e *external) Update(_ context.Context, run common.AnsibleRun) (managed.Ext
 }
 
 // Delete runs the content with state absent.
-func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
+func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.ExternalDelete, error) {
 	d := e.decision
 
 	if d.Cancel {
@@ -443,6 +451,10 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		return managed.ExternalDelete{}, d.Failure
 	}
 
+	if e.unapproved != nil {
+		run.SetConditions(e.unapproved.WithObservedGeneration(run.GetGeneration()))
+	}
+
 	if d.Held {
 		run.SetConditions(common.WaitingForWindow(common.TypeDeletable, d.Until).WithObservedGeneration(run.GetGeneration()))
 	}
@@ -451,18 +463,15 @@ func (e *external) Delete(ctx context.Context, run common.AnsibleRun) (managed.E
 		return managed.ExternalDelete{}, nil
 	}
 
-	in, err := e.resolver.Resolve(ctx, run)
-	if err != nil {
+	if err := e.err; err != nil {
 		e.pool.Withdraw(run.GetUID())
 		run.SetConditions(common.CannotDelete(err).WithObservedGeneration(run.GetGeneration()))
 
 		return managed.ExternalDelete{}, err
 	}
 
-	e.inputs = in
-
 	// A deletion run that has failed may fail again: then the condition stays.
-	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse && c.Reason != common.ReasonRunFailed {
+	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse && c.Reason != common.ReasonRunFailed && e.unapproved == nil {
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
 
@@ -522,6 +531,7 @@ func (e *external) newJob(run common.AnsibleRun, st lifecycle.Start) executor.Jo
 			Inputs:     e.inputs,
 			Timeout:    e.timeouts.Of(*run.Parameters()),
 			KeepOutput: keepsOutput(run) || watched || e.inputs.Execution.Place != common.PlacePod,
+			Approved:   st.Approved,
 			Dependents: run.Observation().Dependents,
 			Reported:   reported(run.Observation()),
 		},

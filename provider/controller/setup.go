@@ -68,13 +68,22 @@ type Kind struct {
 	object resource.Managed
 	// list makes an empty list. Callers keep it and write to it.
 	list func() resource.ManagedList
+	// approvals makes an empty list of the Approvals of the same group.
+	approvals func() client.ObjectList
+	approval  client.Object
 }
 
 // Kinds of AnsibleRun: one for each group.
 func Kinds() []Kind {
 	return []Kind{
-		{clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} }},
-		{namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} }},
+		{
+			clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} },
+			func() client.ObjectList { return &clusterv1alpha1.ApprovalList{} }, &clusterv1alpha1.Approval{},
+		},
+		{
+			namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} },
+			func() client.ObjectList { return &namespacedv1alpha1.ApprovalList{} }, &namespacedv1alpha1.Approval{},
+		},
 	}
 }
 
@@ -95,6 +104,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		outputs:    o.Outputs,
 		contents:   o.Contents,
 		dependents: o.Dependents,
+		approvals:  newApprovals(mgr.GetClient(), k),
 		recorder:   telemetry.Deduplicated(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What event.NewAPIRecorder takes.
 		secrets:    secrets{kube: mgr.GetClient(), cached: mgr.GetCache()},
 		key:        o.Key,
@@ -123,6 +133,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		WatchesRawSource(source.Func(q.start))
 
 	if err := watchInputs(ctx, mgr, k, b); err != nil {
+		return err
+	}
+
+	if err := watchApprovals(ctx, mgr, k, b); err != nil {
 		return err
 	}
 

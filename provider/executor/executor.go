@@ -89,9 +89,10 @@ type Job struct {
 }
 
 // Digest identifies the inputs together with the content that was resolved for them. It stands
-// for the object's spec where the run is to remove what others have made: the inputs may be gone.
+// for the object's spec where the run is to remove what others have made: the inputs may be gone. A check of
+// that has the inputs.
 func (j Job) Digest(set content.Set) string {
-	if j.State == common.StateAbsent {
+	if j.State == common.StateAbsent && j.Mode == common.ModeApply {
 		return inputs.AbsentDigest(j.Object.Generation)
 	}
 
@@ -99,6 +100,16 @@ func (j Job) Digest(set content.Set) string {
 	digest, _ := j.Inputs.Digest(j.DigestKey, set.Collections, set.Roles, set.Project)
 
 	return digest
+}
+
+// Approves is true if a set is the content that the object's last run, a check, used.
+func (j Job) Approves(set content.Set) bool {
+	was := j.Before.Content
+	// The key does not matter: both digests are made here.
+	checked, err := j.Inputs.Digest(nil, was.Collections, was.Roles, was.Project)
+	now, _ := j.Inputs.Digest(nil, set.Collections, set.Roles, set.Project)
+
+	return err == nil && checked == now
 }
 
 // Place where the job is carried out.

@@ -76,6 +76,14 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	j.Content = set
 	r.Content = set.Status()
 	r.Run.InputsDigest = j.Digest(set)
+
+	if j.Approved && !j.Approves(set) {
+		r.failed(ReasonContentChanged, errors.New("the content is not the one that was checked and approved: it is checked again"))
+		r.Blameless = true
+
+		return r
+	}
+
 	r.Run.Phase = common.PhaseRunning
 	progress(r)
 

@@ -17,6 +17,8 @@ const (
 	ReasonForbidden = "Forbidden"
 	// ReasonInstallFailed means that the content could not be installed.
 	ReasonInstallFailed = "InstallFailed"
+	// ReasonContentChanged means that the content is not the one that was approved any more.
+	ReasonContentChanged = "ContentChanged"
 	// ReasonNotCheckable means that a check run succeeded, but skipped every
 	// task.
 	ReasonNotCheckable = "NotCheckable"

@@ -57,7 +57,7 @@ type credential struct {
 // the same have the same digest however they are formatted; numbers count as
 // written.
 //
-// All parameters are inputs but retryLimit, forks, verbosity, historyLimit, schedule and window: what
+// All parameters are inputs but retryLimit, forks, verbosity, approval, historyLimit, schedule and window: what
 // a run does depends on none of them. The timeout is one, since raising it is how a user
 // answers a run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem, project *common.ContentItem) (string, error) {
@@ -182,7 +182,7 @@ func canonicalParameters(p common.AnsibleRunParameters, schema string) (map[stri
 		return nil, errors.Wrap(err, "cannot decode spec.forProvider")
 	}
 
-	for _, k := range []string{"retryLimit", "historyLimit", "schedule", "window", "role", "roles"} {
+	for _, k := range []string{"retryLimit", "approval", "historyLimit", "schedule", "window", "role", "roles"} {
 		delete(m, k)
 	}
 

@@ -82,6 +82,8 @@ type Inputs struct {
 	// Execution says where the run is carried out, defaults filled in. An empty place is the
 	// provider. The digest is without it: a run may move.
 	Execution common.Execution
+	// Approval is true if the run, or its configuration, requires approvals.
+	Approval bool
 	// Grant is what the configuration allows beyond what every run may do.
 	Grant sandbox.Grant
 	// Kubernetes is how the run reaches the API server; nil if it does not.

@@ -54,6 +54,8 @@ func afterCheck(s Situation) Decision {
 		return checkWhenDue(s, checkFailure(r))
 	case cutOff(r):
 		return checkAgain(s)
+	case differs(s) && allowed(s) && s.Approvals.Required:
+		return checkWhenDue(s, nil)
 	case differs(s) && allowed(s):
 		return begin(s, triggerOfApply(s), 1)
 	case r.Phase != common.PhaseSucceeded:
@@ -94,8 +96,11 @@ func checkFailure(r *common.Run) error {
 // succeeded.
 func differs(s Situation) bool {
 	switch {
-	case failed(s.Recorded.LastApply):
+	case failed(s.Recorded.LastApply), s.Approvals.Required && s.Unpublished:
 		return true
+	case s.Approvals.Required && unchecked(s.Recorded.LastRun) != "":
+		// Somebody is to decide who knows the content.
+		return s.Recorded.LastRun.Reason != executor.ReasonInstallFailed && (changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested)
 	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
 		return s.Recorded.Drift != nil
 	}

@@ -33,7 +33,7 @@ type Situation struct {
 	Generation int64
 	// Begun is true when a first apply was about to start before, whether it did or not.
 	Begun bool
-	// Digest of the inputs; empty when the object is deleted.
+	// Digest of the inputs; empty when the object is deleted, unless it requires approvals.
 	Digest string
 	// Former is the digest of the same inputs in the former schema of digests; empty when
 	// the recorded digests do not need it.
@@ -50,6 +50,8 @@ type Situation struct {
 	// Drifted is true when somebody has changed or deleted what the content has made in the
 	// cluster, and is to be told from a poll.
 	Drifted bool
+	// Approvals of the object.
+	Approvals Approvals
 	// Calendar of the object.
 	Calendar calendar.Calendar
 	// Recorded is the observation, what the pool knows included.
@@ -107,6 +109,8 @@ type Start struct {
 	State   common.RunState
 	Trigger common.RunTrigger
 	Attempt int64
+	// Approved is true for an apply that somebody had to approve, and has.
+	Approved bool
 }
 
 // skew is by how much clocks of two nodes may differ, or one clock may be set back.
@@ -146,6 +150,8 @@ func decidePresent(s Situation) Decision {
 		return decideActive(s)
 	case previews(s):
 		return check(common.TriggerPreview)
+	case s.Approvals.Required:
+		return decideApproved(s)
 	case s.Policy == common.CheckWhenObserve:
 		return decideChecked(s)
 	case !allowed(s):
@@ -307,7 +313,7 @@ func begin(s Situation, t common.RunTrigger, attempt int64) Decision {
 		state = common.StateAbsent
 	}
 
-	return Decision{Start: &Start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt}}
+	return Decision{Start: &Start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt, Approved: s.Approvals.Required}}
 }
 
 // retry a failed apply when its back-off is over, unless it was tried as often
@@ -359,6 +365,10 @@ func decideDeleted(s Situation) Decision {
 	}
 
 	d := decideAbsent(s)
+	if s.Approvals.Required {
+		d = decideAbsentApproved(s, d)
+	}
+
 	d = inWindow(s, d)
 
 	d.Exists = last == nil || last.State != common.StateAbsent || last.Result != common.PhaseSucceeded

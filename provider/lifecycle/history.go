@@ -25,10 +25,19 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 		p.Changed, p.Failed = h.Changed, h.Failed+h.Unreachable
 	}
 
+	if a := o.Approval; a != nil && r.Mode == common.ModeApply && (a.State == common.ApprovalApproved || a.State == common.ApprovalApplied) {
+		p.ApprovedBy = a.By
+	}
+
 	i := slices.IndexFunc(o.History, func(h common.PastRun) bool { return h.ID == r.ID })
 	if i < 0 {
 		o.History = slices.Insert(slices.Clone(o.History), 0, p)
 		return
+	}
+
+	// It may be that the approval of the run was replaced meanwhile.
+	if p.ApprovedBy == "" {
+		p.ApprovedBy = o.History[i].ApprovedBy
 	}
 
 	o.History = slices.Clone(o.History)

@@ -14,7 +14,7 @@ func TestRemember(t *testing.T) {
 	run := func(id int, phase common.RunPhase) *common.Run {
 		return &common.Run{ID: strconv.Itoa(id), Mode: common.ModeApply, Phase: phase, StartTime: at(0), CompletionTime: at(time.Minute), Hosts: &common.HostTotals{Changed: 2, Failed: 1, Unreachable: 3}}
 	}
-	o := &common.AnsibleRunObservation{}
+	o := &common.AnsibleRunObservation{Approval: &common.ApprovalObservation{State: common.ApprovalApplied, By: "eve"}}
 
 	for i := range 4 {
 		for _, phase := range []common.RunPhase{common.PhaseQueued, common.PhaseRunning, common.PhaseSucceeded, common.PhaseSucceeded} {
@@ -36,7 +36,7 @@ func TestRemember(t *testing.T) {
 		t.Errorf("the history should have the last runs that ended, each once: -want, +got:\n%s", diff)
 	}
 
-	want := common.PastRun{ID: "3", Mode: common.ModeApply, Result: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(time.Minute), Changed: 2, Failed: 4}
+	want := common.PastRun{ID: "3", Mode: common.ModeApply, Result: common.PhaseSucceeded, StartTime: at(0), CompletionTime: at(time.Minute), Changed: 2, Failed: 4, ApprovedBy: "eve"}
 	if diff := cmp.Diff(want, o.History[0]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

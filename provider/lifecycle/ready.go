@@ -12,6 +12,10 @@ import (
 func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	o, last := s.Recorded, s.Recorded.LastApply
 
+	if reason, message, waits := Unapproved(s); waits && (o.AppliedDigest != s.Digest || failedHere(s)) {
+		return common.Unapproved(xpv2.TypeReady, reason, message)
+	}
+
 	switch {
 	case failedHere(s) && !unaffected(s):
 		return unready(s, now)

@@ -107,6 +107,11 @@ func recordApply(o *common.AnsibleRunObservation, r executor.Report) {
 		o.Drift = nil
 	}
 
+	if a := o.Approval; run.Phase == common.PhaseSucceeded && a != nil && a.State == common.ApprovalApproved {
+		o.Approval = a.DeepCopy()
+		o.Approval.State = common.ApprovalApplied
+	}
+
 	recordOutputs(o, r)
 	recordDetails(o, r)
 }
@@ -166,7 +171,7 @@ func recordCheck(o *common.AnsibleRunObservation, r executor.Report) {
 	case run.Hosts.Changed > 0:
 		d := common.Drift{Time: run.CompletionTime, Changed: run.Hosts.Changed, Tasks: r.Changed}
 		o.Drift = d.DeepCopy()
-	case run.Reason != executor.ReasonNotCheckable:
+	case run.Reason != executor.ReasonNotCheckable && run.State == common.StatePresent:
 		o.AppliedDigest = run.InputsDigest
 	}
 }

@@ -39,6 +39,9 @@ type Spec struct {
 	Dependents []common.DependentKind
 	// Reported is what earlier runs have set of the status of the XR; nil for nothing.
 	Reported json.RawMessage `json:",omitempty"`
+	// Approved is true for a run that somebody has approved. It happens only with the content that the
+	// check before it used.
+	Approved bool
 	// KeepOutput is true if the result is to have the end of what the run displays.
 	KeepOutput bool
 }

@@ -255,9 +255,11 @@ spec:
 		"ansible.m.crossplane.io": {
 			"ansibleruns": "AnsibleRun", "providerconfigs": "ProviderConfig",
 			"providerconfigusages": "ProviderConfigUsage", "clusterproviderconfigs": "ClusterProviderConfig",
+			"approvals": "Approval",
 		},
 		"ansible.crossplane.io": {
 			"ansibleruns": "AnsibleRun", "providerconfigs": "ProviderConfig", "providerconfigusages": "ProviderConfigUsage",
+			"approvals": "Approval",
 		},
 	} {
 		for plural, kind := range kinds {

@@ -20,7 +20,8 @@ var SchemeGroupVersion = schema.GroupVersion{Group: common.GroupCluster, Version
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion,
 		&AnsibleRun{}, &AnsibleRunList{}, &ProviderConfig{}, &ProviderConfigList{},
-		&ProviderConfigUsage{}, &ProviderConfigUsageList{})
+		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
+		&Approval{}, &ApprovalList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
 
 	return nil

@@ -20,7 +20,8 @@ var SchemeGroupVersion = schema.GroupVersion{Group: common.GroupNamespaced, Vers
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion,
 		&AnsibleRun{}, &AnsibleRunList{}, &ProviderConfig{}, &ProviderConfigList{},
-		&ClusterProviderConfig{}, &ClusterProviderConfigList{}, &ProviderConfigUsage{}, &ProviderConfigUsageList{})
+		&ClusterProviderConfig{}, &ClusterProviderConfigList{}, &ProviderConfigUsage{}, &ProviderConfigUsageList{},
+		&Approval{}, &ApprovalList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
 
 	return nil

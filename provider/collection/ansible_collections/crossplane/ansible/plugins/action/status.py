@@ -20,6 +20,7 @@ MAX_INTEGER = (1 << 63) - 1
 
 # Types that are not the content's to set.
 RESERVED = (
+    "Approved",
     "Checkable",
     "ContentUpToDate",
     "Deletable",

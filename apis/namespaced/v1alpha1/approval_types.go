@@ -1,0 +1,46 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,ansible}
+// +kubebuilder:printcolumn:name="RUN",type="string",JSONPath=".spec.runRef.name"
+// +kubebuilder:printcolumn:name="DECISION",type="string",JSONPath=".spec.decision"
+// +kubebuilder:printcolumn:name="BY",type="string",JSONPath=".spec.by"
+// +kubebuilder:printcolumn:name="RETIRED",type="date",JSONPath=".status.retired"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+
+// An Approval lets an AnsibleRun in its namespace apply what a check has predicted, or
+// forbids it. Who may create Approvals decides.
+type Approval struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   common.ApprovalSpec   `json:"spec"`
+	Status common.ApprovalStatus `json:"status,omitempty"`
+}
+
+// +kubebuilder:object:root=true
+
+// ApprovalList is a list of Approvals.
+type ApprovalList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Approval `json:"items"`
+}
+
+// Decided is what the Approval says.
+func (a *Approval) Decided() *common.ApprovalSpec {
+	return &a.Spec
+}
+
+// Effect of the Approval.
+func (a *Approval) Effect() *common.ApprovalStatus {
+	return &a.Status
+}

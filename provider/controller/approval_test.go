@@ -1,0 +1,572 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+)
+
+// ledger has the Approvals of a play.
+type ledger struct {
+	all []*v1alpha1.Approval
+	// used counts the applies that have succeeded, by the digest that was approved.
+	used map[string]int
+}
+
+func (l *ledger) Of(context.Context, common.AnsibleRun) ([]common.Approval, error) {
+	var all []common.Approval
+	for _, a := range l.all {
+		all = append(all, a)
+	}
+
+	return all, nil
+}
+
+func (l *ledger) Retire(_ context.Context, a common.Approval, _ time.Time) error {
+	l.all = slices.DeleteFunc(l.all, func(o *v1alpha1.Approval) bool { return o.GetName() == a.GetName() })
+	return nil
+}
+
+// guarded is a pool that looks at each apply before it is submitted.
+type guarded struct {
+	*steps
+
+	look func(j executor.Job)
+}
+
+func (g guarded) Submit(j executor.Job) bool {
+	ok := g.steps.Submit(j)
+	if ok && j.Mode == common.ModeApply {
+		g.look(j)
+	}
+
+	return ok
+}
+
+// approvalPlay is a play whose object requires approvals.
+type approvalPlay struct {
+	*play
+	*ledger
+
+	applies []string
+	names   int
+}
+
+func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
+	t.Helper()
+
+	w := &approvalPlay{play: newPlay(t, p), ledger: &ledger{used: map[string]int{}}}
+	w.connect.resolver = resolverFn(func() (inputs.Inputs, error) {
+		i := in(w.wanted)
+		i.Approval = true
+
+		return i, nil
+	})
+	w.connect.approvals = w.ledger
+	w.connect.pool = guarded{w.pool, func(j executor.Job) {
+		w.applies = append(w.applies, string(j.State)+" "+j.Inputs.Parameters.PlaybookInline)
+
+		if !j.Approved || !slices.ContainsFunc(w.all, func(a *v1alpha1.Approval) bool { return a.Spec.Decision == common.DecisionApprove }) {
+			w.fatalf("an apply was not approved")
+		}
+	}}
+
+	return w
+}
+
+// decide about a digest.
+func (w *approvalPlay) decide(digest string, d common.ApprovalDecision) {
+	w.names++
+	a := &v1alpha1.Approval{Spec: common.ApprovalSpec{Digest: digest, Decision: d, By: "eve", Reason: "it is " + strconv.Itoa(w.names)}}
+	a.SetName(strconv.Itoa(w.names))
+	a.SetCreationTimestamp(metav1.NewTime(w.now))
+	a.SetResourceVersion(strconv.Itoa(w.names))
+	w.all = append(w.all, a)
+}
+
+func (w *approvalPlay) digest() string {
+	w.read()
+
+	if a := w.object.Observation().Approval; a != nil {
+		return a.Digest
+	}
+
+	return "none"
+}
+
+// rest until the object does nothing by itself.
+func (w *approvalPlay) rest() {
+	for range 25 {
+		w.proceed()
+	}
+}
+
+// agree with what awaits approval, and let it be applied.
+func (w *approvalPlay) agree() {
+	w.decide(w.digest(), approve)
+	w.rest()
+}
+
+// expect the state of the approval, and the applies so far.
+func (w *approvalPlay) expect(state common.ApprovalState, applies ...string) {
+	w.t.Helper()
+	w.read()
+
+	got := common.ApprovalState("")
+	if a := w.object.Observation().Approval; a != nil {
+		got = a.State
+	}
+
+	if got != state || !slices.Equal(w.applies, applies) {
+		w.fatalf("approval is %q, want %q; applies %q, want %q", got, state, w.applies, applies)
+	}
+}
+
+func (w *approvalPlay) reason(t xpv2.ConditionType) xpv2.ConditionReason {
+	return w.object.GetCondition(t).Reason
+}
+
+const (
+	awaiting = common.ApprovalAwaiting
+	rejected = common.ApprovalRejected
+	done     = common.ApprovalApplied
+	approve  = common.DecisionApprove
+	reject   = common.DecisionReject
+)
+
+func TestApproval(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		do     func(w *approvalPlay)
+	}{
+		"Approved": {
+			reason: "What was approved should be applied once.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.expect(awaiting)
+
+				if r := w.reason(xpv2.TypeReady); r != common.ReasonAwaitingApproval {
+					w.fatalf("Ready has reason %s", r)
+				}
+
+				w.agree()
+				w.expect(done, "present a")
+
+				if len(w.all) > 0 || w.reason(common.TypeApproved) != common.ReasonNothingToApprove && w.reason(common.TypeApproved) != common.ReasonApproved {
+					w.fatalf("the Approval should be used up: %v", w.object.GetCondition(common.TypeApproved))
+				}
+
+				h := w.object.Observation().History
+				if i := slices.IndexFunc(h, func(p common.PastRun) bool { return p.ApprovedBy == "eve" }); i < 0 {
+					w.fatalf("the history should say who approved: %+v", h)
+				}
+			},
+		},
+		"EditAfterApproval": {
+			reason: "An approval should not cover other inputs.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+				w.wanted = "b"
+				w.rest()
+				w.expect(awaiting)
+				w.agree()
+				w.expect(done, "present b")
+			},
+		},
+		"EditDuringCheck": {
+			reason: "A check of former inputs should ask for nothing.",
+			do: func(w *approvalPlay) {
+				for !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.wanted = "b"
+				w.rest()
+				w.expect(awaiting)
+				w.agree()
+				w.expect(done, "present b")
+			},
+		},
+		"OldDigest": {
+			reason: "An approval that was used should not be good for a later drift.",
+			do: func(w *approvalPlay) {
+				w.rest()
+
+				old := w.digest()
+				w.decide(old, approve)
+				w.rest()
+
+				w.target, w.now = "", w.now.Add(2*pollOfPlay)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				if r := w.reason(xpv2.TypeReady); r != xpv2.ReasonAvailable {
+					w.fatalf("drift should leave the object ready, not %s", r)
+				}
+
+				w.decide(old, approve)
+				w.now = w.now.Add(2 * pollOfPlay)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				if len(w.all) > 0 {
+					w.fatalf("an Approval that nothing awaits should go")
+				}
+
+				w.agree()
+				w.expect(done, "present a", "present a")
+			},
+		},
+		"SamePrediction": {
+			reason: "A later check that predicts the same should ask for the same.",
+			do: func(w *approvalPlay) {
+				w.rest()
+
+				was := w.digest()
+				w.now = w.now.Add(2 * pollOfPlay)
+				w.rest()
+
+				if w.digest() != was {
+					w.fatalf("the digest should stay")
+				}
+			},
+		},
+		"Rejected": {
+			reason: "Nothing should run after a rejection, until somebody approves.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), reject)
+				w.rest()
+				w.expect(rejected)
+
+				if c := w.object.GetCondition(common.TypeApproved); c.Reason != common.ReasonRejected || !strings.Contains(c.Message, "rejected by eve: it is 1") {
+					w.fatalf("the condition should say who: %+v", c)
+				}
+
+				w.now = w.now.Add(time.Second)
+				w.agree()
+				w.expect(done, "present a")
+			},
+		},
+		"Overruled": {
+			reason: "Who approves right after a rejection should be heard.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), reject)
+				w.agree()
+				w.expect(done, "present a")
+			},
+		},
+		"Conflict": {
+			reason: "Of two decisions in the same second, the later one should count.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+				w.decide(w.digest(), reject)
+				w.rest()
+				w.expect(rejected)
+			},
+		},
+		"Retried": {
+			reason: "What failed should be tried again under the same approval.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+
+				for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
+					w.proceedOnce()
+				}
+
+				w.touch()
+				w.end(common.PhaseFailed)
+				w.rest()
+				w.expect(done, "present a", "present a")
+			},
+		},
+		"Revoked": {
+			reason: "A retry whose Approval is gone should be approved anew.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+
+				for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
+					w.proceedOnce()
+				}
+
+				w.touch()
+				w.end(common.PhaseFailed)
+				w.all = nil
+				w.rest()
+				w.expect(awaiting, "present a")
+			},
+		},
+		"Killed": {
+			reason: "A provider that is killed between the approval and the apply should apply once.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+
+				for w.pool.report == nil {
+					w.reconcile()
+				}
+
+				w.restart()
+				w.connect.pool = guarded{w.pool, w.connect.pool.(guarded).look}
+				w.rest()
+				w.expect(done, "present a")
+			},
+		},
+		"EditedStatus": {
+			reason: "A status that somebody has edited should approve nothing.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.read()
+
+				o := w.object.Observation()
+				o.Approval.State, o.Approval.By = common.ApprovalApproved, "mallory"
+				o.LastApply = &common.Apply{ID: "9", State: common.StatePresent, Result: common.PhaseFailed, InputsDigest: digestOf(w.t, in("a")), Attempts: 1}
+				o.Executed, w.executed, w.broken, w.failures = true, true, true, 1
+
+				if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
+					w.t.Fatal(err)
+				}
+
+				w.rest()
+				w.expect(awaiting)
+			},
+		},
+		"ShownOtherwise": {
+			reason: "An approval of a prediction that somebody has edited should be good for nothing.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+				w.read()
+				w.object.Observation().Drift.Changed = 100
+
+				if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
+					w.t.Fatal(err)
+				}
+
+				w.reconcile()
+				w.expect(awaiting)
+			},
+		},
+		"NotCheckable": {
+			reason: "Content that cannot be checked should say so, and be applied when it is approved.",
+			do: func(w *approvalPlay) {
+				for !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.end(common.PhaseSucceeded)
+				w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, executor.ReasonNotCheckable
+				w.reconcile()
+				w.expect(awaiting)
+
+				if c := w.object.GetCondition(xpv2.TypeReady); !strings.Contains(c.Message, "cannot be checked, since no task supports check mode") {
+					w.fatalf("the condition should say so: %+v", c)
+				}
+
+				w.agree()
+				w.expect(done, "present a")
+			},
+		},
+		"CheckFails": {
+			reason: "A check that fails should be approvable, too.",
+			do: func(w *approvalPlay) {
+				for !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.end(common.PhaseFailed)
+				w.pool.report.Run.Reason = "TaskFailed"
+				w.reconcile()
+				w.expect(awaiting)
+				w.agree()
+				w.expect(done, "present a")
+			},
+		},
+		"Deleted": {
+			reason: "A deletion should wait until its own check is approved.",
+			do: func(w *approvalPlay) {
+				w.rest()
+
+				of := w.digest()
+				w.decide(of, approve)
+				w.rest()
+				w.expect(done, "present a")
+				w.target = "" // So that the check predicts something.
+
+				if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
+					w.t.Fatal(err)
+				}
+
+				w.decide(of, approve)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				if c := w.object.GetCondition(common.TypeDeletable); c.Reason != common.ReasonAwaitingApproval || !strings.Contains(c.Message, "kubectl ansible approve ansiblerun.ansible.m.crossplane.io/") {
+					w.fatalf("the condition should say so: %+v", c)
+				}
+
+				w.decide(w.digest(), reject)
+				w.rest()
+				w.expect(rejected, "present a")
+				w.now = w.now.Add(time.Second)
+				w.decide(w.digest(), approve)
+
+				for len(w.applies) < 2 || !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.expect(common.ApprovalApproved, "present a", "absent a")
+			},
+		},
+		"Paused": {
+			reason: "A paused object should not use an approval before it is resumed.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.pause(true)
+				w.agree()
+				w.expect(awaiting)
+				w.pause(false)
+				w.rest()
+				w.expect(done, "present a")
+			},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			tc.do(newApprovalPlay(t, common.ObserveAndDelete))
+		})
+	}
+}
+
+// proceedOnce goes on without a run that ends.
+func (w *approvalPlay) proceedOnce() {
+	w.reconcile()
+
+	switch {
+	case w.pool.queued:
+		w.pool.announce()
+	case w.pool.report != nil && w.pool.ended():
+	default:
+		w.pool.begin()
+	}
+
+	if w.pool.began() && w.pool.job.Mode == common.ModeCheck && len(w.all) > 0 {
+		w.end(common.PhaseSucceeded)
+	}
+}
+
+// Whatever happens, and in whatever order: nothing is applied that was not approved, and a digest is
+// applied with success once.
+func TestApprovalSequences(t *testing.T) {
+	pack := []act{}
+	for _, a := range acts() {
+		if !strings.Contains(a.name, "Secret") && a.name != "settle" {
+			pack = append(pack, slices.Repeat([]act{a}, a.share)...)
+		}
+	}
+
+	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
+		for seed := range uint64(60) {
+			t.Run(fmt.Sprintf("%s/%d", p, seed), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 1))
+				w := newApprovalPlay(t, p)
+
+				var digests []string
+
+				pack := append(slices.Clone(pack), slices.Repeat([]act{
+					{"approve", 1, func(*play) { w.decide(w.digest(), approve) }},
+					{"reject", 1, func(*play) { w.decide(w.digest(), reject) }},
+					{"approve what was asked for once", 1, func(*play) { w.decide(digests[r.IntN(len(digests))], approve) }},
+					{"revoke", 1, func(*play) { w.all = nil }},
+					{"restart", 1, func(*play) {
+						look := w.connect.pool.(guarded).look
+						w.restart()
+						w.connect.pool = guarded{w.pool, look}
+					}},
+				}, 4)...)
+
+				for range 80 {
+					digests = append(digests, w.digest())
+					a := pack[r.IntN(len(pack))]
+					w.told = append(w.told, a.name)
+					a.do(w.play)
+
+					if a := w.object.Observation().Approval; a != nil && a.State == done {
+						w.used[a.Digest+" "+w.object.Observation().LastApply.ID]++
+					}
+				}
+
+				by := map[string]int{}
+				for k := range w.used {
+					by[strings.Fields(k)[0]]++
+				}
+
+				for digest, n := range by {
+					if n > 1 {
+						w.fatalf("digest %s was applied %d times", digest, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Crossplane gives a provider no right to delete: then an Approval is marked.
+func TestRetire(t *testing.T) {
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+
+	a := &v1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}, Spec: common.ApprovalSpec{RunRef: common.RunReference{Name: "motd"}}}
+	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "approvals"}, "a", errBoom)
+	kube := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(a).WithObjects(a).
+		WithIndex(a, fieldRun, func(o client.Object) []string { return []string{o.(*v1alpha1.Approval).Spec.RunRef.Name} }).
+		WithInterceptorFuncs(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return forbidden }}).
+		Build()
+	p := newApprovals(kube, Kinds()[1])
+
+	run := object()
+	run.SetNamespace("default")
+	run.SetName("motd")
+
+	for _, want := range []int{1, 0} {
+		all, err := p.Of(t.Context(), run)
+		if err != nil || len(all) != want {
+			t.Fatalf("Of(...): want %d, got %v, %v", want, all, err)
+		}
+
+		for _, a := range all {
+			if err := p.Retire(t.Context(), a, t0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,325 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// A Verdict is what an Approval says of a digest.
+type Verdict struct {
+	// Approval is its name.
+	Approval string
+	// Digest that it is about.
+	Digest string
+	// Approve is false for a rejection.
+	Approve bool
+	// By and Reason are as the Approval has them.
+	By, Reason string
+	// Time at which the Approval was made, in whole seconds.
+	Time time.Time
+	// Version is its resourceVersion, by which Approvals of the same second are in order.
+	Version string
+}
+
+// follows is true for a verdict that was made after another one. If nobody can tell which was first, a
+// rejection follows an approval.
+func (v Verdict) follows(other Verdict) bool {
+	order, err := resourceversion.CompareResourceVersion(v.Version, other.Version)
+
+	switch {
+	case !v.Time.Equal(other.Time):
+		return v.Time.After(other.Time)
+	case err == nil && order != 0:
+		return order > 0
+	}
+
+	return !v.Approve
+}
+
+// Approvals are what the decision about an object that requires approvals depends on. The zero
+// value is that of an object that requires none.
+type Approvals struct {
+	// Required is true if nothing is applied that was not approved.
+	Required bool
+	// Verdicts of Approvals that are about the object.
+	Verdicts []Verdict
+	// Seal returns a digest of a text, which nobody else can make.
+	Seal func(text []byte) string
+	// Command that approves what awaits it.
+	Command string
+}
+
+// Judge returns what the status shows of the approval: the last check that has predicted
+// something, and what was decided about it. It is nil if nothing has to be approved.
+//
+// The digest stands for the state, the inputs, the content, the check and its prediction. It is
+// made anew each time, so that a status which somebody has edited approves nothing. A later check
+// that predicts the same keeps the digest as long as it is not used up.
+func Judge(s Situation) *common.ApprovalObservation {
+	was := s.Recorded.Approval
+
+	switch {
+	case s.Runs() && !s.Active.Finished:
+		return was // The run is the one that was approved, or a check that will tell more.
+	case was != nil && was.State == common.ApprovalApplied && !predicts(s):
+		return was
+	case !s.Approvals.Required:
+		return nil
+	}
+
+	a := awaited(s)
+	if a == nil {
+		return nil
+	}
+
+	return answered(s, a)
+}
+
+// awaited is what awaits a decision; nil if nothing does.
+func awaited(s Situation) *common.ApprovalObservation {
+	was, r := s.Recorded.Approval, s.Recorded.LastRun
+	unused := was != nil && was.State != common.ApprovalApplied
+
+	switch {
+	case predicts(s):
+		unchecked := unchecked(r)
+		if unused && was.Unchecked == unchecked && was.Digest == digest(s, was.CheckID, unchecked) {
+			return was.DeepCopy()
+		}
+
+		return &common.ApprovalObservation{
+			Digest: digest(s, r.ID, unchecked), State: common.ApprovalAwaiting, CheckID: r.ID, Unchecked: unchecked, Time: r.CompletionTime.DeepCopy(),
+		}
+	case unused && !checkedNow(s) && was.Digest == digest(s, was.CheckID, was.Unchecked):
+		return was.DeepCopy()
+	}
+
+	return nil
+}
+
+// predicts is true when the last run was a check of what is to be applied, and an apply would
+// follow from it.
+func predicts(s Situation) bool {
+	return s.Approvals.Required && checkedNow(s) && (s.Deleted || allowed(s) && differs(s))
+}
+
+// checkedNow is true when the last run was a check of what is to be applied now, and has ended.
+func checkedNow(s Situation) bool {
+	r, state := s.Recorded.LastRun, common.StatePresent
+	if s.Deleted {
+		state = common.StateAbsent
+	}
+
+	return r != nil && r.Mode == common.ModeCheck && r.State == state && r.InputsDigest == s.Digest && r.Phase.Finished() && !cutOff(r)
+}
+
+// unchecked is why a check could not tell what would change; empty if it could.
+func unchecked(r *common.Run) string {
+	if r.Phase == common.PhaseSucceeded && r.Reason != executor.ReasonNotCheckable {
+		return ""
+	}
+
+	if r.Reason == "" {
+		return string(r.Phase)
+	}
+
+	return r.Reason
+}
+
+// answered says what the latest Approval of the digest has decided.
+func answered(s Situation, a *common.ApprovalObservation) *common.ApprovalObservation {
+	a.State, a.Approval, a.By, a.Reason, a.DecisionTime = common.ApprovalAwaiting, "", "", "", nil
+
+	var last *Verdict
+
+	for i, v := range s.Approvals.Verdicts {
+		if v.Digest != a.Digest {
+			continue
+		}
+
+		if last == nil || v.follows(*last) {
+			last = &s.Approvals.Verdicts[i]
+		}
+	}
+
+	if last == nil {
+		return a
+	}
+
+	a.State = common.ApprovalRejected
+	if last.Approve {
+		a.State = common.ApprovalApproved
+	}
+
+	at := metav1.NewTime(last.Time)
+	a.Approval, a.By, a.Reason, a.DecisionTime = last.Approval, last.By, last.Reason, &at
+
+	return a
+}
+
+// digest of what a check has predicted.
+func digest(s Situation, check, unchecked string) string {
+	state := common.StatePresent
+	if s.Deleted {
+		state = common.StateAbsent
+	}
+
+	var drift *common.Drift
+	if d := s.Recorded.Drift; d != nil && unchecked == "" {
+		drift = d.DeepCopy()
+		drift.Time = nil
+	}
+
+	text, _ := json.Marshal([]any{"approval", state, s.Digest, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
+
+	return s.Approvals.Seal(text)
+}
+
+// approved is true when somebody has approved what an apply would change now.
+func approved(s Situation) bool {
+	a := s.Recorded.Approval
+
+	return a != nil && a.State == common.ApprovalApproved
+}
+
+// Unapproved is why nothing is applied, if that is for want of an approval.
+func Unapproved(s Situation) (xpv2.ConditionReason, string, bool) {
+	a := s.Recorded.Approval
+	if a == nil || !s.Approvals.Required {
+		return "", "", false
+	}
+
+	switch a.State {
+	case common.ApprovalAwaiting:
+		return common.ReasonAwaitingApproval, fmt.Sprintf("%s, and awaits approval of digest %s: %s", prediction(s), a.Digest, s.Approvals.Command), true
+	case common.ApprovalRejected:
+		msg := &strings.Builder{}
+		fmt.Fprintf(msg, "digest %s was rejected by %s", a.Digest, a.By)
+
+		if a.Reason != "" {
+			fmt.Fprintf(msg, ": %s", a.Reason)
+		}
+
+		fmt.Fprintf(msg, "; %s; change the inputs, or approve it nevertheless: %s", prediction(s), s.Approvals.Command)
+
+		return common.ReasonRejected, msg.String(), true
+	case common.ApprovalApproved, common.ApprovalApplied:
+	}
+
+	return "", "", false
+}
+
+// prediction of the check, in words.
+func prediction(s Situation) string {
+	a, d := s.Recorded.Approval, s.Recorded.Drift
+	what := "the run"
+
+	if s.Deleted {
+		what = "the run of the deletion"
+	}
+
+	switch {
+	case a.Unchecked == executor.ReasonNotCheckable:
+		return what + " cannot be checked, since no task supports check mode"
+	case a.Unchecked != "":
+		return fmt.Sprintf("%s cannot be checked (%s)", what, a.Unchecked)
+	case d == nil:
+		return "a check predicts no change by " + what
+	case d.Changed == 1:
+		return fmt.Sprintf("a check predicts 1 change by %s, see status.atProvider.drift", what)
+	}
+
+	return fmt.Sprintf("a check predicts %d changes by %s, see status.atProvider.drift", d.Changed, what)
+}
+
+// ShowApproved returns the condition Approved of a situation, given the one that the object has; false
+// if the object has none, and needs none.
+func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
+	reason, message, waits := Unapproved(s)
+
+	switch {
+	case waits:
+		return common.Unapproved(common.TypeApproved, reason, message), true
+	case now.Status == corev1.ConditionUnknown:
+		return now, false
+	case s.Approvals.Required && approved(s):
+		a := s.Recorded.Approval
+		return common.Approved(common.ReasonApproved, fmt.Sprintf("digest %s was approved by %s", a.Digest, a.By)), true
+	case now.Status == corev1.ConditionFalse && s.Runs() && !s.Active.Finished:
+		return now, true
+	case now.Status == corev1.ConditionFalse:
+		return common.Approved(common.ReasonNothingToApprove, ""), true
+	}
+
+	return now, true
+}
+
+// decideApproved decides for objects whose content is applied only when somebody has approved what
+// a check has predicted. No run is in progress.
+func decideApproved(s Situation) Decision {
+	switch {
+	case approved(s) && allowed(s) && failedHere(s):
+		return decideFailed(s)
+	case approved(s) && allowed(s):
+		return begin(s, triggerOfApproved(s), 1)
+	case requested(s):
+		return check(common.TriggerRequested)
+	case checked(s):
+		return afterCheck(s)
+	case failedHere(s), s.Unpublished:
+		return check(common.TriggerRetry)
+	case changed(s):
+		return check(trigger(s))
+	case cutOff(s.Recorded.LastRun):
+		return checkAgain(s)
+	}
+
+	return checkWhenDue(s, nil)
+}
+
+func triggerOfApproved(s Situation) common.RunTrigger {
+	if s.Recorded.LastRun == nil {
+		return trigger(s)
+	}
+
+	return triggerOfApply(s)
+}
+
+// decideAbsentApproved starts a deletion run only when it was approved, and otherwise a check of it,
+// unless there was one.
+func decideAbsentApproved(s Situation, d Decision) Decision {
+	r := s.Recorded.LastRun
+
+	switch {
+	case d.Start == nil, approved(s):
+		return d
+	case requested(s):
+		return checkAbsent(common.TriggerRequested)
+	case checkedNow(s):
+		return Decision{}
+	case r != nil && r.Mode == common.ModeCheck && r.State == common.StateAbsent && r.InputsDigest == s.Digest && cutOff(r):
+		if again := checkAgain(s); again.Start == nil {
+			return again
+		}
+	}
+
+	return checkAbsent(common.TriggerDeleted)
+}
+
+func checkAbsent(t common.RunTrigger) Decision {
+	d := check(t)
+	d.Start.State = common.StateAbsent
+
+	return d
+}
