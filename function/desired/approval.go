@@ -8,6 +8,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
+// unapproved is AwaitingApproval or Rejected if a condition of an AnsibleRun has that reason, and
+// empty otherwise.
+func unapproved(observed map[string]any, t xpv2.ConditionType) Reason {
+	switch r := falseReason(observed, t); r {
+	case common.ReasonAwaitingApproval, common.ReasonRejected:
+		return Reason(r)
+	}
+
+	return ""
+}
+
 // waitsForWindow is true if a condition of an AnsibleRun says so.
 func waitsForWindow(observed map[string]any, t xpv2.ConditionType) bool {
 	return falseReason(observed, t) == common.ReasonWaitingForWindow
@@ -26,6 +37,13 @@ func falseReason(observed map[string]any, t xpv2.ConditionType) xpv2.ConditionRe
 // windowMessages say until when a run waits.
 func windowMessages(observed map[string]any, t xpv2.ConditionType) []string {
 	_, message := ansiblerun.Condition(observed, string(t))
+
+	return []string{oneLine(message)}
+}
+
+// approvalMessages say what awaits an approval, or who has rejected it.
+func approvalMessages(observed map[string]any) []string {
+	_, message := ansiblerun.Condition(observed, string(common.TypeApproved))
 
 	return []string{oneLine(message)}
 }

@@ -15,6 +15,10 @@ const (
 	ValueNotSet = Reason(expression.NotSet)
 	// RunFailed runs failed.
 	RunFailed Reason = "RunFailed"
+	// AwaitingApproval runs wait until somebody approves what they would change.
+	AwaitingApproval Reason = "AwaitingApproval"
+	// Rejected runs would change something that somebody has rejected.
+	Rejected Reason = "Rejected"
 	// WaitingForWindow runs wait until their window opens.
 	WaitingForWindow Reason = "WaitingForWindow"
 	// ReconcileError runs could not even be started, or checked.

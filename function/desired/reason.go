@@ -23,6 +23,8 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
+	case manifest.IsDeleted(observed) && unapproved(observed, common.TypeDeletable) != "":
+		return unapproved(observed, common.TypeDeletable), approvalMessages(observed)
 	case manifest.IsDeleted(observed) && waitsForWindow(observed, common.TypeDeletable):
 		return WaitingForWindow, windowMessages(observed, common.TypeDeletable)
 	case manifest.IsDeleted(observed):
@@ -40,6 +42,8 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 	ready, _ := ansiblerun.Condition(observed, ansiblerun.ConditionReady)
 
 	switch {
+	case unapproved(observed, xpv2.TypeReady) != "":
+		return unapproved(observed, xpv2.TypeReady), approvalMessages(observed)
 	case waitsForWindow(observed, xpv2.TypeReady):
 		return WaitingForWindow, windowMessages(observed, xpv2.TypeReady)
 	case phase.Finished() && phase != common.PhaseSucceeded && (synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):

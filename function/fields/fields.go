@@ -127,6 +127,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"verbosity":     setting(ForProvider, Update, between(0, 5), expression.Integer, expression.Number), //nolint:mnd // Ansible has no more.
 	"timeout":       setting(ForProvider, RunAgain, isTimeout, expression.String),
 	"retryLimit":    setting(ForProvider, Update, between(1, math.MaxInt32), expression.Integer, expression.Number),
+	"approval":      setting(ForProvider, Update, oneOf(string(common.ApprovalRequired), string(common.ApprovalNotRequired)), expression.String),
 	"historyLimit":  {Kind: Literal, Part: ForProvider, Action: Update},
 	"schedule":      {Kind: Literal, Part: ForProvider, Action: Update},
 	"window":        {Kind: Literal, Part: ForProvider, Action: Update},

@@ -101,7 +101,7 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
-		desired.WaitingForWindow, desired.ValuePending, desired.Deleting, desired.Updating, desired.Creating, desired.Running, desired.NotReady,
+		desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting, desired.Updating, desired.Creating, desired.Running, desired.NotReady,
 		desired.DependencyNotReady, desired.Leaving,
 	}
 }
@@ -141,7 +141,7 @@ func summarize(result render.Result) condition {
 	}
 
 	switch desired.Reason(c.reason) {
-	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld, ReasonInvalidStatus:
+	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
 		c.warn = true
 	}
 
@@ -202,6 +202,8 @@ func countedAs(reason desired.Reason) string {
 		return "failed"
 	case desired.ReconcileError:
 		return "in error"
+	case desired.AwaitingApproval, desired.Rejected:
+		return "not approved"
 	case desired.ValuePending, desired.DependencyNotReady, desired.WaitingForWindow:
 		return "waiting"
 	case desired.Deleting, desired.Leaving, desired.RemovalHeld:

@@ -23,7 +23,7 @@ import (
 // is a literal ${. The runs of a namespaced XR may also compute the names of Secrets,
 // ConfigMaps and ProviderConfigs, which are in the XR's own namespace. Each run may
 // also compute its runPolicy, managementPolicies, deletionPolicy, tags, skipTags,
-// limit, timeout, retryLimit and verbosity. A computed value must be a valid value of
+// limit, timeout, retryLimit, verbosity and approval. A computed value must be a valid value of
 // the field. All other fields are literal.
 //
 // Expressions see:
@@ -439,6 +439,12 @@ type RunTemplate struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryLimit *int32 `json:"retryLimit,omitempty"`
+
+	// Approval is Required if what the run would change is to be checked, and applied only
+	// after somebody has approved it with an Approval. What the configuration requires holds in any
+	// case.
+	// +optional
+	Approval common.ApprovalRequirement `json:"approval,omitempty"`
 
 	// HistoryLimit is the number of runs that the AnsibleRun's status.atProvider.history has: 5 by
 	// default, and none with 0.
