@@ -65,7 +65,7 @@ func newCommand(out, errs io.Writer) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	p.flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(p.statusCommand(), p.whyCommand(), p.checkCommand(), p.runCommand(), p.retryCommand(), p.cancelCommand(), p.pauseCommand(), p.resumeCommand(),
-		p.logsCommand(), p.historyCommand())
+		p.logsCommand(), p.approveCommand(), p.rejectCommand(), p.historyCommand())
 
 	return root
 }

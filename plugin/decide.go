@@ -1,14 +1,117 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/text"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
+
+func (p *plugin) approveCommand() *cobra.Command {
+	return p.decideCommand("approve", "Let what was checked be applied",
+		"Show what the runs of objects would change, and approve it. Each run that awaits approval is asked for; one that was rejected may be approved, too.",
+		common.DecisionApprove)
+}
+
+func (p *plugin) rejectCommand() *cobra.Command {
+	return p.decideCommand("reject", "Keep what was checked from being applied",
+		"Show what the runs of objects would change, and reject it. Nothing of it is applied until the inputs change, or somebody approves it.",
+		common.DecisionReject)
+}
+
+func (p *plugin) decideCommand(use, short, long string, d common.ApprovalDecision) *cobra.Command {
+	var (
+		reason string
+		yes    bool
+	)
+
+	c := p.command(use, short, long, func(ctx context.Context, roots []tree.Reference) error {
+		return p.decide(ctx, roots, common.ApprovalSpec{Decision: d, Reason: reason}, yes)
+	}, false)
+	c.Flags().StringVar(&reason, "reason", "", "Say why, for others to read.")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask.")
+
+	return c
+}
+
+// decide about all runs that await it.
+func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common.ApprovalSpec, yes bool) error {
+	nodes, err := p.load(ctx, roots)
+	if err != nil {
+		return err
+	}
+
+	runs, _ := pick(nodes, func(n *tree.Node) bool { return n.Decidable(spec.Decision) })
+	if len(runs) == 0 {
+		p.printf("nothing awaits approval\n")
+		return nil
+	}
+
+	s := p.screen(false).style
+	for _, n := range runs {
+		p.printf("%s", text.Prediction(s, time.Now(), n))
+	}
+
+	if !yes {
+		switch agreed, err := p.agreed(strings.ToLower(string(spec.Decision))); {
+		case err != nil:
+			return err
+		case !agreed:
+			p.printf("nothing was decided\n")
+			return nil
+		}
+	}
+
+	if spec.By, err = p.client.WhoAmI(ctx); err != nil {
+		return errors.Wrap(err, "cannot ask the API server for your name")
+	}
+
+	var errs []error
+
+	done := map[common.ApprovalDecision]string{common.DecisionApprove: "approved", common.DecisionReject: "rejected"}[spec.Decision]
+
+	for _, n := range runs {
+		switch err := p.client.Decide(ctx, n, spec); {
+		case kerrors.IsForbidden(err):
+			errs = append(errs, errors.Wrapf(err, "%s cannot be %s: you need the right to create approvals there, or an admission policy refuses it", called(n), done))
+		case err != nil:
+			errs = append(errs, errors.Wrapf(err, "%s cannot be %s", called(n), done))
+		default:
+			p.printf("%s %s by %s\n", called(n), done, spec.By)
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// agreed asks a person at a terminal.
+func (p *plugin) agreed(what string) (bool, error) {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return false, errors.New("there is no terminal to ask at: look at the above, and add --yes")
+	}
+
+	p.printf("%s this? [y/N] ", what)
+
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
+		return false, errors.Wrap(err, "cannot read the answer")
+	}
+
+	answer := strings.ToLower(strings.TrimSpace(line))
+
+	return answer == "y" || answer == "yes", nil
+}
 
 func (p *plugin) historyCommand() *cobra.Command {
 	return p.command("history", "Show the last runs of objects",

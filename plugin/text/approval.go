@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +14,37 @@ import (
 
 // maxDiff is how many lines of the difference of a task are shown.
 const maxDiff = 40
+
+// Prediction of what a run would change, for who is to approve it.
+func Prediction(s Style, now time.Time, n *tree.Node) string {
+	b := &strings.Builder{}
+	a := n.Approval
+
+	fmt.Fprintf(b, "%s, digest %s", s.paint(bold, called(n)), a.Digest)
+
+	if a.Time != nil {
+		fmt.Fprintf(b, ", checked %s", ago(a.Time.Time, now))
+	}
+
+	b.WriteString("\n")
+
+	if n.Deleted {
+		b.WriteString("  It is being deleted: this is what its content would change with state absent.\n")
+	}
+
+	if a.State == common.ApprovalRejected {
+		fmt.Fprintf(b, "  Rejected by %s: %s\n", clean(a.By), clean(cmp.Or(a.Reason, "without a reason")))
+	}
+
+	if a.Unchecked != "" {
+		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(a.Unchecked))
+		return b.String()
+	}
+
+	s.writeDrift(b, n.Drift)
+
+	return b.String()
+}
 
 // Preview of what an apply would change.
 func Preview(s Style, n *tree.Node) string {
@@ -86,7 +118,7 @@ func History(now time.Time, runs []*tree.Node) string {
 	b := &strings.Builder{}
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) //nolint:mnd // As kubectl has it.
 
-	fmt.Fprintln(w, "NAME\tSTARTED\tTOOK\tMODE\tTRIGGER\tRESULT\tCHANGED\tFAILED") //nolint:errcheck // It goes into memory.
+	fmt.Fprintln(w, "NAME\tSTARTED\tTOOK\tMODE\tTRIGGER\tRESULT\tCHANGED\tFAILED\tAPPROVED BY") //nolint:errcheck // It goes into memory.
 
 	for _, n := range runs {
 		for _, h := range n.History {
@@ -109,7 +141,7 @@ func History(now time.Time, runs []*tree.Node) string {
 				result += " (" + h.Reason + ")"
 			}
 
-			cells := []string{n.Title(), started, took, mode, string(h.Trigger), result, strconv.FormatInt(h.Changed, 10), strconv.FormatInt(h.Failed, 10)}
+			cells := []string{n.Title(), started, took, mode, string(h.Trigger), result, strconv.FormatInt(h.Changed, 10), strconv.FormatInt(h.Failed, 10), h.ApprovedBy}
 			for i := range cells {
 				cells[i] = clean(cells[i])
 			}

@@ -47,7 +47,7 @@ func color(s tree.State) string {
 		return red
 	case tree.Running, tree.Installing:
 		return cyan
-	case tree.Queued, tree.Waiting, tree.Deleting, tree.Paused:
+	case tree.AwaitingApproval, tree.Queued, tree.Waiting, tree.Deleting, tree.Paused:
 		return yellow
 	}
 

@@ -64,7 +64,7 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	told := 0
 	paused := slices.ContainsFunc(root.Composites(), func(n *tree.Node) bool { return n.Paused })
 
-	for _, states := range [][]tree.State{{tree.Failed, tree.Blocked}, {tree.Paused, tree.Running, tree.Installing, tree.Queued, tree.Deleting}, {tree.Waiting}} {
+	for _, states := range [][]tree.State{{tree.Failed, tree.Blocked, tree.AwaitingApproval}, {tree.Paused, tree.Running, tree.Installing, tree.Queued, tree.Deleting}, {tree.Waiting}} {
 		for _, n := range leaves {
 			if !slices.Contains(states, n.State) || paused && n.State == tree.Paused {
 				continue // Who resumes an XR resumes its runs.
@@ -115,6 +115,8 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 		return failed(now, n, subject)
 	case tree.Blocked:
 		return blocked(n, subject, message)
+	case tree.AwaitingApproval:
+		return sentence(subject + " is not approved: " + message)
 	case tree.Running:
 		return running(now, n, subject)
 	case tree.Installing, tree.Queued:
@@ -255,6 +257,7 @@ func advice() map[string]string {
 		"OutOfMemory":              "Use fewer forks or gather fewer facts, or give the provider more memory.",
 		"RunTooLarge":              "Write less to the disk, or raise --max-run-size of the provider.",
 		"TimedOut":                 "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
+		"ContentChanged":           "The provider checks it again.",
 		"NotCheckable":             "Choose another run policy: the content cannot be checked.",
 		"Canceled":                 "The provider runs it again.",
 		"NotStarted":               "The provider runs it again.",

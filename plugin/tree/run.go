@@ -34,7 +34,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	}
 
 	n.LastRun, n.LastApply, n.Drift, n.handled = seen.LastRun, seen.LastApply, seen.Drift, seen.HandledRequest
-	n.History = seen.History
+	n.Approval, n.History = seen.Approval, seen.History
 	n.Preview, n.KeptOutput = seen.Preview, seen.KeptOutput
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 
@@ -51,6 +51,8 @@ func (n *Node) judgeRun(cs conditions) {
 		n.State, n.Paused = Paused, true
 	case n.inProgress():
 		n.State = map[common.RunPhase]State{common.PhaseQueued: Queued, common.PhaseInstalling: Installing, common.PhaseRunning: Running}[n.LastRun.Phase]
+	case cs.unapproved():
+		n.State, why = AwaitingApproval, cs.of(common.TypeApproved)
 	case n.Deleted && deletable.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, deletable
 

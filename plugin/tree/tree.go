@@ -30,6 +30,8 @@ const (
 	Failed State = "Failed"
 	// Blocked objects need somebody.
 	Blocked State = "Blocked"
+	// AwaitingApproval runs would change something that nobody has approved, or that was rejected.
+	AwaitingApproval State = "AwaitingApproval"
 	// Running runs are in progress.
 	Running State = "Running"
 	// Installing runs wait for their content.
@@ -77,8 +79,9 @@ type Node struct {
 	// KeptOutput says where the output of the last run is kept; nil if it is not.
 	KeptOutput *common.KeptOutput `json:"-"`
 
-	// History of the runs.
-	History []common.PastRun `json:"history,omitempty"`
+	// Approval of what the AnsibleRun would change, and History of its runs.
+	Approval *common.ApprovalObservation `json:"approval,omitempty"`
+	History  []common.PastRun            `json:"history,omitempty"`
 
 	// Notes on what could not be read.
 	Notes []string `json:"notes,omitempty"`
@@ -172,7 +175,7 @@ func (n *Node) judge(cs conditions) {
 	switch {
 	case n.Paused:
 		n.State = Paused
-	case worst == Failed, worst == Blocked:
+	case worst == Failed, worst == Blocked, worst == AwaitingApproval:
 		n.State = worst
 	case synced.Status == ansiblerun.ConditionFalse:
 		n.State, n.Reason, n.Message = Blocked, string(synced.Reason), synced.Message
@@ -199,7 +202,7 @@ func (n *Node) judge(cs conditions) {
 
 // urgency is where a state stands in the order of states.
 func (s State) urgency() int {
-	return slices.Index([]State{Failed, Blocked, Running, Installing, Queued, Deleting, Paused, Waiting, Ready}, s)
+	return slices.Index([]State{Failed, Blocked, AwaitingApproval, Running, Installing, Queued, Deleting, Paused, Waiting, Ready}, s)
 }
 
 // All AnsibleRuns of a tree, in its order.

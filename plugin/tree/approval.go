@@ -1,0 +1,33 @@
+package tree
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+)
+
+// Decidable is true for an AnsibleRun that somebody can decide about: one that awaits approval, and
+// one of which the contrary was decided.
+func (n *Node) Decidable(d common.ApprovalDecision) bool {
+	a := n.Approval
+	if a == nil || n.Kind != common.KindAnsibleRun {
+		return false
+	}
+
+	switch a.State {
+	case common.ApprovalAwaiting:
+		return true
+	case common.ApprovalRejected:
+		return d == common.DecisionApprove
+	case common.ApprovalApproved:
+		return d == common.DecisionReject
+	case common.ApprovalApplied:
+	}
+
+	return false
+}
+
+// unapproved is true if conditions say that something awaits approval, or was rejected.
+func (cs conditions) unapproved() bool {
+	return cs.of(common.TypeApproved).Status == corev1.ConditionFalse
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+)
+
+// guardedRun is an AnsibleRun whose configuration requires approvals. Mallory may edit it, and Ada may
+// approve.
+const guardedRun = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: {approval: Required}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: [[.Namespace]], name: editor}
+rules:
+- {apiGroups: [ansible.m.crossplane.io], resources: [ansibleruns], verbs: ["*"]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: [[.Namespace]], name: editor}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: editor}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: [[.Namespace]], name: approver}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ansible-approver}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ada}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: page}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    approval: NotRequired
+    vars: {directory: "[[.Directory]]", title: "[[.Title]]"}
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Write the page
+          ansible.builtin.copy: {dest: "{{ directory }}/page", content: "{{ title }}\n"}
+          when: ansible_provider_meta.managed_resource.state == 'present'
+        - name: Remove the page
+          ansible.builtin.file: {path: "{{ directory }}/page", state: absent}
+          when: ansible_provider_meta.managed_resource.state == 'absent'
+`
+
+// TestApproval takes an AnsibleRun through its life, of which somebody has to approve each step.
+func TestApproval(t *testing.T) {
+	t.Parallel()
+
+	d := xrData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "Hello"}
+	page, run := filepath.Join(d.Directory, "page"), "ansiblerun.ansible.m.crossplane.io/page"
+
+	cp.Apply(t, readFile(t, "../../examples/operations/approvals.yaml"), nil)
+
+	objs := cp.Apply(t, guardedRun, d)
+	o := objs[len(objs)-1]
+
+	u := cp.WaitFor(t, o, Reason("Ready", "AwaitingApproval"), Reason("Approved", "AwaitingApproval"), Field("status.atProvider.drift.changed", 1))
+	if exists(page) {
+		t.Fatal("Nothing should be changed before somebody approves it.")
+	}
+
+	// Who may edit the run may not approve it.
+	inOrder(t, ansible(t, 1, d, "approve", run, "--yes", "--as=mallory"), "Write the page on localhost", "+Hello", "you need the right to create approvals", `cannot create resource "approvals"`)
+	inOrder(t, ansible(t, 1, d, "approve", run, "--as=ada"), "there is no terminal to ask at")
+
+	// Nobody approves in the name of another.
+	approval := fmt.Sprintf(`{"apiVersion": "ansible.m.crossplane.io/v1alpha1", "kind": "Approval", "metadata": {"namespace": %q, "name": "forged"},
+		"spec": {"runRef": {"name": "page"}, "digest": %q, "decision": "Approve", "by": "ada"}}`, d.Namespace, Value(u, "status.atProvider.approval.digest"))
+	Eventually(t, "the admission policy to refuse another name", func() bool {
+		cmd := exec.CommandContext(t.Context(), cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "create", "--dry-run=server", "-f", "-")
+		cmd.Stdin = strings.NewReader(approval)
+		out, err := cmd.CombinedOutput()
+
+		return err != nil && strings.Contains(string(out), "spec.by must be the name of the user")
+	})
+
+	inOrder(t, unwrapped(ansible(t, 0, d, "why", run)), "is not approved", "a check predicts 1 change", "kubectl ansible approve "+run)
+	inOrder(t, ansible(t, 0, d, "status", run), "AwaitingApproval")
+
+	// A rejection has a name and a reason.
+	inOrder(t, ansible(t, 0, d, "reject", run, "--yes", "--as=ada", "--reason=not today"), run+" rejected by ada")
+	cp.WaitFor(t, o, Reason("Approved", "Rejected"), Message("Approved", "was rejected by ada: not today"))
+
+	inOrder(t, ansible(t, 0, d, "approve", run, "--yes", "--as=ada"), "Rejected by ada: not today", run+" approved by ada")
+	cp.WaitFor(t, o, Condition("Ready", "True"), Field("status.atProvider.approval.state", "Applied"), Field("status.atProvider.approval.by", "ada"))
+
+	if got := readFile(t, page); got != "Hello\n" {
+		t.Errorf("What was approved should be applied, got %q", got)
+	}
+
+	inOrder(t, ansible(t, 0, d, "history", run), "APPROVED BY", "Apply", "Succeeded", "ada", "Check", "Succeeded")
+	inOrder(t, ansible(t, 0, d, "approve", run, "--yes", "--as=ada"), "nothing awaits approval")
+
+	// An edit asks again, and so does the deletion.
+	d.Title = "Bye"
+	objs = cp.Apply(t, guardedRun, d)
+	o = objs[len(objs)-1]
+	cp.WaitFor(t, o, Reason("Ready", "AwaitingApproval"))
+
+	if got := readFile(t, page); got != "Hello\n" {
+		t.Errorf("An edit should change nothing before it is approved, got %q", got)
+	}
+
+	cp.Kubectl(t, "delete", "--wait=false", "--namespace="+d.Namespace, run)
+	cp.WaitFor(t, o, Reason("Deletable", "AwaitingApproval"))
+
+	if !exists(page) {
+		t.Error("A deletion should remove nothing before it is approved.")
+	}
+
+	inOrder(t, ansible(t, 0, d, "approve", run, "--yes", "--as=ada"), "It is being deleted", "Remove the page on localhost", "approved by ada")
+	cp.WaitGone(t, o)
+
+	if exists(page) {
+		t.Error("The deletion should remove the page.")
+	}
+}
