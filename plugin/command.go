@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery"
@@ -145,7 +147,7 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 
 	for _, i := range infos {
 		o, _ := i.Object.(*unstructured.Unstructured)
-		if o == nil || !tree.IsRun(o) && !tree.Composite(o) {
+		if o == nil || !tree.IsRun(o) && !tree.Composite(o) && !p.hasRuns(i.Mapping.Resource) {
 			return nil, errors.Errorf("%s/%s is no XR, claim or AnsibleRun", i.Mapping.Resource.Resource, i.Name)
 		}
 
@@ -197,7 +199,25 @@ func (p *plugin) complete(cmd *cobra.Command, args []string, begun string) ([]st
 	return p.types(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// types that have runs: Crossplane puts XRs and claims into categories.
+// hasRuns is true for a kind of XRs or claims. One that Crossplane has not looked at yet does not show that
+// it is one.
+func (p *plugin) hasRuns(kind schema.GroupVersionResource) bool {
+	d, err := p.flags.ToDiscoveryClient()
+	if err != nil {
+		return false
+	}
+
+	list, err := d.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+
+	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource && isComposite(r) })
+}
+
+// isComposite is true for XRs and claims: Crossplane puts them into categories.
+func isComposite(r metav1.APIResource) bool {
+	return slices.Contains(r.Categories, "composite") || slices.Contains(r.Categories, "claim")
+}
+
+// types that have runs.
 func (p *plugin) types() []string {
 	d, err := p.flags.ToDiscoveryClient()
 	if err != nil {
@@ -210,7 +230,7 @@ func (p *plugin) types() []string {
 
 	for _, list := range lists {
 		for _, r := range list.APIResources {
-			if r.Kind == common.KindAnsibleRun || slices.Contains(r.Categories, "composite") || slices.Contains(r.Categories, "claim") {
+			if r.Kind == common.KindAnsibleRun || isComposite(r) {
 				group, _, _ := strings.Cut(list.GroupVersion, "/")
 				types = append(types, r.Name+"."+group)
 			}

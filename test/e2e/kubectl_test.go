@@ -149,6 +149,15 @@ spec: {}
 	inOrder(t, ansible(t, 0, d, "resume", "site", "-l", "!missing"), "resumed")
 	cp.WaitFor(t, xr, Condition("Synced", "True"), Condition("Ready", "True"))
 
+	// An XR at which Crossplane has not looked yet is one, too.
+	cp.Apply(t, `
+apiVersion: e2e.example.org/v1
+kind: Site
+metadata: {namespace: [[.Namespace]], name: new, annotations: {crossplane.io/paused: "true"}}
+spec: {title: New, directory: "[[.Directory]]", size: 1}
+`, d)
+	inOrder(t, ansible(t, 0, d, "status", "site/new"), "Site "+d.Namespace+"/new", "Paused")
+
 	// Objects that have no runs, and objects that there are not.
 	inOrder(t, ansible(t, 1, d, "status", "providerconfigs.ansible.m.crossplane.io/default"), "is no XR, claim or AnsibleRun")
 	inOrder(t, ansible(t, 1, d, "status", "site/nowhere"), "not found")
