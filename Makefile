@@ -14,6 +14,7 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 STAMP    := -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PROGRAMS := function-ansible provider-ansible
 ARCHES   ?= $(shell go env GOARCH)# What to build binaries, images and packages for.
+PLUGINS  ?= linux_amd64 linux_arm64 darwin_amd64 darwin_arm64 windows_amd64# What to build the plugin of kubectl for.
 PYTHON  := $(shell for p in python3.11 python3; do $$p -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # It needs a C compiler.
 RACING  := $(if $(strip $(RACE)),$(PROGRAMS:%=bin/race/%)) # The programs for the tests that use it.
@@ -36,7 +37,7 @@ COLLECTION    := .cache/collections/kubernetes-core.tar.gz# For the tests.
 # are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-function up node-image down demo recording clean
+.PHONY: help build tools binaries images packages plugins push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-function up node-image down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -166,6 +167,8 @@ images: $(foreach a,$(ARCHES),$(PROGRAMS:%=.cache/images/%-$a.tar)) ## Build the
 packages: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.xpkg)) ## Build dist/function-ansible.xpkg and dist/provider-ansible.xpkg
 	@test -z '$(filter $(shell go env GOARCH),$(ARCHES))' || ln -f dist/linux_$(shell go env GOARCH)/*.xpkg dist/
 
+plugins: $(PLUGINS:%=dist/kubectl-ansible_%.tar.gz) ## Build dist/kubectl-ansible_….tar.gz, the plugin of kubectl, for each of PLUGINS
+
 sbom: $(foreach a,$(ARCHES),$(PROGRAMS:%=dist/linux_$a/%.spdx.json)) ## List the parts of the images, as SPDX
 
 reproduce: ## Build the images again, without any cache, and compare the packages
@@ -191,6 +194,13 @@ bin/linux_%: FORCE
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(*D) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $@.new ./$(patsubst %-ansible,%,$(@F))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi # An unchanged binary makes no new image.
 	go run ./package/licenses $@ $(@D)/licenses/$(@F)
+
+dist/kubectl-ansible_%.tar.gz: plugin = $(basename $(basename $@))/kubectl-ansible$(if $(filter windows_%,$*),.exe)
+dist/kubectl-ansible_%.tar.gz: FORCE
+	rm -rf $(@D)/kubectl-ansible_$*
+	CGO_ENABLED=0 GOOS=$(firstword $(subst _, ,$*)) GOARCH=$(lastword $(subst _, ,$*)) go build -trimpath -buildvcs=false -ldflags '-s -w $(STAMP)' -o $(plugin) ./plugin
+	go run ./package/licenses $(plugin) $(@D)/kubectl-ansible_$*/licenses
+	tar --create --file=$@ --use-compress-program='gzip --no-name' --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --directory=$(@D)/kubectl-ansible_$* .
 
 # Paths are not trimmed, so that packages compiled for the unit tests are used again.
 bin/race/%-ansible: FORCE
