@@ -138,7 +138,7 @@ recording: ## Record make demo in docs/demo.txt, and draw it
 
 up: build $(CONTROL_PLANE) $(if $(NODE),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) $(ANSIBLE) ## Start Crossplane with the function and the provider on this machine; with NODE=1 and a node
 	@$(STACK) up $(if $(NODE),--node)
-	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/$(BIN):$$PATH'
+	@echo 'Now: export KUBECONFIG=$(CURDIR)/.cache/kubeconfig PATH=$(CURDIR)/bin:$(CURDIR)/$(BIN):$$PATH'
 
 node-image: build $(PROVIDER_IMAGE) ## Give the node of make up NODE=1 the image of the provider, as it is now
 	@$(STACK) image

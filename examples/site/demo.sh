@@ -3,25 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
-export KUBECONFIG="$root/.cache/kubeconfig" PATH="$root/.cache/bin:$PATH"
+export KUBECONFIG="$root/.cache/kubeconfig" PATH="$root/bin:$root/.cache/bin:$PATH"
 runs=ansibleruns.ansible.m.crossplane.io
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() { printf '$ %s\n' "$*"; "$@"; }
-
-# follow objects, and say what is new in the columns that are shown.
-follow() {
-  kubectl get --namespace demo "$@" --watch --no-headers > >(
-    last=
-    while IFS= read -r line; do
-      [[ $line == "$last" || $line =~ \<none\>\ *\<none\>\ *$ ]] || printf '  %s  %s\n' "$(date +%T)" "$line"
-      last=$line
-    done
-  ) &
-  followers+=($!)
-}
-followers=()
-trap 'kill "${followers[@]}" 2>/dev/null || true' EXIT
 
 say 'The platform team defines what a Site is, and how Ansible makes one.'
 show kubectl apply -f 1-definition.yaml -f 2-composition.yaml -f 3-providerconfig.yaml
@@ -36,23 +22,24 @@ say 'An application developer asks for a Site.'
 show kubectl apply -f 4-site.yaml
 
 say 'The function makes an AnsibleRun of it, and the provider carries that out.'
-follow sites.example.org -o 'custom-columns=:kind,:metadata.name,:status.conditions[?(@.type=="AnsibleRunsReady")].reason,:status.location'
-follow "$runs" -o 'custom-columns=:kind,:metadata.name,:status.atProvider.lastRun.phase,:status.atProvider.lastRun.currentTask'
+kubectl ansible status --namespace demo site hello --watch &
+watcher=$!
+trap 'kill "$watcher" 2>/dev/null || true' EXIT
 if ! kubectl wait --namespace demo --for=condition=Ready --timeout=120s site/hello >/dev/null; then
   say 'The Site is not ready. This is what is known of it:'
+  kubectl ansible why --namespace demo site hello
   kubectl describe --namespace demo site/hello "$runs"
   echo "Logs are in $root/.cache/logs"
   exit 1
 fi
-kill "${followers[@]}" 2>/dev/null || true
+kill "$watcher" 2>/dev/null || true
 wait
-followers=()
 
 say 'The Site is ready, and knows where it is.'
 show kubectl get --namespace demo site hello
 
-say 'What Ansible did: its tasks by their outcome, and the page.'
-show kubectl get --namespace demo managed -o 'custom-columns=OK:..hosts.ok,CHANGED:..hosts.changed'
+say 'What Ansible did, and the page.'
+show kubectl ansible status --namespace demo site hello
 show cat "$(kubectl get --namespace demo site hello -o 'jsonpath={.status.location}')"
 
 if [[ -n ${NODE:-} ]]; then
@@ -62,13 +49,15 @@ fi
 
 say 'What to try next'
 cat <<EOF
-  export KUBECONFIG=$KUBECONFIG PATH=$root/.cache/bin:\$PATH
+  export KUBECONFIG=$KUBECONFIG PATH=$root/bin:$root/.cache/bin:\$PATH
 
   Change it, and look at the page again:
     kubectl patch --namespace demo site hello --type=merge -p '{"spec":{"title":"Hello again"}}'
   Break it, and read which task failed and why:
     kubectl patch --namespace demo site hello --type=merge -p '{"spec":{"title":""}}'
-    kubectl describe --namespace demo site hello
+    kubectl ansible why --namespace demo site hello
+  See what a run would change, without one:
+    kubectl ansible check --namespace demo site hello
   Delete it, and see that Ansible cleans up first:
     kubectl delete --namespace demo site hello --cascade=foreground
     ls /tmp/crossplane-ansible/sites
