@@ -154,7 +154,7 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 		}
 
 		return ""
-	case ours != nil && (apply == nil || apply.ID != ours.ID):
+	case forgotten(apply, ours, d.book.Run):
 		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
 	case o.way.hopeless:
 		if ready.Status == corev1.ConditionTrue || apply == nil || apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
