@@ -37,7 +37,7 @@ COLLECTION    := .cache/collections/kubernetes-core.tar.gz# For the tests.
 # are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages plugins push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-function up node-image down demo recording clean
+.PHONY: help build tools binaries images packages plugins push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-node bench-function up node-image down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -154,6 +154,9 @@ bench: build $(CONTROL_PLANE) $(ANSIBLE) ## Measure runs side by side with bare 
 
 bench-pods: build $(CONTROL_PLANE) $(BIN)/kube-scheduler ## Measure thousands of runs in Pods that are scripts; QUICK=1 for a few hundred
 	go run ./test/bench --only=pods $(if $(QUICK),--pods=100 --pod-duration=10s --pod-runs=500) $(BENCH)
+
+bench-node: build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(PROVIDER_IMAGE) $(ANSIBLE) ## Measure runs in Pods on a node side by side with runs in the provider
+	go run ./test/bench --only=node $(BENCH)
 
 bench-function: build ## Measure the function side by side with ready-made responses
 	go run ./test/benchfunction

@@ -38,8 +38,8 @@ type bench struct {
 	unlock func() error
 }
 
-// newBench on a control plane that makes Pods for Jobs, or one that does not.
-func newBench(ctx context.Context, out io.Writer, jobs bool) (*bench, error) {
+// newBench on a control plane with what a measurement needs.
+func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
 	b := &bench{out: out}
 
 	var err error
@@ -48,7 +48,8 @@ func newBench(ctx context.Context, out io.Writer, jobs bool) (*bench, error) {
 		Dir:        ".cache/bench",
 		Logs:       ".cache/logs/bench",
 		Kubeconfig: ".cache/bench.kubeconfig",
-		Jobs:       jobs,
+		Jobs:       only == pods,
+		Node:       only == node,
 		Out:        io.Discard,
 	})
 	if err != nil {

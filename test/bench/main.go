@@ -30,9 +30,15 @@ const playbook = `- hosts: localhost
     loop: "{{ range(20) | list }}"
 `
 
+// Measurements that need more than a control plane: Pods that are scripts, and a node.
+const (
+	pods = "pods"
+	node = "node"
+)
+
 // cli is the command line.
 type cli struct {
-	Only string `default:"" enum:",run,throughput,content,idle,failing,pods" help:"Measure only this; pods is measured only by itself."`
+	Only string `default:"" enum:",run,throughput,content,idle,failing,pods,node" help:"Measure only this; pods and node are measured only by themselves, and node needs root."`
 
 	Repeat  int           `default:"10"   help:"How often a single run is measured, and one beside objects that fail."`
 	Rounds  int           `default:"2"    help:"How often the throughput is measured."`
@@ -55,9 +61,7 @@ type cli struct {
 
 // Run what is to be measured.
 func (c *cli) Run(ctx context.Context) (err error) {
-	const pods = "pods"
-
-	b, err := newBench(ctx, os.Stdout, c.Only == pods)
+	b, err := newBench(ctx, os.Stdout, c.Only)
 	if err != nil {
 		return err
 	}
@@ -73,8 +77,9 @@ func (c *cli) Run(ctx context.Context) (err error) {
 		{"idle", b.idle},
 		{"failing", b.failing},
 		{pods, b.manyPods},
+		{node, b.onNode},
 	} {
-		if c.Only != m.name && (c.Only != "" || m.name == pods) {
+		if c.Only != m.name && (c.Only != "" || m.name == pods || m.name == node) {
 			continue
 		}
 		if err := m.measure(ctx, c); err != nil {
