@@ -144,9 +144,10 @@ func TestTutorial(t *testing.T) {
 		t.Errorf("The role should have written the page: want %q, got %q", "Hello dark 0", got)
 	}
 
-	if out := sh.Run(t, commands[3]); !regexp.MustCompile(`(?m)^hello +Available +True +True`).MatchString(out) {
-		t.Errorf("kubectl get should say that the page is available and ready, got:\n%s", out)
-	}
+	// Crossplane applies conditions that it has read a moment before, and corrects them at once.
+	Eventually(t, "kubectl get says that the page is available and ready", func() bool {
+		return regexp.MustCompile(`(?m)^hello +Available +True +True`).MatchString(sh.Run(t, commands[3]))
+	})
 
 	sh.Run(t, `kubectl patch page hello --type=merge --patch='{"spec": {"pageTitle": "TODO"}}'`)
 	cp.WaitFor(t, pages[1], Condition("Ready", "False"), Reason("AnsibleRunsReady", "RunFailed"))
