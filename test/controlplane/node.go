@@ -191,7 +191,7 @@ func (s *Stack) connect(ctx context.Context) error {
 		return nil
 	}
 	for _, args := range [][]string{
-		{"link", "add", s.link(), "type", "bridge"},
+		{"link", "add", s.link(), "address", s.hardware(), "type", "bridge"},
 		{"address", "add", s.Address() + "/22", "dev", s.link()},
 		{"link", "set", s.link(), "up"},
 	} {
@@ -200,6 +200,12 @@ func (s *Stack) connect(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hardware is the hardware address of the bridge. Without one of its own it would have the lowest of the Pods that
+// are there, and Pods that know the one before would not reach this machine for a while.
+func (s *Stack) hardware() string {
+	return net.HardwareAddr(append([]byte{0x02, 0x00}, s.services().Addr().Next().AsSlice()...)).String()
 }
 
 func ip(ctx context.Context, args ...string) error {
