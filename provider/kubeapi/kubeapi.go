@@ -43,8 +43,8 @@ type API struct {
 	// request a token of a ServiceAccount, for as long as one is asked for.
 	request func(ctx context.Context, k inputs.Kubernetes) (authenticationv1.TokenRequestStatus, error)
 	target  *url.URL
-	// plain sends requests, and upgrades those after which a connection is no HTTP any more.
-	plain, upgrades http.RoundTripper
+	// transport sends requests.
+	transport http.RoundTripper
 	// anonymous is how to reach the API server without any credentials.
 	anonymous *rest.Config
 	now       func() time.Time
@@ -87,14 +87,11 @@ func to(cfg *rest.Config) (*API, error) {
 
 	anonymous.DisableCompression = true // Answers pass as they are.
 
-	if a.plain, err = rest.TransportFor(anonymous); err != nil {
-		return nil, errors.Wrap(err, "cannot make a client for the API server")
-	}
-
-	// A connection with HTTP/2 cannot be upgraded.
+	// A connection with HTTP/2 cannot be upgraded, and its client keeps megabytes of each answer that a run asks
+	// for and does not read.
 	anonymous.NextProtos = []string{"http/1.1"}
 
-	if a.upgrades, err = rest.TransportFor(anonymous); err != nil {
+	if a.transport, err = rest.TransportFor(anonymous); err != nil {
 		return nil, errors.Wrap(err, "cannot make a client for the API server")
 	}
 

@@ -166,7 +166,7 @@ func (a *API) forward(m *marker) http.Handler {
 			r.SetURL(a.target)
 			r.Out.Header.Set("Authorization", "Bearer "+token)
 		},
-		Transport:      roundTripper(a.send),
+		Transport:      a.transport,
 		ModifyResponse: m.learn,
 		FlushInterval:  -1, // Watches.
 		ErrorLog:       log.New(io.Discard, "", 0),
@@ -174,15 +174,6 @@ func (a *API) forward(m *marker) http.Handler {
 			refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "cannot reach the API server: "+err.Error())
 		},
 	}
-}
-
-// send a request to the API server.
-func (a *API) send(r *http.Request) (*http.Response, error) {
-	if r.Header.Get("Upgrade") != "" {
-		return a.upgrades.RoundTrip(r)
-	}
-
-	return a.plain.RoundTrip(r)
 }
 
 // metadataOf the object that a request is about; nil if it is not there.
@@ -197,7 +188,7 @@ func (a *API) metadataOf(r *http.Request) (*metav1.PartialObjectMetadata, error)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 
-	rsp, err := a.plain.RoundTrip(req)
+	rsp, err := a.transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

@@ -222,6 +222,23 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// The client of HTTP/2 keeps four megabytes of each answer that a run asks for and does not read.
+func TestProtocol(t *testing.T) {
+	got := ""
+	_, way := opened(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Proto }))
+
+	kube, err := kubernetes.NewForConfig(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, _ = kube.CoreV1().Pods("team-a").GetLogs("a", &corev1.PodLogOptions{}).DoRaw(t.Context())
+
+	if diff := cmp.Diff("HTTP/1.1", got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 func TestWatch(t *testing.T) {
 	more := make(chan struct{})
 
