@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -128,9 +129,11 @@ func wayOf(r *http.Request) string {
 	return ""
 }
 
+const typeJSON = runtime.ContentTypeJSON
+
 // contentType without parameters; JSON where there is none.
 func contentType(h http.Header) string {
-	kind, _, _ := mime.ParseMediaType(cmp.Or(h.Get("Content-Type"), "application/json"))
+	kind, _, _ := mime.ParseMediaType(cmp.Or(h.Get("Content-Type"), typeJSON))
 
 	return kind
 }
@@ -169,7 +172,7 @@ func (m *marker) mark(next http.Handler) http.Handler {
 
 		if body, ok = m.marked(r, way, t, body); !ok {
 			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-				"objects of this run get marks, for which they have to be JSON or YAML and not "+contentType(r.Header))
+				"objects of this run get marks, for which they have to be JSON, YAML or Protobuf and not "+contentType(r.Header))
 
 			return
 		}
@@ -197,7 +200,9 @@ func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]b
 	}
 
 	switch kind := contentType(r.Header); kind {
-	case "application/json", string(types.MergePatchType), string(types.StrategicMergePatchType):
+	case typeProtobuf:
+		return injectProtobuf(body, m.marksOf(t.namespace, owns)), true
+	case typeJSON, string(types.MergePatchType), string(types.StrategicMergePatchType):
 	case "application/yaml", string(types.ApplyYAMLPatchType):
 		text, err := yaml.YAMLToJSON(body)
 		if err != nil {
@@ -207,13 +212,13 @@ func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]b
 		body = text
 
 		if kind == "application/yaml" {
-			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Content-Type", typeJSON)
 		}
 	default:
 		return nil, false
 	}
 
-	return m.inject(body, t.namespace, owns), true
+	return inject(body, m.marksOf(t.namespace, owns)), true
 }
 
 // makes is true for a request that creates an object, and for one that writes an object as a whole which
@@ -260,8 +265,36 @@ func (m *marker) qualified() string {
 	return strings.TrimPrefix(m.object.Namespace+"/"+m.object.Name, "/")
 }
 
-// inject the marks into an object, or a patch of one, in a namespace. All else stays as it is written.
-func (m *marker) inject(body []byte, namespace string, owns bool) []byte {
+// marks of an object.
+type marks struct {
+	labels, annotations map[string]string
+	owner               *metav1.OwnerReference
+}
+
+// marksOf an object in a namespace, or of a patch of one.
+func (m *marker) marksOf(namespace string, owns bool) marks {
+	var of marks
+
+	if m.labels {
+		of.labels = map[string]string{dependents.Label(m.object.UID): "true"}
+	}
+
+	switch {
+	case !owns:
+	// An owner is cluster scoped, or in the same namespace.
+	case m.object.Namespace == "" || m.object.Namespace == namespace:
+		of.owner = &metav1.OwnerReference{
+			APIVersion: m.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: m.object.Name, UID: m.object.UID,
+		}
+	default:
+		of.annotations = map[string]string{annotationOwner: m.qualified(), annotationOwnerType: m.groupKind()}
+	}
+
+	return of
+}
+
+// inject marks into an object, or a patch of one. All else stays as it is written.
+func inject(body []byte, marks marks) []byte {
 	var o, meta map[string]json.RawMessage
 	if json.Unmarshal(body, &o) != nil || o == nil {
 		return body
@@ -272,7 +305,11 @@ func (m *marker) inject(body []byte, namespace string, owns bool) []byte {
 		meta = map[string]json.RawMessage{}
 	}
 
-	set := func(field, key, value string) {
+	for field, more := range map[string]map[string]string{"labels": marks.labels, "annotations": marks.annotations} {
+		if len(more) == 0 {
+			continue
+		}
+
 		values := map[string]json.RawMessage{}
 		_ = json.Unmarshal(meta[field], &values)
 
@@ -280,32 +317,23 @@ func (m *marker) inject(body []byte, namespace string, owns bool) []byte {
 			values = map[string]json.RawMessage{}
 		}
 
-		values[key] = encode(value)
+		for key, value := range more {
+			values[key] = encode(value)
+		}
+
 		meta[field] = encode(values)
 	}
 
-	if m.labels {
-		set("labels", dependents.Label(m.object.UID), "true")
-	}
-
-	switch {
-	case !owns:
-	// An owner is cluster scoped, or in the same namespace.
-	case m.object.Namespace == "" || m.object.Namespace == namespace:
+	if marks.owner != nil {
 		var owners []json.RawMessage
 
 		_ = json.Unmarshal(meta["ownerReferences"], &owners)
 		owners = slices.DeleteFunc(owners, func(raw json.RawMessage) bool {
 			var r metav1.OwnerReference
 
-			return json.Unmarshal(raw, &r) == nil && r.UID == m.object.UID
+			return json.Unmarshal(raw, &r) == nil && r.UID == marks.owner.UID
 		})
-		meta["ownerReferences"] = encode(append(owners, encode(metav1.OwnerReference{
-			APIVersion: m.group() + "/" + common.Version, Kind: common.KindAnsibleRun, Name: m.object.Name, UID: m.object.UID,
-		})))
-	default:
-		set("annotations", annotationOwner, m.qualified())
-		set("annotations", annotationOwnerType, m.groupKind())
+		meta["ownerReferences"] = encode(append(owners, encode(marks.owner)))
 	}
 
 	o["metadata"] = encode(meta)
@@ -325,8 +353,9 @@ func (m *marker) learn(rsp *http.Response) error {
 	r := rsp.Request
 	t, ok := r.Context().Value(targetKey{}).(target)
 	writes := r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+	kind := contentType(rsp.Header)
 
-	if !m.labels || !ok || !writes || rsp.StatusCode/100 != 2 || contentType(rsp.Header) != "application/json" || r.URL.Query().Has("dryRun") {
+	if !m.labels || !ok || !writes || rsp.StatusCode/100 != 2 || kind != typeJSON && kind != typeProtobuf || r.URL.Query().Has("dryRun") {
 		return nil
 	}
 
@@ -343,14 +372,27 @@ func (m *marker) learn(rsp *http.Response) error {
 		return err
 	}
 
-	o := metav1.PartialObjectMetadata{}
-	_ = json.Unmarshal(head, &o) // Something else has no labels.
-
+	o := metadataIn(kind, head)
 	if _, labeled := o.Labels[dependents.Label(m.object.UID)]; labeled {
 		m.add(common.DependentKind{APIVersion: t.apiVersion(), Kind: o.Kind, Resource: t.resource, Namespace: t.namespace})
 	}
 
 	return nil
+}
+
+// metadataIn an answer. Something else than an object has no labels.
+func metadataIn(kind string, text []byte) metav1.PartialObjectMetadata {
+	o := metav1.PartialObjectMetadata{}
+	if kind == typeJSON {
+		_ = json.Unmarshal(text, &o)
+		return o
+	}
+
+	if _, read, err := readProtobuf(text); err == nil {
+		o = *read
+	}
+
+	return o
 }
 
 // An answer that was read passes on, and takes memory until it is closed.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -142,7 +143,8 @@ func TestMark(t *testing.T) {
 		"Events":     {"Events go by themselves.", namespaced, labels, "", "POST", "/api/v1/namespaces/team-a/events", jsonType, "{}", "{}", 200},
 		"Evict":      {"Subresources are no objects.", namespaced, owns, "", "POST", "/api/v1/namespaces/team-a/pods/a/eviction", jsonType, "{}", "{}", 200},
 		"Garbage":    {"The API server says what is wrong.", namespaced, owns, "", "POST", configMaps, jsonType, "{", "{", 200},
-		"Protobuf":   {"What cannot be marked is refused.", namespaced, owns, "", "POST", configMaps, "application/vnd.kubernetes.protobuf", "k8s", "", 415},
+		"NoProtobuf": {"The API server says what is wrong with Protobuf, too.", namespaced, owns, "", "POST", configMaps, typeProtobuf, "k8s", "k8s", 200},
+		"CBOR":       {"What cannot be marked is refused.", namespaced, owns, "", "POST", configMaps, runtime.ContentTypeCBOR, "k8s", "", 415},
 		"Huge":       {"What the API server would refuse is refused.", namespaced, owns, "", "POST", configMaps, jsonType, strings.Repeat(" ", maxBody+1), "", 413},
 	} {
 		t.Run(name, func(t *testing.T) {
