@@ -40,7 +40,8 @@ func newsOf(last, now executor.Report) news {
 	case last.Run.Phase != now.Run.Phase:
 		return entered
 	case !maps.EqualFunc(last.Reported.Outputs, now.Reported.Outputs, same),
-		!slices.Equal(last.Reported.Conditions, now.Reported.Conditions):
+		!slices.Equal(last.Reported.Conditions, now.Reported.Conditions),
+		!same(last.Reported.Status, now.Reported.Status):
 		return reported
 	}
 
