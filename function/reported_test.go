@@ -104,6 +104,16 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 				"Running|TRUE|Successful|Awaiting next reconciliation", "Successful|TRUE|Successful|Last reconciliation succeeded", "Failure|FALSE|Successful|",
 			},
 		},
+		"OperatorSilent": {
+			reason: "Nor while the Composition says nothing of a failure.",
+			more:   `operatorConditions: true`,
+			observed: aRun("server", `status:
+          conditions: [{type: Ready, status: Unknown, observedGeneration: 1}, {type: Synced, status: Unknown, observedGeneration: 1}, {type: Failure, status: "True", reason: Broken}]
+          atProvider: {lastRun: {phase: Running}}
+`),
+			want: `{}`, said: "Running server: is running",
+			conditions: []string{"Running|TRUE|Running|Running reconciliation", "Successful|FALSE|Running|"},
+		},
 		"Member": {
 			reason:   "One member of it may be shown, too.",
 			status:   "{count: '${runs.server.reported.servers}', served: '${runs.server.reported.conditions.exists(c, c.type == \"PageServed\" && c.status == \"True\")}'}",

@@ -5,6 +5,7 @@ package composite
 
 import (
 	"context"
+	"slices"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
@@ -46,6 +47,12 @@ func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 	var reported []Condition
 
 	out.Status, out.Kept, reported, out.Problems = e.status(ctx)
+
+	// Also while nothing is said of one of them, its content does not say it.
+	if p.OperatorConditions {
+		reported = slices.DeleteFunc(reported, func(c Condition) bool { return slices.Contains(plan.OperatorConditions[:], c.Type) })
+	}
+
 	out.Conditions, problems = e.conditions(ctx)
 	out.Conditions = merge(append(out.Conditions, e.operatorConditions()...), reported)
 	out.Problems = append(out.Problems, problems...)

@@ -86,7 +86,7 @@ func viewReported(o, at map[string]any) map[string]any {
 		c, _ := c.(map[string]any)
 		typ := manifest.Text(c, "type")
 
-		// k8s_status sends back all conditions that the XR has.
+		// Content may report conditions of the function; nobody but that sets them.
 		if !slices.Contains(common.OwnConditions(), xpv2.ConditionType(typ)) && !plan.IsReservedCondition(typ) {
 			conditions = append(conditions, manifest.Pick(c, "type", "status", "reason", "message"))
 		}

@@ -3,12 +3,16 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // ReportStatus records what content sets of the status of its XR, while the run goes on: it is merged over what
@@ -48,14 +52,9 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 		delete(patch, "conditions")
 	}
 
-	was := r.summary.Report.Status
-	if was == nil {
-		was = r.status
-	}
-
 	now := map[string]any{}
 	if !replace {
-		if now, err = object(was); err != nil {
+		if now, err = object(r.present()); err != nil {
 			now = map[string]any{}
 		}
 	}
@@ -91,11 +90,76 @@ func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	return nil
 }
 
+// present status that this run and earlier ones have set.
+func (r *Recorder) present() json.RawMessage {
+	if s := r.summary.Report.Status; s != nil {
+		return s
+	}
+
+	return r.status
+}
+
+// A statusCondition is a condition in the status of an XR.
 type statusCondition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+	Type    string       `json:"type"`
+	Status  string       `json:"status"`
+	Reason  string       `json:"reason,omitempty"`
+	Message string       `json:"message,omitempty"`
+	Since   *metav1.Time `json:"lastTransitionTime,omitempty"`
+}
+
+// ShowStatus returns the status of the XR as its content is to see it, which has set some of it: the XR itself has that
+// only later. Whoever has read it sends what is new, and with a new condition all that it has read. So it has no
+// conditions but those that content cannot report, and those that this run has reported.
+func (r *Recorder) ShowStatus(status json.RawMessage) (json.RawMessage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	shown, err := object(status)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the status")
+	}
+
+	if all := r.showConditions(shown["conditions"]); len(all) > 0 {
+		shown["conditions"] = all
+	} else {
+		delete(shown, "conditions")
+	}
+
+	// What content has removed meanwhile the XR may still have.
+	if was, err := object(r.status); err == nil {
+		for field := range was {
+			delete(shown, field)
+		}
+	}
+
+	if now, err := object(r.present()); err == nil {
+		maps.Copy(shown, now)
+	}
+
+	text, err := json.Marshal(shown)
+
+	return text, errors.Wrap(err, "cannot show the status")
+}
+
+// showConditions of an XR to content.
+func (r *Recorder) showConditions(all any) []any {
+	var shown []any
+
+	list, _ := all.([]any)
+
+	for _, c := range list {
+		of, _ := c.(map[string]any)
+		if kind, _ := of["type"].(string); slices.Contains(common.OwnConditions(), xpv2.ConditionType(kind)) {
+			shown = append(shown, c)
+		}
+	}
+
+	for _, c := range r.summary.Report.Conditions {
+		shown = append(shown, statusCondition{string(c.Type), string(c.Status), string(c.Reason), c.Message, &c.LastTransitionTime})
+	}
+
+	return shown
 }
 
 // object of JSON, with numbers as they are written; empty for none.

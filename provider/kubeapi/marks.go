@@ -359,15 +359,7 @@ func (m *marker) learn(rsp *http.Response) error {
 		return nil
 	}
 
-	size := sizeOf(rsp.ContentLength)
-	if err := m.answers.Acquire(r.Context(), size); err != nil {
-		return err
-	}
-
-	// The answer passes on as it is, also one that is too long to be understood.
-	head, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
-	rsp.Body = &answer{io.MultiReader(bytes.NewReader(head), rsp.Body), rsp.Body, sync.OnceFunc(func() { m.answers.Release(size) })}
-
+	head, err := m.read(rsp)
 	if err != nil {
 		return err
 	}
@@ -378,6 +370,19 @@ func (m *marker) learn(rsp *http.Response) error {
 	}
 
 	return nil
+}
+
+// read an answer, or the beginning of one that is too long to be understood. It passes on as it is.
+func (m *marker) read(rsp *http.Response) ([]byte, error) {
+	size := sizeOf(rsp.ContentLength)
+	if err := m.answers.Acquire(rsp.Request.Context(), size); err != nil {
+		return nil, err
+	}
+
+	head, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
+	rsp.Body = &answer{io.MultiReader(bytes.NewReader(head), rsp.Body), rsp.Body, sync.OnceFunc(func() { m.answers.Release(size) })}
+
+	return head, err
 }
 
 // metadataIn an answer. Something else than an object has no labels.

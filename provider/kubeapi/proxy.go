@@ -37,8 +37,8 @@ type proxy struct {
 	stop       context.CancelFunc
 
 	marker *marker
-	// report what the run sets of the status of its XR.
-	report atomic.Pointer[func(json.RawMessage, bool) error]
+	// status of the XR of the run.
+	status atomic.Pointer[runner.Status]
 	// survey the dependents of the run.
 	survey func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind
 }
@@ -86,7 +86,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	p.server = &http.Server{
-		Handler:           p.admit(p.takeStatus(run, p.marker.mark(a.forward(p.marker)))),
+		Handler:           p.admit(p.takeStatus(run, p.marker.mark(a.forward(p)))),
 		ReadHeaderTimeout: headerTimeout,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       withGuest,
@@ -158,7 +158,7 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 
 // forward requests to the API server as they are, but with a token in the place of the secret.
 // Whoever a request wants to impersonate, the API server asks for the rights of the ServiceAccount.
-func (a *API) forward(m *marker) http.Handler {
+func (a *API) forward(p *proxy) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			token, _ := r.In.Context().Value(tokenKey{}).(string)
@@ -166,10 +166,16 @@ func (a *API) forward(m *marker) http.Handler {
 			r.SetURL(a.target)
 			r.Out.Header.Set("Authorization", "Bearer "+token)
 		},
-		Transport:      a.transport,
-		ModifyResponse: m.learn,
-		FlushInterval:  -1, // Watches.
-		ErrorLog:       log.New(io.Discard, "", 0),
+		Transport: a.transport,
+		ModifyResponse: func(rsp *http.Response) error {
+			if err := p.showStatus(rsp); err != nil {
+				return err
+			}
+
+			return p.marker.learn(rsp)
+		},
+		FlushInterval: -1, // Watches.
+		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			refuse(w, http.StatusBadGateway, metav1.StatusReasonServiceUnavailable, "cannot reach the API server: "+err.Error())
 		},

@@ -1,10 +1,13 @@
 package kubeapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +17,20 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
+
+// fakeStatus has what is reported, and nothing to show.
+type fakeStatus func(status json.RawMessage, replace bool) error
+
+func (f fakeStatus) ReportStatus(status json.RawMessage, replace bool) error {
+	return f(status, replace)
+}
+
+func (f fakeStatus) ShowStatus(json.RawMessage) (json.RawMessage, error) {
+	return json.RawMessage(`{"shown":true}`), nil
+}
 
 func TestTakeStatus(t *testing.T) {
 	const (
@@ -57,14 +72,14 @@ func TestTakeStatus(t *testing.T) {
 				body, _ := io.ReadAll(r.Body)
 				passed = string(body)
 			}))
-			p.Statuses(func(status json.RawMessage, replace bool) error {
+			p.Statuses(fakeStatus(func(status json.RawMessage, replace bool) error {
 				taken = map[bool]string{false: "merge ", true: "replace "}[replace] + string(status)
 				if strings.Contains(taken, "bad") {
 					return errors.New("it cannot be kept")
 				}
 
 				return nil
-			})
+			}))
 
 			c, err := rest.HTTPClientFor(way)
 			if err != nil {
@@ -93,6 +108,235 @@ func TestTakeStatus(t *testing.T) {
 
 			if tc.status == 200 && tc.passed == "" && string(answer) != tc.body {
 				t.Errorf("The module should get its object back, got %q", answer)
+			}
+		})
+	}
+}
+
+// setStatus of a Site as operator_sdk.util.k8s_status does: it reads what is there, sends nothing if that has all of it,
+// and sends all conditions that are there with a new one.
+func setStatus(t *testing.T, c *http.Client, host string, status map[string]any) {
+	t.Helper()
+
+	const path = "/apis/example.org/v1/namespaces/team-a/sites/site"
+
+	do := func(method, path string, body []byte) map[string]any {
+		req, err := http.NewRequestWithContext(t.Context(), method, host+path, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+
+		rsp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rsp.Body.Close()
+
+		o := map[string]any{}
+		if err := json.NewDecoder(rsp.Body).Decode(&o); err != nil || rsp.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s: %s: %v", method, path, rsp.Status, err)
+		}
+
+		return o
+	}
+
+	o := do(http.MethodGet, path, nil)
+	there, _ := o["status"].(map[string]any)
+
+	if contains(there, status) {
+		return
+	}
+
+	patch := maps.Clone(status)
+
+	if mine, ok := status["conditions"].([]any); ok {
+		all, _ := there["conditions"].([]any)
+		patch["conditions"] = append(slices.DeleteFunc(slices.Clone(all), func(c any) bool {
+			return slices.ContainsFunc(mine, func(m any) bool { return typeOf(m) == typeOf(c) })
+		}), mine...)
+	}
+
+	o["status"] = patch
+	do(http.MethodPatch, path+"/status", encode(o))
+}
+
+// typeOf a condition.
+func typeOf(c any) any {
+	of, _ := c.(map[string]any)
+
+	return of["type"]
+}
+
+// contains is true for a status that has all that another one has, whenever its conditions became so.
+func contains(status, part map[string]any) bool {
+	for field, want := range part {
+		list, ok := want.([]any)
+		if !ok {
+			if !cmp.Equal(want, status[field]) {
+				return false
+			}
+
+			continue
+		}
+
+		have, _ := status[field].([]any)
+
+		for _, item := range list {
+			if !slices.ContainsFunc(have, func(x any) bool {
+				of, _ := x.(map[string]any)
+				of = maps.Clone(of)
+				delete(of, "lastTransitionTime")
+
+				return cmp.Equal(item, any(of))
+			}) {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// The XR has what a run sets of its status only later, here never. The module reads it before it sends anything.
+func TestShowStatus(t *testing.T) {
+	condition := func(kind, status string) any { return map[string]any{"type": kind, "status": status} }
+	conditions := func(of ...any) map[string]any { return map[string]any{"conditions": of} }
+	phase := func(p string) map[string]any { return map[string]any{"phase": p} }
+
+	for name, tc := range map[string]struct {
+		reason string
+		// xr is the status of the XR, and was what earlier runs have set.
+		xr, was string
+		mode    common.RunMode
+		set     []map[string]any
+		want    string
+		// conditions that the run has reported.
+		conditions []string
+	}{
+		"BackAndForth": {
+			"What the last task sets is kept, also if the XR has that from the last run.", `{"phase":"Ready"}`, `{"phase":"Ready"}`, common.ModeApply,
+			[]map[string]any{phase("Deploying"), phase("Ready")},
+			`{"phase":"Ready"}`, nil,
+		},
+		"Again": {"What is kept already is not sent.", `{}`, `{"phase":"Ready"}`, common.ModeApply, []map[string]any{phase("Ready")}, ``, nil},
+		"Foreign": {
+			"Conditions of others are not those of the content.", `{"conditions":[{"type":"Failure","status":"True"},{"type":"Ready","status":"False"}]}`, ``, common.ModeApply,
+			[]map[string]any{conditions(condition("Up", "True"))},
+			`{}`,
+			[]string{"Up=True"},
+		},
+		"Unchanged": {
+			"A condition that the XR has already is reported again.", `{"conditions":[{"type":"Up","status":"True"}]}`, ``, common.ModeApply,
+			[]map[string]any{conditions(condition("Up", "True"))},
+			`{}`,
+			[]string{"Up=True"},
+		},
+		"TwoTasks": {
+			"A condition does not set back what an earlier task has set.", `{"conditions":[{"type":"Up","status":"False"},{"type":"Full","status":"False"}]}`, ``, common.ModeApply,
+			[]map[string]any{conditions(condition("Up", "True")), conditions(condition("Full", "True"))},
+			`{}`,
+			[]string{"Up=True", "Full=True"},
+		},
+		"Check": {
+			"A check sees that nothing would change.", `{"phase":"Ready","conditions":[{"type":"Up","status":"True"}]}`, `{"phase":"Ready"}`, common.ModeCheck,
+			[]map[string]any{phase("Ready"), conditions(condition("Up", "True"))},
+			``, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := spec()
+			run.Mode, run.Object.Owner = tc.mode, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
+
+			p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					t.Errorf("%s\nThe API server should not get the status", tc.reason)
+				}
+
+				w.Header().Set("Content-Type", typeJSON)
+				_, _ = fmt.Fprintf(w, `{"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":%s}`, tc.xr)
+			}))
+
+			rec := events.NewRecorder(events.Options{Status: json.RawMessage(tc.was)})
+			p.Statuses(rec)
+
+			c, err := rest.HTTPClientFor(way)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			for _, s := range tc.set {
+				setStatus(t, c, way.Host, s)
+			}
+
+			got := rec.Summary().Report
+
+			var reported []string
+			for _, c := range got.Conditions {
+				reported = append(reported, fmt.Sprintf("%s=%s", c.Type, c.Status))
+			}
+
+			if diff := cmp.Diff(tc.want, string(got.Status)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.conditions, reported); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Only the XR of the run is shown with another status.
+func TestShowStatusOf(t *testing.T) {
+	const site = "/apis/example.org/v1/namespaces/team-a/sites/site"
+
+	for name, tc := range map[string]struct {
+		reason string
+		path   string
+		kind   string
+		answer string
+		want   string
+	}{
+		"XR":     {"All but the status of the XR is as it is.", site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993}`, `{"apiVersion":"example.org/v1","kind":"Site","n":9007199254740993,"status":{"shown":true}}`},
+		"Status": {"So is its status by itself.", site + "/status", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site","status":{}}`, `{"apiVersion":"example.org/v1","kind":"Site","status":{"shown":true}}`},
+		"Other":  {"Other objects are not.", strings.TrimSuffix(site, "site") + "other", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
+		"Kind":   {"Neither are those of another kind.", site, typeJSON, `{"apiVersion":"example.org/v1","kind":"Backup"}`, `{"apiVersion":"example.org/v1","kind":"Backup"}`},
+		"Table":  {"Neither is what stands for the XR.", site, typeJSON, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`, `{"apiVersion":"meta.k8s.io/v1","kind":"Table"}`},
+		"Format": {"Neither is what is not JSON.", site, "application/yaml", `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
+		"Scale":  {"Neither are other subresources.", site + "/scale", typeJSON, `{"apiVersion":"example.org/v1","kind":"Site"}`, `{"apiVersion":"example.org/v1","kind":"Site"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := spec()
+			run.Mode, run.Object.Owner = common.ModeApply, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
+
+			p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tc.kind)
+				_, _ = io.WriteString(w, tc.answer)
+			}))
+			p.Statuses(fakeStatus(nil))
+
+			c, err := rest.HTTPClientFor(way)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, way.Host+tc.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			rsp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			answer, _ := io.ReadAll(rsp.Body)
+			_ = rsp.Body.Close()
+
+			if diff := cmp.Diff(tc.want, string(answer)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -29,14 +29,21 @@ type Access interface {
 	Kubeconfig() []byte
 	// Secret in the kubeconfig.
 	Secret() []byte
-	// Statuses has the way call a function with what the run sets of the status of its XR. The error is
-	// for the run.
-	Statuses(report func(status json.RawMessage, replace bool) error)
+	// Statuses has the way keep what the run sets of the status of its XR, and show it to the run.
+	Statuses(s Status)
 	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
 	// state if it is known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
 	// Close the way.
 	Close()
+}
+
+// A Status is that of the XR of a run, which has only later what the run sets of it.
+type Status interface {
+	// ReportStatus keeps what the run sets: merged over what is there, or in its place. The error is for the run.
+	ReportStatus(status json.RawMessage, replace bool) error
+	// ShowStatus returns what the run is to see of a status that the XR has.
+	ShowStatus(status json.RawMessage) (json.RawMessage, error)
 }
 
 // An AccessError is about a way to the API server that somebody has to make possible first.
@@ -57,7 +64,7 @@ func (noAccess) Kubeconfig() []byte { return nil }
 func (noAccess) Secret() []byte     { return nil }
 func (noAccess) Close()             {}
 
-func (noAccess) Statuses(func(json.RawMessage, bool) error) {}
+func (noAccess) Statuses(Status) {}
 
 func (noAccess) Dependents(context.Context) []common.DependentKind { return nil }
 

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -25,8 +24,8 @@ type fakeCluster struct {
 func (c *fakeCluster) Open(context.Context, Spec) (Access, error) { return c, c.err }
 func (c *fakeCluster) Kubeconfig() []byte                         { return []byte("token: the-secret-of-the-run\n") }
 
-func (c *fakeCluster) Secret() []byte                             { return []byte("the-secret-of-the-run") }
-func (c *fakeCluster) Statuses(func(json.RawMessage, bool) error) {}
+func (c *fakeCluster) Secret() []byte  { return []byte("the-secret-of-the-run") }
+func (c *fakeCluster) Statuses(Status) {}
 func (c *fakeCluster) Dependents(context.Context) []common.DependentKind {
 	return []common.DependentKind{{Kind: "ConfigMap"}}
 }

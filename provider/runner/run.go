@@ -83,7 +83,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	}
 
 	rec := p.recorder(run, w, run.KeepOutput, access.Secret())
-	access.Statuses(rec.ReportStatus)
+	access.Statuses(rec)
 
 	code, cause, err := r.execute(ctx, p, lock, rec)
 

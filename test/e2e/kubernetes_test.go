@@ -310,20 +310,51 @@ except Exception as e:
     m.fail_json(msg=str(e))
 m.exit_json(changed=True)
 `,
-		"plugins/modules/k8s_status.py": `
-import os
-from ansible.module_utils.basic import AnsibleModule
-from kubernetes import config, dynamic
-m = AnsibleModule({"api_version": {}, "kind": {}, "name": {}, "namespace": {}, "status": {"type": "dict"}}, supports_check_mode=True)
-p = m.params
-c = dynamic.DynamicClient(config.new_client_from_config(os.environ["K8S_AUTH_KUBECONFIG"]))
-r = c.resources.get(api_version=p["api_version"], kind=p["kind"])
-o = r.get(name=p["name"], namespace=p["namespace"]).to_dict()
-o["status"] = p["status"]
-m.exit_json(changed=True, result=r.status.patch(body=o, content_type="application/merge-patch+json").to_dict())
-`,
+		"plugins/modules/k8s_status.py": fakeStatusModule,
 	}}
 }
+
+// fakeStatusModule decides what to send as the module k8s_status does: nothing if the XR has all of it already, whenever
+// its conditions became so, and all conditions that the XR has with another one.
+const fakeStatusModule = `
+from ansible.module_utils.basic import AnsibleModule
+from kubernetes import config, dynamic
+
+
+def has(there, part):
+    if isinstance(part, dict):
+        return isinstance(there, dict) and all(has(there.get(k), v) for k, v in part.items())
+    if isinstance(part, list):
+        return isinstance(there, list) and all(item in there for item in part)
+    return there == part
+
+
+def main():
+    m = AnsibleModule(
+        {"api_version": {}, "kind": {}, "name": {}, "namespace": {}, "status": {"type": "dict"}, "conditions": {"type": "list", "elements": "dict"}},
+        supports_check_mode=True)
+    p = m.params
+    mine = p["status"] or {}
+    if p["conditions"]:
+        mine["conditions"] = p["conditions"]
+    r = dynamic.DynamicClient(config.new_client_from_config()).resources.get(api_version=p["api_version"], kind=p["kind"])
+    o = r.get(name=p["name"], namespace=p["namespace"]).to_dict()
+    there = o.get("status") or {}
+    timeless = dict(there)
+    if "conditions" in there:
+        timeless["conditions"] = [{k: v for k, v in c.items() if k != "lastTransitionTime"} for c in there["conditions"]]
+    if has(timeless, mine):
+        m.exit_json(changed=False, result=o)
+    if there.get("conditions") and mine.get("conditions"):
+        new = [c["type"] for c in mine["conditions"]]
+        mine["conditions"] = [c for c in there["conditions"] if c["type"] not in new] + mine["conditions"]
+    o["status"] = mine
+    m.exit_json(changed=True, result=r.status.patch(body=o, content_type="application/merge-patch+json").to_dict())
+
+
+if __name__ == "__main__":
+    main()
+`
 
 // TestOperatorContent runs content of an Ansible operator as it is: it reads the name of its resource from
 // ansible_operator_meta, sets the status of it, measures, and says when it wants to run again.

@@ -82,36 +82,10 @@ spec: {template: {spec: {containers: [{name: manager, image: controller, env: [{
 `,
 }
 
-// fakeUtil stands in for the collection operator_sdk.util: its module sends what the real
-// one does to the API server.
+// fakeUtil stands in for the collection operator_sdk.util.
 var fakeUtil = collection{Namespace: "operator_sdk", Name: "util", Version: "0.5.0", Files: map[string]string{
-	"plugins/modules/k8s_status.py": `
-from datetime import datetime, timezone
-
-from ansible.module_utils.basic import AnsibleModule
-
-
-def main():
-    module = AnsibleModule(argument_spec=dict(
-        api_version=dict(), kind=dict(), name=dict(), namespace=dict(), status=dict(type="dict"), conditions=dict(type="list", elements="dict")))
-    from kubernetes import client, config, dynamic
-    p = module.params
-    api = dynamic.DynamicClient(config.new_client_from_config())
-    resource = api.resources.get(api_version=p["api_version"], kind=p["kind"])
-    was = resource.get(name=p["name"], namespace=p["namespace"]).to_dict().get("status") or {}
-    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    mine = [dict(c, lastTransitionTime=now) for c in p["conditions"] or []]
-    others = [c for c in was.get("conditions", []) if c["type"] not in [m["type"] for m in mine]]
-    status = dict(p["status"] or {}, conditions=others + mine)
-    body = dict(apiVersion=p["api_version"], kind=p["kind"], metadata=dict(name=p["name"]), status=status)
-    resource.status.patch(body=body, name=p["name"], namespace=p["namespace"], content_type="application/merge-patch+json")
-    module.exit_json(changed=True)
-
-
-if __name__ == "__main__":
-    main()
-`,
-	"meta/runtime.yml": "requires_ansible: '>=2.15.0'\n",
+	"plugins/modules/k8s_status.py": fakeStatusModule,
+	"meta/runtime.yml":              "requires_ansible: '>=2.15.0'\n",
 }}
 
 // cacheOperatorRuns is what the operator and its users have in the cluster before the move.
