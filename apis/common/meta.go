@@ -203,8 +203,8 @@ const TypeDependentsWatched xpv2.ConditionType = "DependentsWatched"
 
 // Reasons of TypeDependentsWatched.
 const (
-	// ReasonCannotWatch means that the ServiceAccount may not watch what the content has made, or
-	// that the API server cannot.
+	// ReasonCannotWatch means that the ServiceAccount may not watch some of what the content has made, that
+	// the API server cannot, or that there are too many kinds.
 	ReasonCannotWatch xpv2.ConditionReason = "CannotWatch"
 	// ReasonWatched means that it is watched again, or is not to be any more.
 	ReasonWatched xpv2.ConditionReason = "Watched"

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
@@ -84,6 +86,10 @@ func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation)
 	e.dependents.Watch(subject, func() { e.wake(name) })
 
 	_, err := e.dependents.Changed(subject)
+	if err == nil && len(run.Observation().Dependents) >= dependents.MaxKinds {
+		err = errors.Errorf("objects of %d kinds are watched, and no others", dependents.MaxKinds)
+	}
+
 	showWatched(run, err)
 }
 

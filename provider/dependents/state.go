@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -115,7 +116,7 @@ func options(uid types.UID) metav1.ListOptions {
 }
 
 // list the objects of a kind, and the version of the list. Those that are being deleted are as good as
-// gone.
+// gone, and of a kind that is gone there are none.
 func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind) (state, string, error) {
 	r, err := resource(c, k)
 	if err != nil {
@@ -127,6 +128,10 @@ func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.Dep
 
 	for {
 		l, err := r.List(ctx, o)
+		if kerrors.IsNotFound(err) {
+			return state{}, "", nil
+		}
+
 		if err != nil {
 			return nil, "", errors.Wrapf(err, "cannot list %s", name(k))
 		}
@@ -156,18 +161,30 @@ func name(k common.DependentKind) string {
 	return fmt.Sprintf("%s of %s in namespace %q", k.Resource, k.APIVersion, k.Namespace)
 }
 
-// Survey the dependents of an AnsibleRun: how many there are of each kind, and in which state. The digest
-// of a kind that is not watched, or cannot be listed, is empty.
+// Survey the dependents of an AnsibleRun: how many there are of each kind, and in which state. Kinds of which there
+// are none are left out, and those after the first MaxKinds. The digest of a kind that is not watched, or cannot be
+// listed, is empty.
 func Survey(ctx context.Context, c metadata.Interface, uid types.UID, kinds []common.DependentKind, watched func(common.DependentKind) bool) []common.DependentKind {
-	for i, k := range kinds {
-		if !watched(k) {
-			continue
+	found := []common.DependentKind{}
+
+	for _, k := range kinds {
+		if len(found) == MaxKinds {
+			break
 		}
 
-		if s, _, err := list(ctx, c, uid, k); err == nil {
-			kinds[i].Count, kinds[i].Digest = int64(len(s)), s.digest()
+		if watched(k) {
+			s, _, err := list(ctx, c, uid, k)
+			if err == nil && len(s) == 0 {
+				continue
+			}
+
+			if err == nil {
+				k.Count, k.Digest = int64(len(s)), s.digest()
+			}
 		}
+
+		found = append(found, k)
 	}
 
-	return kinds
+	return found
 }

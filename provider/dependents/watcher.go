@@ -3,6 +3,7 @@ package dependents
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,7 +78,11 @@ type following struct {
 	key     string
 	stop    context.CancelFunc
 	changed bool
-	err     error
+	// errs of kinds that cannot be watched, and err, which says so of all of them.
+	errs []error
+	err  error
+	// listing is locked while objects of a kind are listed: there may be many kinds.
+	listing sync.Mutex
 }
 
 // New returns a Watcher whose watches end with the context. Client returns one that has the rights of
@@ -87,7 +92,7 @@ func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface
 }
 
 // Watch the dependents of an AnsibleRun, unless they are watched already. Wake is called when one was
-// changed, when they cannot be watched, and when they can be watched again.
+// changed, when they cannot be watched, and when they can be watched again; perhaps at once from several goroutines.
 func (w *Watcher) Watch(s Subject, wake func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +109,7 @@ func (w *Watcher) Watch(s Subject, wake func()) {
 	}
 
 	ctx, stop := context.WithCancel(w.ctx)
-	f = &following{key: key, stop: stop}
+	f = &following{key: key, stop: stop, errs: make([]error, len(s.Kinds))}
 	w.watches[s.UID] = f
 
 	go w.follow(ctx, f, s, wake)
@@ -145,41 +150,80 @@ func (w *Watcher) Forget(uid types.UID) {
 	delete(w.streaks, uid)
 }
 
-// follow the dependents of a subject until one was changed.
+// follow the dependents of a subject until one was changed. Each kind is watched by itself: one that cannot be does not
+// keep the others from it.
 func (w *Watcher) follow(ctx context.Context, f *following, s Subject, wake func()) {
-	set := func(changed bool, err error) {
-		w.mu.Lock()
-		was := f.err
-		f.changed, f.err = changed, err
-		w.mu.Unlock()
+	g, kinds := errgroup.WithContext(ctx)
 
-		if changed || (was == nil) != (err == nil) || err != nil && was.Error() != err.Error() {
-			wake()
+	for i, k := range s.Kinds {
+		tell := func(err error) {
+			if w.tell(f, i, err) {
+				wake()
+			}
 		}
+
+		g.Go(func() error { return w.followKind(kinds, f, s, k, tell) })
 	}
 
-	known := make([]state, len(s.Kinds))
+	if !errors.Is(g.Wait(), errChanged) || !wait(ctx, w.pause(s.UID)) {
+		return
+	}
+
+	w.mu.Lock()
+	f.changed, f.err = true, nil
+	w.mu.Unlock()
+
+	wake()
+}
+
+// tell that a kind cannot be watched, or is watched. It returns whether that is news.
+func (w *Watcher) tell(f *following, kind int, err error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	was := f.err
+	f.errs[kind] = err
+	f.err = all(f.errs)
+
+	return (was == nil) != (f.err == nil) || was != nil && was.Error() != f.err.Error()
+}
+
+// all errors as one: the first, and how many others there are.
+func all(errs []error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+
+	return errors.Errorf("%w; and %d more kinds cannot be watched", errs[0], len(errs)-1)
+}
+
+// followKind follows the dependents of a kind until one was changed, or there is none to be changed.
+func (w *Watcher) followKind(ctx context.Context, f *following, s Subject, k common.DependentKind, tell func(error)) error {
+	was := k.Digest
 
 	for {
-		err := w.watch(ctx, s, known, func() { set(false, nil) })
+		now, err := w.watch(ctx, f, s, k, was, func() { tell(nil) })
+		if now != nil {
+			was = now.digest()
+		}
 
 		switch {
-		case ctx.Err() != nil:
-			return
+		case err == nil, ctx.Err() != nil, errors.Is(err, errChanged):
+			return err
 		case errors.Is(err, errExpired):
 			// What has happened meanwhile is found when they are listed.
-		case errors.Is(err, errChanged):
-			if wait(ctx, w.pause(s.UID)) {
-				set(true, nil)
-			}
+			continue
+		}
 
-			return
-		default:
-			set(false, err)
+		tell(err)
 
-			if !wait(ctx, again) {
-				return
-			}
+		if !wait(ctx, again) {
+			return ctx.Err()
 		}
 	}
 }
@@ -213,47 +257,33 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// watch the dependents of a subject until one is not as it is known, or was at the end of the last run.
-func (w *Watcher) watch(ctx context.Context, s Subject, known []state, watching func()) error {
+// watch the dependents of a kind until one is not as it was. It returns them as they were when they were listed; nil if
+// they cannot be.
+func (w *Watcher) watch(ctx context.Context, f *following, s Subject, k common.DependentKind, was string, watching func()) (state, error) {
 	c, err := w.client(s.Account)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	at := make([]string, len(s.Kinds))
+	f.listing.Lock()
+	now, at, err := list(ctx, c, s.UID, k)
+	f.listing.Unlock()
 
-	for i, k := range s.Kinds {
-		var now state
-
-		if now, at[i], err = list(ctx, c, s.UID, k); err != nil {
-			return err
-		}
-
-		was := k.Digest
-		if known[i] != nil {
-			was = known[i].digest()
-		}
-
-		if was != "" && now.digest() != was {
-			return errChanged
-		}
-
-		known[i] = now
+	switch {
+	case err != nil:
+		return nil, err
+	case was != "" && now.digest() != was:
+		return now, errChanged
+	case len(now) == 0:
+		watching()
+		return now, nil
 	}
 
-	watching()
-
-	g, ctx := errgroup.WithContext(ctx)
-
-	for i, k := range s.Kinds {
-		g.Go(func() error { return watchKind(ctx, c, s.UID, k, known[i], at[i]) })
-	}
-
-	return g.Wait()
+	return now, watchKind(ctx, c, s.UID, k, now, at, watching)
 }
 
 // watchKind watches the objects of a kind from a version on.
-func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind, known state, at string) error {
+func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind, known state, at string, watching func()) error {
 	r, err := resource(c, k)
 	if err != nil {
 		return err
@@ -273,6 +303,8 @@ func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k commo
 		if err != nil {
 			return errors.Wrapf(err, "cannot watch %s", name(k))
 		}
+
+		watching()
 
 		at, err = read(ctx, events, known, at)
 

@@ -2,10 +2,12 @@ package dependents
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -126,7 +128,9 @@ func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
 
 func TestWatcher(t *testing.T) {
 	all := func(common.DependentKind) bool { return true }
-	resource := deployments()
+	resource, things := deployments(), deployments()
+	things.Kind, things.Resource = "Thing", "things"
+	notFound := kerrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "")
 	gvr := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 
 	for name, tc := range map[string]struct {
@@ -143,28 +147,43 @@ func TestWatcher(t *testing.T) {
 		"DeletedBefore": {"Somebody has deleted it while the provider was away.", func(c *fake.FakeMetadataClient) {
 			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
 		}, nil, true, false},
+		"Gone": {"The kind is gone, and its objects with it.", func(c *fake.FakeMetadataClient) {
+			c.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, notFound })
+		}, nil, true, false},
+		"OtherForbidden": {"The account may not list another kind.", func(c *fake.FakeMetadataClient) {
+			c.PrependReactor("list", "things", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
+		}, nil, false, true},
+		"DeletedBeside": {"An object is deleted beside a kind that the account may not list.", func(c *fake.FakeMetadataClient) {
+			c.PrependReactor("list", "things", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
+		}, func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
+		}, true, false},
 		"Forbidden": {"The account may not list.", func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
 		}, nil, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := cluster(t, object("a", 1))
+				thing := object("b", 1)
+				thing.Kind = "Thing"
+
+				c := cluster(t, object("a", 1), thing)
 				ctx, cancel := context.WithCancel(t.Context())
 
 				w := New(ctx, func(inputs.Kubernetes) (metadata.Interface, error) { return c, nil })
-				s := Subject{UID: run, Kinds: Survey(ctx, c, run, []common.DependentKind{resource}, all)}
+				s := Subject{UID: run, Kinds: Survey(ctx, c, run, []common.DependentKind{things, resource}, all)}
 
-				if s.Kinds[0].Count != 1 || s.Kinds[0].Digest == "" {
-					t.Fatalf("want one object, got %+v", s.Kinds)
+				if len(s.Kinds) != 2 || s.Kinds[1].Count != 1 || s.Kinds[1].Digest == "" {
+					t.Fatalf("want one object of each kind, got %+v", s.Kinds)
 				}
 
 				if tc.before != nil {
 					tc.before(c)
 				}
 
-				woken := 0
-				w.Watch(s, func() { woken++ })
+				var woken atomic.Int64
+
+				w.Watch(s, func() { woken.Add(1) })
 				w.Watch(s, func() { t.Errorf("A watch should begin once") })
 				synctest.Wait()
 
@@ -176,8 +195,8 @@ func TestWatcher(t *testing.T) {
 				synctest.Wait()
 
 				got, err := w.Changed(s)
-				if got != tc.want || (err != nil) != tc.err || (woken == 1) != (tc.want || tc.err) {
-					t.Errorf("%s\nwant changed %t and an error %t, got %t and %v, and was woken %d times", tc.reason, tc.want, tc.err, got, err, woken)
+				if got != tc.want || (err != nil) != tc.err || (woken.Load() > 0) != (tc.want || tc.err) {
+					t.Errorf("%s\nwant changed %t and an error %t, got %t and %v, and was woken %d times", tc.reason, tc.want, tc.err, got, err, woken.Load())
 				}
 
 				// The state after the next run is another one.
@@ -190,6 +209,46 @@ func TestWatcher(t *testing.T) {
 				w.Forget(run)
 				synctest.Wait()
 			})
+		})
+	}
+}
+
+func TestSurvey(t *testing.T) {
+	digest := state{"a": version(object("a", 1))}.digest()
+
+	counted := deployments()
+	counted.Count, counted.Digest = 1, digest
+
+	many := make([]common.DependentKind, MaxKinds+1)
+	for i := range many {
+		many[i] = deployments()
+	}
+
+	for name, tc := range map[string]struct {
+		reason  string
+		objects []runtime.Object
+		err     error
+		watched bool
+		kinds   []common.DependentKind
+		want    []common.DependentKind
+	}{
+		"Objects":   {"The objects of a kind are counted.", []runtime.Object{object("a", 1)}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{counted}},
+		"None":      {"A kind of which there are none is forgotten.", nil, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
+		"Gone":      {"So is a kind that is gone.", nil, kerrors.NewNotFound(schema.GroupResource{}, ""), true, []common.DependentKind{deployments()}, []common.DependentKind{}},
+		"Forbidden": {"Of a kind that cannot be listed there may be some.", nil, errors.New("no"), true, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
+		"Ignored":   {"A kind that is not watched is remembered for when it is.", nil, nil, false, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
+		"Many":      {"So many are remembered and no more.", nil, nil, false, many, many[:MaxKinds]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := cluster(t, tc.objects...)
+			if tc.err != nil {
+				c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
+			}
+
+			got := Survey(t.Context(), c, run, tc.kinds, func(common.DependentKind) bool { return tc.watched })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
 		})
 	}
 }

@@ -36,6 +36,8 @@ const (
 	maxBody = 4 << 20
 	// maxMemory that the requests of a run take which are read, and their answers, in bytes.
 	maxMemory = 32 << 20
+	// maxKinds that are known while a run lasts. Of some of those that earlier runs have made nothing may be left.
+	maxKinds = 2 * dependents.MaxKinds
 )
 
 // A marker marks what a run writes: what it creates by an owner reference, or by annotations where
@@ -422,7 +424,7 @@ func (m *marker) add(k common.DependentKind) {
 
 	k.Count, k.Digest = 0, ""
 
-	if !slices.Contains(m.kinds, k) && len(m.kinds) < dependents.MaxKinds {
+	if !slices.Contains(m.kinds, k) && len(m.kinds) < maxKinds {
 		m.kinds = append(m.kinds, k)
 	}
 }

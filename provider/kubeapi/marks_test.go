@@ -179,7 +179,7 @@ func TestMark(t *testing.T) {
 
 func TestLearn(t *testing.T) {
 	k := inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", WatchDependents: true}
-	p, c, host, _ := marking(t, runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, k, "")
+	p, c, host, _ := marking(t, runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, k, "no list")
 
 	for _, path := range []string{"/api/v1/namespaces/team-a/configmaps", "/api/v1/namespaces/team-a/configmaps", "/apis/apps/v1/namespaces/team-a/deployments", "/api/v1/namespaces/team-a/secrets?dryRun=All"} {
 		body := `{"kind":"Thing"}`
