@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,41 @@ const page = 500
 
 // A state of objects: what identifies the present version of each, by its uid.
 type state map[types.UID]string
+
+// leaving is the version of an object that is being deleted. It has none but that until it is gone.
+const leaving = "leaving"
+
+// found are the objects of a kind.
+type found struct {
+	// present ones, and the names of those that are being deleted.
+	present state
+	leaving map[types.UID]string
+	// at is the version of the list.
+	at string
+}
+
+// with those that are being deleted and that count.
+func (f found) with(counts func(name string) bool) state {
+	s := maps.Clone(f.present)
+
+	for uid, name := range f.leaving {
+		if counts(name) {
+			s[uid] = leaving
+		}
+	}
+
+	return s
+}
+
+// since returns the state of the objects, and whether it has the digest of an earlier one; empty for one that is not
+// known. Whether those that are being deleted counted then is not known, either.
+func (f found) since(digest string) (state, bool) {
+	if all := f.with(func(string) bool { return true }); all.digest() == digest {
+		return all, true
+	}
+
+	return f.present, digest == "" || f.present.digest() == digest
+}
 
 // digest of the state.
 func (s state) digest() string {
@@ -115,39 +151,42 @@ func options(uid types.UID) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: Label(uid)}
 }
 
-// list the objects of a kind, and the version of the list. Those that are being deleted are as good as
-// gone, and of a kind that is gone there are none.
-func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind) (state, string, error) {
+// list the objects of a kind. Of a kind that is gone there are none.
+func list(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind) (found, error) {
+	all := found{present: state{}, leaving: map[types.UID]string{}}
+
 	r, err := resource(c, k)
 	if err != nil {
-		return nil, "", err
+		return all, err
 	}
 
-	found, at, o := state{}, "", options(uid)
+	o := options(uid)
 	o.Limit = page
 
 	for {
 		l, err := r.List(ctx, o)
 		if kerrors.IsNotFound(err) {
-			return state{}, "", nil
+			return found{present: state{}}, nil
 		}
 
 		if err != nil {
-			return nil, "", errors.Wrapf(err, "cannot list %s", name(k))
+			return all, errors.Wrapf(err, "cannot list %s", name(k))
 		}
 
-		if at == "" {
-			at = l.ResourceVersion
+		if all.at == "" {
+			all.at = l.ResourceVersion
 		}
 
 		for i := range l.Items {
 			if item := &l.Items[i]; item.DeletionTimestamp == nil {
-				found[item.UID] = version(item)
+				all.present[item.UID] = version(item)
+			} else {
+				all.leaving[item.UID] = item.Name
 			}
 		}
 
 		if o.Continue = l.Continue; o.Continue == "" {
-			return found, at, nil
+			return all, nil
 		}
 	}
 }
@@ -161,19 +200,32 @@ func name(k common.DependentKind) string {
 	return fmt.Sprintf("%s of %s in namespace %q", k.Resource, k.APIVersion, k.Namespace)
 }
 
-// Survey the dependents of an AnsibleRun: how many there are of each kind, and in which state. Kinds of which there
-// are none are left out, and those after the first MaxKinds. The digest of a kind that is not watched, or cannot be
-// listed, is empty.
-func Survey(ctx context.Context, c metadata.Interface, uid types.UID, kinds []common.DependentKind, watched func(common.DependentKind) bool) []common.DependentKind {
-	found := []common.DependentKind{}
+// A Run that has ended.
+type Run struct {
+	// UID of its AnsibleRun.
+	UID types.UID
+	// Watched is true for a kind that is watched.
+	Watched func(k common.DependentKind) bool
+	// Deleted is true for an object that the run itself has deleted. Such an object is as good as gone. The end of any
+	// other that is being deleted is a change, since the run has found it there.
+	Deleted func(k common.DependentKind, name string) bool
+}
+
+// Survey the dependents of an AnsibleRun at the end of a run: how many there are of each kind, and in which state. Kinds
+// of which there are none are left out, and those after the first MaxKinds. The digest of a kind that is not watched, or
+// cannot be listed, is empty.
+func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.DependentKind) []common.DependentKind {
+	left := []common.DependentKind{}
 
 	for _, k := range kinds {
-		if len(found) == MaxKinds {
+		if len(left) == MaxKinds {
 			break
 		}
 
-		if watched(k) {
-			s, _, err := list(ctx, c, uid, k)
+		if run.Watched(k) {
+			all, err := list(ctx, c, run.UID, k)
+			s := all.with(func(name string) bool { return !run.Deleted(k, name) })
+
 			if err == nil && len(s) == 0 {
 				continue
 			}
@@ -183,8 +235,8 @@ func Survey(ctx context.Context, c metadata.Interface, uid types.UID, kinds []co
 			}
 		}
 
-		found = append(found, k)
+		left = append(left, k)
 	}
 
-	return found
+	return left
 }

@@ -266,20 +266,24 @@ func (w *Watcher) watch(ctx context.Context, f *following, s Subject, k common.D
 	}
 
 	f.listing.Lock()
-	now, at, err := list(ctx, c, s.UID, k)
+	all, err := list(ctx, c, s.UID, k)
 	f.listing.Unlock()
 
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case was != "" && now.digest() != was:
+	}
+
+	now, same := all.since(was)
+
+	switch {
+	case !same:
 		return now, errChanged
 	case len(now) == 0:
 		watching()
 		return now, nil
 	}
 
-	return now, watchKind(ctx, c, s.UID, k, now, at, watching)
+	return now, watchKind(ctx, c, s.UID, k, now, all.at, watching)
 }
 
 // watchKind watches the objects of a kind from a version on.

@@ -126,8 +126,22 @@ func cluster(t *testing.T, o ...runtime.Object) *fake.FakeMetadataClient {
 	return fake.NewSimpleMetadataClient(scheme, o...)
 }
 
+// deleted is true for what the run has deleted.
+func deleted(_ common.DependentKind, name string) bool { return name == "mine" }
+
+// going is an object that is being deleted.
+func going(name string) *metav1.PartialObjectMetadata {
+	o := object(name, 1)
+	o.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+
+	return o
+}
+
 func TestWatcher(t *testing.T) {
-	all := func(common.DependentKind) bool { return true }
+	ended := Run{
+		UID: run, Watched: func(common.DependentKind) bool { return true },
+		Deleted: deleted,
+	}
 	resource, things := deployments(), deployments()
 	things.Kind, things.Resource = "Thing", "things"
 	notFound := kerrors.NewNotFound(schema.GroupResource{Resource: "deployments"}, "")
@@ -135,30 +149,38 @@ func TestWatcher(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		reason string
+		// more objects than the one, a.
+		more []runtime.Object
 		// before and after the watch begins.
 		before, after func(c *fake.FakeMetadataClient)
 		want          bool
 		err           bool
 	}{
-		"Nothing": {"Nothing has changed.", nil, nil, false, false},
-		"Deleted": {"Somebody deletes the object.", nil, func(c *fake.FakeMetadataClient) {
+		"Nothing": {"Nothing has changed.", nil, nil, nil, false, false},
+		"Deleted": {"Somebody deletes the object.", nil, nil, func(c *fake.FakeMetadataClient) {
 			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
 		}, true, false},
-		"DeletedBefore": {"Somebody has deleted it while the provider was away.", func(c *fake.FakeMetadataClient) {
+		"DeletedBefore": {"Somebody has deleted it while the provider was away.", nil, func(c *fake.FakeMetadataClient) {
 			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
 		}, nil, true, false},
-		"Gone": {"The kind is gone, and its objects with it.", func(c *fake.FakeMetadataClient) {
+		"WasGoing": {"Somebody was deleting another object when the run ended, and it is gone now.", []runtime.Object{going("going")}, nil, func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "going", metav1.DeleteOptions{})
+		}, true, false},
+		"WasMine": {"The run has deleted another object, and it is gone now.", []runtime.Object{going("mine")}, nil, func(c *fake.FakeMetadataClient) {
+			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "mine", metav1.DeleteOptions{})
+		}, false, false},
+		"Gone": {"The kind is gone, and its objects with it.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, notFound })
 		}, nil, true, false},
-		"OtherForbidden": {"The account may not list another kind.", func(c *fake.FakeMetadataClient) {
+		"OtherForbidden": {"The account may not list another kind.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", "things", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
 		}, nil, false, true},
-		"DeletedBeside": {"An object is deleted beside a kind that the account may not list.", func(c *fake.FakeMetadataClient) {
+		"DeletedBeside": {"An object is deleted beside a kind that the account may not list.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", "things", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
 		}, func(c *fake.FakeMetadataClient) {
 			_ = c.Resource(gvr).Namespace("team-a").Delete(context.Background(), "a", metav1.DeleteOptions{})
 		}, true, false},
-		"Forbidden": {"The account may not list.", func(c *fake.FakeMetadataClient) {
+		"Forbidden": {"The account may not list.", nil, func(c *fake.FakeMetadataClient) {
 			c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("forbidden") })
 		}, nil, false, true},
 	} {
@@ -167,14 +189,14 @@ func TestWatcher(t *testing.T) {
 				thing := object("b", 1)
 				thing.Kind = "Thing"
 
-				c := cluster(t, object("a", 1), thing)
+				c := cluster(t, append(tc.more, object("a", 1), thing)...)
 				ctx, cancel := context.WithCancel(t.Context())
 
 				w := New(ctx, func(inputs.Kubernetes) (metadata.Interface, error) { return c, nil })
-				s := Subject{UID: run, Kinds: Survey(ctx, c, run, []common.DependentKind{things, resource}, all)}
+				s := Subject{UID: run, Kinds: Survey(ctx, c, ended, []common.DependentKind{things, resource})}
 
-				if len(s.Kinds) != 2 || s.Kinds[1].Count != 1 || s.Kinds[1].Digest == "" {
-					t.Fatalf("want one object of each kind, got %+v", s.Kinds)
+				if len(s.Kinds) != 2 || s.Kinds[1].Count == 0 || s.Kinds[1].Digest == "" {
+					t.Fatalf("want objects of both kinds, got %+v", s.Kinds)
 				}
 
 				if tc.before != nil {
@@ -219,6 +241,9 @@ func TestSurvey(t *testing.T) {
 	counted := deployments()
 	counted.Count, counted.Digest = 1, digest
 
+	leave := counted
+	leave.Digest = state{"a": leaving}.digest()
+
 	many := make([]common.DependentKind, MaxKinds+1)
 	for i := range many {
 		many[i] = deployments()
@@ -235,6 +260,8 @@ func TestSurvey(t *testing.T) {
 		"Objects":   {"The objects of a kind are counted.", []runtime.Object{object("a", 1)}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{counted}},
 		"None":      {"A kind of which there are none is forgotten.", nil, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
 		"Gone":      {"So is a kind that is gone.", nil, kerrors.NewNotFound(schema.GroupResource{}, ""), true, []common.DependentKind{deployments()}, []common.DependentKind{}},
+		"Going":     {"An object that somebody deletes has not gone yet.", []runtime.Object{going("a")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{leave}},
+		"Deleted":   {"One that the run has deleted is as good as gone.", []runtime.Object{going("mine")}, nil, true, []common.DependentKind{deployments()}, []common.DependentKind{}},
 		"Forbidden": {"Of a kind that cannot be listed there may be some.", nil, errors.New("no"), true, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
 		"Ignored":   {"A kind that is not watched is remembered for when it is.", nil, nil, false, []common.DependentKind{deployments()}, []common.DependentKind{deployments()}},
 		"Many":      {"So many are remembered and no more.", nil, nil, false, many, many[:MaxKinds]},
@@ -245,7 +272,7 @@ func TestSurvey(t *testing.T) {
 				c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
 			}
 
-			got := Survey(t.Context(), c, run, tc.kinds, func(common.DependentKind) bool { return tc.watched })
+			got := Survey(t.Context(), c, Run{UID: run, Watched: func(common.DependentKind) bool { return tc.watched }, Deleted: deleted}, tc.kinds)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -16,7 +16,9 @@ import (
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -38,6 +40,8 @@ const (
 	maxMemory = 32 << 20
 	// maxKinds that are known while a run lasts. Of some of those that earlier runs have made nothing may be left.
 	maxKinds = 2 * dependents.MaxKinds
+	// maxDeleted are the objects that a run has deleted and that are known.
+	maxDeleted = 10_000
 )
 
 // A marker marks what a run writes: what it creates by an owner reference, or by annotations where
@@ -53,6 +57,8 @@ type marker struct {
 
 	mu    sync.Mutex
 	kinds []common.DependentKind
+	// deleted objects, without the versions of their kinds; those without a name are all of a kind in a namespace.
+	deleted map[target]struct{}
 }
 
 // A target is what the path of a request is about.
@@ -350,14 +356,22 @@ func encode(v any) json.RawMessage {
 	return text
 }
 
-// learn the kinds of objects with the label from the answers of the API server.
+// learn the kinds of objects with the label, and what is deleted, from the answers of the API server.
 func (m *marker) learn(rsp *http.Response) error {
 	r := rsp.Request
 	t, ok := r.Context().Value(targetKey{}).(target)
-	writes := r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
-	kind := contentType(rsp.Header)
 
-	if !m.labels || !ok || !writes || rsp.StatusCode/100 != 2 || kind != typeJSON && kind != typeProtobuf || r.URL.Query().Has("dryRun") {
+	if !m.labels || !ok || rsp.StatusCode/100 != 2 || r.URL.Query().Has("dryRun") {
+		return nil
+	}
+
+	if r.Method == http.MethodDelete {
+		m.delete(t)
+		return nil
+	}
+
+	writes := r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+	if kind := contentType(rsp.Header); !writes || kind != typeJSON && kind != typeProtobuf {
 		return nil
 	}
 
@@ -366,7 +380,7 @@ func (m *marker) learn(rsp *http.Response) error {
 		return err
 	}
 
-	o := metadataIn(kind, head)
+	o := metadataIn(contentType(rsp.Header), head)
 	if _, labeled := o.Labels[dependents.Label(m.object.UID)]; labeled {
 		m.add(common.DependentKind{APIVersion: t.apiVersion(), Kind: o.Kind, Resource: t.resource, Namespace: t.namespace})
 	}
@@ -427,6 +441,33 @@ func (m *marker) add(k common.DependentKind) {
 	if !slices.Contains(m.kinds, k) && len(m.kinds) < maxKinds {
 		m.kinds = append(m.kinds, k)
 	}
+}
+
+// delete notes that the run has deleted an object, or all of a kind in a namespace, unless it has deleted too many.
+func (m *marker) delete(t target) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if len(m.deleted) < maxDeleted && max(len(t.group), len(t.resource), len(t.namespace), len(t.name)) <= validation.DNS1123SubdomainMaxLength {
+		t.version = ""
+		m.deleted[t] = struct{}{}
+	}
+}
+
+// hasDeleted is true for an object that the run has deleted, by itself, with others, or with its namespace.
+func (m *marker) hasDeleted(k common.DependentKind, name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	gv, _ := schema.ParseGroupVersion(k.APIVersion)
+	t := target{group: gv.Group, namespace: k.Namespace, resource: k.Resource}
+	_, all := m.deleted[t]
+
+	t.name = name
+	_, one := m.deleted[t]
+	_, space := m.deleted[target{resource: "namespaces", name: k.Namespace}]
+
+	return all || one || space
 }
 
 // known kinds.

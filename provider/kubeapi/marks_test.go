@@ -214,3 +214,53 @@ func TestLearn(t *testing.T) {
 		t.Errorf("Kinds that cannot be listed should be known without a digest, got %v", got)
 	}
 }
+
+func TestHasDeleted(t *testing.T) {
+	k := inputs.Kubernetes{Namespace: "team-a", ServiceAccount: "deployer", WatchDependents: true}
+	deployments := common.DependentKind{APIVersion: "apps/v1beta1", Resource: "deployments", Namespace: "team-a"}
+
+	for name, tc := range map[string]struct {
+		reason string
+		path   string
+		want   bool
+	}{
+		"Object":      {"The run has deleted the object, in another version.", "/apis/apps/v1/namespaces/team-a/deployments/a", true},
+		"All":         {"It has deleted all of them.", "/apis/apps/v1/namespaces/team-a/deployments", true},
+		"Namespace":   {"It has deleted their namespace.", "/api/v1/namespaces/team-a", true},
+		"DryRun":      {"It has done nothing in truth.", "/apis/apps/v1/namespaces/team-a/deployments/a?dryRun=All", false},
+		"Refused":     {"It was not allowed to.", "/apis/apps/v1/namespaces/team-a/deployments/a?refuse", false},
+		"Other":       {"It has deleted another one.", "/apis/apps/v1/namespaces/team-a/deployments/b", false},
+		"Elsewhere":   {"It has deleted one of another namespace.", "/apis/apps/v1/namespaces/team-b/deployments/a", false},
+		"Kind":        {"It has deleted one of another kind.", "/apis/apps/v1/namespaces/team-a/replicasets/a", false},
+		"Subresource": {"A subresource is no object.", "/apis/apps/v1/namespaces/team-a/deployments/a/scale", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, way := openedFor(t, runner.Spec{Object: runner.Object{Namespace: "team-a", Name: "site", UID: "1-2"}, Inputs: inputs.Inputs{Kubernetes: &k}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Has("refuse") {
+					w.WriteHeader(http.StatusForbidden)
+				}
+			}))
+
+			c, err := rest.HTTPClientFor(way)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, way.Host+tc.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			rsp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			_ = rsp.Body.Close()
+
+			if got := p.marker.hasDeleted(deployments, "a"); got != tc.want {
+				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

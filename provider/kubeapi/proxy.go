@@ -61,6 +61,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	p := &proxy{tokens: t, secret: rand.Text() + rand.Text(), marker: &marker{
 		object: run.Object, owns: k.OwnerReferences, labels: k.WatchDependents, get: a.metadataOf,
 		requests: semaphore.NewWeighted(maxMemory), answers: semaphore.NewWeighted(maxMemory),
+		deleted: map[target]struct{}{},
 	}}
 
 	for _, known := range run.Dependents {
@@ -73,7 +74,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	}
 
 	p.survey = func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind {
-		return dependents.Survey(ctx, c, run.Object.UID, kinds, k.Watches)
+		return dependents.Survey(ctx, c, dependents.Run{UID: run.Object.UID, Watched: k.Watches, Deleted: p.marker.hasDeleted}, kinds)
 	}
 
 	p.kubeconfig, err = kubeconfig(run, "https://"+l.Addr().String(), pem, p.secret)
