@@ -65,6 +65,9 @@ type Summary struct {
 	// Requeue is how long after its end the content wants to run again, as it has said last; 0 if it
 	// has not.
 	Requeue time.Duration
+	// Kinds of objects that the content has made in the cluster so far, without their state; nil if they are
+	// not watched.
+	Kinds []common.DependentKind
 	// Report is what content has reported so far.
 	Report Report
 	// Outputs is a JSON object: the run's data of set_stats, with the reported outputs over

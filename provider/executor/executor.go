@@ -220,6 +220,8 @@ type Report struct {
 	// Dependents are the kinds of objects that the content has made in the cluster, once the run
 	// has ended; nil if they are not watched.
 	Dependents []common.DependentKind
+	// Kinds of objects that the content has made in the cluster so far, without their state.
+	Kinds []common.DependentKind
 	// Attaching is true while nothing is known of a run that a former provider has begun,
 	// other than what the status shows.
 	Attaching bool

@@ -259,6 +259,7 @@ func (r *Report) summarize(s events.Summary) {
 	r.Run.Failures = s.Failures
 	r.Changed = s.Changed
 	r.Reported = s.Report
+	r.Kinds = s.Kinds
 	r.Requeue = s.Requeue
 }
 

@@ -117,6 +117,17 @@ func (p *proxy) Dependents(ctx context.Context) []common.DependentKind {
 	return p.survey(ctx, p.marker.known())
 }
 
+// Kinds of the dependents so far; nil if they are not watched.
+func (p *proxy) Kinds() []common.DependentKind {
+	if !p.marker.labels {
+		return nil
+	}
+
+	kinds := p.marker.known()
+
+	return kinds[:min(len(kinds), dependents.MaxKinds)]
+}
+
 // Close the proxy with all connections.
 func (p *proxy) Close() {
 	p.stop()

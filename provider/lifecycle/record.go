@@ -71,8 +71,8 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 		o.Reported = &apiextensionsv1.JSON{Raw: slices.Clone(s)}
 	}
 
-	if r.Dependents != nil && run.State == common.StatePresent {
-		o.Dependents = slices.Clone(r.Dependents)
+	if run.State == common.StatePresent {
+		recordDependents(o, r)
 	}
 
 	if run.Mode == common.ModeCheck {

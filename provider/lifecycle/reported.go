@@ -10,6 +10,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
@@ -26,6 +27,32 @@ func recordOutputs(o *common.AnsibleRunObservation, r executor.Report) {
 	case len(r.Reported.Outputs) > 0:
 		o.Outputs = mergedOutputs(o.Outputs, r.Reported.Outputs)
 	}
+}
+
+// recordDependents records what a run has made in the cluster. The kinds of a run that has not ended are beside those
+// that are known: if it is interrupted, the next run may not write such objects again.
+func recordDependents(o *common.AnsibleRunObservation, r executor.Report) {
+	if r.Dependents != nil {
+		o.Dependents = slices.Clone(r.Dependents)
+		return
+	}
+
+	all := slices.Clone(o.Dependents)
+
+	for _, k := range r.Kinds {
+		k.Count, k.Digest = 0, ""
+
+		known := slices.ContainsFunc(all, func(d common.DependentKind) bool {
+			d.Count, d.Digest = 0, ""
+			return d == k
+		})
+
+		if !known && len(all) < dependents.MaxKinds {
+			all = append(all, k)
+		}
+	}
+
+	o.Dependents = all
 }
 
 // recordDetails records that a run has published connection details. No Secret has them yet.

@@ -327,6 +327,12 @@ func TestAttackReport(t *testing.T) {
 		"DependentPath": {"What others are to watch is the name of a kind, and not a path.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
 			r.Dependents = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
 		})}, false, common.PhaseQueued},
+		"KindPath": {"Nor is what a run says that has not ended.", sealed.Frame{Report: report(common.PhaseRunning, func(r *executor.Report) {
+			r.Kinds = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "../secrets"}}
+		})}, false, common.PhaseQueued},
+		"Kinds": {"A run that goes on has made nothing there, either.", sealed.Frame{Report: report(common.PhaseRunning, func(r *executor.Report) {
+			r.Kinds = []common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}
+		})}, false, common.PhaseRunning},
 		"DependentMany": {"As many are watched as of a run in the provider.", sealed.Frame{Final: true, Report: report(common.PhaseFailed, func(r *executor.Report) {
 			r.Dependents = slices.Repeat([]common.DependentKind{{APIVersion: "v1", Kind: "Secret", Resource: "secrets"}}, 101)
 		})}, false, common.PhaseQueued},
@@ -341,7 +347,7 @@ func TestAttackReport(t *testing.T) {
 			}
 
 			got := r.report
-			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions)+len(got.Dependents) > 0 || got.Run.ID != r.job.ID {
+			if got.Run.Phase != tc.phase || got.Attaching || len(got.Reported.Conditions)+len(got.Dependents)+len(got.Kinds) > 0 || got.Run.ID != r.job.ID {
 				t.Errorf("%s\ntake(...): got %+v", tc.reason, got)
 			}
 

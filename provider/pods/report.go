@@ -49,7 +49,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 		f.Tasks[i].Metrics = slices.DeleteFunc(t.Metrics[:min(len(t.Metrics), events.MaxMetrics)], func(m events.Metric) bool { return m.Check() != nil })
 	}
 
-	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Dependents})
+	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Dependents, r.Kinds})
 	if err != nil || len(shown) > maxReport || r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
 		return f, errUnbelievable
 	}
@@ -58,7 +58,7 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 		err = events.CheckOutputs(r.Outputs.Raw)
 	}
 
-	return f, errors.Wrap(errors.Join(err, dependents.Check(r.Dependents), r.Reported.Check(), runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
+	return f, errors.Wrap(errors.Join(err, dependents.Check(r.Dependents), dependents.Check(r.Kinds), r.Reported.Check(), runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
 }
 
 // sends is true for a phase that a run reports. That it waits or was interrupted, is for the

@@ -580,7 +580,7 @@ func (r *run) take(f sealed.Frame) bool {
 func (r *run) adoptReport(got executor.Report) {
 	was := r.report
 	if k := r.job.Inputs.Kubernetes; k == nil || !k.WatchDependents {
-		got.Dependents = nil
+		got.Dependents, got.Kinds = nil, nil
 	}
 
 	// Its store has seen no failure before.

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -31,11 +32,19 @@ type Access interface {
 	Secret() []byte
 	// Statuses has the way keep what the run sets of the status of its XR, and show it to the run.
 	Statuses(s Status)
+	// Close the way.
+	Close()
+
+	Dependents
+}
+
+// Dependents of a run and of earlier ones.
+type Dependents interface {
 	// Dependents are the kinds of objects that the run and earlier ones have made, with their present
 	// state if it is known; nil if they are not watched.
 	Dependents(ctx context.Context) []common.DependentKind
-	// Close the way.
-	Close()
+	// Kinds are those of the dependents so far, without their state.
+	Kinds() []common.DependentKind
 }
 
 // A Status is that of the XR of a run, which has only later what the run sets of it.
@@ -68,6 +77,8 @@ func (noAccess) Statuses(Status) {}
 
 func (noAccess) Dependents(context.Context) []common.DependentKind { return nil }
 
+func (noAccess) Kinds() []common.DependentKind { return nil }
+
 // WithCluster lets runs reach the API server of a cluster, if their inputs say so.
 func WithCluster(c Cluster) Option {
 	return func(r *Runner) { r.cluster = c }
@@ -87,6 +98,19 @@ func (r *Runner) open(ctx context.Context, run Spec, p *plan) (Access, error) {
 	p.Files = append(slices.Clone(p.Files), file{Path: kubeconfigFile, Data: a.Kubeconfig()})
 
 	return a, nil
+}
+
+// withKinds has the progress of a run tell what it has made in the cluster: nobody else remembers it if the run is
+// interrupted.
+func withKinds(w events.Watch, a Access) events.Watch {
+	if progress := w.Progress; progress != nil {
+		w.Progress = func(s events.Summary) {
+			s.Kinds = a.Kinds()
+			progress(s)
+		}
+	}
+
+	return w
 }
 
 // surveyTimeout of what a run has made.

@@ -26,6 +26,10 @@ func (c *fakeCluster) Kubeconfig() []byte                         { return []byt
 
 func (c *fakeCluster) Secret() []byte  { return []byte("the-secret-of-the-run") }
 func (c *fakeCluster) Statuses(Status) {}
+func (c *fakeCluster) Kinds() []common.DependentKind {
+	return []common.DependentKind{{Kind: "ConfigMap"}}
+}
+
 func (c *fakeCluster) Dependents(context.Context) []common.DependentKind {
 	return []common.DependentKind{{Kind: "ConfigMap"}}
 }
@@ -87,6 +91,18 @@ func TestRunCluster(t *testing.T) {
 	if diff := cmp.Diff(`{"kubeconfig":"token: ********"}`, string(res.Summary.Outputs)); res.Phase != common.PhaseSucceeded || diff != "" {
 		t.Errorf("The run should find the kubeconfig, and no report show the secret: %s, -want, +got:\n%s", res.Message, diff)
 	}
+
+	var told []common.DependentKind
+
+	if _, err := r.Run(t.Context(), run, events.Watch{Progress: func(s events.Summary) { told = s.Kinds }}); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(c.Kinds(), told); diff != "" {
+		t.Errorf("Progress should tell what the run has made so far: -want, +got:\n%s", diff)
+	}
+
+	c.closed--
 
 	if c.closed != 1 {
 		t.Errorf("want the way closed once at the end of the run, got %d times", c.closed)

@@ -82,7 +82,7 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 		return Result{Untouched: true}, err
 	}
 
-	rec := p.recorder(run, w, run.KeepOutput, access.Secret())
+	rec := p.recorder(run, withKinds(w, access), run.KeepOutput, access.Secret())
 	access.Statuses(rec)
 
 	code, cause, err := r.execute(ctx, p, lock, rec)
