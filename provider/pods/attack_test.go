@@ -342,7 +342,7 @@ func TestAttackReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := onCluster(t)
 
-			if ended := r.take(tc.frame); ended != tc.ended {
+			if ended := r.take(hear(tc.frame)); ended != tc.ended {
 				t.Errorf("%s\ntake(...): want %t, got %t", tc.reason, tc.ended, ended)
 			}
 
@@ -568,7 +568,7 @@ func TestAttackStatus(t *testing.T) {
 			f := sealed.Frame{Final: true, Report: executor.Report{Run: common.Run{Phase: common.PhaseFailed}}}
 			tc.change(&f.Report)
 
-			if got := r.take(f); got != tc.want || got != (r.unbelieved == nil) {
+			if got := r.take(hear(f)); got != tc.want || got != (r.unbelieved == nil) {
 				t.Errorf("%s\ntake(...): want %t, got %t, %v", tc.reason, tc.want, got, r.unbelieved)
 			}
 
@@ -589,10 +589,10 @@ func TestAttackTasks(t *testing.T) {
 	var got []events.TaskOutcome
 
 	r.watch.Task = func(r events.TaskResult) { got = append(got, r.Outcome) }
-	r.take(sealed.Frame{
+	r.take(hear(sealed.Frame{
 		Time: time.Now(), Report: executor.Report{Run: common.Run{Phase: common.PhaseRunning}},
 		Tasks: []events.TaskResult{{Outcome: "forged 1"}, {Outcome: events.OutcomeOK}, {Outcome: "forged 2"}},
-	})
+	}))
 
 	if diff := cmp.Diff([]events.TaskOutcome{events.OutcomeOK}, got); diff != "" {
 		t.Errorf("Only known outcomes count: -want, +got:\n%s", diff)

@@ -2,7 +2,10 @@ package pods
 
 import (
 	"bytes"
-	"context"
+	"compress/flate"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -22,6 +25,9 @@ import (
 
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
 const maxFlood = 256 << 20
+
+// maxHeld is how much memory the reports of twenty of them may take until their runs take them.
+const maxHeld = 64 << 20
 
 // TestAttackFlood has five Pods write to their logs as much as they can, until each has used up what
 // the provider reads of a log at once. It measures the memory that this takes.
@@ -64,27 +70,10 @@ func TestAttackFlood(t *testing.T) {
 				}
 			}
 
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				for r.Context().Err() == nil {
-					_, _ = w.Write(text.Bytes())
-				}
-			}))
-			defer s.Close()
-
-			logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-
-			x := onCluster(t).Executor
-			x.logs = logs
-
+			x := onLogs(t, text.Bytes())
 			paces := make([]*rate.Limiter, pods)
 			for n := range paces {
-				paces[n] = flood(ctx, t, x, key)
+				paces[n] = flood(t, x, key)
 			}
 
 			peak := uint64(0)
@@ -109,16 +98,120 @@ func TestAttackFlood(t *testing.T) {
 	}
 }
 
-// flood reads a log, as a run does that follows it. It returns how much more may be read at once.
-func flood(ctx context.Context, t *testing.T, x *Executor, key []byte) *rate.Limiter {
+// TestAttackHeld has twenty Pods write reports that take little room in the log and much in memory. It
+// measures what is kept of them until their runs take them.
+func TestAttackHeld(t *testing.T) {
+	const pods, values = 20, 130_000
+
+	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }
+
+	cases := map[string]struct {
+		reason string
+		// text of a report after its number.
+		text string
+	}{
+		"Tasks":    {"Tasks may be empty.", `"report":{"Run":{"phase":"Running"}},"tasks":` + many("{}")},
+		"Outcomes": {"They may have nothing but what is counted.", `"report":{"Run":{"phase":"Running"}},"tasks":` + many(`{"Outcome":"ok"}`)},
+		"Before":   {"What the provider knows itself is not kept.", `"report":{"Run":{"phase":"Running"},"Before":{"failures":` + many("{}") + "}}"},
+		"Refused":  {"A report that is refused may be as large.", `"report":{"Run":{"phase":"Running"},"Content":{"collections":` + many("{}") + "}}"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			key := sealed.NewKey()
+			line := sealedLine(t, key, `{"number":1,`+tc.text+"}")
+			held := make([]heard, pods)
+
+			for n := range held {
+				reader, err := sealed.NewReader(key, "id", "pod")
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				var ok bool
+
+				l := podLog{Executor: onCluster(t).Executor, reader: reader}
+				if held[n], ok, err = l.unpack(t.Context(), []byte(line)); !ok || err != nil {
+					t.Fatalf("unpack(...): %t, %v", ok, err)
+				}
+			}
+
+			runtime.GC()
+
+			stats := runtime.MemStats{}
+			runtime.ReadMemStats(&stats)
+			t.Logf("%s The logs of %d Pods hold %d MiB.", tc.reason, pods, stats.HeapAlloc>>20)
+
+			if stats.HeapAlloc > maxHeld {
+				t.Errorf("That should be %d MiB at most.", maxHeld>>20)
+			}
+
+			runtime.KeepAlive(held)
+		})
+	}
+}
+
+// sealedLine is the line of a log with a report, as an image writes it that has the key of its run.
+func sealedLine(t *testing.T, key []byte, text string) string {
 	t.Helper()
+
+	packed := &bytes.Buffer{}
+
+	z, err := flate.NewWriter(packed, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return "ansible.crossplane.io/report:" + base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, packed.Bytes(), []byte("id\x00pod"))) + "\n"
+}
+
+// onLogs returns an executor on a cluster whose Pods all have the same log, again and again.
+func onLogs(t *testing.T, text []byte) *Executor {
+	t.Helper()
+
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = w.Write(text)
+		}
+	}))
+	t.Cleanup(s.Close)
+
+	logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	x := onCluster(t).Executor
+	x.logs = logs
+
+	return x
+}
+
+// flood reads a log, as a run does that follows it. It returns how much more may be read at once.
+func flood(t *testing.T, x *Executor, key []byte) *rate.Limiter {
+	t.Helper()
+
+	ctx := t.Context()
 
 	reader, err := sealed.NewReader(key, "id", "pod")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	frames := make(chan sealed.Frame)
+	frames := make(chan heard)
 	l := podLog{Executor: x, reader: reader, pace: newPace(), namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
 	r := onCluster(t)
 

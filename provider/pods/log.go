@@ -2,6 +2,7 @@ package pods
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -49,7 +50,7 @@ func (r *run) followLog(pod *corev1.Pod) bool {
 
 	ctx, cancel := context.WithCancel(r.config.Context)
 	r.following, r.stop, r.read = pod, cancel, false
-	r.frames, r.logged = make(chan sealed.Frame), make(chan struct{})
+	r.frames, r.logged = make(chan heard), make(chan struct{})
 
 	l := podLog{
 		Executor: r.Executor, reader: reader, pace: newPace(),
@@ -76,7 +77,7 @@ type podLog struct {
 	pace           *rate.Limiter
 	scope          *scope
 	namespace, pod string
-	frames         chan<- sealed.Frame
+	frames         chan<- heard
 	shown          *shown
 }
 
@@ -152,25 +153,16 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 			continue
 		}
 
-		f, ok, err := l.unpack(ctx, line)
-		if err != nil {
-			return false, last, err
+		before := l.reader.Cost
+		written, final, err := l.pass(ctx, line)
+
+		if last = cmp.Or(written, last); final || err != nil {
+			return final, last, err
 		}
 
-		if !ok {
-			continue
-		}
-
-		last = &metav1.Time{Time: f.Time}
-
-		select {
-		case l.frames <- f:
-		case <-ctx.Done():
-			return false, last, ctx.Err()
-		}
-
-		if f.Final {
-			return true, last, nil
+		// What is waited for here is not held: many logs are read at a time.
+		if err := l.pace.WaitN(ctx, l.reader.Cost-before); err != nil {
+			return false, last, err //nolint:wrapcheck // Nobody reads any more.
 		}
 	}
 }
@@ -178,20 +170,37 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 // newPace of reading a log.
 func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
 
+// pass on a line that may be a report. Written is when the report was written, nil for none. Final is
+// true for the last one.
+func (l podLog) pass(ctx context.Context, line []byte) (written *metav1.Time, final bool, err error) {
+	h, ok, err := l.unpack(ctx, line)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+
+	select {
+	case l.frames <- h:
+		return &metav1.Time{Time: h.Time}, h.Final, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}
+
 // unpack a line that may be a report.
-func (l podLog) unpack(ctx context.Context, line []byte) (f sealed.Frame, ok bool, err error) {
+func (l podLog) unpack(ctx context.Context, line []byte) (h heard, ok bool, err error) {
 	select {
 	case l.unpacking <- struct{}{}:
 	case <-ctx.Done():
-		return f, false, ctx.Err()
+		return h, false, ctx.Err()
+	}
+	defer func() { <-l.unpacking }()
+
+	f, ok := l.reader.Read(line)
+	if !ok {
+		return h, false, nil
 	}
 
-	before := l.reader.Cost
-	f, ok = l.reader.Read(line)
-
-	<-l.unpacking
-
-	return f, ok, l.pace.WaitN(ctx, l.reader.Cost-before)
+	return hear(f), true, nil
 }
 
 // paced reads no faster than wait allows.

@@ -26,31 +26,46 @@ const (
 	maxReport = 768 << 10
 	// maxItems is how many collections a report lists, and how many roles.
 	maxItems = 1000
+	// maxTasks is how many tasks a report counts. A play ends fewer between two reports.
+	maxTasks = 5000
 )
 
 // errUnbelievable is the error of a frame that no run sends.
 var errUnbelievable = errors.New("the Pod has sent a report that no run sends")
+
+// A heard frame is one that a run can have sent. Of another one only the time is kept, whether it was
+// the last one, and why it is not believed: the rest may take much memory.
+type heard struct {
+	sealed.Frame
+
+	unbelieved error
+}
+
+// hear a frame that was read.
+func hear(f sealed.Frame) heard {
+	b, err := believable(f)
+	if err != nil {
+		return heard{Frame: sealed.Frame{Time: f.Time, Final: f.Final}, unbelieved: err}
+	}
+
+	return heard{Frame: b}
+}
 
 // believable returns a frame that a run can have sent. What is in the Pod may be anybody's image: no
 // report is to do more than tell of its own run, within the limits of runs in the provider. The API
 // server would refuse the status or the Secret otherwise, again and again.
 func believable(f sealed.Frame) (sealed.Frame, error) {
 	r := &f.Report
-	if !sends(r.Run.Phase, f.Final) {
+	if !sends(r.Run.Phase, f.Final) || r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
 		return f, errUnbelievable
 	}
 
 	clipReport(r)
 
-	f.Tasks = slices.DeleteFunc(f.Tasks, func(t events.TaskResult) bool { return !t.Outcome.Known() })
-	for i, t := range f.Tasks {
-		f.Tasks[i].Play, f.Tasks[i].Task, f.Tasks[i].Host = name(t.Play), name(t.Task), name(t.Host)
-		f.Tasks[i].Message = clip.Text(t.Message, events.MaxMessage)
-		f.Tasks[i].Metrics = slices.DeleteFunc(t.Metrics[:min(len(t.Metrics), events.MaxMetrics)], func(m events.Metric) bool { return m.Check() != nil })
-	}
+	f.Tasks = clipTasks(f.Tasks)
 
 	shown, err := json.Marshal([]any{r.Run, r.Content, r.Changed, r.Reported, r.Outputs, r.Dependents, r.Kinds})
-	if err != nil || len(shown) > maxReport || r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
+	if err != nil || len(shown) > maxReport {
 		return f, errUnbelievable
 	}
 
@@ -77,6 +92,8 @@ func sends(phase common.RunPhase, final bool) bool {
 
 // clipReport cuts the texts and lists of a report, and keeps nothing of what it leaves out.
 func clipReport(r *executor.Report) {
+	r.Before = nil
+
 	n := &r.Run
 	n.Reason, n.CurrentTask = name(n.Reason), name(n.CurrentTask)
 	n.Message = clip.Text(n.Message, maxReason)
@@ -99,6 +116,32 @@ func clipReport(r *executor.Report) {
 	for i, t := range r.Changed {
 		r.Changed[i] = common.DriftTask{Play: name(t.Play), Task: name(t.Task), Host: name(t.Host), Diff: clip.Text(t.Diff, events.MaxDiff)}
 	}
+}
+
+// clipTasks returns those tasks that can be counted, and keeps nothing of the others.
+func clipTasks(all []events.TaskResult) []events.TaskResult {
+	var tasks []events.TaskResult
+
+	for _, t := range all[:min(len(all), maxTasks)] {
+		if !t.Outcome.Known() {
+			continue
+		}
+
+		var metrics []events.Metric
+
+		for _, m := range t.Metrics[:min(len(t.Metrics), events.MaxMetrics)] {
+			if m.Check() == nil {
+				metrics = append(metrics, m)
+			}
+		}
+
+		tasks = append(tasks, events.TaskResult{
+			Play: name(t.Play), Task: name(t.Task), Host: name(t.Host), Outcome: t.Outcome, Duration: t.Duration,
+			Message: clip.Text(t.Message, events.MaxMessage), Metrics: metrics,
+		})
+	}
+
+	return tasks
 }
 
 func name(s string) string { return clip.Text(s, events.MaxName) }

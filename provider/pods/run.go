@@ -70,7 +70,7 @@ type run struct {
 	since time.Time
 
 	// frames and logged come from the log of a Pod: the reports in it, and its end.
-	frames chan sealed.Frame
+	frames chan heard
 	logged chan struct{}
 	// following is the Pod whose log is followed; nil for none. stop ends that.
 	following *corev1.Pod
@@ -505,8 +505,8 @@ func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Repo
 		select {
 		case <-changes:
 		case <-tick.C:
-		case f := <-r.frames:
-			if r.take(f) {
+		case h := <-r.frames:
+			if r.take(h) {
 				return r.report
 			}
 
@@ -542,10 +542,9 @@ func (r *run) pause() time.Duration {
 }
 
 // take a frame. It is true for the last one of a run that has ended by itself.
-func (r *run) take(f sealed.Frame) bool {
-	f, err := believable(f)
-	if err != nil {
-		r.unbelieved = err
+func (r *run) take(f heard) bool {
+	if f.unbelieved != nil {
+		r.unbelieved = f.unbelieved
 		return false
 	}
 
