@@ -249,6 +249,14 @@ func TestAttackMake(t *testing.T) {
 	}
 }
 
+// Some clusters let only those who may update the finalizers of a Job make what blocks its deletion.
+func TestOwnedBy(t *testing.T) {
+	ref := ownedBy(jobOf(t, onCluster(t)))
+	if ref.UID != "job" || ref.Controller == nil || !*ref.Controller || ref.BlockOwnerDeletion != nil {
+		t.Errorf("The Job should own its Secrets, and nothing should block its deletion: %v", ref)
+	}
+}
+
 // TestAttackDelete has the provider delete the Job that a status names, and sweep up Jobs.
 func TestAttackDelete(t *testing.T) {
 	mine := onCluster(t)

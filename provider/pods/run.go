@@ -240,7 +240,7 @@ func (r *run) create(ctx context.Context) error {
 	r.uid = j.UID
 	secrets[0].Annotations = map[string]string{annotationProof: r.payloadProof(r.uid, parts)}
 
-	if err := r.give(ctx, *metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job")), secrets); err != nil {
+	if err := r.give(ctx, ownedBy(j), secrets); err != nil {
 		if ctx.Err() == nil {
 			_ = r.delete(ctx)
 		}
@@ -249,6 +249,15 @@ func (r *run) create(ctx context.Context) error {
 	}
 
 	return nil
+}
+
+// ownedBy is a reference to a Job. It does not block the deletion of the Job: where the admission plugin
+// OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
+func ownedBy(j *batchv1.Job) metav1.OwnerReference {
+	o := metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))
+	o.BlockOwnerDeletion = nil
+
+	return *o
 }
 
 // give the run its Secrets, which its Job owns.
