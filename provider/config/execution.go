@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,6 +30,11 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 			return x, errors.New("spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod")
 		}
 
+		// The API server refuses that only where the place is written out.
+		if field := aboutPods(x); field != "" {
+			return x, errors.Errorf("spec.execution.%s: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave it out", field)
+		}
+
 		return x, nil
 	}
 
@@ -50,4 +57,18 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 	}
 
 	return x, nil
+}
+
+// aboutPods is the name of a field that only Pods have; empty if none is set.
+func aboutPods(x common.Execution) string {
+	v := reflect.ValueOf(x)
+
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if name != "place" && !v.Field(i).IsZero() {
+			return name
+		}
+	}
+
+	return ""
 }

@@ -48,6 +48,12 @@ func TestExecution(t *testing.T) {
 			common.Execution{Place: common.PlaceProvider},
 			nil,
 		},
+		"ImageByFlag": {
+			"A configuration that says something of Pods has a mistake where the flag says that there are none.",
+			flags, in(&common.Execution{Image: "x"}),
+			common.Execution{},
+			errors.New("spec.execution.image: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave it out"),
+		},
 		"Pod": {
 			"The Jobs of a namespace's configuration are in that namespace.",
 			flags, in(&common.Execution{Place: common.PlacePod, Image: "x"}),
