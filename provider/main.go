@@ -7,6 +7,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -32,5 +34,11 @@ func main() {
 		kong.UsageOnError(),
 		kong.Vars{"state_dir": stateDir()},
 	)
-	ctx.FatalIfErrorf(ctx.Run())
+
+	err := ctx.Run()
+	if errors.As(err, new(*displayedError)) {
+		os.Exit(1)
+	}
+
+	ctx.FatalIfErrorf(err)
 }

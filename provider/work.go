@@ -85,18 +85,12 @@ func (c *workCommand) work(ctx context.Context) error {
 	}
 
 	r := &reporter{w: w}
-	report := c.carryOut(ctx, j, r)
 
-	if err := r.end(report); err != nil {
-		return err
-	}
-
-	if report.Run.Phase != common.PhaseSucceeded {
-		return errors.Errorf("%s: %s: %s", report.Run.Phase, report.Run.Reason, report.Run.Message)
-	}
-
-	return nil
+	return r.end(c.carryOut(ctx, j, r))
 }
+
+// A displayedError is one that the log of the Pod shows.
+type displayedError struct{ error }
 
 // An installation is what one container of a Pod has to say to the next one.
 type installation struct {
@@ -329,8 +323,16 @@ func (r *reporter) flush() {
 	r.next, r.tasks = nil, nil
 }
 
-// end with the last report.
+// end with the last report. The error says how the run failed. It is displayed before: a node puts the
+// lines of the standard error between the pieces of a long line, which the last report may be.
 func (r *reporter) end(report executor.Report) error {
+	var failed error
+
+	if n := report.Run; n.Phase != common.PhaseSucceeded {
+		failed = &displayedError{errors.Errorf("%s: %s: %s", n.Phase, n.Reason, n.Message)}
+		r.display(failed.Error())
+	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -340,7 +342,7 @@ func (r *reporter) end(report executor.Report) error {
 
 	r.next = nil
 
-	return r.w.Write(sealed.Frame{Report: report, Tasks: r.tasks, Final: true})
+	return cmp.Or(r.w.Write(sealed.Frame{Report: report, Tasks: r.tasks, Final: true}), failed)
 }
 
 // copyCommand copies this program, for Pods with an image that does not have it.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -10,9 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 // TestCopy copies the program for an image with another user, under the provider's umask.
@@ -74,6 +83,75 @@ func TestOOMKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWorkEnd has a Pod write its last report. A node puts lines of the standard error between the pieces
+// of a long line of the standard output, so that nothing may be written there then.
+func TestWorkEnd(t *testing.T) {
+	c := &workCommand{Payload: t.TempDir()}
+	c.StateDir = t.TempDir()
+
+	p := pods.Payload{Spec: runner.Spec{ID: "id"}, Key: sealed.NewKey()}
+	packed := &bytes.Buffer{}
+	z := gzip.NewWriter(packed)
+
+	if err := errors.Join(json.NewEncoder(z).Encode(p), z.Close()); err != nil { //nolint:musttag // The same program reads it.
+		t.Fatal(err)
+	}
+
+	for name, text := range map[string][]byte{"payload.000": packed.Bytes(), "pod": []byte("pod")} {
+		if err := os.WriteFile(filepath.Join(c.Payload, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	failed := executor.NewReport(executor.Job{})
+	failed.Run.Phase, failed.Run.Reason, failed.Run.Message = common.PhaseFailed, "Content", "no such role"
+
+	if err := c.note(installation{Failed: &failed}); err != nil {
+		t.Fatal(err)
+	}
+
+	written := output(t, func() {
+		if err := c.work(t.Context()); !errors.As(err, new(*displayedError)) {
+			t.Errorf("The log should show why the run has failed: %v", err)
+		}
+	})
+
+	r, err := sealed.NewReader(p.Key, "id", "pod")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	shown, last, _ := strings.Cut(written, "\n")
+	if f, ok := r.Read([]byte(last)); !ok || !f.Final || f.Report.Run.Message != "no such role" || shown != "Failed: Content: no such role" {
+		t.Errorf("The last report should be the last line, got %q", written)
+	}
+}
+
+// output is what a function writes to the standard output.
+func output(t *testing.T, fn func()) string {
+	t.Helper()
+
+	to, err := os.Create(filepath.Join(t.TempDir(), "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close() //nolint:errcheck // It is read.
+
+	was := os.Stdout
+	os.Stdout = to
+
+	defer func() { os.Stdout = was }()
+
+	fn()
+
+	text, err := os.ReadFile(to.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(text)
 }
 
 // TestInstallation hands what one container has installed, or could not, to the next one.
