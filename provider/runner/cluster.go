@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -128,8 +129,7 @@ func dependents(ctx context.Context, run Spec, a Access) []common.DependentKind 
 	return a.Dependents(ctx)
 }
 
-// clusterEnv sets what modules, lookups, kubectl and helm find the API server by. A proxy of the
-// network is not for it.
+// clusterEnv sets what modules, lookups, kubectl and helm find the API server by.
 func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 	if in.Kubernetes == nil {
 		return
@@ -140,8 +140,22 @@ func clusterEnv(env map[string]string, in inputs.Inputs, dir string) {
 			env[name] = filepath.Join(dir, kubeconfigFile)
 		}
 	}
+}
 
-	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		env[name] = strings.TrimPrefix(env[name]+",127.0.0.1", ",")
+// loopbackEnv has programs reach by no proxy of the network what listens for them on this machine: the API
+// server, and what osdk_metric sends to. Python and curl read only one of the two variables if both are set.
+func loopbackEnv(env map[string]string) {
+	upper, lower := env["NO_PROXY"], env["no_proxy"]
+	env["NO_PROXY"] = withLoopback(cmp.Or(upper, lower))
+	env["no_proxy"] = withLoopback(cmp.Or(lower, upper))
+}
+
+// withLoopback adds this machine to hosts that are reached by no proxy. An asterisk means all hosts only
+// as long as it stands alone.
+func withLoopback(hosts string) string {
+	if strings.TrimSpace(hosts) == "*" {
+		return hosts
 	}
+
+	return strings.TrimPrefix(hosts+",localhost,127.0.0.1", ",")
 }

@@ -44,19 +44,16 @@ func TestClusterEnv(t *testing.T) {
 	}{
 		"None": {"A run without access finds nothing.", inputs.Inputs{}, map[string]string{}, map[string]string{}},
 		"Found": {
-			"Modules and programs find the kubeconfig, and reach it by no proxy of the network.",
+			"Modules and programs find the kubeconfig.",
 			inputs.Inputs{Kubernetes: &inputs.Kubernetes{}},
-			map[string]string{"HTTPS_PROXY": "http://proxy", "NO_PROXY": "example.org"},
-			map[string]string{
-				"HTTPS_PROXY": "http://proxy", "K8S_AUTH_KUBECONFIG": "/runs/r1/kubeconfig", "KUBECONFIG": "/runs/r1/kubeconfig",
-				"NO_PROXY": "example.org,127.0.0.1", "no_proxy": "127.0.0.1",
-			},
+			map[string]string{},
+			map[string]string{"K8S_AUTH_KUBECONFIG": "/runs/r1/kubeconfig", "KUBECONFIG": "/runs/r1/kubeconfig"},
 		},
 		"Other": {
 			"A configuration may name another kubeconfig.",
 			inputs.Inputs{Kubernetes: &inputs.Kubernetes{}, Env: map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere"}},
 			map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere"},
-			map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere", "KUBECONFIG": "/runs/r1/kubeconfig", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
+			map[string]string{"K8S_AUTH_KUBECONFIG": "elsewhere", "KUBECONFIG": "/runs/r1/kubeconfig"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +67,43 @@ func TestClusterEnv(t *testing.T) {
 
 	if err := environ.Validate("K8S_AUTH_KUBECONFIG", "elsewhere"); err != nil {
 		t.Errorf("A configuration may not name another kubeconfig: %v", err)
+	}
+}
+
+func TestLoopbackEnv(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		env    map[string]string
+		want   map[string]string
+	}{
+		"None": {
+			"A play may set a proxy itself, which is not for this machine, either.",
+			map[string]string{},
+			map[string]string{"NO_PROXY": "localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1"},
+		},
+		"One": {
+			"Programs that read only the other variable reach the same hosts by no proxy as before.",
+			map[string]string{"NO_PROXY": "example.org"},
+			map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.org,localhost,127.0.0.1"},
+		},
+		"Both": {
+			"Each variable keeps its hosts.",
+			map[string]string{"NO_PROXY": "example.org", "no_proxy": "example.com"},
+			map[string]string{"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "example.com,localhost,127.0.0.1"},
+		},
+		"All": {
+			"Python and curl take an asterisk among others for a name.",
+			map[string]string{"no_proxy": "*"},
+			map[string]string{"NO_PROXY": "*", "no_proxy": "*"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loopbackEnv(tc.env)
+
+			if diff := cmp.Diff(tc.want, tc.env); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

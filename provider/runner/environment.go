@@ -68,6 +68,7 @@ func (r *Runner) environment(run Spec, dir string) []string {
 
 	maps.Copy(env, run.Inputs.Env)
 	clusterEnv(env, run.Inputs, dir)
+	loopbackEnv(env)
 	r.contentPaths(env, run, cfg, dir)
 
 	r.sshArgs(env, run, cfg, dir)

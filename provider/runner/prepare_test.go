@@ -311,9 +311,11 @@ func TestPrepareEnv(t *testing.T) {
 		"HOME":                               "/runs/r1/home",
 		"HTTPS_PROXY":                        "http://proxy",
 		"LANG":                               "C.UTF-8",
+		"NO_PROXY":                           "localhost,127.0.0.1",
 		"PATH":                               "/bin",
 		"PYTHONDONTWRITEBYTECODE":            "1",
 		"TMPDIR":                             "/runs/r1/tmp",
+		"no_proxy":                           "localhost,127.0.0.1",
 	}
 
 	cases := map[string]struct {
