@@ -141,7 +141,7 @@ func (c *startCommand) Run() error {
 
 	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewPoolMetrics(runs.Stats))
 
-	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), key, log)); err != nil {
+	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), measured, key, log)); err != nil {
 		return err
 	}
 
@@ -157,7 +157,7 @@ func (c *startCommand) Run() error {
 }
 
 // reconcilers returns the options of the reconcilers of AnsibleRuns.
-func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, d controller.Dependents, key []byte, log logging.Logger) controller.Options {
+func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, d controller.Dependents, measured controller.Memory, key []byte, log logging.Logger) controller.Options {
 	return controller.Options{
 		Options:         c.options(log),
 		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources), config.AllowPlaces(c.places())),
@@ -167,6 +167,7 @@ func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *con
 		Outputs:         outputstore.New(mgr.GetClient(), c.Namespace),
 		Contents:        store,
 		Dependents:      d,
+		Measurements:    measured,
 		Key:             key,
 		Timeouts:        c.timeouts(),
 		MinPollInterval: c.MinPollInterval,

@@ -17,14 +17,14 @@ import (
 
 // Dependents watch what runs have made in the cluster.
 type Dependents interface {
+	Memory
+
 	// Watch the dependents of an AnsibleRun, and wake it when one was changed.
 	Watch(s dependents.Subject, wake func())
 	// Changed is true if one was changed since. The error says why that is not known.
 	Changed(s dependents.Subject) (bool, error)
 	// Stop to watch those of an AnsibleRun.
 	Stop(uid types.UID)
-	// Forget an AnsibleRun that is gone.
-	Forget(uid types.UID)
 }
 
 // reported is what the runs of an object have set of the status of its XR.

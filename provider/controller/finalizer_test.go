@@ -154,7 +154,9 @@ func TestWhenGone(t *testing.T) {
 	p.wakeAt("uid", time.Hour, func() {})
 	p.announce("uid", "1")
 
-	whenGone(pool, p, nil).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
+	m := &fakeMemory{}
+
+	whenGone(pool, p, m).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
 
 	if diff := cmp.Diff([]types.UID{"uid"}, pool.abandoned); diff != "" {
 		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)
@@ -163,4 +165,13 @@ func TestWhenGone(t *testing.T) {
 	if len(p.until)+len(p.timers)+len(p.announced) > 0 {
 		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.announced)
 	}
+
+	if diff := cmp.Diff([]types.UID{"uid"}, m.forgotten); diff != "" {
+		t.Errorf("Others should forget an object that is gone, too: -want, +got:\n%s", diff)
+	}
 }
+
+// fakeMemory notes what it is to forget.
+type fakeMemory struct{ forgotten []types.UID }
+
+func (m *fakeMemory) Forget(uid types.UID) { m.forgotten = append(m.forgotten, uid) }

@@ -53,6 +53,8 @@ type Options struct {
 	Contents Contents
 	// Dependents watch what runs have made in the cluster.
 	Dependents Dependents
+	// Measurements of content.
+	Measurements Memory
 	// Key of the digests.
 	Key []byte
 	// Timeouts of runs.
@@ -128,7 +130,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.object, builder.WithPredicates(news())).
-		Watches(k.object, whenGone(o.Pool, p, o.Dependents)).
+		Watches(k.object, whenGone(o.Pool, p, o.Dependents, o.Measurements)).
 		Watches(k.object, whenNoted(o.Pool)).
 		WatchesRawSource(source.Func(q.start))
 

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
@@ -19,6 +20,8 @@ const (
 	maxOfObject = 20
 	maxOfTenant = 500
 	maxMeasured = 5000
+	// maxGone are AnsibleRuns that are gone, and whose runs may still be ending.
+	maxGone = 1000
 )
 
 // Measurements are what content measures. The names that content gives are values of a label, so that they
@@ -30,6 +33,8 @@ type Measurements struct {
 
 	mu      sync.Mutex
 	tenants map[string]map[objectName]*measuredObject
+	// gone has the uids of the AnsibleRuns that were deleted last.
+	gone    *lru.Cache
 	metrics int
 	drops   float64
 }
@@ -41,6 +46,7 @@ type objectName struct{ namespace, name string }
 
 // A measuredObject is an AnsibleRun whose content has measured something.
 type measuredObject struct {
+	uid     types.UID
 	last    time.Time
 	metrics map[string]*measurement
 }
@@ -69,7 +75,7 @@ func NewMeasurements() *Measurements {
 		summary:   desc("measured_summary", "Summaries of content, by the AnsibleRun and the name that the content gives."),
 		dropped: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "measured_dropped_total"),
 			"What content has measured and was dropped: there are too many metrics, or one has another type.", nil, nil),
-		now: time.Now, tenants: map[string]map[objectName]*measuredObject{},
+		now: time.Now, tenants: map[string]map[objectName]*measuredObject{}, gone: lru.New(maxGone),
 	}
 }
 
@@ -85,7 +91,16 @@ func (m *Measurements) TaskEnded(j executor.Job, t events.TaskResult) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
+	if _, gone := m.gone.Get(j.Object.UID); gone {
+		return
+	}
+
 	tenant, name := j.Object.Tenant(), objectName{j.Object.Namespace, j.Object.Name}
+
+	// Another one had the same name.
+	if o := m.tenants[tenant][name]; o != nil && o.uid != j.Object.UID {
+		m.forget(tenant, name)
+	}
 
 	objects := m.tenants[tenant]
 	if objects == nil {
@@ -95,7 +110,7 @@ func (m *Measurements) TaskEnded(j executor.Job, t events.TaskResult) {
 
 	o := objects[name]
 	if o == nil {
-		o = &measuredObject{metrics: map[string]*measurement{}}
+		o = &measuredObject{uid: j.Object.UID, metrics: map[string]*measurement{}}
 		objects[name] = o
 	}
 
@@ -110,16 +125,23 @@ func (m *Measurements) TaskEnded(j executor.Job, t events.TaskResult) {
 	}
 }
 
-// Ended forgets an object that is gone.
-func (m *Measurements) Ended(j executor.Job, r executor.Report, _ time.Duration) {
-	if r.Run.State != common.StateAbsent || r.Run.Mode != common.ModeApply || r.Run.Phase != common.PhaseSucceeded {
-		return
-	}
+// Ended is of no interest.
+func (m *Measurements) Ended(executor.Job, executor.Report, time.Duration) {}
 
+// Forget an AnsibleRun that is gone, also what the rest of its run measures.
+func (m *Measurements) Forget(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.forget(j.Object.Tenant(), objectName{j.Object.Namespace, j.Object.Name})
+	m.gone.Add(uid, nil)
+
+	for tenant, objects := range m.tenants {
+		for name, o := range objects {
+			if o.uid == uid {
+				m.forget(tenant, name)
+			}
+		}
+	}
 }
 
 // take a metric of an object. A new one may take the place of the object of the tenant that has measured

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
@@ -17,7 +17,7 @@ import (
 
 // jobOf an AnsibleRun.
 func jobOf(namespace, name string) executor.Job {
-	return executor.Job{Spec: runner.Spec{Object: runner.Object{Namespace: namespace, Name: name}}}
+	return executor.Job{Spec: runner.Spec{Object: runner.Object{Namespace: namespace, Name: name, UID: types.UID("uid of " + namespace + "/" + name)}}}
 }
 
 func counter(name string, value float64) events.TaskResult {
@@ -43,7 +43,16 @@ func TestMeasurements(t *testing.T) {
 
 	gone := jobOf("team-a", "gone")
 	m.TaskEnded(gone, counter("jobs", 1))
-	m.Ended(gone, executor.Report{Run: common.Run{State: common.StateAbsent, Mode: common.ModeApply, Phase: common.PhaseSucceeded}}, 0)
+	m.Forget(gone.Object.UID)
+	m.TaskEnded(gone, counter("jobs", 1)) // Its run was still ending.
+
+	// Another object of the same name begins anew.
+	replaced := jobOf("team-a", "replaced")
+	m.TaskEnded(replaced, counter("jobs", 1))
+	m.TaskEnded(replaced, counter("other", 1))
+
+	replaced.Object.UID = "uid of another one"
+	m.TaskEnded(replaced, counter("jobs", 5))
 
 	want := `
 # HELP provider_ansible_measured Gauges of content, by the AnsibleRun and the name that the content gives.
@@ -58,6 +67,7 @@ provider_ansible_measured_summary_sum{metric="size",name="site",namespace="team-
 provider_ansible_measured_summary_count{metric="size",name="site",namespace="team-b"} 1
 # HELP provider_ansible_measured_total Counters of content, by the AnsibleRun and the name that the content gives.
 # TYPE provider_ansible_measured_total counter
+provider_ansible_measured_total{metric="jobs",name="replaced",namespace="team-a"} 5
 provider_ansible_measured_total{metric="jobs",name="site",namespace="team-a"} 3
 provider_ansible_measured_total{metric="provider_ansible_runs_total",name="site",namespace="team-a"} 7
 `
