@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/input/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 )
@@ -339,12 +340,7 @@ func (r *operatorRun) content(run, vars *mapping) error {
 		return err
 	}
 
-	var comments []string
-	if file := r.mentions(regexp.QuoteMeta(home) + "/"); file != "" {
-		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
-	}
-
-	f := r.Finalizer
+	f, comments := r.Finalizer, r.elsewhere()
 	policies := []string{"Observe", "Create", "Update"}
 
 	switch {
@@ -378,6 +374,22 @@ func (r *operatorRun) content(run, vars *mapping) error {
 	}
 
 	return r.both(run, present, absent, vars, comments)
+}
+
+// elsewhere says what content refers to that only the operator's container has.
+func (r *operatorRun) elsewhere() []string {
+	var comments []string
+
+	if file := r.mentions(regexp.QuoteMeta(home)); file != "" {
+		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
+	}
+
+	if file := r.mentions("/tmp"); file != "" {
+		comments = append(comments, file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, which each run has for itself. "+
+			"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's flag --write-path=/tmp: other content with this right finds the same files there.")
+	}
+
+	return comments
 }
 
 // state tells content of the deletion with a variable; false if one that is always there
@@ -599,19 +611,21 @@ func (r *operatorRun) config() (*mapping, error) {
 // cluster is what the content may do in it: what the operator might.
 func (r *operatorRun) cluster(spec *mapping) {
 	namespace, name := r.serviceAccount()
-	comment := "The operator's own."
+	comments := []string{"The operator's own."}
 
 	if name == "" {
 		namespace, name = "operator-system", "controller-manager"
-		comment = "Name that of the operator."
+		comments = []string{"Name that of the operator."}
 	}
+
+	comments = append(comments, r.given())
 
 	ref := newMapping().set("name", name)
 	if namespace != "" {
 		ref.set("namespace", namespace)
 	}
 
-	kubernetes := newMapping().set("serviceAccountRef", ref, comment).set("ownerReferences", true)
+	kubernetes := newMapping().set("serviceAccountRef", ref, comments...).set("ownerReferences", true)
 
 	if is(r.WatchDependentResources) {
 		kubernetes.set("watchDependents", true)
@@ -627,6 +641,16 @@ func (r *operatorRun) cluster(spec *mapping) {
 	}
 
 	spec.set("kubernetes", kubernetes)
+}
+
+// given says whom the configuration gives the rights of the account.
+func (r *operatorRun) given() string {
+	if r.crd.isCluster() {
+		return "Whoever may create an AnsibleRun of the group " + common.GroupCluster + " may run any playbook with its rights: let only Crossplane create them."
+	}
+
+	return "Whoever may create an AnsibleRun, in any namespace, may run any playbook with its rights: let only Crossplane create them. " +
+		"Or leave out the namespace, and give an account of this name to each namespace with objects: then the content has the rights of that."
 }
 
 // escaped is a copy of literal values, in which nothing is an expression.

@@ -291,6 +291,26 @@ func TestOperatorForms(t *testing.T) {
 			files:  map[string]string{"watches.yaml": entry("playbook: /opt/ansible/playbooks/region.yml", "reconcilePeriod: 0s")},
 			want:   []string{"playbook: acme.cache.region", "orValue('10h')", "managementPolicies:"},
 		},
+		"Elsewhere": {
+			reason: "What only the operator's container has must be said.",
+			files: map[string]string{
+				"watches.yaml":                entry("role: cache"),
+				"roles/cache/tasks/sdk.yml":   "- ansible.builtin.include_tasks: /opt/ansible/roles/purge/tasks/main.yml\n",
+				"roles/cache/tasks/touch.yml": "- ansible.builtin.file: {path: /tmp/filled, state: touch}\n",
+			},
+			want: []string{
+				"# roles/cache/tasks/sdk.yml refers to /opt/ansible, which is not there",
+				"# roles/cache/tasks/touch.yml refers to /tmp, which content cannot write", "writePaths: [/tmp]", "--write-path=/tmp",
+			},
+		},
+		"Temporary": {
+			reason: "Another directory of that name is none of all programs.",
+			files: map[string]string{
+				"watches.yaml":                entry("role: cache"),
+				"roles/cache/tasks/touch.yml": "- ansible.builtin.file: {path: /var/tmp/filled, state: touch}\n",
+			},
+			want: []string{"      - name: cache\n        providerConfigRef:\n          kind: ClusterProviderConfig\n          name: caches.cache.example.org\n        role: acme.cache.cache\n"},
+		},
 		"Galaxy": {
 			reason: "Without a source, the project is on a Galaxy server.",
 			files:  map[string]string{"watches.yaml": entry("role: cache"), "requirements.yml": "- src: acme.tuned\n"},
