@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,8 +48,20 @@ func keyOf(o client.Object) runKey {
 type scope struct {
 	cache.Cache
 
+	// blind is true while the cache may be old, since the API server refuses to tell of Jobs or Pods.
+	blind atomic.Bool
+
 	ready chan struct{}
 	err   error
+}
+
+// failed is told why a watch ended.
+func (s *scope) failed(ctx context.Context, r *toolscache.Reflector, err error) {
+	if kerrors.IsForbidden(err) {
+		s.blind.Store(true)
+	}
+
+	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
 // of returns the scope for a namespace, and starts it if need be. The error is a rights.Error
@@ -110,6 +125,8 @@ func (s *scopes) start(ctx context.Context, sc *scope, namespace string) error {
 		DefaultNamespaces:    map[string]cache.Config{namespace: {}},
 		DefaultLabelSelector: labels.NewSelector().Add(*has),
 		DefaultTransform:     strip,
+
+		DefaultWatchErrorHandler: sc.failed,
 	})
 	if err != nil {
 		return errors.Wrap(err, "cannot watch Jobs and Pods")
@@ -194,6 +211,30 @@ func (s *scopes) followed(run runKey) bool {
 	defer s.mu.Unlock()
 
 	return s.followers[run] != nil
+}
+
+// live view of the run, from the API server.
+func (r *run) live(ctx context.Context) (view, error) {
+	v, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
+	if r.hidden = kerrors.IsForbidden(err); err == nil {
+		r.lostSince = time.Time{}
+	}
+
+	return v, err
+}
+
+// known view of the run: from the cache, unless that may be old.
+func (r *run) known(ctx context.Context) (view, error) {
+	if r.hidden = false; !r.scope.blind.Load() {
+		return r.view(ctx, r.scope, client.MatchingFields{fieldRun: r.job.ID})
+	}
+
+	v, err := r.live(ctx)
+	if err == nil {
+		r.scope.blind.Store(false)
+	}
+
+	return v, err
 }
 
 // view of the run, from the cache of a scope or from the API server. A Job that is not of this run,

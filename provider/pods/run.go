@@ -102,6 +102,12 @@ type run struct {
 	renewal time.Time
 	// disruption is why Kubernetes ends the Pod, which may be gone when the run has ended; empty if it does not.
 	disruption string
+	// hidden is true while the API server refuses to show the run, and lostSince is since when nothing can
+	// be left of it meanwhile; zero if that is not so.
+	hidden    bool
+	lostSince time.Time
+	// uncanceled is why the run could not be canceled; empty if that has not failed.
+	uncanceled string
 	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
 	unbelieved error
 }
@@ -148,6 +154,12 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	defer release()
 
 	if err := r.begin(ctx); err != nil {
+		if errors.Is(err, errLost) {
+			r.conclude(view{})
+
+			return r.report
+		}
+
 		// A request that was canceled may have arrived, so that the run may begin. It has ended when
 		// its Job is gone.
 		if !r.asked || ctx.Err() == nil || r.isLeft() {
@@ -396,6 +408,10 @@ func (r *run) attach() error {
 		r.config.Log.Info("Cannot follow a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
 
 		lacks := errors.As(err, new(*rights.Error))
+		if lacks && r.isLost(r.watch.Provider) {
+			return errLost
+		}
+
 		if !lacks || tries >= rightsTries {
 			r.waits(err.Error())
 		}
@@ -541,6 +557,8 @@ func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
 // pause until the run is looked at again without a change.
 func (r *run) pause() time.Duration {
 	switch {
+	case r.hidden:
+		return rightsAgain
 	case !r.begun:
 		return podPatience
 	case r.read:
@@ -624,7 +642,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 
-	v, err := r.view(ctx, r.scope, client.MatchingFields{fieldRun: r.job.ID})
+	v, err := r.known(ctx)
 
 	// A run that has ended by itself has a result, which is read with its key.
 	if ended := err == nil && v.over() && v.started(); cancel && r.canceled.IsZero() && (r.key == nil || !ended) {
@@ -632,8 +650,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	}
 
 	if err != nil {
-		r.waits(err.Error())
-		return false
+		return r.unseen(ctx, err)
 	}
 
 	if !v.over() && r.canceled.IsZero() {
@@ -652,7 +669,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	}
 
 	// A node may answer again.
-	if message := v.ending(); message != "" || r.begun && r.key != nil && r.report.Run.Phase == common.PhaseRunning {
+	if message := cmp.Or(v.ending(), r.uncanceled); message != "" || r.begun && r.key != nil && r.report.Run.Phase == common.PhaseRunning {
 		r.says(message)
 	}
 
@@ -726,7 +743,7 @@ func (r *run) open(ctx context.Context, v view) error {
 
 	// A former provider may have opened that of another one.
 	if !r.since.IsZero() {
-		live, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
+		live, err := r.live(ctx)
 		if err != nil || live.pod == nil || !isGated(live.pod) {
 			return err
 		}
@@ -816,17 +833,23 @@ func (r *run) trouble(ctx context.Context, v view) string {
 func (r *run) cancel(ctx context.Context, why *end) {
 	if err := r.delete(ctx); err != nil {
 		r.config.Log.Info("Cannot cancel a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+		r.uncanceled = "cannot cancel the run: " + r.explained(ctx, err).Error()
+
 		return
 	}
 
-	r.canceled, r.why = r.now(), why
+	r.canceled, r.why, r.uncanceled = r.now(), why, ""
 }
 
 // ended is true if nothing of the run is left by the API server's own word. Caches may lag
 // behind, and do not agree with each other.
 func (r *run) ended(ctx context.Context) bool {
-	v, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
-	if err != nil || !v.over() || v.pod != nil && !v.stopped() {
+	v, err := r.live(ctx)
+	if err != nil {
+		return r.unseen(ctx, err)
+	}
+
+	if !v.over() || v.pod != nil && !v.stopped() {
 		return false
 	}
 
@@ -842,6 +865,13 @@ func (r *run) ended(ctx context.Context) bool {
 		return false
 	}
 
+	r.conclude(v)
+
+	return true
+}
+
+// conclude the report of a run that has ended without its last one.
+func (r *run) conclude(v view) {
 	e := v.end(r.job.Limit())
 
 	switch {
@@ -866,8 +896,6 @@ func (r *run) ended(ctx context.Context) bool {
 	// Reports may be lost.
 	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil) && !r.complete
 	r.report.Untouched = !r.touched
-
-	return true
 }
 
 // delete the Job of the run, and wait for nothing.
