@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -134,4 +136,31 @@ func TestAttachLost(t *testing.T) {
 			t.Errorf("Execute(...) of a run whose namespace is deleted: %+v", got)
 		}
 	})
+}
+
+// Rights are checked once for a namespace, and may be gone when its next run begins.
+func TestRightsRevoked(t *testing.T) {
+	r := onCluster(t)
+	j := jobOf(t, r)
+	r.config.Client = without(r.config.Client, nil)
+
+	err := r.make(t.Context(), j)
+	if !errors.As(err, new(*rights.Error)) {
+		t.Errorf("make(...) without rights should name the command that grants them: %v", err)
+	}
+
+	r.config.Client = interceptor.NewClient(onCluster(t).config.Client.(client.WithWatch), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+				review.Status.Allowed = true
+				return nil
+			}
+
+			return terminating()
+		},
+	})
+
+	if err := r.make(t.Context(), j); !errors.As(err, new(*refusal)) || errors.As(err, new(*rights.Error)) {
+		t.Errorf("make(...) that is refused for another reason: %v", err)
+	}
 }

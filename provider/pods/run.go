@@ -312,6 +312,10 @@ func (r *run) insist(ctx context.Context, request func() error) error {
 		case errors.As(err, new(*refusal)), lacksAccess(err):
 			return err
 		case isRefusal(err):
+			if e := r.explained(ctx, err); lacksAccess(e) {
+				return e
+			}
+
 			return &refusal{err}
 		}
 
