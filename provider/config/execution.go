@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +50,10 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 		return x, errors.New("spec.execution.namespace: only cluster scoped configurations may have it")
 	default:
 		x.Namespace = ns
+
+		if a := loosening(x.Annotations); a != "" {
+			return x, errors.Errorf("spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may have it", a)
+		}
 	}
 
 	x.Content = cmp.Or(x.Content, common.ContentInstall)
@@ -57,6 +63,20 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 	}
 
 	return x, nil
+}
+
+// loosening is an annotation with which a Pod leaves Pod Security's standard restricted; empty if there is
+// none.
+func loosening(annotations map[string]string) string {
+	for _, a := range slices.Sorted(maps.Keys(annotations)) {
+		switch domain, _, _ := strings.Cut(a, "/"); domain {
+		// https://kubernetes.io/docs/reference/labels-annotations-taints/#container-apparmor-security-beta-kubernetes-io
+		case "container.apparmor.security.beta.kubernetes.io", "seccomp.security.alpha.kubernetes.io", "container.seccomp.security.alpha.kubernetes.io":
+			return a
+		}
+	}
+
+	return ""
 }
 
 // aboutPods is the name of a field that only Pods have; empty if none is set.

@@ -79,6 +79,27 @@ func TestExecution(t *testing.T) {
 			common.Execution{},
 			errors.New("spec.execution.namespace: only cluster scoped configurations may have it"),
 		},
+		"AppArmor": {
+			"A namespace's configuration does not loosen the confinement of its Pods.",
+			flags, in(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"a": "b", "container.apparmor.security.beta.kubernetes.io/run": "unconfined"}}),
+			common.Execution{},
+			errors.New(`spec.execution.annotations: "container.apparmor.security.beta.kubernetes.io/run" may loosen the confinement of the Pod: only cluster scoped configurations may have it`),
+		},
+		"Seccomp": {
+			"Nor does it with what older versions of Kubernetes read.",
+			flags, in(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}}),
+			common.Execution{},
+			errors.New(`spec.execution.annotations: "seccomp.security.alpha.kubernetes.io/pod" may loosen the confinement of the Pod: only cluster scoped configurations may have it`),
+		},
+		"ClusterAppArmor": {
+			"A cluster scoped one may.",
+			flags, cluster(&common.Execution{Place: common.PlacePod, Annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/run": "unconfined"}, KeepFor: tenMinutes}),
+			common.Execution{
+				Place: common.PlacePod, Namespace: "jobs", Content: common.ContentInstall, KeepFor: tenMinutes,
+				Annotations: map[string]string{"container.apparmor.security.beta.kubernetes.io/run": "unconfined"},
+			},
+			nil,
+		},
 		"PodsOnly": {
 			"A provider may refuse to carry out runs itself.",
 			Places{Default: common.PlacePod, PodsOnly: true, Namespace: "jobs"},
