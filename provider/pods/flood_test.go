@@ -215,7 +215,7 @@ func flood(t *testing.T, x *Executor, key []byte) *rate.Limiter {
 	l := podLog{Executor: x, reader: reader, pace: newPace(), namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
 	r := onCluster(t)
 
-	go func() { _, _, _ = l.readOnce(ctx, nil) }()
+	go func() { _, _ = l.readOnce(ctx, &position{}) }()
 	go func() {
 		for {
 			select {

@@ -2,8 +2,8 @@ package pods
 
 import (
 	"bufio"
-	"cmp"
 	"context"
+	"crypto/sha256"
 	"io"
 	"time"
 
@@ -19,8 +19,11 @@ import (
 )
 
 const (
-	// logAgain is how long to wait before a log that broke off is asked for again.
-	logAgain = 500 * time.Millisecond
+	// logAgain is how long to wait before a log that broke off is asked for again. That doubles for as
+	// long as nothing more is read: maxDoubled times, and maxDoubledOver times after the end of the Pod.
+	logAgain       = 500 * time.Millisecond
+	maxDoubled     = 5
+	maxDoubledOver = 3
 	// logRate is how many bytes of a log are read per second for long, and logBurst how many at once,
 	// with those of its reports when they are unpacked: reading must not take the provider, nor the
 	// API server and the kubelet, for what a hostile image writes. A kubelet keeps a few files of
@@ -81,27 +84,38 @@ type podLog struct {
 	shown          *shown
 }
 
+// A position is how far a log was read.
+type position struct {
+	// since is when the last report that was read was written; nil for none.
+	since *metav1.Time
+	// report is the hash of its line, and after how many lines were shown after it.
+	report [sha256.Size]byte
+	after  int
+}
+
 // follow the log to its end, whatever breaks off meanwhile.
 func (l podLog) follow(ctx context.Context) error {
 	var (
-		since *metav1.Time
+		at    position
 		ended time.Time
 	)
 
-	for tries := 0; ; {
+	for tries, idle := 0, 0; ; {
 		// A log that was opened after the end of its container is whole.
 		over := l.isOver(ctx)
 		if over && ended.IsZero() {
 			ended = l.now()
 		}
 
-		final, last, err := l.readOnce(ctx, since)
+		before := at
+
+		final, err := l.readOnce(ctx, &at)
 		if final || ctx.Err() != nil {
 			return ctx.Err()
 		}
 
-		if last != nil {
-			since = last
+		if idle++; at != before {
+			idle = 0
 		}
 
 		if over && (errors.Is(err, io.EOF) || kerrors.IsNotFound(err)) {
@@ -112,10 +126,15 @@ func (l podLog) follow(ctx context.Context) error {
 			return err
 		}
 
+		doubled := min(idle, maxDoubled)
+		if over {
+			doubled = min(tries, maxDoubledOver)
+		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(logAgain << min(tries, 3)):
+		case <-time.After(logAgain << doubled):
 		}
 	}
 }
@@ -130,39 +149,45 @@ func (l podLog) isOver(ctx context.Context) bool {
 	return view{pod: p}.stopped()
 }
 
-// readOnce reads the log until it breaks off. Final is true once the last report was read. Last
-// is when the last report that was read was written, nil for none.
-func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, last *metav1.Time, err error) {
-	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod, &corev1.PodLogOptions{Container: containerRun, Follow: true, SinceTime: since}).Stream(ctx)
+// readOnce reads the log from a position until it breaks off, and moves that. It is true once the last
+// report was read.
+func (l podLog) readOnce(ctx context.Context, at *position) (final bool, err error) {
+	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod, &corev1.PodLogOptions{Container: containerRun, Follow: true, SinceTime: at.since}).Stream(ctx)
 	if err != nil {
-		return false, nil, errors.Wrap(err, "cannot read the log of the Pod")
+		return false, errors.Wrap(err, "cannot read the log of the Pod")
 	}
 	defer stream.Close() //nolint:errcheck // It was read.
 
 	// A run keeps it for as long as it takes. Longer lines are put together.
 	lines := bufio.NewReader(paced{stream, func(n int) error { return l.pace.WaitN(ctx, n) }})
 
+	// What was shown before is not shown again: the log begins in the second of the last report.
+	known, again := at.since == nil, at.after
+
 	for {
 		line, err := readLine(lines)
 		if err != nil {
-			return false, last, err
+			return false, err
 		}
 
-		if !sealed.MayBeFrame(line) {
+		switch frame := sealed.MayBeFrame(line); {
+		case frame && !known && sha256.Sum256(line) == at.report:
+			known = true
+		case frame:
+			was := at.report
+			if final, err := l.pass(ctx, line, at); final || err != nil {
+				return final, err
+			}
+
+			if at.report != was {
+				known, again = true, 0
+			}
+		case !known:
+		case again > 0:
+			again--
+		default:
 			l.shown.Add(line)
-			continue
-		}
-
-		before := l.reader.Cost
-		written, final, err := l.pass(ctx, line)
-
-		if last = cmp.Or(written, last); final || err != nil {
-			return final, last, err
-		}
-
-		// What is waited for here is not held: many logs are read at a time.
-		if err := l.pace.WaitN(ctx, l.reader.Cost-before); err != nil {
-			return false, last, err //nolint:wrapcheck // Nobody reads any more.
+			at.after++
 		}
 	}
 }
@@ -170,20 +195,31 @@ func (l podLog) readOnce(ctx context.Context, since *metav1.Time) (final bool, l
 // newPace of reading a log.
 func newPace() *rate.Limiter { return rate.NewLimiter(logRate, logBurst) }
 
-// pass on a line that may be a report. Written is when the report was written, nil for none. Final is
-// true for the last one.
-func (l podLog) pass(ctx context.Context, line []byte) (written *metav1.Time, final bool, err error) {
+// pass on a line that may be a report, and move the position behind it. It is true for the last report.
+func (l podLog) pass(ctx context.Context, line []byte, at *position) (final bool, err error) {
+	before := l.reader.Cost
+
 	h, ok, err := l.unpack(ctx, line)
-	if err != nil || !ok {
-		return nil, false, err
+	if err != nil {
+		return false, err
 	}
 
-	select {
-	case l.frames <- h:
-		return &metav1.Time{Time: h.Time}, h.Final, nil
-	case <-ctx.Done():
-		return nil, false, ctx.Err()
+	if ok {
+		select {
+		case l.frames <- h:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+
+		*at = position{since: &metav1.Time{Time: h.Time}, report: sha256.Sum256(line)}
 	}
+
+	if h.Final {
+		return true, nil
+	}
+
+	// What is waited for here is not held: many logs are read at a time.
+	return false, l.pace.WaitN(ctx, l.reader.Cost-before)
 }
 
 // unpack a line that may be a report.

@@ -1,0 +1,129 @@
+package pods
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+)
+
+// A log that breaks off is asked for again, from the second of the last report. What was shown of it is not
+// shown again.
+func TestLogAgain(t *testing.T) {
+	key := sealed.NewKey()
+	reports := &bytes.Buffer{}
+
+	w, err := sealed.NewWriter(reports, key, "id", "pod")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	report := func(phase common.RunPhase, final bool) string {
+		reports.Reset()
+
+		if err := w.Write(sealed.Frame{Report: executor.Report{Run: common.Run{Phase: phase}}, Final: final}); err != nil {
+			t.Fatal(err)
+		}
+
+		return reports.String()
+	}
+	first, second, last := report(common.PhaseRunning, false), report(common.PhaseRunning, false), report(common.PhaseSucceeded, true)
+
+	cases := map[string]struct {
+		reason string
+		logs   []string
+		want   string
+	}{
+		"Once":     {"A log shows its lines.", []string{"a\n" + first + "b\n" + last}, "a\nb\n"},
+		"Before":   {"A log may break off before the first report.", []string{"a\n", "a\nb\n" + first + "c\n" + last}, "a\nb\nc\n"},
+		"Between":  {"It may break off between two reports.", []string{"a\n" + first + "b\n", "a\n" + first + "b\nc\n" + last}, "a\nb\nc\n"},
+		"Twice":    {"It may break off more than once.", []string{first + "a\n", first + "a\nb\n", first + "a\nb\nc\n" + last}, "a\nb\nc\n"},
+		"Same":     {"Lines may be the same.", []string{first + "a\na\n", first + "a\na\na\n" + last}, "a\na\na\n"},
+		"Later":    {"A second may have more than one report.", []string{first + "a\n" + second + "b\n", first + "a\n" + second + "b\nc\n" + last}, "a\nb\nc\n"},
+		"Rotated":  {"The last report may not be there any more: lines are shown again after the next one.", []string{first + "a\n", "b\n" + second + "c\n" + last}, "a\nc\n"},
+		"Nothing":  {"A log may have nothing.", []string{"", "a\n" + last}, "a\n"},
+		"NoReport": {"A line may only begin as a report does.", []string{"ansible.crossplane.io/report:" + string(bytes.Repeat([]byte("A"), 200)) + "\na\n", "a\n" + last}, "a\n"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write([]byte(tc.logs[asked]))
+				asked++
+			}))
+			defer s.Close()
+
+			logs, err := kubernetes.NewForConfig(&rest.Config{Host: s.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			reader, err := sealed.NewReader(key, "id", "pod")
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			x := onCluster(t).Executor
+			x.logs = logs
+
+			l := podLog{Executor: x, reader: reader, pace: newPace(), frames: make(chan heard, len(tc.logs)+1), namespace: "ns", pod: "p", shown: &shown{}}
+			l.shown.know(inputs.Inputs{})
+
+			at := position{}
+
+			for n := range tc.logs {
+				if final, err := l.readOnce(t.Context(), &at); final != (n == len(tc.logs)-1) {
+					t.Errorf("%s\nreadOnce(...): %t, %v", tc.reason, final, err)
+				}
+			}
+
+			if diff := cmp.Diff(tc.want, l.shown.read()); diff != "" {
+				t.Errorf("%s\nshown: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A log that cannot be read for long is asked for ever less often: many Pods may be on such a node.
+func TestLogIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := jobOf(t, onCluster(t))
+		p := podOf(j, "p", time.Second)
+		p.Status = aPod(corev1.PodRunning, container(containerRun, running())).Status
+
+		r := onCluster(t, j, p)
+		logs := clientset.NewClientset()
+		r.logs = logs
+
+		reader, err := sealed.NewReader(sealed.NewKey(), "id", "pod")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		l := podLog{Executor: r.Executor, scope: &scope{Cache: &asCache{reader: r.config.Client}}, reader: reader, pace: newPace(), namespace: p.Namespace, pod: p.Name, shown: &shown{}}
+
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+
+		_ = l.follow(ctx) // It ends with its context.
+
+		if asked := len(logs.Actions()); asked < 10 || asked > 60 {
+			t.Errorf("The log of a Pod that runs should be asked for, and not too often: %d times in ten minutes", asked)
+		}
+	})
+}
