@@ -137,7 +137,7 @@ func output(t *testing.T, fn func()) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer to.Close() //nolint:errcheck // It is read.
+	defer to.Close()
 
 	was := os.Stdout
 	os.Stdout = to
