@@ -128,6 +128,21 @@ func TestWarmProcess(t *testing.T) {
 	}
 }
 
+// TestWarmTemporary has a run leave alone what modules are built in.
+func TestWarmTemporary(t *testing.T) {
+	dir := t.TempDir()
+	r := newRunner(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Odd: func(err error) { t.Error(err) }}))
+	t.Cleanup(r.Close)
+	mustWarmUp(t, r)
+
+	must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n"))
+
+	found, err := filepath.Glob(filepath.Join(dir, "*", tempDir, "ansible-local-*"))
+	if err != nil || len(found) != 1 {
+		t.Errorf("Want Ansible's directory of the process that runs start from, got %v, %v", found, err)
+	}
+}
+
 // TestWarmClosed ends a process that is still to be used, that starts, and that was given up.
 func TestWarmClosed(t *testing.T) {
 	needs.Ansible(t)

@@ -103,7 +103,10 @@ class Warm:
             import ansible.executor.process.worker
             import ansible.executor.task_queue_manager
             import driver
+            from ansible.utils import path
 
+            # The directory for temporary files that Ansible made now is that of this process, and of none that it forks.
+            atexit.unregister(path.cleanup_tmp_file)
             self._memo.attach()
             self.driver = driver
             driver.start = self.start
@@ -210,10 +213,9 @@ class Warm:
         tempfile.tempdir = None
         time.tzset()
 
-        from ansible.utils import path, vars
+        from ansible.utils import vars
         from ansible.utils.display import Display
 
-        atexit.unregister(path.cleanup_tmp_file)
         self._settings.read()
         Display().__init__()
         # What is random once in a process.
