@@ -63,16 +63,15 @@ func (x execution) timeouts() executor.Timeouts {
 	return executor.Timeouts{Default: x.Timeout, Longest: x.MaxTimeout}
 }
 
-// executor of jobs, and its content store, which tells installs what it does. Processes that a former
-// provider left in the state directory are waited for, and files removed. left is called
-// with a function that counts the directories that could not be removed yet.
-func (x execution) executor(ctx context.Context, key []byte, log logging.Logger, left func(func() int), installs content.Observer) (*executor.Local, *content.Store, error) {
+// parts of an executor of jobs: a runner, and a content store, which tells installs what it does. Processes
+// that a former provider left in the state directory are waited for, and files removed.
+func (x execution) parts(ctx context.Context, key []byte, log logging.Logger, installs content.Observer) (*runner.Runner, *content.Store, error) {
 	site, err := x.prepare(ctx, log)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	r, err := x.runner(ctx, site, log, left)
+	r, err := x.runner(ctx, site, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +81,7 @@ func (x execution) executor(ctx context.Context, key []byte, log logging.Logger,
 		return nil, nil, err
 	}
 
-	return executor.NewLocal(s, r), s, nil
+	return r, s, nil
 }
 
 // A site is where runs are carried out, and content is installed.
@@ -105,7 +104,7 @@ func (x execution) prepare(ctx context.Context, log logging.Logger) (site, error
 }
 
 // runner of plays. What a former one left in the state directory is waited for, and removed.
-func (x execution) runner(ctx context.Context, at site, log logging.Logger, left func(func() int)) (*runner.Runner, error) {
+func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*runner.Runner, error) {
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
@@ -124,8 +123,6 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger, left
 	}
 
 	go r.Tidy(ctx)
-
-	left(r.Left)
 
 	go telemetry.Listen(ctx, telemetry.MeasurementsAddress, log)
 

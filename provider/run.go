@@ -59,7 +59,7 @@ func (c *runCommand) Run() error {
 
 	t := newTerminal(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
 
-	local, store, err := c.executor(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), func(func() int) {}, nil)
+	local, store, err := c.parts(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), nil)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *runCommand) Run() error {
 		return err
 	}
 
-	return t.end(local.Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
+	return t.end(executor.NewLocal(store, local).Execute(ctx, j, executor.Watch{Progress: t.progress, Display: t.display}))
 }
 
 // maxVerbosity of Ansible.

@@ -114,12 +114,13 @@ func (c *startCommand) Run() error {
 
 	c.Cluster = api
 
-	local, store, err := c.executor(ctx, key, log, func(left func() int) {
-		metrics.Registry.MustRegister(telemetry.NewLeftMetric(left))
-	}, installs)
+	local, store, err := c.parts(ctx, key, log, installs)
 	if err != nil {
 		return err
 	}
+
+	// Whoever starts the provider again finds nothing of this one.
+	defer local.Close()
 
 	count, measured := telemetry.NewMetrics(), telemetry.NewMeasurements()
 	observers := telemetry.Observers{
@@ -133,13 +134,13 @@ func (c *startCommand) Run() error {
 		return err
 	}
 
-	places := executor.Places{common.PlaceProvider: local, common.PlacePod: podsExecutor}
+	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: podsExecutor}
 	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
 		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns)},
 		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: c.MaxConcurrentPods},
 	})
 
-	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
 
 	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), measured, key, log)); err != nil {
 		return err

@@ -196,7 +196,7 @@ func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *reporter)
 		return *cannot(j, err)
 	}
 
-	run, err := c.runner(ctx, at, log, func(func() int) {})
+	run, err := c.runner(ctx, at, log)
 	if err != nil {
 		return *cannot(j, err)
 	}
