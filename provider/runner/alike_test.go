@@ -4,11 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,19 +32,13 @@ func TestAlike(t *testing.T) {
 	cold := newRunner(t)
 	cold.keeper = nil
 
+	w, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	// The modules that were built before come a while later.
-	built := func() bool {
-		w, err := shared()
-		found, _ := filepath.Glob(filepath.Join(w.warm.Dir, "*", "modules.json"))
-
-		return err == nil && len(found) > 0
-	}
-
-	for deadline := time.Now().Add(5 * patience); !built(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("No modules were built")
-		}
-	}
+	waitBuilt(t, w.warm.Dir)
 
 	set := content.Set{Dir: write(t, alikeContent())}
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
@@ -128,6 +129,63 @@ func TestWarmProcess(t *testing.T) {
 	}
 }
 
+// TestAttackWarm does what content can do to the process that runs start from, and to other runs by it.
+func TestAttackWarm(t *testing.T) {
+	cold := "no start"
+	dir := t.TempDir()
+	r := newRunner(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(error) {}}))
+	t.Cleanup(r.Close)
+
+	attack := `
+import importlib.util, os
+
+def attack(directory):
+    found = [name for name in ("afresh", "driver", "modules") if importlib.util.find_spec(name)]
+
+    for number in os.listdir("/proc/self/fd"):
+        path = os.path.realpath("/proc/self/fd/" + number)
+        if path.startswith(directory):
+            found.append(path)
+
+    os.chmod(directory + "/warm.py", 0)
+    os.chmod(directory, 0)
+
+    return found
+
+class FilterModule:
+    def filters(self):
+        return {"attack": attack}
+`
+
+	mustWarmUp(t, r)
+	waitBuilt(t, dir)
+
+	own, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(own) != 1 {
+		t.Fatalf("Want the directory of one process, got %v, %v", own, err)
+	}
+
+	run := inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - include_role: {name: bad}\n")
+	run.Content = content.Set{Dir: write(t, map[string]string{
+		"roles/bad/filter_plugins/bad.py": attack,
+		"roles/bad/tasks/main.yml":        "- set_fact: {found: \"{{ '" + own[0] + "' | attack }}\"}\n- assert: {that: \"found == []\", fail_msg: \"{{ found }}\"}\n",
+	})}
+
+	if res := must(t, r, run); res.Phase != common.PhaseSucceeded || cold != "" {
+		t.Fatalf("Want a warm run that finds nothing of others, got %v and %q", res, cold)
+	}
+
+	_ = unix.Kill(child(t, dir), unix.SIGKILL)
+
+	nothing := inline("- hosts: localhost\n  gather_facts: false\n  tasks: []\n")
+	must(t, r, nothing)
+	mustWarmUp(t, r)
+
+	if must(t, r, nothing); cold != "" {
+		t.Errorf("Want a warm run from another process, got %q", cold)
+	}
+}
+
 // TestWarmTemporary has a run leave alone what modules are built in.
 func TestWarmTemporary(t *testing.T) {
 	dir := t.TempDir()
@@ -168,7 +226,26 @@ func TestWarmClosed(t *testing.T) {
 			if pid := child(t, dir); pid != 0 {
 				t.Errorf("the process %d is left", pid)
 			}
+
+			if left, err := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("%v is left, %v", left, err)
+			}
 		})
+	}
+}
+
+// waitBuilt waits until modules were built for the process that is kept in a directory.
+func waitBuilt(t *testing.T, dir string) {
+	t.Helper()
+
+	for deadline := time.Now().Add(5 * patience); ; time.Sleep(100 * time.Millisecond) {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*", "modules.json")); len(found) > 0 {
+			return
+		}
+
+		if time.Now().After(deadline) {
+			t.Fatal("No modules were built")
+		}
 	}
 }
 

@@ -43,10 +43,9 @@ type Options struct {
 	// Driver of ansible-runner: a Python module whose main takes the arguments of Starter, and
 	// whose start(argv, cwd, env, descriptor) is replaced.
 	Driver []byte
-	// Make returns a new directory for the keeper, with a home and a tmp in it, and the environment of
-	// its processes.
+	// Make returns a new directory for a process, with a home and a tmp in it, and its environment.
 	Make func() (dir string, env []string, err error)
-	// Remove the directory.
+	// Remove a directory of Make.
 	Remove func(dir string)
 	// Memory that the process may take, in bytes.
 	Memory int64
@@ -57,10 +56,6 @@ type Options struct {
 // A Keeper keeps a process that starts runs. Use New.
 type Keeper struct {
 	o Options
-
-	// dir and env are those of Make, after the first start.
-	dir string
-	env []string
 
 	mu       sync.Mutex
 	process  *process
@@ -121,7 +116,7 @@ func (k *Keeper) start() bool {
 	k.starting = true
 
 	k.processes.Go(func() {
-		p, err := k.newProcess()
+		p, err := start(k.closed, k.o)
 
 		k.mu.Lock()
 
@@ -141,22 +136,11 @@ func (k *Keeper) start() bool {
 
 		if err == nil {
 			<-p.ended
+			k.o.Remove(p.dir)
 		}
 	})
 
 	return true
-}
-
-// newProcess is not called twice at a time.
-func (k *Keeper) newProcess() (*process, error) {
-	if k.dir == "" {
-		var err error
-		if k.dir, k.env, err = k.o.Make(); err != nil {
-			return nil, err
-		}
-	}
-
-	return start(k.closed, k.o, k.dir, k.env)
 }
 
 // drop a process about which something is odd, or whichever there is.
@@ -201,10 +185,6 @@ func (k *Keeper) Close() {
 	k.mu.Unlock()
 
 	k.processes.Wait()
-
-	if k.dir != "" {
-		k.o.Remove(k.dir)
-	}
 }
 
 // A starter is a process that is dropped when it cannot start a run.

@@ -1,8 +1,8 @@
 """Keep modules that Ansible ships as it sends them, so that no run has to build them.
 
 A process of its own has Ansible build them once, with less priority than runs have, and puts
-them into a file. A run reads them by a descriptor, and finds them where Ansible looks for
-modules that it has built before. Modules for this machine are kept a second time, compiled: a
+them into a file. A run has the file in its memory, and finds them where Ansible looks for modules
+that it has built before. Modules for this machine are kept a second time, compiled: a
 Python of another release reads their source.
 """
 import base64
@@ -11,6 +11,7 @@ import importlib.util
 import io
 import json
 import marshal
+import mmap
 import os
 import shutil
 import zipfile
@@ -107,10 +108,12 @@ class Modules:
         with open(os.path.join(directory, INDEX)) as file:
             self._index = json.load(file)
 
-        self.descriptor = os.open(os.path.join(directory, ARCHIVE), os.O_RDONLY)
+        # An open file would be a way from one run to another: its position, its mode and its attributes.
+        with open(os.path.join(directory, ARCHIVE), "rb") as file:
+            self._archive = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ)
 
-    def attach(self, descriptor):
-        """Have the Ansible of this process find the modules, by a descriptor that this process has."""
+    def attach(self):
+        """Have the Ansible of this process find the modules."""
         from ansible import constants
         from ansible.executor import module_common
         from ansible.plugins.loader import module_utils_loader
@@ -136,7 +139,7 @@ class Modules:
             part = f"{target}-{os.getpid()}"
 
             with open(part, "wb") as file:
-                file.write(os.pread(descriptor, place[1], place[0]))
+                file.write(self._archive[place[0]:sum(place)])
 
             os.rename(part, target)
 

@@ -43,6 +43,8 @@ const (
 // A process that has imported Ansible.
 type process struct {
 	pid int
+	// dir is its own: runs can find out its path, and change its mode.
+	dir string
 	// control is the socket by which it gets that of each run.
 	control *net.UnixConn
 	mu      sync.Mutex
@@ -60,8 +62,25 @@ type request struct {
 	Confinement sandbox.Entry `json:"confinement"`
 }
 
-// start a process, and wait until it has imported Ansible. It ends with the context.
-func start(ctx context.Context, o Options, dir string, env []string) (*process, error) {
+// start a process in a directory of its own, and wait until it has imported Ansible. It ends with
+// the context.
+func start(ctx context.Context, o Options) (*process, error) {
+	dir, env, err := o.Make()
+	if err != nil {
+		o.Remove(dir)
+
+		return nil, err
+	}
+
+	p, err := startIn(ctx, o, dir, env)
+	if err != nil {
+		o.Remove(dir)
+	}
+
+	return p, err
+}
+
+func startIn(ctx context.Context, o Options, dir string, env []string) (*process, error) {
 	for name, data := range map[string][]byte{"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy, "driver.py": o.Driver} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return nil, errors.Wrap(err, "cannot write its program")
@@ -91,7 +110,7 @@ func start(ctx context.Context, o Options, dir string, env []string) (*process, 
 
 	context.AfterFunc(ctx, func() { _ = ours.Close() })
 
-	p := &process{pid: cmd.Process.Pid, control: ours, end: end, ended: ended}
+	p := &process{pid: cmd.Process.Pid, dir: dir, control: ours, end: end, ended: ended}
 
 	if _, err := p.read(startPatience); err != nil {
 		p.end()

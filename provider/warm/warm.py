@@ -32,13 +32,14 @@ import sys
 import tempfile
 import threading
 import time
+import types
 
 import afresh
 import modules
 
 CONTROL = 3
-# Where a run has the archive of modules, or /dev/null.
-ARCHIVE = 3
+# The first descriptor after the standard streams, where a process has one for a moment.
+FIRST = 3
 # What a request has beside its text: standard output and error of the run, the supervisor's
 # lifeline and its lock, and the ruleset of Landlock if there is one.
 DESCRIPTORS = 5
@@ -137,13 +138,9 @@ class Warm:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
 
-        with contextlib.suppress(OSError):
+        # An empty archive is none.
+        with contextlib.suppress(OSError, ValueError):
             self._modules = self._modules or modules.Modules(self._directory)
-
-    @property
-    def archive(self):
-        """The descriptor of the archive of modules; None until they were built."""
-        return self._modules and self._modules.descriptor
 
     @property
     def learns(self):
@@ -212,6 +209,12 @@ class Warm:
         sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr
         tempfile.tempdir = None
         time.tzset()
+        # Content that imports these names means others.
+        for name in afresh.__name__, modules.__name__, self.driver.__name__:
+            sys.modules.pop(name, None)
+
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        sys.modules["__main__"].__file__ = self._script
 
         from ansible.utils import vars
         from ansible.utils.display import Display
@@ -223,7 +226,7 @@ class Warm:
         multiprocessing.current_process().authkey = os.urandom(32)
 
         if self._modules:
-            self._modules.attach(ARCHIVE)
+            self._modules.attach()
 
 
 class Play:
@@ -256,12 +259,9 @@ class Play:
         if warm.learns:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
-        descriptors(os.open(os.devnull, os.O_RDONLY), output, output, ARCHIVE, tell)
-        tell = ARCHIVE + 1
-
-        for number in ARCHIVE, tell:
-            os.set_inheritable(number, False)
-
+        descriptors(os.open(os.devnull, os.O_RDONLY), output, output, tell)
+        tell = FIRST
+        os.set_inheritable(tell, False)
         os.chdir(cwd)
 
         for number in signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD:
@@ -431,14 +431,12 @@ def carry_out(warm, request, parent, out, err, *ruleset):
     if os.getppid() != parent:
         return
 
-    null, archive = os.open(os.devnull, os.O_RDONLY), warm.archive
-    descriptors(null, out, err, null if archive is None else archive, *ruleset)
-    os.set_inheritable(ARCHIVE, False)
+    descriptors(os.open(os.devnull, os.O_RDONLY), out, err, *ruleset)
     name(request["directory"])
     # As in a process that was started. It is outside of the domains of others.
     prctl(PR_SET_DUMPABLE, 1)
-    enter(request["confinement"], ARCHIVE + 1 if ruleset else None)
-    os.closerange(ARCHIVE + 1, ARCHIVE + 2)
+    enter(request["confinement"], FIRST if ruleset else None)
+    os.closerange(FIRST, FIRST + 1)
     os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])
