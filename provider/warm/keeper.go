@@ -34,6 +34,8 @@ const (
 	wait = 10 * time.Millisecond
 	// pause after a process that could not be started.
 	pause = time.Minute
+	// longPause after one that took too much memory from the beginning: another would, too.
+	longPause = time.Hour
 )
 
 // Options of a Keeper.
@@ -127,6 +129,11 @@ func (k *Keeper) start() bool {
 		case err != nil:
 			k.retry = time.Now().Add(pause)
 			k.o.Log(errors.Wrap(err, "cannot keep a process that has imported Ansible; runs take longer to start"))
+		case supervisor.Resident(p.pid) > k.o.Memory:
+			k.retry = time.Now().Add(longPause)
+			k.o.Log(errors.Errorf("a process that has imported Ansible takes %d MiB, more than the %d MiB of --warm-memory; runs take longer to start",
+				supervisor.Resident(p.pid)>>20, k.o.Memory>>20))
+			p.end()
 		default:
 			k.process = p
 			k.idle.Reset(idle)

@@ -1,0 +1,113 @@
+package warm
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
+)
+
+// kept is a program in the place of Python: it takes 64 MiB when it is told to.
+const kept = `#!/bin/sh
+printf ready >&3
+
+while [ -d "$3" ]; do
+	[ -e "$3/grow" ] && [ -z "$grown" ] && grown=$(head -c 67108864 /dev/zero | tr '\0' x)
+	sleep 0.02
+done
+`
+
+// A place is where processes are kept.
+type place struct {
+	options Options
+	// made are the directories of processes, and logged is what was odd.
+	made   []string
+	logged []error
+}
+
+func newPlace(t *testing.T, memory int64) *place {
+	t.Helper()
+
+	python := filepath.Join(t.TempDir(), "python")
+
+	if err := os.WriteFile(python, []byte(kept), 0o700); err != nil {
+		t.Fatal(err)
+	}
+
+	p := &place{}
+	p.options = Options{
+		Python: python, Playbook: "ansible-playbook", Memory: memory,
+		Make: func() (string, []string, error) {
+			p.made = append(p.made, t.TempDir())
+
+			return p.made[len(p.made)-1], os.Environ(), nil
+		},
+		Remove: func(dir string) { _ = os.RemoveAll(dir) },
+		Log:    func(err error) { p.logged = append(p.logged, err) },
+	}
+
+	return p
+}
+
+// left are the directories that are left.
+func (p *place) left() []string {
+	return slices.DeleteFunc(slices.Clone(p.made), func(dir string) bool {
+		_, err := os.Stat(dir)
+
+		return err != nil
+	})
+}
+
+// TestKeeperGrown has a process take more memory than it may while it is kept.
+func TestKeeperGrown(t *testing.T) {
+	p := newPlace(t, 32<<20)
+	k := New(p.options)
+
+	if err := k.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(p.made[0], "grow"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for ; supervisor.Resident(k.process.pid) <= p.options.Memory; time.Sleep(wait) {
+		if t.Context().Err() != nil {
+			t.Fatal("The process should grow.")
+		}
+	}
+
+	if s, cold := k.Starter(); s != nil || cold != Memory {
+		t.Errorf("Want no start, since there is no memory. Got %v, %q", s, cold)
+	}
+
+	if err := k.Wait(t.Context()); err != nil {
+		t.Errorf("Another process should be kept: %v", err)
+	}
+
+	k.Close()
+
+	if len(p.made) != 2 || len(p.left()) > 0 || len(p.logged) > 0 {
+		t.Errorf("Want two processes that have ended and nothing odd, got %v, of which %v are left, and %v", p.made, p.left(), p.logged)
+	}
+}
+
+// TestKeeperTooLarge wants a process that takes more memory from the beginning than it may.
+func TestKeeperTooLarge(t *testing.T) {
+	p := newPlace(t, 1)
+	k := New(p.options)
+	t.Cleanup(k.Close)
+
+	for range 2 {
+		if err := k.Wait(t.Context()); err == nil {
+			t.Error("No process should be kept.")
+		}
+	}
+
+	if len(p.made) != 1 || len(p.logged) != 1 {
+		t.Errorf("Want one process and one message, got %v and %v", p.made, p.logged)
+	}
+}
