@@ -25,8 +25,6 @@ const (
 )
 
 const (
-	// idle is how long a process is kept that starts nothing.
-	idle = 10 * time.Minute
 	// longestEnvironment is the length of one that every kernel takes, in bytes. A run with a longer
 	// one starts cold, and finds out.
 	longestEnvironment = 64 << 10
@@ -69,15 +67,12 @@ type Keeper struct {
 	processes sync.WaitGroup
 	// retry is when a process may be started again.
 	retry time.Time
-	// idle ends the process when it is not used.
-	idle *time.Timer
 }
 
 // New returns a keeper, which starts a process when a run wants one.
 func New(o Options) *Keeper {
 	k := &Keeper{o: o}
 	k.closed, k.close = context.WithCancel(context.Background())
-	k.idle = time.AfterFunc(idle, func() { k.drop(nil) })
 
 	return k
 }
@@ -90,8 +85,6 @@ func (k *Keeper) Starter(args ...string) (s supervisor.Starter, cold string) {
 
 	if p := k.process; p != nil {
 		if supervisor.Resident(p.pid) <= k.o.Memory {
-			k.idle.Reset(idle)
-
 			return starter{k, p, args}, ""
 		}
 
@@ -136,7 +129,6 @@ func (k *Keeper) start() bool {
 			p.end()
 		default:
 			k.process = p
-			k.idle.Reset(idle)
 		}
 
 		k.mu.Unlock()
@@ -150,13 +142,13 @@ func (k *Keeper) start() bool {
 	return true
 }
 
-// drop a process about which something is odd, or whichever there is.
+// drop a process about which something is odd.
 func (k *Keeper) drop(p *process) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
-	if k.process != nil && (p == nil || p == k.process) {
-		k.process.end()
+	if p == k.process {
+		p.end()
 		k.process = nil
 	}
 }
@@ -187,7 +179,6 @@ func (k *Keeper) Close() {
 	// No start begins after this one.
 	k.mu.Lock()
 	k.close()
-	k.idle.Stop()
 	k.process = nil
 	k.mu.Unlock()
 
