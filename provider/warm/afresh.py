@@ -78,6 +78,7 @@ class Memo:
     def attach(self):
         """Serve the Ansible that was imported by now."""
         import ansible
+        import ansible_runner
         from ansible._internal._datatag._tags import Origin
         from ansible.config import manager
         from ansible.module_utils._internal._datatag import AnsibleTagHelper
@@ -85,6 +86,8 @@ class Memo:
 
         self._origin, self._tags, self._loader = Origin, AnsibleTagHelper, loader.action_loader
         self._shipped = os.path.dirname(ansible.__file__) + os.sep
+        # Documents only: the runner's callback plugin reads settings while it is loaded.
+        self._documented = self._shipped, os.path.dirname(ansible_runner.__file__) + os.sep
         self._source = loader.PluginLoader._load_module_source
         loader.PluginLoader._load_module_source = lambda _, **what: self.source(**what)
         self._environment = manager.NativeEnvironment()
@@ -152,7 +155,7 @@ class Memo:
         if hasattr(stream, "read"):
             name = self._name(stream)
 
-            return (Loader, name) if name.startswith(self._shipped) else None
+            return (Loader, name) if name.startswith(self._documented) else None
 
         # Where modules of a collection have moved: only that of Ansible itself is ever learned.
         if isinstance(stream, bytes):
@@ -160,7 +163,7 @@ class Memo:
 
         origin = self._origin.get_tag(stream)
 
-        return (Loader, str(stream), self._tags.tags(stream)) if origin and (origin.path or "").startswith(self._shipped) else None
+        return (Loader, str(stream), self._tags.tags(stream)) if origin and (origin.path or "").startswith(self._documented) else None
 
 
 class Settings:
@@ -207,7 +210,7 @@ class Settings:
 
         # A setting that was read more often than that is somewhere else, too.
         self._fixed = [name for name, times in reads.settings.items() if name in self._before and times > seen[name]]
-        self._file = constants.config._config_file
+        self._configured = self._has_settings()
         # What is a setting, too, is compared as one.
         self._variables = {name for name in reads.environment - UNUSED if not name.startswith("ANSIBLE_")}
 
@@ -223,14 +226,18 @@ class Settings:
         # These belong to the class.
         constants.config.WARNINGS.clear()
         constants.config.DEPRECATED.clear()
-        constants.config.__init__()
         definitions = constants.config.get_configuration_definitions()
+        # What there may be is as it was, other than what is set.
+        constants.config._read_config_yaml_file = lambda _: definitions
+        constants.config.__init__()
+        del constants.config._read_config_yaml_file
+        configured = self._configured or self._has_settings()
 
         for name in definitions:
             vars(constants).pop(name, None)
 
         for name, definition in definitions.items():
-            value = self._before[name] if self._unset(definition, now) else constants.config.get_config_value(name, variables=vars(constants))
+            value = self._before[name] if not configured and self._unset(definition, now) else constants.config.get_config_value(name, variables=vars(constants))
             constants.set_constant(name, value)
 
         for name in self._fixed:
@@ -243,11 +250,14 @@ class Settings:
         for attribute, name in self._keywords:
             attribute.default = vars(constants)[name]
 
-    def _unset(self, definition, now):
-        """True for a setting that has its default, here as in this process so far, and one that depends on nothing."""
-        if self._file or self._constants.config._config_file:
-            return False
+    def _has_settings(self):
+        """True if the ansible.cfg has settings, as far as its size says that."""
+        file = self._constants.config._config_file
 
+        return bool(file and os.path.getsize(file))
+
+    def _unset(self, definition, now):
+        """True for a setting that has its default, here as in this process so far, and one that depends on nothing, if no ansible.cfg has settings."""
         # Paths depend on the home directory, and what is temporary is made.
         if definition.get("type") not in (None, "bool", "boolean", "int", "integer", "float", "str", "string", "list", "dict"):
             return False
