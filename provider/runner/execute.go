@@ -55,7 +55,13 @@ func (r *Runner) execute(ctx context.Context, p plan, lock *os.File, rec *events
 
 	code, err = cmd.Run(ctx)
 
-	if cmd.Warm != nil && errors.Is(err, supervisor.ErrNotStarted) && ctx.Err() == nil {
+	// The driver says its versions before it does anything.
+	failed := errors.Is(err, supervisor.ErrFailed) && rec.Summary().Versions == nil
+	if cmd.Warm != nil && failed {
+		r.keeper.Failed(cmd.Warm, err)
+	}
+
+	if cmd.Warm != nil && (failed || errors.Is(err, supervisor.ErrNotStarted)) && ctx.Err() == nil {
 		cmd.Warm, cold = nil, warm.Failed
 		code, err = cmd.Run(ctx)
 	}

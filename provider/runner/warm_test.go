@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -198,6 +200,41 @@ func TestWarmTemporary(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(dir, "*", tempDir, "ansible-local-*"))
 	if err != nil || len(found) != 1 {
 		t.Errorf("Want Ansible's directory of the process that runs start from, got %v, %v", found, err)
+	}
+}
+
+// TestWarmFailed forks a run that fails before its driver does anything.
+func TestWarmFailed(t *testing.T) {
+	var (
+		cold []string
+		odd  []error
+	)
+
+	intact := driver
+
+	t.Cleanup(func() { driver = intact })
+
+	// Of what the process itself runs the oldest versions are 0.
+	head := []byte("def main(directory, playbook, ident, core, runner):\n")
+	driver = bytes.Replace(intact, head, append(head, "    if core != '0': os._exit(125)\n"...), 1)
+
+	r := newRunner(t, WithWarm(Warm{
+		Dir: t.TempDir(), Memory: 1 << 30, Started: func(why string) { cold = append(cold, why) }, Odd: func(err error) { odd = append(odd, err) },
+	}))
+	t.Cleanup(r.Close)
+
+	driver = intact
+
+	mustWarmUp(t, r)
+
+	for range 2 {
+		if res := must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n")); res.Phase != common.PhaseSucceeded {
+			t.Errorf("Want a success, got %v", res)
+		}
+	}
+
+	if diff := cmp.Diff([]string{warm.Failed, warm.Failed}, cold); diff != "" || len(odd) != 1 {
+		t.Errorf("The process is given up, and that is logged once: %v\n-want starts, +got:\n%s", odd, diff)
 	}
 }
 

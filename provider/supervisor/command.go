@@ -23,6 +23,10 @@ const (
 // ErrNotStarted is returned when not even the supervisor was started.
 var ErrNotStarted = errors.New("nothing was started")
 
+// ErrFailed is returned when a command has ended, and all of its descendants, with the exit status of
+// one that was never reached.
+var ErrFailed = errors.New("it could not be confined or started")
+
 var errSupervisor = errors.New("the supervisor did not end by itself")
 
 // A Command to run under a supervisor.
@@ -120,6 +124,8 @@ func (c Command) Run(ctx context.Context) (int, error) {
 		return 0, err
 	case exceeded != nil:
 		return 0, exceeded
+	case code == exitFailure && l.worked:
+		return 0, fmt.Errorf("cannot run %q: %w", c.Argv[0], ErrFailed)
 	case code == exitFailure:
 		return 0, fmt.Errorf("cannot run %q under its supervisor", c.Argv[0])
 	case code == exitNotFound:

@@ -12,7 +12,11 @@ import (
 // no other process has. By its end the supervisor knows that the process is gone. Over it the
 // supervisor says that it has done its work: the exit status alone does not tell, since the
 // supervisor may have been killed.
-type lifeline struct{ ours, theirs *os.File }
+type lifeline struct {
+	ours, theirs *os.File
+	// worked is true if done was.
+	worked bool
+}
 
 func newLifeline() (*lifeline, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -28,7 +32,9 @@ func (l *lifeline) done() bool {
 	_ = l.theirs.Close()
 	n, _ := l.ours.Read(make([]byte, 1))
 
-	return n == 1
+	l.worked = n == 1
+
+	return l.worked
 }
 
 func (l *lifeline) close() {

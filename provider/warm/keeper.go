@@ -153,6 +153,22 @@ func (k *Keeper) drop(p *process) {
 	}
 }
 
+// Failed is told why a run failed before it began. Another process is started later.
+func (k *Keeper) Failed(s supervisor.Starter, why error) {
+	failed, ok := s.(starter)
+	if !ok {
+		return
+	}
+
+	k.o.Log(errors.Wrap(why, "cannot start a run by forking"))
+	k.drop(failed.process)
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	k.retry = time.Now().Add(pause)
+}
+
 // Wait until there is a process. The error says that it failed, or is the context's.
 func (k *Keeper) Wait(ctx context.Context) error {
 	t := time.NewTicker(wait)
