@@ -225,10 +225,10 @@ $(COLLECTION): test/environments/collection.sh test/environments/collections.txt
 	PYTHON=$(PYTHON) $< .cache/environment $(COLLECTION)
 	DEBIAN=trixie PIP_CONF=.cache/environment/pip.conf package/image.sh environment-newest $* dev .cache/environment/context/Dockerfile .cache/environment/context
 
-.cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt
+.cache/images/%.tar: bin/linux_$$(call arch,$$*)/$$(call program,$$*) package-$$(firstword $$(subst -, ,$$*))/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt package-provider/shipped_yaml.py
 	package/image.sh $(call program,$*) $(call arch,$*) $(VERSION)
 
-$(PROVIDER_IMAGE): package-provider/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt
+$(PROVIDER_IMAGE): package-provider/Dockerfile package/image.sh package/base.sh package-provider/requirements.txt package-provider/shipped_yaml.py
 	$(MAKE) --no-print-directory .cache/images/provider-ansible-$(shell go env GOARCH).tar
 	touch $@
 
