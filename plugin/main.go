@@ -9,7 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -28,7 +32,21 @@ var errFailed = errors.New("not all runs have succeeded")
 var errTime = errors.New("the time is over, and the runs go on")
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(arguments(os.Args), os.Stdout, os.Stderr))
+}
+
+// completer is what the name of the program begins with that kubectl asks for completions. It is a link to the
+// plugin, and gets the arguments alone.
+const completer = "kubectl_complete-"
+
+// arguments of the plugin, which was called by a name.
+func arguments(called []string) []string {
+	name, args := called[0], called[1:]
+	if strings.HasPrefix(filepath.Base(name), completer) {
+		return append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+
+	return args
 }
 
 // run the plugin, and return its exit status.

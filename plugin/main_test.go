@@ -4,7 +4,29 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+func TestArguments(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		called, want []string
+	}{
+		"Plugin":   {reason: "kubectl runs the plugin with its arguments.", called: []string{"/usr/local/bin/kubectl-ansible", "cancel", "site/x"}, want: []string{"cancel", "site/x"}},
+		"Complete": {reason: "Arguments that are completed are not acted on.", called: []string{"/usr/local/bin/kubectl_complete-ansible", "cancel", "site/x"}, want: []string{"__complete", "cancel", "site/x"}},
+		"Empty":    {reason: "A word that has not begun is completed, too.", called: []string{"kubectl_complete-ansible.exe", ""}, want: []string{"__complete", ""}},
+		"None":     {reason: "Without arguments there are none.", called: []string{"kubectl-ansible"}, want: []string{}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, arguments(tc.called)); diff != "" {
+				t.Errorf("\n%s\narguments(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
 
 // What needs no cluster: test/e2e has the rest.
 func TestRun(t *testing.T) {
