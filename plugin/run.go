@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,14 +163,30 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 		s.end(last)
 	}
 
-	switch wanted, asked, succeeded := r.Count(); {
-	case succeeded == wanted:
-		return nil
-	case asked < wanted:
-		return errors.Wrapf(errFailed, "%d of %d runs were not asked for, since one that they depend on failed", wanted-asked, wanted)
+	return verdict(r)
+}
+
+// verdict on a request that is over: why not all runs have succeeded, if that is so.
+func verdict(r *tree.Request) error {
+	wanted, asked, succeeded, gone := r.Count()
+	whys := r.Why()
+
+	if blocked := wanted - asked - gone; blocked > 0 {
+		whys = append(whys, fmt.Sprintf("%d of %d runs were not asked for, since one that they depend on failed", blocked, wanted))
 	}
 
-	return errFailed
+	if gone > 0 {
+		whys = append(whys, fmt.Sprintf("%d of %d runs were gone before they were asked for", gone, wanted))
+	}
+
+	switch {
+	case succeeded == wanted:
+		return nil
+	case len(whys) == 0:
+		return errFailed
+	}
+
+	return errors.Wrap(errFailed, strings.Join(whys, "; "))
 }
 
 // showPreviews that a request has led to.

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,9 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
+
+// reasonInternal is the reason of a run whose end is the fault of the provider or its machine.
+const reasonInternal = "Internal"
 
 // Refuses says why no run would answer a request, if that is so.
 func (n *Node) Refuses(token string) error {
@@ -22,7 +26,7 @@ func (n *Node) Refuses(token string) error {
 		return errors.New("is being deleted: a check tells what an apply would change")
 	case isCheck(token):
 		return nil
-	case !n.allowsApply() && n.policy != common.CheckWhenObserve:
+	case !n.allowsApply() && (n.Deleted || n.policy != common.CheckWhenObserve):
 		return errors.Errorf("has managementPolicies that allow no run: %s", strings.Join(n.policies, ", "))
 	}
 
@@ -37,16 +41,18 @@ func (n *Node) Unmanaged() bool { return n.unmanaged }
 
 // allowsApply is true if the management policies allow an apply now.
 func (n *Node) allowsApply() bool {
-	policy := "Update"
+	allows := func(policy string) bool {
+		return n.policies == nil || slices.Contains(n.policies, "*") || slices.Contains(n.policies, policy)
+	}
 
 	switch {
 	case n.Deleted:
-		policy = "Delete"
-	case n.LastApply == nil:
-		policy = "Create"
+		return allows("Delete")
+	case n.applied == "":
+		return allows("Create") || allows("Update")
 	}
 
-	return n.policies == nil || slices.Contains(n.policies, "*") || slices.Contains(n.policies, policy)
+	return allows("Update")
 }
 
 // Failing is true for an AnsibleRun whose last run failed, and that is not running again.
@@ -58,18 +64,26 @@ type Request struct {
 	Token string
 
 	wanted, asked []types.UID
-	ended         map[types.UID]bool // True for those that succeeded.
+	ended         map[types.UID]outcome
+	gone          map[types.UID]bool // Those that went before they were asked.
 	after         map[types.UID][]types.UID
+}
+
+// An outcome of a request for a run.
+type outcome struct {
+	succeeded bool
+	// why the request led to nothing; empty if the run itself tells.
+	why string
 }
 
 // NewRequest for AnsibleRuns, of one tree or several. It is refused if one of them would
 // not answer.
 func NewRequest(token string, runs []*Node) (*Request, error) {
-	r := &Request{Token: token, ended: map[types.UID]bool{}, after: map[types.UID][]types.UID{}}
+	r := &Request{Token: token, ended: map[types.UID]outcome{}, gone: map[types.UID]bool{}, after: map[types.UID][]types.UID{}}
 
 	for _, n := range runs {
 		if err := n.Refuses(token); err != nil {
-			return nil, errors.Wrapf(err, "%s %s", n.Kind, n.NamespacedName())
+			return nil, errors.Wrap(err, n.called())
 		}
 
 		if slices.Contains(r.wanted, n.UID) {
@@ -105,13 +119,18 @@ func (r *Request) Due(now []*Node) []*Node {
 			continue
 		}
 
-		if !slices.ContainsFunc(r.after[n.UID], func(uid types.UID) bool { return !r.ended[uid] }) {
+		if !r.blocked(n.UID) {
 			r.asked = append(r.asked, n.UID)
 			due = append(due, n)
 		}
 	}
 
 	return due
+}
+
+// blocked is true for a run that depends on one that has not succeeded. One that is gone keeps nothing from running.
+func (r *Request) blocked(uid types.UID) bool {
+	return slices.ContainsFunc(r.after[uid], func(on types.UID) bool { return !r.ended[on].succeeded && !r.gone[on] })
 }
 
 // Observe which of the runs have ended.
@@ -121,21 +140,25 @@ func (r *Request) Observe(now []*Node) {
 	for _, n := range now {
 		there[n.UID] = true
 
-		if n.answered(r.Token) {
-			r.end(n.UID, n.answer(r.Token).Phase == common.PhaseSucceeded)
+		if o, over := n.outcome(r.Token); over {
+			r.end(n.UID, o)
 		}
 	}
 
-	for _, uid := range r.asked {
-		if !there[uid] {
-			r.end(uid, true) // It was deleted, and so its last run succeeded.
+	for _, uid := range r.wanted {
+		switch {
+		case there[uid]:
+		case slices.Contains(r.asked, uid):
+			r.end(uid, outcome{succeeded: true}) // It was deleted, and so its last run succeeded.
+		default:
+			r.gone[uid] = true
 		}
 	}
 }
 
-func (r *Request) end(uid types.UID, ok bool) {
+func (r *Request) end(uid types.UID, o outcome) {
 	if _, known := r.ended[uid]; !known && slices.Contains(r.asked, uid) {
-		r.ended[uid] = ok
+		r.ended[uid] = o
 	}
 }
 
@@ -152,19 +175,59 @@ func (n *Node) answer(token string) *common.Run {
 	return n.Preview.Run
 }
 
-// answered is true when the run that a request has led to is over. A check answers a request,
-// and the apply that it leads to is a part of it.
-func (n *Node) answered(token string) bool {
-	r := n.answer(token)
-	if n.handled != token || r == nil || !r.Phase.Finished() {
-		return false
+// outcome of a request; false while it is not known. A check answers a request, and the apply that it leads to is a
+// part of it.
+func (n *Node) outcome(token string) (outcome, bool) {
+	if n.handled != token {
+		// A run that has begun may be the answer to this request, not to the one that took its place.
+		return outcome{why: n.called() + ": another request took the place of this one"}, n.requested != token && !n.Running()
 	}
 
-	leads := r.Trigger != common.TriggerPreview && r.Mode == common.ModeCheck && r.Phase == common.PhaseSucceeded &&
-		n.Drift != nil && n.Drift.Changed > 0 && n.allowsApply()
+	r := n.answer(token)
 
-	return !leads
+	switch {
+	case r == nil, !r.Phase.Finished(), n.leads(r):
+		return outcome{}, false
+	case r.Mode == common.ModeCheck && r.Trigger != common.TriggerPreview && n.rejected():
+		return outcome{why: fmt.Sprintf("%s: what the check predicts was rejected by %s", n.called(), n.Approval.By)}, true
+	case r.Mode == common.ModeCheck && r.Phase == common.PhaseSucceeded && r.Reason != "":
+		return outcome{why: fmt.Sprintf("%s: the content cannot be checked (%s)", n.called(), r.Reason)}, true
+	}
+
+	return outcome{succeeded: r.Phase == common.PhaseSucceeded}, true
 }
+
+// leads is true for a check that an apply follows, as the provider has it: at once or, where that is required, when
+// somebody has approved it.
+func (n *Node) leads(r *common.Run) bool {
+	switch {
+	case r.Mode != common.ModeCheck, r.Trigger == common.TriggerPreview, !n.allowsApply():
+		return false
+	case n.Approval != nil && n.Approval.State != common.ApprovalApplied:
+		return n.Approval.State != common.ApprovalRejected
+	case cutOff(r):
+		return false
+	case n.LastApply != nil && n.LastApply.Result.Finished() && n.LastApply.Result != common.PhaseSucceeded:
+		return true
+	case r.Phase == common.PhaseSucceeded:
+		return n.Drift != nil && n.Drift.Changed > 0
+	}
+
+	return n.applied == ""
+}
+
+// cutOff is true for a run that ended before its content did. A check is made again then.
+func cutOff(r *common.Run) bool {
+	return r.Phase == common.PhaseCanceled || r.Phase == common.PhaseInterrupted || r.Reason == reasonInternal
+}
+
+// rejected is true if somebody has decided that what was checked is not applied.
+func (n *Node) rejected() bool {
+	return n.Approval != nil && n.Approval.State == common.ApprovalRejected
+}
+
+// called is what the object is called in errors.
+func (n *Node) called() string { return strings.TrimSpace(n.Kind + " " + n.NamespacedName()) }
 
 // Over is true when nothing is to be asked or waited for any more: every run has ended, or
 // never will be asked because one before it failed.
@@ -173,23 +236,37 @@ func (r *Request) Over() bool {
 		return false
 	}
 
-	for _, uid := range r.wanted {
-		blocked := slices.ContainsFunc(r.after[uid], func(on types.UID) bool { return !r.ended[on] })
-		if !slices.Contains(r.asked, uid) && !blocked {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(r.wanted, func(uid types.UID) bool {
+		return !slices.Contains(r.asked, uid) && !r.gone[uid] && !r.blocked(uid)
+	})
 }
 
-// Count how many runs were wanted, asked for, and succeeded.
-func (r *Request) Count() (wanted, asked, succeeded int) {
-	for _, ok := range r.ended {
-		if ok {
+// Count how many runs were wanted, asked for, and succeeded, and how many were gone before they were asked for.
+func (r *Request) Count() (wanted, asked, succeeded, gone int) {
+	for _, o := range r.ended {
+		if o.succeeded {
 			succeeded++
 		}
 	}
 
-	return len(r.wanted), len(r.asked), succeeded
+	for _, uid := range r.wanted {
+		if r.gone[uid] {
+			gone++
+		}
+	}
+
+	return len(r.wanted), len(r.asked), succeeded, gone
+}
+
+// Why requests have led to no run, where that is so.
+func (r *Request) Why() []string {
+	var whys []string
+
+	for _, uid := range r.asked {
+		if why := r.ended[uid].why; why != "" {
+			whys = append(whys, why)
+		}
+	}
+
+	return whys
 }

@@ -1,18 +1,19 @@
 package tree
 
 import (
+	"cmp"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 func TestRefuses(t *testing.T) {
-	applied := &common.Apply{}
-
 	cases := map[string]struct {
 		reason string
 		n      Node
@@ -22,11 +23,14 @@ func TestRefuses(t *testing.T) {
 		"Default":      {reason: "An object answers requests.", n: Node{}},
 		"Paused":       {reason: "One that is paused does not.", n: Node{Paused: true}, want: "is paused: resume it first"},
 		"Unmanaged":    {reason: "Resuming does not help where the policies pause.", n: Node{Paused: true, unmanaged: true}, want: "is paused by spec.managementPolicies: []"},
-		"NoUpdate":     {reason: "Without Update nothing is applied again.", n: Node{policies: []string{"Observe", "Create"}, LastApply: applied}, want: "has managementPolicies that allow no run: Observe, Create"},
+		"NoUpdate":     {reason: "Without Update nothing is applied again.", n: Node{policies: []string{"Observe", "Create"}, applied: "d"}, want: "has managementPolicies that allow no run: Observe, Create"},
 		"Create":       {reason: "With Create it may be applied once.", n: Node{policies: []string{"Observe", "Create"}}},
-		"Update":       {reason: "With Update it may be applied again.", n: Node{policies: []string{"Observe", "Update"}, LastApply: applied}},
+		"First":        {reason: "Update allows the first apply, too.", n: Node{policies: []string{"Observe", "Update"}}},
+		"Failed":       {reason: "What was tried in vain is still to be applied for the first time.", n: Node{policies: []string{"Observe", "Create"}, LastApply: &common.Apply{Result: common.PhaseFailed}}},
+		"DeletedCheck": {reason: "A deletion is no check under any policy.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
+		"Update":       {reason: "With Update it may be applied again.", n: Node{policies: []string{"Observe", "Update"}, applied: "d"}},
 		"Check":        {reason: "A check may always be made.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve}},
-		"Deleted":      {reason: "A deletion needs Delete.", n: Node{policies: []string{"Observe", "Delete"}, LastApply: applied, Deleted: true}},
+		"Deleted":      {reason: "A deletion needs Delete.", n: Node{policies: []string{"Observe", "Delete"}, applied: "d", Deleted: true}},
 		"Look":         {reason: "What would change may always be looked at.", n: Node{policies: []string{"Observe"}}, token: common.CheckRequest},
 		"LookPaused":   {reason: "But not at one that is paused.", n: Node{Paused: true}, token: common.CheckRequest, want: "is paused: resume it first"},
 		"LookDeleted":  {reason: "And not at one that goes.", n: Node{Deleted: true}, token: common.CheckRequest, want: "is being deleted: a check tells what an apply would change"},
@@ -47,47 +51,90 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestAnswered(t *testing.T) {
+func TestOutcome(t *testing.T) {
 	ended := func(mode common.RunMode, phase common.RunPhase) *common.Run {
 		return &common.Run{Mode: mode, Phase: phase}
 	}
+	because := func(r *common.Run, reason string) *common.Run {
+		r.Reason = reason
+		return r
+	}
+	approval := func(s common.ApprovalState) *common.ApprovalObservation {
+		return &common.ApprovalObservation{State: s, By: "ada"}
+	}
+
+	const (
+		waits     = "waits"
+		succeeded = "succeeded"
+		failed    = "failed"
+		check     = common.CheckRequest + "t"
+	)
+
 	drift := &common.Drift{Changed: 1}
+	checked := ended(common.ModeCheck, common.PhaseSucceeded)
+	unable := because(ended(common.ModeCheck, common.PhaseSucceeded), "NotCheckable")
+	lastFailed := &common.Apply{Result: common.PhaseFailed}
+	running := &common.Run{Phase: common.PhaseRunning, StartTime: &metav1.Time{Time: time.Unix(1, 0)}}
+	preview := func(r *common.Run) *common.Preview {
+		r.Trigger = common.TriggerPreview
+		return &common.Preview{Run: r, Drift: drift}
+	}
 
 	cases := map[string]struct {
 		reason string
 		n      Node
-		want   bool
+		token  string
+		want   string
 	}{
-		"Other":     {reason: "The answer to another request is none.", n: Node{handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}},
-		"Succeeded": {reason: "A run that succeeded is an answer.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: true},
-		"Failed":    {reason: "So is one that failed.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed)}, want: true},
-		"Again":     {reason: "A run that has begun since then is waited for.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseRunning)}},
-		"Clean":     {reason: "A clean check is an answer.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseSucceeded)}, want: true},
-		"Drift":     {reason: "A check that predicts changes leads to an apply.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseSucceeded), Drift: drift}},
-		"Preview":   {reason: "Unless it may not.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseSucceeded), Drift: drift, policies: []string{"Observe"}}, want: true},
-		"Applied":   {reason: "An apply after a check is an answer, whatever has become of the drift.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed), Drift: drift}, want: true},
+		"Other":           {reason: "The answer to another request is none.", n: Node{requested: "t", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: waits},
+		"Replaced":        {reason: "A request that another one has replaced is never answered.", n: Node{requested: "u", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: "AnsibleRun x: another request took the place of this one"},
+		"ReplacedQueued":  {reason: "What waits for its turn will be the answer to the other one.", n: Node{requested: "u", LastRun: &common.Run{Phase: common.PhaseQueued}}, want: "AnsibleRun x: another request took the place of this one"},
+		"ReplacedRunning": {reason: "What has begun may be the answer to the first one.", n: Node{requested: "u", LastRun: running}, want: waits},
+		"ReplacedLater":   {reason: "What was answered was not replaced.", n: Node{requested: "u", handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
+		"Succeeded":       {reason: "A run that succeeded is an answer.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
+		"Failed":          {reason: "So is one that failed.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed)}, want: failed},
+		"Again":           {reason: "A run that has begun since then is waited for.", n: Node{handled: "t", LastRun: running}, want: waits},
+		"Clean":           {reason: "A clean check is an answer.", n: Node{handled: "t", LastRun: checked}, want: succeeded},
+		"Drift":           {reason: "A check that predicts changes leads to an apply.", n: Node{handled: "t", LastRun: checked, Drift: drift}, want: waits},
+		"NotAllowed":      {reason: "Unless it may not.", n: Node{handled: "t", LastRun: checked, Drift: drift, policies: []string{"Observe"}}, want: succeeded},
+		"AfterFailure":    {reason: "After an apply that failed, no check is trusted.", n: Node{handled: "t", applied: "d", LastRun: checked, LastApply: lastFailed}, want: waits},
+		"FailedFirst":     {reason: "A check that fails before the first apply leads to it.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseFailed)}, want: waits},
+		"FailedLater":     {reason: "A check that fails later does not.", n: Node{handled: "t", applied: "d", LastRun: ended(common.ModeCheck, common.PhaseFailed)}, want: failed},
+		"Canceled":        {reason: "Nor does one that was canceled.", n: Node{handled: "t", LastRun: ended(common.ModeCheck, common.PhaseCanceled)}, want: failed},
+		"Internal":        {reason: "Nor one that the provider could not make.", n: Node{handled: "t", LastRun: because(ended(common.ModeCheck, common.PhaseFailed), "Internal")}, want: failed},
+		"Applied":         {reason: "An apply after a check is an answer, whatever has become of the drift.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseFailed), Drift: drift}, want: failed},
+		"NotCheckable":    {reason: "A check that can tell nothing has applied nothing.", n: Node{handled: "t", LastRun: unable}, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
+		"Awaiting":        {reason: "What awaits approval has not been applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalAwaiting)}, want: waits},
+		"AwaitingUnable":  {reason: "Nor has what awaits it unchecked.", n: Node{handled: "t", applied: "d", LastRun: unable, Approval: approval(common.ApprovalAwaiting)}, want: waits},
+		"AwaitingFailed":  {reason: "Nor has what cannot be checked since something fails.", n: Node{handled: "t", applied: "d", LastRun: ended(common.ModeCheck, common.PhaseFailed), Approval: approval(common.ApprovalAwaiting)}, want: waits},
+		"Approved":        {reason: "What was approved begins soon.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalApproved)}, want: waits},
+		"Rejected":        {reason: "What was rejected is never applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalRejected)}, want: "AnsibleRun x: what the check predicts was rejected by ada"},
+		"ApprovedBefore":  {reason: "An approval that is used up says nothing of a clean check.", n: Node{handled: "t", applied: "d", LastRun: checked, Approval: approval(common.ApprovalApplied)}, want: succeeded},
+		"Look":            {reason: "A look at what would change is over when its run is.", n: Node{handled: check, LastRun: running, Preview: &common.Preview{Drift: drift}}, token: check, want: waits},
+		"LookSucceeded":   {reason: "It leads to nothing.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseSucceeded))}, token: check, want: succeeded},
+		"LookFailed":      {reason: "It fails when its run does, whatever the last run does.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseFailed))}, token: check, want: failed},
+		"LookUnable":      {reason: "A look that has seen nothing is no success.", n: Node{handled: check, Preview: preview(because(ended(common.ModeCheck, common.PhaseSucceeded), "NotCheckable"))}, token: check, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.n.answered("t"); got != tc.want {
-				t.Errorf("\n%s\nanswered(...): want %t, got %t", tc.reason, tc.want, got)
+			tc.n.Kind, tc.n.Name = common.KindAnsibleRun, "x"
+
+			got, over := tc.n.outcome(cmp.Or(tc.token, "t"))
+
+			text := cmp.Or(got.why, failed)
+			if got.succeeded {
+				text = succeeded
+			}
+
+			if !over {
+				text = waits
+			}
+
+			if text != tc.want {
+				t.Errorf("\n%s\noutcome(...): want %s, got %s", tc.reason, tc.want, text)
 			}
 		})
-	}
-
-	const check = common.CheckRequest + "t"
-
-	n := Node{handled: check, LastRun: ended(common.ModeApply, common.PhaseRunning), Preview: &common.Preview{Drift: drift}}
-	if n.answered(check) {
-		t.Errorf("A check that has not ended is no answer.")
-	}
-
-	n.Preview.Run = ended(common.ModeCheck, common.PhaseFailed)
-	n.Preview.Run.Trigger = common.TriggerPreview
-
-	if !n.answered(check) || n.answer(check).Phase != common.PhaseFailed {
-		t.Errorf("A check that has ended is an answer, whatever the last run does.")
 	}
 }
 
@@ -108,6 +155,7 @@ func TestRequest(t *testing.T) {
 		wanted    string
 		looks     []look
 		succeeded int
+		gone      int
 	}{
 		"AtOnce": {
 			reason: "Runs that do not depend on each other are asked for at once.", wanted: "abc", succeeded: 3,
@@ -137,6 +185,16 @@ func TestRequest(t *testing.T) {
 			reason: "An object that goes has had its last run.", wanted: "ab", succeeded: 2,
 			looks: []look{{"---", []types.UID{"a", "b"}, false}, {"gs-", nil, true}},
 		},
+		"GoneBefore": {
+			reason: "A run that goes before it was asked for is not waited for, and keeps nothing from running.", wanted: "abc", succeeded: 2, gone: 1,
+			depends: map[types.UID][]string{"b": {"a"}, "c": {"b"}},
+			looks:   []look{{"---", []types.UID{"a"}, false}, {"rg-", []types.UID{"c"}, false}, {"sgr", nil, false}, {"sgs", nil, true}},
+		},
+		"AllGone": {
+			reason: "When the XR goes, nothing is waited for.", wanted: "abc", succeeded: 1, gone: 2,
+			depends: map[types.UID][]string{"b": {"a"}, "c": {"b"}},
+			looks:   []look{{"---", []types.UID{"a"}, false}, {"ggg", nil, true}},
+		},
 		"Retried": {
 			reason: "The run that answered counts, not the retry after it.", wanted: "a",
 			looks: []look{{"---", []types.UID{"a"}, false}, {"f--", nil, true}, {"s--", nil, true}},
@@ -154,7 +212,7 @@ func TestRequest(t *testing.T) {
 				root := &Node{Kind: "Site"}
 
 				for i, uid := range []types.UID{"a", "b", "c"} {
-					n := &Node{Kind: common.KindAnsibleRun, UID: uid, Run: string(uid), DependsOn: tc.depends[uid]}
+					n := &Node{Kind: common.KindAnsibleRun, UID: uid, Run: string(uid), DependsOn: tc.depends[uid], requested: "t"}
 					if phase, ok := phases[l.phases[i]]; ok {
 						n.handled, n.LastRun = "t", &common.Run{Phase: phase}
 					}
@@ -192,13 +250,13 @@ func TestRequest(t *testing.T) {
 					due = append(due, n.UID)
 				}
 
-				if diff := cmp.Diff(l.due, due); diff != "" || r.Over() != l.over {
+				if diff := gocmp.Diff(l.due, due); diff != "" || r.Over() != l.over {
 					t.Errorf("\n%s\nlook %d: over %t, due -want, +got:\n%s", tc.reason, i, r.Over(), diff)
 				}
 			}
 
-			if _, _, succeeded := r.Count(); succeeded != tc.succeeded {
-				t.Errorf("\n%s\nCount(): want %d that succeeded, got %d", tc.reason, tc.succeeded, succeeded)
+			if _, _, succeeded, gone := r.Count(); succeeded != tc.succeeded || gone != tc.gone {
+				t.Errorf("\n%s\nCount(): want %d that succeeded and %d gone, got %d and %d", tc.reason, tc.succeeded, tc.gone, succeeded, gone)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -33,7 +34,8 @@ func runOf(o *unstructured.Unstructured) *Node {
 		n.Notes = append(n.Notes, "cannot read status.atProvider: "+err.Error())
 	}
 
-	n.LastRun, n.LastApply, n.Drift, n.handled = seen.LastRun, seen.LastApply, seen.Drift, seen.HandledRequest
+	n.LastRun, n.LastApply, n.Drift, n.applied = seen.LastRun, seen.LastApply, seen.Drift, seen.AppliedDigest
+	n.requested, n.handled = o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt], seen.HandledRequest
 	n.Approval, n.History = seen.Approval, seen.History
 	n.Preview, n.KeptOutput = seen.Preview, seen.KeptOutput
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))

@@ -89,8 +89,11 @@ type Node struct {
 
 	policies  []string
 	policy    common.RunPolicy
-	handled   string
+	applied   string // The digest of the inputs that were applied; empty if none were.
 	unmanaged bool
+
+	// requested is the token of the last request, and handled that of the one that was answered.
+	requested, handled string
 }
 
 // Of builds the tree of objects.
