@@ -19,6 +19,10 @@ const (
 	maxLines    = 4
 	minName     = 12
 	maxName     = 30
+	// stateRoom is what the longest state needs beside a name.
+	stateRoom = 20
+	// leastName is as much of a name as there is in the narrowest terminal.
+	leastName = 4
 )
 
 // Status of trees at a time: a table whose first column are the trees.
@@ -45,7 +49,7 @@ func Status(s Style, now time.Time, roots ...*tree.Node) string {
 
 	widths[0] = max(widths[0], minName)
 	if !s.Wide {
-		widths[0] = min(widths[0], maxName)
+		widths[0] = min(widths[0], maxName, max(s.Width-stateRoom, leastName))
 	}
 
 	var b strings.Builder
@@ -104,9 +108,10 @@ func (r row) line(s Style, widths []int) string {
 	}
 
 	// The state comes after the name, which may be the same word.
-	name := len(pad(r.cells[0], widths[0]))
+	runes := []rune(line)
+	name := min(widths[0], len(runes))
 
-	return line[:name] + strings.Replace(line[name:], r.cells[1], s.paint(r.color, r.cells[1]), 1)
+	return string(runes[:name]) + strings.Replace(string(runes[name:]), r.cells[1], s.paint(r.color, r.cells[1]), 1)
 }
 
 // rows of a node and those below it. lead is what stands before its name, and below what

@@ -136,6 +136,33 @@ func TestColors(t *testing.T) {
 	}
 }
 
+// However narrow a terminal is, rows fit into it, and from 40 columns on they have the state as a whole.
+func TestWidths(t *testing.T) {
+	waiting := composed("disk[a-very-long-name-of-a-disk-of-this-shop]", tree.AwaitingApproval, nil)
+
+	for width := 1; width <= 100; width++ {
+		for _, color := range []bool{false, true} {
+			s := Style{Width: width, Color: color}
+			got := Status(s, now, shop(), waiting)
+
+			for line := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(got, "")) {
+				// Text below a row is not broken into shorter lines than these.
+				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > max(width, 30) {
+					t.Errorf("Width %d: got a line of %d: %s", width, n, line)
+				}
+			}
+
+			if width >= 40 && !strings.Contains(got, string(tree.AwaitingApproval)) {
+				t.Errorf("Width %d: the state should be shown as a whole:\n%s", width, got)
+			}
+
+			if Why(s, now, shop()) == "" {
+				t.Errorf("Width %d: there should be a reason.", width)
+			}
+		}
+	}
+}
+
 // Each reason that a run may end with has an advice.
 func TestAdvice(t *testing.T) {
 	data, err := os.ReadFile("../../docs/lifecycle.md")
