@@ -74,7 +74,7 @@ func Status(s Style, now time.Time, roots ...*tree.Node) string {
 		}
 	}
 
-	return b.String()
+	return strings.ReplaceAll(b.String(), unbroken, " ")
 }
 
 // A row is about one node: cells in columns, and lines below them.
@@ -250,6 +250,8 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 
 			add("", next(n, now))
 		}
+	case tree.AwaitingApproval:
+		ds = append(ds, detail{yellow, unapproved(n)})
 	case tree.Ready, tree.Blocked, tree.Deleting, tree.Paused, tree.Waiting:
 		if n.Message != "" {
 			add(color(n.State), n.Message)
@@ -261,7 +263,14 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 	}
 
 	if d := n.Drift; d != nil && d.Changed > 0 {
-		add(yellow, fmt.Sprintf("changes that the last check predicted: %d", d.Changed))
+		text := fmt.Sprintf("changes that the last check predicted: %d", d.Changed)
+		if m, applies := n.Corrects(now); applies && m.Window && n.State == tree.Ready {
+			text += ", applied " + when(m, now)
+		}
+
+		add(yellow, text)
+	} else if m := n.Periodic(now); n.State == tree.Ready && !m.At.IsZero() {
+		add("", "runs again "+when(m, now))
 	}
 
 	for _, note := range n.Notes {
@@ -321,16 +330,39 @@ func next(n *tree.Node, now time.Time) string {
 		attempts = fmt.Sprintf("%d attempts", a.Attempts)
 	}
 
-	switch {
+	switch m := n.Retry(now); {
+	case n.GaveUp() && n.Canceled:
+		return "somebody has canceled it"
 	case n.GaveUp():
 		return "gave up after " + attempts
-	case a.NextRetryTime != nil && a.NextRetryTime.After(now):
-		return attempts + ", next in " + span(a.NextRetryTime.Sub(now))
-	case a.NextRetryTime != nil:
+	case m.At.After(now):
+		return attempts + ", next " + when(m, now)
+	case !m.At.IsZero():
 		return attempts + ", next is due"
 	}
 
 	return ""
+}
+
+// unapproved says what awaits a decision, or who has decided, and how to approve it.
+func unapproved(n *tree.Node) string {
+	a := n.Approval
+	if a == nil {
+		return clean(n.Message)
+	}
+
+	text := "awaits approval"
+
+	switch {
+	case a.State == common.ApprovalRejected:
+		text = fmt.Sprintf("rejected by %s: %s; to approve it nevertheless", a.By, cmp.Or(a.Reason, "without a reason"))
+	case a.Unchecked != "":
+		text = fmt.Sprintf("cannot be checked (%s), and awaits approval", a.Unchecked)
+	case n.Drift == nil:
+		text = "the check predicts no change; awaits approval"
+	}
+
+	return clean(text) + ": " + command("approve", n)
 }
 
 // waits says what a run that has not begun waits for.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
@@ -75,6 +76,66 @@ func one(name string) *tree.Node {
 	return nil
 }
 
+// night is a calendar whose window opens at two in the night.
+func night(t *testing.T) calendar.Calendar {
+	t.Helper()
+
+	c, errs := calendar.New(nil, &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+
+	return c
+}
+
+// guarded is an XR that is ready, of runs that wait for somebody or for a window.
+func guarded(t *testing.T) *tree.Node {
+	t.Helper()
+
+	drift := &common.Drift{Changed: 2}
+
+	awaiting := composed("awaiting", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
+	awaiting.Reason, awaiting.Message = "AwaitingApproval", "a check predicts 2 changes by the run, and awaits approval of digest 3f9a"
+	awaiting.Available, awaiting.Drift, awaiting.Approval = true, drift, &common.ApprovalObservation{State: common.ApprovalAwaiting, Digest: "3f9a"}
+
+	rejected := composed("rejected", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
+	rejected.Reason, rejected.Message = "Rejected", "digest 3f9a was rejected by ada: not \x1b[31mtoday"
+	rejected.Drift, rejected.Approval = drift, &common.ApprovalObservation{State: common.ApprovalRejected, Digest: "3f9a", By: "ada", Reason: "not \x1b[31mtoday"}
+
+	unchecked := composed("unchecked", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{Skipped: 2}))
+	unchecked.Message = "the run cannot be checked, and awaits approval of digest 3f9a"
+	unchecked.Approval = &common.ApprovalObservation{State: common.ApprovalAwaiting, Digest: "3f9a", Unchecked: "NotCheckable"}
+
+	canceled := composed("canceled", tree.Failed, ended(common.PhaseCanceled, common.HostTotals{OK: 2}))
+	canceled.Reason, canceled.Canceled, canceled.LastApply = "RetriesExhausted", true, &common.Apply{Attempts: 1}
+	canceled.LastRun.Reason, canceled.LastRun.Message = "Canceled", "the run was canceled"
+
+	retries := composed("retries", tree.Failed, ended(common.PhaseFailed, common.HostTotals{Failed: 1}))
+	retries.LastApply = &common.Apply{Attempts: 2, NextRetryTime: at(time.Minute)}
+	retries.LastRun.Reason, retries.LastRun.Message, retries.Calendar = "TaskFailed", "m", night(t)
+
+	drifted := composed("drifted", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
+	drifted.Drift, drifted.Calendar = drift, night(t)
+
+	periodic := composed("periodic", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1}))
+	periodic.Calendar = night(t)
+
+	return &tree.Node{
+		APIVersion: "example.org/v1", Kind: "Site", Namespace: "default", Name: "guarded", State: tree.AwaitingApproval, Available: true,
+		Runs: []*tree.Node{awaiting, rejected, unchecked, canceled, retries, drifted, periodic},
+	}
+}
+
+// whys are the paragraphs of all runs of an XR.
+func whys(s Style, root *tree.Node) string {
+	var b strings.Builder
+	for _, n := range root.Leaves() {
+		b.WriteString(Why(s, now, n) + "\n")
+	}
+
+	return b.String()
+}
+
 func TestGolden(t *testing.T) {
 	readyXR := &tree.Node{Kind: "Site", Namespace: "default", Name: "shop", State: tree.Ready, Runs: []*tree.Node{composed("network", tree.Ready, nil)}}
 	gaveUp := one("database")
@@ -93,6 +154,9 @@ func TestGolden(t *testing.T) {
 		"why-running":    Why(plain, now, one("cache")),
 		"why-queued":     Why(plain, now, one("queue")),
 		"why-blocked":    Why(plain, now, one("mail")),
+		"status-guarded": Status(plain, now, guarded(t)),
+		"why-guarded":    Why(plain, now, guarded(t)),
+		"why-each":       whys(plain, guarded(t)),
 		"progress":       strings.Join(NewProgress(plain).Lines(now, shop()), "\n") + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,9 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	}
 
 	sentences := []string{fmt.Sprintf("%s is not ready: %s.", subject, count(root))}
+	if root.Available {
+		sentences[0] = fmt.Sprintf("%s is ready, but not all of its runs are as they should be: %s.", subject, count(root))
+	}
 
 	for _, xr := range root.Composites() {
 		name := clean(xr.Kind + " " + xr.NamespacedName())
@@ -106,16 +109,16 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 
 	switch n.State {
 	case tree.Ready:
-		if n.Drift != nil && n.Drift.Changed > 0 {
-			return fmt.Sprintf("%s is ready. Changes that its last check predicted: %d. They are applied only if its managementPolicies allow it.", subject, n.Drift.Changed)
-		}
-
-		return subject + " is ready. There is nothing to do."
+		return ready(now, n, subject)
 	case tree.Failed:
 		return failed(now, n, subject)
 	case tree.Blocked:
 		return blocked(n, subject, message)
 	case tree.AwaitingApproval:
+		if n.Available {
+			subject += " is ready, but what would change"
+		}
+
 		return sentence(subject + " is not approved: " + message)
 	case tree.Running:
 		return running(now, n, subject)
@@ -142,6 +145,28 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 	}
 
 	return sentence(subject + " waits: " + cmp.Or(message, "nothing was applied yet"))
+}
+
+func ready(now time.Time, n *tree.Node, subject string) string {
+	if d := n.Drift; d != nil && d.Changed > 0 {
+		text := fmt.Sprintf("%s is ready. Changes that its last check predicted: %d.", subject, d.Changed)
+
+		switch m, applies := n.Corrects(now); {
+		case !applies:
+			return text + " They are not applied, since its managementPolicies do not allow it."
+		case m.Window:
+			return text + " They are applied " + when(m, now) + "."
+		}
+
+		return text + " They are applied next."
+	}
+
+	text := subject + " is ready. There is nothing to do."
+	if m := n.Periodic(now); !m.At.IsZero() {
+		text += " It runs again " + when(m, now) + "."
+	}
+
+	return text
 }
 
 func blocked(n *tree.Node, subject, message string) string {
@@ -190,27 +215,38 @@ func failed(now time.Time, n *tree.Node, subject string) string {
 			sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
 		}
 
-		if what := advice()[r.Reason]; what != "" {
+		what = advice()[r.Reason]
+		if n.Canceled {
+			what = "Somebody has canceled it."
+		}
+
+		if what != "" {
 			sentences = append(sentences, what)
 		}
 	}
 
-	switch a := n.LastApply; {
+	switch m := n.Retry(now); {
 	case n.GaveUp():
 		sentences = append(sentences, "It is not tried again by itself.")
-	case a != nil && a.NextRetryTime != nil:
-		sentences = append(sentences, "It is tried again "+when(a.NextRetryTime.Time, now)+".")
+	case !m.At.IsZero():
+		sentences = append(sentences, "It is tried again "+when(m, now)+".")
 	}
 
 	return strings.Join(append(sentences, "To try it now: "+command("retry", n)+"."), " ")
 }
 
-func when(t, now time.Time) string {
-	if t.After(now) {
-		return "in " + span(t.Sub(now))
+// when something happens by itself.
+func when(m tree.Moment, now time.Time) string {
+	text := "when its turn comes"
+	if m.At.After(now) {
+		text = "in " + span(m.At.Sub(now))
 	}
 
-	return "when its turn comes"
+	if m.Window {
+		text += ", when its window opens"
+	}
+
+	return text
 }
 
 // sentence ends a text with a full stop, unless it has an end.

@@ -207,7 +207,7 @@ func (n *Node) leads(r *common.Run) bool {
 		return n.Approval.State != common.ApprovalRejected
 	case cutOff(r):
 		return false
-	case n.LastApply != nil && n.LastApply.Result.Finished() && n.LastApply.Result != common.PhaseSucceeded:
+	case failed(n.LastApply):
 		return true
 	case r.Phase == common.PhaseSucceeded:
 		return n.Drift != nil && n.Drift.Changed > 0

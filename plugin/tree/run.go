@@ -37,7 +37,8 @@ func runOf(o *unstructured.Unstructured) *Node {
 	n.LastRun, n.LastApply, n.Drift, n.applied = seen.LastRun, seen.LastApply, seen.Drift, seen.AppliedDigest
 	n.requested, n.handled = o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt], seen.HandledRequest
 	n.Approval, n.History = seen.Approval, seen.History
-	n.Preview, n.KeptOutput = seen.Preview, seen.KeptOutput
+	n.Preview, n.KeptOutput, n.NextRunTime = seen.Preview, seen.KeptOutput, seen.NextRunTime
+	n.time(o)
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 
 	return n
@@ -47,6 +48,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 func (n *Node) judgeRun(cs conditions) {
 	ready, synced, deletable := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(common.TypeDeletable)
 	why := ready
+	n.Available = ready.Status == ansiblerun.ConditionTrue
 
 	switch {
 	case n.Paused, n.unmanaged:
@@ -103,9 +105,6 @@ func (n *Node) inProgress() bool { return n.LastRun != nil && !n.LastRun.Phase.F
 func (n *Node) failed() bool {
 	return n.LastRun != nil && n.LastRun.Phase.Finished() && n.LastRun.Phase != common.PhaseSucceeded
 }
-
-// GaveUp is true when the last run failed and is not tried again by itself.
-func (n *Node) GaveUp() bool { return n.Reason == string(common.ReasonRetriesExhausted) }
 
 // nameOfRun is what a line of the message of an XR begins with that is about a run: its
 // name or, for a member of a set, that of the set and the key.

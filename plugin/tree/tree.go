@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
@@ -70,6 +72,10 @@ type Node struct {
 	Deleted bool   `json:"deleted,omitempty"`
 	// Claim is true for claims.
 	Claim bool `json:"-"`
+	// Available is true if the condition Ready is True, whatever else there is to say.
+	Available bool `json:"-"`
+	// Canceled is true if somebody has canceled the last run.
+	Canceled bool `json:"-"`
 
 	LastRun   *common.Run   `json:"lastRun,omitempty"`
 	LastApply *common.Apply `json:"lastApply,omitempty"`
@@ -83,6 +89,10 @@ type Node struct {
 	Approval *common.ApprovalObservation `json:"approval,omitempty"`
 	History  []common.PastRun            `json:"history,omitempty"`
 
+	// Calendar of the AnsibleRun, and NextRunTime that its content has asked for.
+	Calendar    calendar.Calendar `json:"-"`
+	NextRunTime *metav1.Time      `json:"-"`
+
 	// Notes on what could not be read.
 	Notes []string `json:"notes,omitempty"`
 	Runs  []*Node  `json:"runs,omitempty"`
@@ -91,6 +101,7 @@ type Node struct {
 	policy    common.RunPolicy
 	applied   string // The digest of the inputs that were applied; empty if none were.
 	unmanaged bool
+	exhausted bool // True if a failed apply is not tried again by itself.
 
 	// requested is the token of the last request, and handled that of the one that was answered.
 	requested, handled string
@@ -164,6 +175,7 @@ func (cs conditions) current(generation int64) conditions {
 // judge an XR or a claim by its conditions and its runs.
 func (n *Node) judge(cs conditions) {
 	ready, synced, runs := cs.of(xpv2.TypeReady), cs.of(xpv2.TypeSynced), cs.of(typeAnsibleRunsReady)
+	n.Available = ready.Status == ansiblerun.ConditionTrue
 
 	states := make([]State, 0, len(n.Runs))
 	for _, r := range n.Runs {
