@@ -118,7 +118,7 @@ func (l *logs) look(ctx context.Context, runs []*tree.Node, awaited bool) (bool,
 
 // show what is new of an AnsibleRun.
 func (l *logs) show(ctx context.Context, g *log) error {
-	run, now := g.node.LastRun, time.Now()
+	run, now := g.run(), time.Now()
 	if run == nil {
 		if !l.follow && !g.over {
 			g.over = true
@@ -168,7 +168,7 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	case !g.ended.IsZero() && (g.value == "" || now.Sub(g.ended) > outputPatience):
 		g.over = true
 
-		return g.w.Show(unkept(g.node, g.shown != ""))
+		return g.w.Show(unkept(g.node, run, g.shown != ""))
 	case !l.follow && now.Sub(g.since) > outputPatience:
 		g.over = true
 
@@ -178,9 +178,25 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	return nil
 }
 
-// watch asks the provider to show the output of a run in progress.
+// run to show: the last one or, after a check that somebody has asked for, that check. While it was in progress it was the
+// last run, and then an older one is again.
+func (g *log) run() *common.Run {
+	last, p := g.node.LastRun, g.node.Preview
+	if p == nil || p.Run == nil || p.RunID != g.id {
+		return last
+	}
+
+	if last != nil && (!last.Phase.Finished() || p.Run.StartTime.Before(last.StartTime)) {
+		return last
+	}
+
+	return p.Run
+}
+
+// watch asks the provider to show the output of a run in progress. Somebody else who has watched it takes the request of
+// all along.
 func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
-	if l.refused || now.Sub(g.asked) < watchAgain {
+	if l.refused || g.node.Watched != "" && now.Sub(g.asked) < watchAgain {
 		return nil
 	}
 
@@ -263,9 +279,7 @@ func added(before, now string) string {
 }
 
 // unkept says how a run has ended whose output, or the rest of it, was not kept.
-func unkept(n *tree.Node, begun bool) string {
-	run := n.LastRun
-
+func unkept(n *tree.Node, run *common.Run, begun bool) string {
 	var b strings.Builder
 
 	if !begun {

@@ -1,6 +1,101 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/objects"
+	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
+)
+
+// TestShown says which run logs are about when a check has been in the place of the last run.
+func TestShown(t *testing.T) {
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
+	old := &common.Run{ID: "old", Phase: common.PhaseSucceeded, StartTime: at(1)}
+	check := &common.Run{ID: "check", Phase: common.PhaseSucceeded, StartTime: at(2)}
+	next := &common.Run{ID: "next", Phase: common.PhaseSucceeded, StartTime: at(3)}
+	preview := &common.Preview{RunID: "check", Run: check}
+
+	cases := map[string]struct {
+		reason  string
+		shown   string
+		last    *common.Run
+		preview *common.Preview
+		want    *common.Run
+	}{
+		"First":    {reason: "Who has seen nothing is shown the last run.", last: old, preview: preview, want: old},
+		"During":   {reason: "A check in progress is the last run.", shown: "check", last: check, preview: &common.Preview{RunID: "check"}, want: check},
+		"After":    {reason: "When it ends, its end is shown, not the run before it.", shown: "check", last: old, preview: preview, want: check},
+		"Only":     {reason: "There may have been none before it.", shown: "check", preview: preview, want: check},
+		"Next":     {reason: "A later run is shown.", shown: "check", last: next, preview: preview, want: next},
+		"Begun":    {reason: "So is one that has not begun.", shown: "check", last: &common.Run{ID: "queued", Phase: common.PhaseQueued}, preview: preview, want: &common.Run{ID: "queued", Phase: common.PhaseQueued}},
+		"Previous": {reason: "An older check is not.", shown: "old", last: old, preview: preview, want: old},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := &log{id: tc.shown, node: &tree.Node{LastRun: tc.last, Preview: tc.preview}}
+			if diff := cmp.Diff(tc.want, g.run()); diff != "" {
+				t.Errorf("\n%s\nrun(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestWatch asks the provider to show the output of a run in progress.
+func TestWatch(t *testing.T) {
+	now := time.Now()
+
+	cases := map[string]struct {
+		reason  string
+		watched string
+		asked   time.Time
+		want    bool
+	}{
+		"First":   {reason: "The provider is asked at first.", want: true},
+		"Asked":   {reason: "It was asked a moment ago.", watched: "soon", asked: now.Add(-time.Second)},
+		"Again":   {reason: "It is asked again before the time is over.", watched: "soon", asked: now.Add(-watchAgain), want: true},
+		"Removed": {reason: "It is asked again when somebody else has stopped watching.", asked: now.Add(-time.Second), want: true},
+	}
+
+	kind := schema.GroupVersionKind{Group: common.GroupNamespaced, Version: common.Version, Kind: common.KindAnsibleRun}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &unstructured.Unstructured{}
+			o.SetGroupVersionKind(kind)
+			o.SetNamespace("ns")
+			o.SetName("run")
+			o.SetUID(types.UID("uid"))
+
+			mapper := kmeta.NewDefaultRESTMapper(nil)
+			mapper.Add(kind, kmeta.RESTScopeNamespace)
+
+			d := fake.NewSimpleDynamicClient(runtime.NewScheme(), o)
+			l := &logs{p: &plugin{errs: &bytes.Buffer{}, client: objects.New(d, mapper)}}
+			n := &tree.Node{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: "ns", Name: "run", UID: "uid", Watched: tc.watched}
+
+			if err := l.watch(t.Context(), &log{node: n, asked: tc.asked}, now); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := len(d.Actions()) > 0; got != tc.want {
+				t.Errorf("\n%s\nwatch(...): want asked %t, got %v", tc.reason, tc.want, d.Actions())
+			}
+		})
+	}
+}
 
 func TestAdded(t *testing.T) {
 	cases := map[string]struct{ reason, before, now, want string }{

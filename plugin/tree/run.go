@@ -26,6 +26,7 @@ func runOf(o *unstructured.Unstructured) *Node {
 	n := nodeOf(o)
 	n.DependsOn = slices.DeleteFunc(ansiblerun.DependsOn(o.Object), func(s string) bool { return s == "" })
 	n.policy = common.RunPolicy(o.GetAnnotations()[common.AnnotationRunPolicy])
+	n.Watched = o.GetAnnotations()[common.AnnotationWatch]
 
 	var seen common.AnsibleRunObservation
 

@@ -82,6 +82,8 @@ type Node struct {
 	Drift     *common.Drift `json:"drift,omitempty"`
 	// Preview is the last check that somebody has asked for.
 	Preview *common.Preview `json:"preview,omitempty"`
+	// Watched is the value of the annotation of those who watch the output.
+	Watched string `json:"-"`
 	// KeptOutput says where the output of the last run is kept; nil if it is not.
 	KeptOutput *common.KeptOutput `json:"-"`
 
