@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,21 +34,25 @@ func (p *plugin) rejectCommand() *cobra.Command {
 
 func (p *plugin) decideCommand(use, short, long string, d common.ApprovalDecision) *cobra.Command {
 	var (
-		reason string
-		yes    bool
+		reason    string
+		yes, full bool
 	)
 
 	c := p.command(use, short, long, func(ctx context.Context, roots []tree.Reference) error {
-		return p.decide(ctx, roots, common.ApprovalSpec{Decision: d, Reason: reason}, yes)
+		return p.decide(ctx, roots, common.ApprovalSpec{Decision: d, Reason: reason}, yes, full)
 	}, false)
 	c.Flags().StringVar(&reason, "reason", "", "Say why, for others to read.")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask.")
+	c.Flags().BoolVar(&full, "full", false, fullUsage)
 
 	return c
 }
 
+// fullUsage is what the flag --full does.
+const fullUsage = "Show each difference as a whole, however long it is."
+
 // decide about all runs that await it.
-func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common.ApprovalSpec, yes bool) error {
+func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common.ApprovalSpec, yes, full bool) error {
 	nodes, err := p.load(ctx, roots)
 	if err != nil {
 		return err
@@ -58,13 +64,13 @@ func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common
 		return nil
 	}
 
-	s := p.screen(false).style
+	s := p.screen(full).style
 	for _, n := range runs {
 		p.printf("%s", text.Prediction(s, time.Now(), n))
 	}
 
 	if !yes {
-		switch agreed, err := p.agreed(strings.ToLower(string(spec.Decision))); {
+		switch agreed, err := p.agreed(ctx, strings.ToLower(string(spec.Decision))); {
 		case err != nil:
 			return err
 		case !agreed:
@@ -96,35 +102,87 @@ func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common
 }
 
 // agreed asks a person at a terminal.
-func (p *plugin) agreed(what string) (bool, error) {
+func (p *plugin) agreed(ctx context.Context, what string) (bool, error) {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return false, errors.New("there is no terminal to ask at: look at the above, and add --yes")
 	}
 
 	p.printf("%s this? [y/N] ", what)
 
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	answer, err := read(ctx, os.Stdin)
 	if err != nil {
-		return false, errors.Wrap(err, "cannot read the answer")
+		p.printf("\n")
+		return false, err
 	}
-
-	answer := strings.ToLower(strings.TrimSpace(line))
 
 	return answer == "y" || answer == "yes", nil
 }
 
+// read an answer, unless the context is over first. Then nobody reads any more what is entered.
+func read(ctx context.Context, in io.Reader) (string, error) {
+	type result struct {
+		line string
+		err  error
+	}
+
+	results := make(chan result, 1)
+
+	go func() {
+		line, err := bufio.NewReader(in).ReadString('\n')
+		results <- result{line, err}
+	}()
+
+	select {
+	case <-ctx.Done():
+		return "", errors.New("interrupted: nothing was decided")
+	case r := <-results:
+		return strings.ToLower(strings.TrimSpace(r.line)), errors.Wrap(r.err, "cannot read the answer")
+	}
+}
+
+// pastRuns of an AnsibleRun.
+type pastRuns struct {
+	APIVersion string           `json:"apiVersion"`
+	Kind       string           `json:"kind"`
+	Namespace  string           `json:"namespace,omitempty"`
+	Name       string           `json:"name"`
+	Run        string           `json:"run,omitempty"`
+	History    []common.PastRun `json:"history"`
+}
+
 func (p *plugin) historyCommand() *cobra.Command {
-	return p.command("history", "Show the last runs of objects",
+	var output string
+
+	c := p.command("history", "Show the last runs of objects",
 		"Show the last runs of each AnsibleRun of the objects, the latest first: as many as its historyLimit says.",
 		func(ctx context.Context, roots []tree.Reference) error {
+			if !slices.Contains([]string{"", outputJSON, outputYAML}, output) {
+				return errors.Errorf("--output must be json or yaml, not %q", output)
+			}
+
 			nodes, err := p.load(ctx, roots)
 			if err != nil {
 				return err
 			}
 
 			runs, _ := pick(nodes, nil)
-			p.printf("%s", text.History(time.Now(), runs))
+			if output == "" {
+				p.printf("%s", text.History(time.Now(), runs))
+				return nil
+			}
 
-			return nil
+			items := make([]pastRuns, 0, len(runs))
+			for _, n := range runs {
+				items = append(items, pastRuns{n.APIVersion, n.Kind, n.Namespace, n.Name, n.Run, append([]common.PastRun{}, n.History...)})
+			}
+
+			if p.single && len(nodes) == 1 && nodes[0].Kind == common.KindAnsibleRun {
+				return p.write(output, items[0])
+			}
+
+			return p.write(output, map[string]any{"items": items})
 		}, true)
+	addOutput(c, &output, outputJSON, outputYAML)
+
+	return c
 }

@@ -193,8 +193,8 @@ func (g *log) run() *common.Run {
 	return p.Run
 }
 
-// watch asks the provider to show the output of a run in progress. Somebody else who has watched it takes the request of
-// all along.
+// watch asks the provider to show the output of a run in progress. Who stops watching removes a request that others had
+// relied on.
 func (l *logs) watch(ctx context.Context, g *log, now time.Time) error {
 	if l.refused || g.node.Watched != "" && now.Sub(g.asked) < watchAgain {
 		return nil

@@ -49,6 +49,8 @@ type request struct {
 	check bool
 	// wait until the runs end.
 	wait bool
+	// full shows differences as a whole.
+	full bool
 }
 
 // token of the request, which no other one has.
@@ -80,7 +82,9 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 
 		return p.request(ctx, roots, r)
 	}, false)
-	if !r.check {
+	if r.check {
+		c.Flags().BoolVar(&r.full, "full", false, fullUsage)
+	} else {
 		c.Flags().BoolVar(&r.wait, "wait", true, "Show the runs until they end. With --wait=false all are asked for at once, whatever they depend on.")
 	}
 
@@ -158,7 +162,7 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 
 	if want.check {
 		s.clear()
-		p.showPreviews(s.style, r.Token, last)
+		p.showPreviews(p.screen(want.full).style, r.Token, last)
 	} else {
 		s.end(last)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,25 +33,31 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9]+m")
 type screen struct {
 	p        *plugin
 	style    text.Style
-	height   int // 0 if it is no terminal.
-	drawn    int
+	height   int   // 0 if it is no terminal.
+	drawn    []int // The lengths of the lines that were drawn last.
 	progress *text.Progress
 }
 
 func (p *plugin) screen(wide bool) *screen {
 	s := &screen{p: p, style: text.Style{Width: narrow, Wide: wide}}
 
-	if f := p.stdout(); f != nil && term.IsTerminal(int(f.Fd())) {
-		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			s.style.Width, s.height = w, h
-		}
-
-		s.style.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	}
-
+	s.measure()
+	s.style.Color = s.height > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	s.progress = text.NewProgress(s.style)
 
 	return s
+}
+
+// measure the terminal, which may have another size each time.
+func (s *screen) measure() {
+	f := s.p.stdout()
+	if f == nil || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+
+	if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+		s.style.Width, s.height = w, h
+	}
 }
 
 // show trees as they are now.
@@ -65,24 +72,57 @@ func (s *screen) show(roots []*tree.Node) {
 
 	s.clear()
 
-	for line := range strings.Lines(text.Status(s.style, time.Now(), roots...)) {
-		rows := 1 + max(0, len([]rune(escapes.ReplaceAllString(line, "")))-2)/s.style.Width
-		if s.drawn+rows >= s.height {
-			break
-		}
-
-		s.p.printf("%s", line)
-		s.drawn += rows
+	for _, line := range fit(text.Status(s.style, time.Now(), roots...), s.style.Width, s.height) {
+		s.p.printf("%s\n", line)
+		s.drawn = append(s.drawn, length(line))
 	}
 }
 
-// clear what was drawn last.
-func (s *screen) clear() {
-	if s.drawn > 0 {
-		fmt.Fprintf(s.p.out, "\x1b[%dA\x1b[J", s.drawn) //nolint:errcheck // There is nobody else to tell.
+// fit the lines of a text into a terminal, whose last row is for the cursor. What there is no room for is counted.
+func fit(all string, width, height int) []string {
+	lines := strings.Split(strings.TrimSuffix(all, "\n"), "\n")
+
+	total := 0
+	for _, line := range lines {
+		total += rows(length(line), width)
 	}
 
-	s.drawn = 0
+	if total < height {
+		return lines
+	}
+
+	used := 1
+
+	for i, line := range lines {
+		used += rows(length(line), width)
+		if used >= height {
+			return append(slices.Clip(lines[:i]), fmt.Sprintf("… %d more lines", len(lines)-i))
+		}
+	}
+
+	return lines
+}
+
+// length of a line as a terminal shows it.
+func length(line string) int { return len([]rune(escapes.ReplaceAllString(line, ""))) }
+
+// rows that a line of a length takes.
+func rows(length, width int) int { return 1 + max(0, length-1)/width }
+
+// clear what was drawn last. In a terminal of another width it takes other rows now.
+func (s *screen) clear() {
+	s.measure()
+
+	up := 0
+	for _, n := range s.drawn {
+		up += rows(n, s.style.Width)
+	}
+
+	if up > 0 {
+		fmt.Fprintf(s.p.out, "\x1b[%dA\x1b[J", up) //nolint:errcheck // There is nobody else to tell.
+	}
+
+	s.drawn = nil
 }
 
 // end with trees as a whole.

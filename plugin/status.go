@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
+// Values of the flag --output.
+const (
+	outputJSON = "json"
+	outputYAML = "yaml"
+	outputWide = "wide"
+)
+
+// addOutput adds the flag --output with its values.
+func addOutput(c *cobra.Command, output *string, values ...string) {
+	last := len(values) - 1
+	c.Flags().StringVarP(output, "output", "o", "", "Show "+strings.Join(values[:last], ", ")+" or "+values[last]+".")
+
+	if err := c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
+}
+
 func (p *plugin) statusCommand() *cobra.Command {
 	var (
 		output string
@@ -24,8 +42,8 @@ func (p *plugin) statusCommand() *cobra.Command {
 		"Show the runs of objects as a tree, in their order: how they are, what they do, what they wait for, and what has failed.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			switch output {
-			case "", "wide":
-			case "json", "yaml":
+			case "", outputWide:
+			case outputJSON, outputYAML:
 				if watch {
 					return errors.New("--watch shows a table: leave out --output, or take wide")
 				}
@@ -35,18 +53,14 @@ func (p *plugin) statusCommand() *cobra.Command {
 
 			return p.status(ctx, roots, output, watch)
 		}, true)
-	c.Flags().StringVarP(&output, "output", "o", "", "Show json, yaml or wide.")
+	addOutput(c, &output, outputJSON, outputWide, outputYAML)
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "Show it again when it changes, until it is interrupted or the objects are gone.")
-
-	if err := c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "wide", "yaml"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic(err)
-	}
 
 	return c
 }
 
 func (p *plugin) status(ctx context.Context, roots []tree.Reference, output string, watch bool) error {
-	s := p.screen(output == "wide")
+	s := p.screen(output == outputWide)
 
 	if watch {
 		err := p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
@@ -65,7 +79,7 @@ func (p *plugin) status(ctx context.Context, roots []tree.Reference, output stri
 		return err
 	}
 
-	if output == "" || output == "wide" {
+	if output == "" || output == outputWide {
 		s.end(nodes)
 		return nil
 	}
@@ -75,12 +89,17 @@ func (p *plugin) status(ctx context.Context, roots []tree.Reference, output stri
 		shown = nodes[0]
 	}
 
+	return p.write(output, shown)
+}
+
+// write a value for programs.
+func (p *plugin) write(output string, shown any) error {
 	data, err := json.MarshalIndent(shown, "", "  ")
 	if err != nil {
 		return err
 	}
 
-	if output == "yaml" {
+	if output == outputYAML {
 		if data, err = yaml.JSONToYAML(data); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-// maxDiff is how many lines of the difference of a task are shown.
+// maxDiff is how many lines of the difference of a task are shown, unless it is shown wide.
 const maxDiff = 40
 
 // Prediction of what a run would change, for who is to approve it.
@@ -85,8 +85,8 @@ func (s Style) writeDrift(b *strings.Builder, d *common.Drift) {
 
 		lines := strings.Split(strings.TrimRight(t.Diff, "\n"), "\n")
 		for i, line := range lines {
-			if i == maxDiff {
-				fmt.Fprintf(b, "      (%d more lines)\n", len(lines)-i)
+			if i == maxDiff && !s.Wide {
+				fmt.Fprintf(b, "      (%d more lines, which --full shows)\n", len(lines)-i)
 				break
 			}
 

@@ -280,3 +280,27 @@ func TestClean(t *testing.T) {
 		})
 	}
 }
+
+// A long difference is cut, and says how to see the rest.
+func TestPrediction(t *testing.T) {
+	n := composed("awaiting", tree.AwaitingApproval, nil)
+	n.Approval = &common.ApprovalObservation{Digest: "3f9a", State: common.ApprovalAwaiting}
+	n.Drift = &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Write", Host: "web", Diff: strings.Repeat("+line\n", maxDiff) + "+last\n+one\n"}}}
+
+	cases := map[string]struct {
+		reason    string
+		full      bool
+		want, not string
+	}{
+		"Cut":  {reason: "The first lines are shown.", want: "(2 more lines, which --full shows)", not: "+last"},
+		"Full": {reason: "All of it may be asked for.", full: true, want: "+last\n      +one", not: "more lines"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Prediction(Style{Width: 80, Wide: tc.full}, now, n); !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
+				t.Errorf("\n%s\nPrediction(...): want %q, and not %q, got:\n%s", tc.reason, tc.want, tc.not, got)
+			}
+		})
+	}
+}
