@@ -1,0 +1,321 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+// A terminal in which kubectl runs with the plugin.
+type terminal struct {
+	t            *testing.T
+	tmux, socket string
+}
+
+// inTmux starts kubectl with the plugin in a terminal of a size. Its exit status is shown when it has ended.
+func inTmux(t *testing.T, d xrData, width, height int, args ...string) *terminal {
+	t.Helper()
+
+	term := &terminal{t: t, tmux: needs.Program(t, "tmux"), socket: filepath.Join(t.TempDir(), "tmux")}
+	kubectl := plugin(t, d, args...)
+
+	// The shell outlives Ctrl-C, and then waits for what is never entered.
+	shell := append([]string{"sh", "-c", `trap : INT; "$@"; echo "exit status $?"; cat`, "sh"}, kubectl.Args...)
+	start := exec.CommandContext(t.Context(), term.tmux, append([]string{
+		"-S", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "--",
+	}, shell...)...)
+	start.Env = slices.Concat(kubectl.Env, []string{"LC_ALL=C.UTF-8"})
+
+	if out, err := start.CombinedOutput(); err != nil {
+		t.Fatalf("cannot start a terminal: %s\n%s", err, out)
+	}
+
+	t.Cleanup(func() { _ = exec.Command(term.tmux, "-S", term.socket, "kill-server").Run() })
+
+	return term
+}
+
+// command of tmux, and what it prints.
+func (term *terminal) command(args ...string) string {
+	term.t.Helper()
+
+	out, err := exec.CommandContext(term.t.Context(), term.tmux, append([]string{"-S", term.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		term.t.Fatalf("tmux %s: %s\n%s", strings.Join(args, " "), err, out)
+	}
+
+	return string(out)
+}
+
+// waitFor texts on the screen, and return it with its colors.
+func (term *terminal) waitFor(texts ...string) string {
+	term.t.Helper()
+
+	var screen string
+
+	err := Await(term.t.Context(), func() bool {
+		screen = term.command("capture-pane", "-p")
+		for _, text := range texts {
+			if !strings.Contains(screen, text) {
+				return false
+			}
+		}
+
+		return true
+	})
+	if err != nil {
+		term.t.Fatalf("waited for %q in the terminal: %s\n%s", texts, err, screen)
+	}
+
+	return term.command("capture-pane", "-p", "-e")
+}
+
+// send keys, as tmux calls them.
+func (term *terminal) send(keys ...string) {
+	term.t.Helper()
+	term.command(append([]string{"send-keys"}, keys...)...)
+}
+
+// resize the terminal.
+func (term *terminal) resize(width, height int) {
+	term.t.Helper()
+	term.command("resize-window", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height))
+}
+
+// guardedComposition has two runs that somebody has to approve.
+const guardedComposition = compositionOf + `
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: guarded}
+        vars: {directory: "${xr.spec.directory}"}
+      runs:
+      - name: network
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - name: Write the network
+              ansible.builtin.copy: {dest: "{{ directory }}/network", content: "n\n"}
+      - name: page
+        playbookInline: |
+          - hosts: localhost
+            gather_facts: false
+            tasks:
+            - name: Write the page
+              ansible.builtin.copy: {dest: "{{ directory }}/page", content: "p\n"}
+`
+
+// TestKubectlTerminal decides at a terminal about the runs of an XR.
+func TestKubectlTerminal(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "tmux")
+
+	d := xrData{Kind: "Guarded", Namespace: cp.Namespace(t), Composition: "guarded-sites", Title: "Hello", Directory: directory(t)}
+	objs := cp.Apply(t, siteOf("Guarded", "Namespaced").String()+guardedComposition+`
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: guarded}
+spec: {approval: Required}
+`+xrOf, d)
+	xr := objs[len(objs)-1]
+
+	// Nobody is there to approve the deletions at the end of the test.
+	t.Cleanup(func() {
+		cmd := exec.Command(cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--namespace="+d.Namespace,
+			"patch", "providerconfigs.ansible.m.crossplane.io", "guarded", "--type=merge", `--patch={"spec": {"approval": null}}`)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("cannot end the need of approvals: %s\n%s", err, out)
+		}
+	})
+
+	const runs, selector = "ansibleruns.ansible.m.crossplane.io", "--selector=crossplane.io/composite=site"
+
+	cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "AwaitingApproval"), Message("AnsibleRunsReady", "network: "), Message("AnsibleRunsReady", "page: "))
+
+	// What awaits approval is waited for until somebody has enough.
+	term := inTmux(t, d, 100, 30, "run", "guardeds/site")
+	if out := term.waitFor("AwaitingApproval", "awaits approval:", "kubectl ansible approve"); !strings.Contains(out, "\x1b[33mAwaitingApproval") {
+		t.Errorf("There should be colors in a terminal:\n%q", out)
+	}
+
+	term.send("C-c")
+	term.waitFor("interrupted: what was asked for goes on", "exit status 1")
+
+	// Who interrupts the question decides nothing.
+	term = inTmux(t, d, 100, 30, "approve", "guardeds/site")
+	term.waitFor("Write the network on localhost", "Write the page on localhost", "approve this? [y/N]")
+	term.send("C-c")
+	term.waitFor("interrupted: nothing was decided", "exit status 1")
+
+	// Two runs are rejected by their label. Nothing follows from a request then.
+	inOrder(t, ansible(t, 0, d, "reject", runs, selector, "--yes", "--reason=not today"), "rejected by", "rejected by")
+
+	for _, o := range cp.Composed(t, xr) {
+		if o.Kind == "AnsibleRun" {
+			cp.WaitFor(t, o, Reason("Approved", "Rejected"))
+		}
+	}
+
+	inOrder(t, ansible(t, 0, d, "status", "guardeds/site"), "network", "AwaitingApproval", "rejected by", "not today", "kubectl ansible approve", "page", "rejected by")
+	inOrder(t, ansible(t, 2, d, "run", "guardeds/site"), "was rejected by", "was rejected by", "not all runs have succeeded")
+	inOrder(t, ansible(t, 1, d, "approve", runs, "--selector=crossplane.io/composite=nobody", "--yes"), "no objects found")
+
+	if exists(filepath.Join(d.Directory, "network")) || exists(filepath.Join(d.Directory, "page")) {
+		t.Error("Nothing should be applied that was rejected.")
+	}
+
+	// An answer approves both.
+	term = inTmux(t, d, 100, 30, "approve", runs, selector)
+	term.waitFor("Rejected by", "approve this? [y/N]")
+	term.send("y", "Enter")
+	term.waitFor("approved by", "exit status 0")
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"))
+
+	if got := readFile(t, filepath.Join(d.Directory, "network")) + readFile(t, filepath.Join(d.Directory, "page")); got != "n\np\n" {
+		t.Errorf("What was approved should be applied, got %q", got)
+	}
+
+	var history struct {
+		Items []struct {
+			Run     string `json:"run"`
+			History []struct {
+				Mode       string `json:"mode"`
+				ApprovedBy string `json:"approvedBy"`
+			} `json:"history"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(ansible(t, 0, d, "history", "guardeds/site", "--output=json")), &history); err != nil || len(history.Items) != 2 || len(history.Items[0].History) == 0 {
+		t.Fatalf("history -o json: got %+v, %v", history, err)
+	}
+
+	if last := history.Items[0].History[0]; last.Mode != "Apply" || last.ApprovedBy == "" {
+		t.Errorf("history -o json: want an apply that somebody has approved, got %+v", last)
+	}
+
+	completes(t, d)
+}
+
+// completes checks that kubectl completes arguments of the plugin, as docs/kubectl.md installs it, and runs nothing.
+func completes(t *testing.T, d xrData) {
+	t.Helper()
+
+	complete := func(args ...string) string {
+		cmd := plugin(t, d, "status")
+
+		bin := t.TempDir()
+		if err := os.Symlink(pluginPath(t), filepath.Join(bin, "kubectl_complete-ansible")); err != nil {
+			t.Fatal(err)
+		}
+
+		for i, v := range cmd.Env {
+			if path, ok := strings.CutPrefix(v, "PATH="); ok {
+				cmd.Env[i] = "PATH=" + bin + ":" + path
+			}
+		}
+
+		cmd.Args = append([]string{cmd.Args[0], "__complete", "ansible"}, args...)
+
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("kubectl __complete: %s\n%s", err, out)
+		}
+
+		return string(out)
+	}
+
+	inOrder(t, complete("st"), "status", "Show the runs")
+	inOrder(t, complete("run", "guar"), "guardeds.e2e.example.org")
+	inOrder(t, complete("run", "--namespace="+d.Namespace, "guardeds/"), "guardeds/site")
+	inOrder(t, complete("run", "--namespace="+d.Namespace, "guardeds", ""), "site")
+
+	before := ansible(t, 0, d, "history", "guardeds/site", "--output=yaml")
+	inOrder(t, complete("run", "--namespace="+d.Namespace, "guardeds/si"), "guardeds/site")
+
+	if after := ansible(t, 0, d, "history", "guardeds/site", "--output=yaml"); after != before {
+		t.Errorf("What is completed should not run, got\n%s", after)
+	}
+}
+
+// pluginPath is where make builds the plugin.
+func pluginPath(t *testing.T) string {
+	t.Helper()
+
+	path, err := filepath.Abs("../../bin/kubectl-ansible")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return path
+}
+
+// crowdComposition has a run on 200 hosts, of which 50 fail, and one that waits for it.
+const crowdComposition = compositionOf + `
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: crowd}
+      runs:
+      - name: crowd
+        inventoryInline: "all: {hosts: {'host[001:200]': {}}, vars: {ansible_connection: local}}"
+        forks: 50
+        retryLimit: 1
+        playbookInline: |
+          - hosts: all
+            gather_facts: false
+            tasks:
+            - name: Look at the host
+              ansible.builtin.debug: {msg: It is there}
+            - name: Ask the host
+              ansible.builtin.assert: {that: "inventory_hostname <= 'host150' or ansible_provider_meta.managed_resource.state == 'absent'", fail_msg: It does not answer}
+      - name: last
+        dependsOn: [crowd]
+        playbookInline: "[{hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: {msg: It is over}}]}]"
+`
+
+// TestKubectlCrowd shows an XR with a run on many hosts in terminals of several sizes.
+func TestKubectlCrowd(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "tmux")
+
+	d := xrData{Kind: "Crowd", Namespace: cp.Namespace(t), Composition: "crowd-sites", Title: "Hello", Directory: directory(t)}
+	objs := cp.Apply(t, siteOf("Crowd", "Namespaced").String()+crowdComposition+`
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: crowd}
+spec: {}
+`+xrOf, d)
+	cp.WaitFor(t, objs[len(objs)-1], Message("AnsibleRunsReady", "last: waiting for crowd"), Message("AnsibleRunsReady", "It does not answer"))
+
+	inOrder(t, ansible(t, 0, d, "status", "crowds/site"), "0 of 2 ready", "crowd", "Failed", "ok=350 failed=50",
+		`task "Ask the host" failed on host`, "It does not answer", "more", "gave up after 1 attempt", "last", "waiting for crowd")
+	inOrder(t, unwrapped(ansible(t, 0, d, "why", "crowds/site")), "is not ready: 0 of 2 ready", "It does not answer", "failures", "Run last waits for crowd.")
+
+	// However narrow the terminal is, there is a table.
+	for _, width := range []int{5, 20, 40} {
+		term := inTmux(t, d, width, 50, "status", "crowds/site")
+		term.waitFor("exit", "└─")
+	}
+
+	// A terminal may get another size while somebody looks at it.
+	term := inTmux(t, d, 100, 30, "status", "crowds/site", "--watch")
+	term.waitFor("NAME", "Waiting", "waiting for crowd")
+	term.resize(60, 6)
+
+	screen := term.waitFor("NAME", "more lines")
+	if strings.Count(screen, "NAME") != 1 || strings.Contains(screen, "waiting for crowd") {
+		t.Errorf("What there is no room for should not be shown:\n%s", screen)
+	}
+
+	term.resize(100, 30)
+	term.waitFor("NAME", "Waiting", "waiting for crowd")
+	term.send("C-c")
+	term.waitFor("exit status 0")
+}
