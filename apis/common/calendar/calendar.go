@@ -73,8 +73,61 @@ type times struct {
 	zone *time.Location
 }
 
-// next point after a time.
-func (t times) next(after time.Time) time.Time { return t.cron.Next(after.In(t.zone)) }
+// next point after a time. Where the clocks are put forward, an hour that is missing begins when they are.
+// Where they are put back, an hour that comes twice counts once.
+func (t times) next(after time.Time) time.Time {
+	if t.hourly() {
+		return t.cron.Next(after.In(t.zone))
+	}
+
+	for shows := clock(after.In(t.zone)); ; {
+		if shows = t.cron.Next(shows); shows.IsZero() {
+			return shows
+		}
+
+		if at := first(shows, t.zone); at.After(after) {
+			return at
+		}
+	}
+}
+
+// anyHour is what the library sets in the hours of a schedule that names none.
+const anyHour = 1 << 63
+
+// hourly is true for times that name no hour, and so have the same distance all the year.
+func (t times) hourly() bool {
+	s, ok := t.cron.(*cron.SpecSchedule)
+
+	return ok && s.Hour&anyHour != 0
+}
+
+// clock is what a clock shows at a time, in UTC, where no clock is ever put forward or back.
+func clock(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+}
+
+// first time at which the clocks of a zone show at least this.
+func first(shows time.Time, zone *time.Location) time.Time {
+	t := time.Date(shows.Year(), shows.Month(), shows.Day(), shows.Hour(), shows.Minute(), shows.Second(), shows.Nanosecond(), zone)
+	start, end := t.ZoneBounds()
+
+	switch c := clock(t); {
+	case c.Before(shows):
+		return end
+	case c.After(shows):
+		return start
+	case start.IsZero():
+		return t
+	}
+
+	// The clocks may have shown it before they were put back, too.
+	_, offset := start.Add(-time.Second).Zone()
+	if once := shows.Add(-time.Duration(offset) * time.Second).In(zone); once.Before(start) {
+		return once
+	}
+
+	return t
+}
 
 func parse(path *field.Path, of common.Times) (times, field.ErrorList) {
 	var (

@@ -46,17 +46,63 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Times around those when the clocks change.
-func TestOpens(t *testing.T) {
-	at := func(s string) time.Time {
-		v, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+func at(t *testing.T, s string) time.Time {
+	t.Helper()
 
-		return v
+	v, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
 	}
 
+	return v
+}
+
+// In the night of the 29th of March 2026 clocks in Berlin go from 2:00 to 3:00, at 01:00 UTC. In that of the 25th of
+// October they go from 3:00 back to 2:00, at the same time. In Lord Howe they go back from 2:00 to 1:30 in April.
+func TestDue(t *testing.T) {
+	const berlin = "Europe/Berlin"
+
+	cases := map[string]struct {
+		reason     string
+		cron, zone string
+		after      string
+		want       []string
+	}{
+		"Missing":     {"A missing hour begins when the clocks are put forward.", "0 2 * * *", berlin, "2026-03-28T12:00:00Z", []string{"2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"}},
+		"MissingLate": {"So does the middle of a missing hour.", "30 2 * * 0", berlin, "2026-03-28T12:00:00Z", []string{"2026-03-29T01:00:00Z", "2026-04-05T00:30:00Z"}},
+		"MissingOnce": {"A run is due once where two times fall together.", "0 2,3 * * *", berlin, "2026-03-28T12:00:00Z", []string{"2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"}},
+		"Twice":       {"An hour that comes twice counts once.", "0 2 * * *", berlin, "2026-10-24T12:00:00Z", []string{"2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"}},
+		"TwiceLate":   {"So it does after it has come once.", "15 2 * * *", berlin, "2026-10-25T01:10:00Z", []string{"2026-10-26T01:15:00Z"}},
+		"AfterTwice":  {"What follows it is at its hour.", "0 2,3 * * *", berlin, "2026-10-25T00:00:00Z", []string{"2026-10-25T02:00:00Z", "2026-10-26T01:00:00Z"}},
+		"Hourly":      {"What is due each hour is due in all of them.", "@hourly", berlin, "2026-10-24T23:30:00Z", []string{"2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"}},
+		"HourlyGap":   {"A missing hour is none.", "0 * * * *", berlin, "2026-03-29T00:00:00Z", []string{"2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"}},
+		"HalfAnHour":  {"Clocks may be put back by half an hour.", "45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00:00Z", []string{"2026-04-04T14:45:00Z", "2026-04-05T15:15:00Z"}},
+		"Plain":       {"In UTC nothing happens.", "0 2 * * *", "", "2026-03-28T12:00:00Z", []string{"2026-03-29T02:00:00Z", "2026-03-30T02:00:00Z"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, errs := New(&common.Times{Cron: tc.cron, TimeZone: tc.zone}, nil)
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+
+			after := at(t, tc.after)
+
+			for _, want := range tc.want {
+				got := c.Due(after)
+				if !got.Equal(at(t, want)) {
+					t.Fatalf("%s\nDue(%s): want %s, got %s", tc.reason, after.UTC(), want, got.UTC())
+				}
+
+				after = got
+			}
+		})
+	}
+}
+
+// Times around those when the clocks change.
+func TestOpens(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		cron     string
@@ -70,6 +116,8 @@ func TestOpens(t *testing.T) {
 		"End":         {"It is closed at its end.", "0 22 * * 6", 6 * time.Hour, "2026-11-29T03:00:00Z", "2026-12-05T21:00:00Z"},
 		"Summer":      {"It opens at the same hour in summer.", "0 22 * * 6", 6 * time.Hour, "2026-06-24T12:00:00Z", "2026-06-27T20:00:00Z"},
 		"Spring":      {"A night that lacks an hour has a window of the same length.", "0 1 * * 0", 2 * time.Hour, "2026-03-29T01:59:00Z", ""},
+		"Missing":     {"A window whose hour is missing opens when the clocks are put forward.", "0 2 * * 0", time.Hour, "2026-03-29T01:30:00Z", ""},
+		"Twice":       {"A window opens once in a night that has its hour twice.", "0 2 * * 0", 30 * time.Minute, "2026-10-25T01:10:00Z", "2026-11-01T01:00:00Z"},
 		"Overlapping": {"Windows may overlap.", "0 * * * *", 90 * time.Minute, "2026-11-24T12:45:00Z", ""},
 	}
 
@@ -82,10 +130,10 @@ func TestOpens(t *testing.T) {
 
 			want := time.Time{}
 			if tc.opens != "" {
-				want = at(tc.opens)
+				want = at(t, tc.opens)
 			}
 
-			if got := c.Opens(at(tc.now), true); !got.Equal(want) {
+			if got := c.Opens(at(t, tc.now), true); !got.Equal(want) {
 				t.Errorf("%s\nOpens(...): want %s, got %s", tc.reason, want, got)
 			}
 		})
