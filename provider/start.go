@@ -40,7 +40,8 @@ type startCommand struct {
 	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
 	MaxRunsPerNamespace    int           `default:"0"                                                        help:"Runs of one namespace to carry out at the same time; 0 means as many as --max-concurrent-runs. Cluster scoped AnsibleRuns count for the namespace of their claim, those without one together." name:"max-concurrent-runs-per-namespace"`
-	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time, of which one namespace has as many as it asks for, as long as no other one waits."`
+	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time. Pods that wait for a node or a quota count, too."`
+	MaxPodsPerNamespace    int           `default:"0" help:"Pods of runs of one namespace at the same time; 0 means half of --max-concurrent-pods. Cluster scoped AnsibleRuns count as for runs." name:"max-concurrent-pods-per-namespace"`
 	Place                  common.Place  `default:"Provider" enum:"Provider,Pod" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each."`
 	NoRunsInProvider       bool          `help:"Carry out no run in the provider's own Pod, whatever configurations say."`
 	JobNamespace           string        `help:"Namespace of the Jobs of cluster scoped configurations that have none of their own; by default the provider's."`
@@ -66,6 +67,8 @@ func (c *startCommand) Validate() error {
 		return errors.New("--max-concurrent-runs-per-namespace must not be negative: 0 means as many as --max-concurrent-runs")
 	case c.MaxConcurrentPods < 1:
 		return errors.New("--max-concurrent-pods must be at least 1")
+	case c.MaxPodsPerNamespace < 0:
+		return errors.New("--max-concurrent-pods-per-namespace must not be negative: 0 means half of --max-concurrent-pods")
 	case c.NoRunsInProvider && c.Place != common.PlacePod:
 		return errors.New("--no-runs-in-provider needs --place=Pod: otherwise configurations that do not say where have no place")
 	case c.MaxReconcileRate < 1:
@@ -137,7 +140,7 @@ func (c *startCommand) Run() error {
 	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: podsExecutor}
 	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
 		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns)},
-		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: c.MaxConcurrentPods},
+		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: cmp.Or(c.MaxPodsPerNamespace, (c.MaxConcurrentPods+1)/2)},
 	})
 
 	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
