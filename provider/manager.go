@@ -26,6 +26,7 @@ import (
 
 	clusterv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/cluster/v1alpha1"
 	namespacedv1alpha1 "github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 )
 
@@ -88,10 +89,19 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 }
 
 // cacheOptions say what is kept in memory of watched objects. Managed fields are about as
-// large as the object, and not read here; an update without them leaves them as they are.
+// large as the object, and not read here, but for those of Approvals, which tell who has made them. An update without
+// them leaves them as they are.
 func cacheOptions() cache.Options {
+	strip := cache.TransformStripManagedFields()
+
 	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: func(o any) (any, error) {
+			if _, ok := o.(common.Approval); ok {
+				return o, nil
+			}
+
+			return strip(o)
+		},
 		ByObject: map[client.Object]cache.ByObject{
 			&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 			&corev1.Secret{}:    {Transform: config.NameOnly},

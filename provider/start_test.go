@@ -221,7 +221,7 @@ func TestServeWithoutLease(t *testing.T) {
 	})
 }
 
-// TestCacheOptions keeps what plays see of an object, and not who wrote it.
+// TestCacheOptions keeps what plays see of an object, and not who wrote it. Of an Approval it keeps that, too.
 func TestCacheOptions(t *testing.T) {
 	applied := map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}
 	run := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{
@@ -238,6 +238,17 @@ func TestCacheOptions(t *testing.T) {
 	want := &namespacedv1alpha1.AnsibleRun{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: applied}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("The cache should leave out who wrote an object: -want, +got:\n%s", diff)
+	}
+
+	approval := &namespacedv1alpha1.Approval{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}
+
+	got, err = cacheOptions().DefaultTransform(approval.DeepCopy())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(approval, got); diff != "" {
+		t.Errorf("The cache should keep who has made an Approval: -want, +got:\n%s", diff)
 	}
 }
 

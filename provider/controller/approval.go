@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ const (
 	ReasonApproved     event.Reason = "Approved"
 	ReasonRejected     event.Reason = "Rejected"
 	ReasonCannotRetire event.Reason = "CannotRetireApproval"
+	ReasonIgnored      event.Reason = "ApprovalIgnored"
 )
 
 // fieldRun indexes Approvals by the name of their AnsibleRun.
@@ -112,6 +114,8 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 		return err
 	}
 
+	all, ignored := people(all)
+
 	for _, a := range all {
 		d := a.Decided()
 		s.Approvals.Verdicts = append(s.Approvals.Verdicts, lifecycle.Verdict{
@@ -123,6 +127,7 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 	o.Approval = s.Recorded.Approval
 
 	e.announceVerdict(run, was)
+	e.announceIgnored(run, ignored)
 
 	for _, a := range all {
 		if !e.obsolete(a, o.Approval) {
@@ -135,6 +140,48 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 	}
 
 	return nil
+}
+
+// people returns the Approvals that people have made, and those that Crossplane has: whoever may edit a
+// Composition or an Operation has the rights of Crossplane, but decides about nothing.
+func people(all []common.Approval) (made, composed []common.Approval) {
+	for _, a := range all {
+		if isComposed(a) {
+			composed = append(composed, a)
+		} else {
+			made = append(made, a)
+		}
+	}
+
+	return made, composed
+}
+
+// labelComposite is what Crossplane writes on what it composes.
+const labelComposite = "crossplane.io/composite"
+
+// appliers are how the field owners start with which Crossplane applies what a Composition or an Operation
+// says.
+var appliers = []string{"apiextensions.crossplane.io/", "ops.crossplane.io/"}
+
+func isComposed(a common.Approval) bool {
+	if _, labeled := a.GetLabels()[labelComposite]; labeled || metav1.GetControllerOf(a) != nil {
+		return true
+	}
+
+	return slices.ContainsFunc(a.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return slices.ContainsFunc(appliers, func(prefix string) bool { return strings.HasPrefix(e.Manager, prefix) })
+	})
+}
+
+// announceIgnored tells in an event that what awaits a decision has an Approval without effect.
+func (e *external) announceIgnored(run common.AnsibleRun, ignored []common.Approval) {
+	o := run.Observation().Approval
+
+	for _, a := range ignored {
+		if o != nil && a.Decided().Digest == o.Digest {
+			e.recorder.Event(run, event.Warning(ReasonIgnored, errors.Errorf("the Approval %q has no effect: a Composition or an Operation has made it, and people approve", a.GetName())))
+		}
+	}
 }
 
 // obsolete is true for an Approval that was used, or that is not about what awaits one.

@@ -288,6 +288,43 @@ func TestApproval(t *testing.T) {
 				w.expect(rejected)
 			},
 		},
+		"Composed": {
+			reason: "Whoever edits a Composition or an Operation should approve nothing.",
+			do: func(w *approvalPlay) {
+				w.rest()
+
+				for _, by := range []func(a *v1alpha1.Approval){
+					func(a *v1alpha1.Approval) { a.SetLabels(map[string]string{"crossplane.io/composite": "motd"}) },
+					func(a *v1alpha1.Approval) { a.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Motd", Controller: new(true)}}) },
+					func(a *v1alpha1.Approval) { a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "ops.crossplane.io/operation/1"}}) },
+					func(a *v1alpha1.Approval) { a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "apiextensions.crossplane.io/composed/1"}}) },
+				} {
+					w.decide(w.digest(), approve)
+					by(w.all[len(w.all)-1])
+				}
+
+				w.rest()
+				w.expect(awaiting)
+
+				if len(w.all) != 4 {
+					w.fatalf("what Crossplane would make again should stay: %v", w.all)
+				}
+
+				w.agree()
+				w.expect(done, "present a")
+			},
+		},
+		"Owned": {
+			reason: "What goes with its AnsibleRun, as the plugin makes it, should count.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.decide(w.digest(), approve)
+				w.all[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: common.KindAnsibleRun}})
+				w.all[0].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-ansible"}})
+				w.rest()
+				w.expect(done, "present a")
+			},
+		},
 		"Retried": {
 			reason: "What failed should be tried again under the same approval.",
 			do: func(w *approvalPlay) {
