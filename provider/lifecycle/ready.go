@@ -33,8 +33,8 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 		return common.NotApplied(forbidden(s))
 	case s.Runs() && !s.Active.Finished:
 		return common.Running()
-	case !opens(s, Start{Mode: common.ModeApply}).IsZero():
-		return common.WaitingForWindow(xpv2.TypeReady, opens(s, Start{Mode: common.ModeApply}))
+	case !opens(s, next(s)).IsZero():
+		return common.WaitingForWindow(xpv2.TypeReady, opens(s, next(s)))
 	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
 	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):
@@ -44,6 +44,15 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	}
 
 	return common.InputsChanged()
+}
+
+// next is what is to begin for an object whose inputs are not applied.
+func next(s Situation) Start {
+	if s.Approvals.Required && !approved(s) {
+		return Start{Mode: common.ModeCheck}
+	}
+
+	return Start{Mode: common.ModeApply, Approved: s.Approvals.Required}
 }
 
 // unaffected is true when the inputs are those that were applied, and the last apply,

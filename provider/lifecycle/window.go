@@ -31,17 +31,27 @@ func inWindow(s Situation, d Decision) Decision {
 
 // opens is when the window opens for which a run has to wait; the zero time if it may begin.
 func opens(s Situation, st Start) time.Time {
-	if askedFor(s, st) {
+	if askedFor(s, st) || predictsNow(s, st) {
 		return time.Time{}
 	}
 
 	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerDrift)
 }
 
-// askedFor is true for a run that somebody has asked for, and for an apply that follows from such a check.
+// predictsNow is true for a check of a change or a deletion that somebody has to approve, so that there is time to do so
+// before the window opens.
+func predictsNow(s Situation, st Start) bool {
+	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerDrift
+}
+
+// askedFor is true for a run that somebody has asked for, and for an apply that follows from such a check. Who asks for a
+// check does not ask for the apply that somebody else approves.
 func askedFor(s Situation, st Start) bool {
-	if requested(s) || st.Trigger == common.TriggerPreview {
+	switch {
+	case requested(s), st.Trigger == common.TriggerPreview:
 		return true
+	case st.Approved:
+		return false
 	}
 
 	r := s.Recorded.LastRun
