@@ -30,6 +30,12 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 	}
 
 	i := slices.IndexFunc(o.History, func(h common.PastRun) bool { return h.ID == r.ID })
+
+	// Polls that find the same again must not push out what was applied.
+	if i < 0 && len(o.History) > 0 && repeats(p, o.History[0]) {
+		i = 0
+	}
+
 	if i < 0 {
 		o.History = slices.Insert(slices.Clone(o.History), 0, p)
 		return
@@ -42,4 +48,17 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 
 	o.History = slices.Clone(o.History)
 	o.History[i] = p
+}
+
+// repeats is true for a periodic check that has found what the one before it has.
+func repeats(p, before common.PastRun) bool {
+	for _, c := range []*common.PastRun{&p, &before} {
+		if c.Mode != common.ModeCheck || c.Trigger != common.TriggerDrift {
+			return false
+		}
+
+		c.ID, c.StartTime, c.CompletionTime = "", nil, nil
+	}
+
+	return p == before
 }

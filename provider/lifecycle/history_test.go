@@ -45,3 +45,43 @@ func TestRemember(t *testing.T) {
 		t.Errorf("a limit of 0 should leave none, not %v", o.History)
 	}
 }
+
+// Periodic checks that find the same take one place in the history.
+func TestRememberPolls(t *testing.T) {
+	runs := []common.PastRun{
+		{Mode: common.ModeApply, Trigger: common.TriggerChanged},
+		{Mode: common.ModeCheck, Trigger: common.TriggerRequested},
+		{Mode: common.ModeCheck, Trigger: common.TriggerDrift},
+		{Mode: common.ModeCheck, Trigger: common.TriggerDrift},
+		{Mode: common.ModeCheck, Trigger: common.TriggerDrift, Changed: 1},
+		{Mode: common.ModeCheck, Trigger: common.TriggerDrift, Changed: 1},
+		{Mode: common.ModeApply, Trigger: common.TriggerDrift},
+		{Mode: common.ModeApply, Trigger: common.TriggerDrift},
+		{Mode: common.ModeCheck, Trigger: common.TriggerDrift},
+	}
+
+	o := &common.AnsibleRunObservation{}
+
+	for i, p := range runs {
+		o.LastRun = &common.Run{
+			ID: strconv.Itoa(i), Mode: p.Mode, Trigger: p.Trigger, Phase: common.PhaseSucceeded,
+			StartTime: at(time.Duration(i) * time.Minute), Hosts: &common.HostTotals{Changed: p.Changed},
+		}
+
+		Remember(o, len(runs))
+		Remember(o, len(runs))
+	}
+
+	var ids []string
+	for _, p := range o.History {
+		ids = append(ids, p.ID)
+	}
+
+	if diff := cmp.Diff([]string{"8", "7", "6", "5", "3", "1", "0"}, ids); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	if diff := cmp.Diff(at(5*time.Minute), o.History[3].StartTime); diff != "" {
+		t.Errorf("the latest of them should be there: -want, +got:\n%s", diff)
+	}
+}
