@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -412,13 +413,7 @@ func TestApproval(t *testing.T) {
 		"NotCheckable": {
 			reason: "Content that cannot be checked should say so, and be applied when it is approved.",
 			do: func(w *approvalPlay) {
-				for !w.pool.began() {
-					w.proceedOnce()
-				}
-
-				w.end(common.PhaseSucceeded)
-				w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, executor.ReasonNotCheckable
-				w.reconcile()
+				w.checkInVain()
 				w.expect(awaiting)
 
 				if c := w.object.GetCondition(xpv2.TypeReady); !strings.Contains(c.Message, "cannot be checked, since no task supports check mode") {
@@ -427,6 +422,31 @@ func TestApproval(t *testing.T) {
 
 				w.agree()
 				w.expect(done, "present a")
+			},
+		},
+		"NotCheckableAsked": {
+			reason: "A requested run that cannot be checked should await approval as long as nothing else is known of it.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.agree()
+				w.expect(done, "present a")
+				w.annotate(meta.AnnotationKeyReconcileRequestedAt, "now")
+				w.checkInVain()
+				w.expect(awaiting, "present a")
+
+				was := w.digest()
+				w.now = w.now.Add(2 * pollOfPlay)
+				w.checkInVain()
+
+				if w.digest() != was {
+					w.fatalf("the poll should not change what awaits approval")
+				}
+
+				w.agree()
+				w.expect(done, "present a", "present a")
+				w.now = w.now.Add(2 * pollOfPlay)
+				w.checkInVain()
+				w.expect(done, "present a", "present a")
 			},
 		},
 		"CheckFails": {
@@ -500,6 +520,17 @@ func TestApproval(t *testing.T) {
 			tc.do(newApprovalPlay(t, common.ObserveAndDelete))
 		})
 	}
+}
+
+// checkInVain has the next check skip every task.
+func (w *approvalPlay) checkInVain() {
+	for !w.pool.began() {
+		w.proceedOnce()
+	}
+
+	w.end(common.PhaseSucceeded)
+	w.pool.report.Run.Hosts.Changed, w.pool.report.Run.Reason = 0, executor.ReasonNotCheckable
+	w.reconcile()
 }
 
 // proceedOnce goes on without a run that ends.

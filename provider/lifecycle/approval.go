@@ -124,6 +124,13 @@ func checkedNow(s Situation) bool {
 	return r != nil && r.Mode == common.ModeCheck && r.State == state && r.InputsDigest == s.Digest && r.Phase.Finished() && !cutOff(r)
 }
 
+// awaitsUnchecked is true while a run awaits a decision that could not be checked.
+func awaitsUnchecked(s Situation) bool {
+	was := s.Recorded.Approval
+
+	return was != nil && was.State != common.ApprovalApplied && was.Unchecked != "" && was.Digest == digest(s, was.CheckID, was.Unchecked)
+}
+
 // unchecked is why a check could not tell what would change; empty if it could.
 func unchecked(r *common.Run) string {
 	if r.Phase == common.PhaseSucceeded && r.Reason != executor.ReasonNotCheckable {

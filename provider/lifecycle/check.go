@@ -99,8 +99,8 @@ func differs(s Situation) bool {
 	case failed(s.Recorded.LastApply), s.Approvals.Required && s.Unpublished:
 		return true
 	case s.Approvals.Required && unchecked(s.Recorded.LastRun) != "":
-		// Somebody is to decide who knows the content.
-		return s.Recorded.LastRun.Reason != executor.ReasonInstallFailed && (changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested)
+		// Somebody is to decide who knows the content. A poll that tells as little changes nothing about that.
+		return s.Recorded.LastRun.Reason != executor.ReasonInstallFailed && (changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || awaitsUnchecked(s))
 	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
 		return s.Recorded.Drift != nil
 	}
