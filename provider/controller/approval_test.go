@@ -500,6 +500,38 @@ func TestApproval(t *testing.T) {
 				w.expect(common.ApprovalApproved, "present a", "absent a")
 			},
 		},
+		"DeletionCanceled": {
+			reason: "The check of a deletion that somebody has canceled should be made again at the next poll.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.agree()
+
+				if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
+					w.t.Fatal(err)
+				}
+
+				for !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.annotate(common.AnnotationCancel, w.object.Observation().LastRun.ID)
+				w.reconcile()
+				w.reconcile()
+
+				id := w.object.Observation().LastRun.ID
+				for due := w.now.Add(pollOfPlay * 8 / 10); w.now.Before(due); {
+					w.proceed()
+				}
+
+				if r := w.object.Observation().LastRun; r.ID != id || w.reason(common.TypeDeletable) != common.ReasonRunFailed {
+					w.fatalf("there should be no other check before the poll, and the condition should say so: %+v", w.object.GetCondition(common.TypeDeletable))
+				}
+
+				w.now = w.now.Add(pollOfPlay)
+				w.rest()
+				w.expect(awaiting, "present a")
+			},
+		},
 		"Paused": {
 			reason: "A paused object should not use an approval before it is resumed.",
 			do: func(w *approvalPlay) {

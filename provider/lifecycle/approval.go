@@ -315,10 +315,17 @@ func decideAbsentApproved(s Situation, d Decision) Decision {
 		return checkAbsent(common.TriggerRequested)
 	case checkedNow(s):
 		return Decision{}
-	case r != nil && r.Mode == common.ModeCheck && r.State == common.StateAbsent && r.InputsDigest == s.Digest && cutOff(r):
-		if again := checkAgain(s); again.Start == nil {
-			return again
-		}
+	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, r.InputsDigest != s.Digest, !cutOff(r):
+		return checkAbsent(common.TriggerDeleted)
+	}
+
+	again := checkAgain(s)
+	if canceled(s, r) && r.Phase == common.PhaseCanceled {
+		again = checkWhenDue(s, checkFailure(r))
+	}
+
+	if again.Start == nil {
+		return again
 	}
 
 	return checkAbsent(common.TriggerDeleted)
