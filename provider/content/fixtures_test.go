@@ -44,14 +44,14 @@ func buildCollection(t *testing.T, dir, name, version string, into ...string) st
 }
 
 // gitRepo with the files, tagged v1.
-func gitRepo(t *testing.T, dir string, files map[string]string) string {
-	t.Helper()
+func gitRepo(tb testing.TB, dir string, files map[string]string) string {
+	tb.Helper()
 
-	write(t, dir, files)
-	command(t, dir, "git", "init", "-q")
-	command(t, dir, "git", "add", ".")
-	command(t, dir, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "first")
-	command(t, dir, "git", "tag", "v1")
+	write(tb, dir, files)
+	command(tb, dir, "git", "init", "-q")
+	command(tb, dir, "git", "add", ".")
+	command(tb, dir, "git", "-c", "user.name=acme", "-c", "user.email=acme@example.org", "commit", "-q", "-m", "first")
+	command(tb, dir, "git", "tag", "v1")
 
 	return dir
 }
@@ -70,17 +70,17 @@ func tarball(t *testing.T, dir string, files map[string]string) string {
 	return dir + ".tar.gz"
 }
 
-func write(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
+func write(tb testing.TB, dir string, files map[string]string) {
+	tb.Helper()
 
 	for name, text := range files {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }
@@ -93,15 +93,15 @@ func mkfifo(t *testing.T, file string) {
 	}
 }
 
-func command(t *testing.T, dir string, argv ...string) {
-	t.Helper()
+func command(tb testing.TB, dir string, argv ...string) {
+	tb.Helper()
 
-	cmd := exec.Command(needs.Program(t, argv[0]), argv[1:]...)
+	cmd := exec.Command(needs.Program(tb, argv[0]), argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", argv, err, out)
+		tb.Fatalf("%v: %v\n%s", argv, err, out)
 	}
 }
 

@@ -3,11 +3,15 @@ package content
 import (
 	"context"
 	"io"
+	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
 )
 
 // siteFiles are those of a repository with two projects. One needs a collection and two roles.
@@ -44,14 +49,14 @@ func siteFiles() map[string]string {
 }
 
 // git in a repository of a test, and what it says.
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
+func git(tb testing.TB, dir string, args ...string) string {
+	tb.Helper()
 
-	cmd := exec.Command(needs.Program(t, "git"), append([]string{"-C", dir, "-c", "user.name=acme", "-c", "user.email=acme@example.org", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.Command(needs.Program(tb, "git"), append([]string{"-C", dir, "-c", "user.name=acme", "-c", "user.email=acme@example.org", "-c", "protocol.file.allow=always"}, args...)...)
 
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
+		tb.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 
 	return strings.TrimSpace(string(out))
@@ -356,5 +361,161 @@ func TestProjectMoves(t *testing.T) {
 	gone := refreshed(s, req)
 	if want := `cannot install project: ` + repoURL(repo) + ` has no tag, branch or commit "trunk"`; message(gone.Err) != want || gone.Set.Dir != r.Set.Dir || !gone.Found {
 		t.Errorf("\nWhat is installed goes on serving.\nRefresh(...): %+v", gone)
+	}
+}
+
+// TestProjectGone keeps a pinned project whose commit its repository does not have any more.
+func TestProjectGone(t *testing.T) {
+	needs.Ansible(t)
+
+	for name, tc := range map[string]struct {
+		reason string
+		// version of the commit that goes.
+		version func(commit string) string
+	}{
+		"Commit": {"Somebody has pushed by force, and the server has removed what nothing refers to.", func(commit string) string { return commit }},
+		"Tag":    {"Somebody has removed a tag.", func(string) string { return "v2.0.0" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const ttl = time.Hour
+
+			repo := gitRepo(t, filepath.Join(t.TempDir(), "site"), siteFiles())
+			write(t, repo, map[string]string{"web/prod/site.yml": "- hosts: others\n"})
+			git(t, repo, "commit", "-q", "-am", "second")
+			git(t, repo, "tag", "v2.0.0")
+
+			commit := git(t, repo, "rev-parse", "HEAD")
+			version := tc.version(commit)
+			in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: repoURL(repo), Version: version, Path: "web/prod"}}}
+			req, c, dir := request(t, in), newClock(), t.TempDir()
+
+			s := newStore(t, dir, withTTL(ttl), withClock(c.Now))
+			first, release := ensure(t, s, req)
+			release()
+
+			git(t, repo, "tag", "-d", "v2.0.0")
+			git(t, repo, "reset", "-q", "--hard", "v1")
+			git(t, repo, "reflog", "expire", "--expire=now", "--all")
+			git(t, repo, "gc", "-q", "--prune=now")
+			c.pass(2 * ttl)
+
+			for store, s := range map[string]*Store{"the same": s, "a restarted": newStore(t, dir, withTTL(ttl), withClock(c.Now))} {
+				set, release := ensure(t, s, req)
+				release()
+
+				if set.Dir != first.Dir || set.Project.Version != commit {
+					t.Errorf("\n%s\nWhat is installed goes on serving in %s store.\nEnsure(...): %+v, was %+v", tc.reason, store, set, first)
+				}
+			}
+
+			_, _, err := newStore(t, t.TempDir()).Ensure(t.Context(), req)
+			if want := "cannot install project: " + repoURL(repo) + ` has no tag, branch or commit "` + version + `"`; message(err) != want {
+				t.Errorf("\n%s\nA new installation says what is wrong.\nEnsure(...): want %q, got %v", tc.reason, want, err)
+			}
+		})
+	}
+}
+
+// A meter counts what a server sends.
+type meter struct {
+	http.Handler
+
+	sent atomic.Int64
+}
+
+// ServeHTTP counts the body of an answer.
+func (m *meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.Handler.ServeHTTP(&metered{ResponseWriter: w, meter: m}, r)
+}
+
+type metered struct {
+	http.ResponseWriter
+
+	meter *meter
+}
+
+// Write and count.
+func (m *metered) Write(b []byte) (int, error) {
+	n, err := m.ResponseWriter.Write(b)
+	m.meter.sent.Add(int64(n))
+
+	return n, err
+}
+
+// partly serves a repository that has a small directory beside files of so many MiB, and returns what installs
+// a project of a directory. That returns the bytes that the server has sent.
+func partly(tb testing.TB, mebibytes int, dir string) func() int64 {
+	tb.Helper()
+
+	const mebi = 1 << 20
+
+	root := tb.TempDir()
+	files := siteFiles()
+	noise := rand.NewChaCha8([32]byte{})
+
+	for i := range mebibytes {
+		text := make([]byte, mebi)
+		_, _ = noise.Read(text)
+		files["assets/"+strconv.Itoa(i)] = string(text)
+	}
+
+	git(tb, gitRepo(tb, filepath.Join(root, "site.git"), files), "config", "uploadpack.allowFilter", "true")
+
+	h, err := sources.Git(tb.Context(), root)
+	must(tb, err)
+
+	m := &meter{Handler: h}
+
+	server, err := sources.Start(tb.Context(), m, sources.Options{})
+	must(tb, err)
+	tb.Cleanup(server.Stop)
+
+	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: server.URL + "/site.git", Path: dir}}}
+
+	return func() int64 {
+		before := m.sent.Load()
+
+		_, release, err := newStore(tb, tb.TempDir()).Ensure(tb.Context(), request(tb, in))
+		must(tb, err)
+		release()
+
+		return m.sent.Load() - before
+	}
+}
+
+// TestProjectBytes measures that a small directory costs little, whatever is beside it.
+func TestProjectBytes(t *testing.T) {
+	needs.Ansible(t)
+
+	const few = 16 << 10
+
+	if got := partly(t, 1, "web/prod")(); got > few {
+		t.Errorf("A directory of some hundred bytes should cost %d bytes at most, got %d", few, got)
+	}
+
+	if got := partly(t, 1, "assets")(); got < 1<<20 {
+		t.Errorf("The server should count what it sends, got %d for 1 MiB", got)
+	}
+}
+
+// BenchmarkProject installs projects of a repository of 300 MiB: a small directory, and everything.
+//
+//	go test ./provider/content -run=^$ -bench=Project -benchtime=5x
+func BenchmarkProject(b *testing.B) {
+	needs.Ansible(b)
+
+	const mebibytes = 300
+
+	for name, dir := range map[string]string{"Directory": "web/prod", "Assets": "assets"} {
+		b.Run(name, func(b *testing.B) {
+			install := partly(b, mebibytes, dir)
+			sent := int64(0)
+
+			for b.Loop() {
+				sent += install()
+			}
+
+			b.ReportMetric(float64(sent)/float64(b.N), "fetched-B/op")
+		})
 	}
 }

@@ -407,8 +407,8 @@ func versions(items []common.ContentItem) []common.ContentItem {
 	return items
 }
 
-func newStore(t *testing.T, dir string, o ...option) *Store {
-	t.Helper()
+func newStore(tb testing.TB, dir string, o ...option) *Store {
+	tb.Helper()
 
 	c := Config{
 		Dir: dir, Installer: galaxy.Installer{Command: galaxy.Exec, Environ: os.Environ()}, Key: []byte("key"), MaxInstalls: 4,
@@ -419,18 +419,18 @@ func newStore(t *testing.T, dir string, o ...option) *Store {
 
 	s, err := NewStore(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return s
 }
 
-func request(t *testing.T, in inputs.Inputs) Request {
-	t.Helper()
+func request(tb testing.TB, in inputs.Inputs) Request {
+	tb.Helper()
 
 	req, err := NewRequest(in)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return req

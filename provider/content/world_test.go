@@ -107,21 +107,21 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func serve(t *testing.T, h http.Handler, o sources.Options) *sources.Server {
-	t.Helper()
+func serve(tb testing.TB, h http.Handler, o sources.Options) *sources.Server {
+	tb.Helper()
 
-	s, err := sources.Start(t.Context(), h, o)
-	must(t, err)
-	t.Cleanup(s.Stop)
+	s, err := sources.Start(tb.Context(), h, o)
+	must(tb, err)
+	tb.Cleanup(s.Stop)
 
 	return s
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

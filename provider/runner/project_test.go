@@ -111,6 +111,16 @@ func TestProject(t *testing.T) {
 			run:    func() Spec { return ofProject(set, "playbooks/second.yml", "inventories/production") },
 			want:   []string{"beside=the playbook all=none X"},
 		},
+		"Several": {
+			reason: "Several playbooks of the project run one after another, and each finds what is beside it.",
+			run: func() Spec {
+				run := ofProject(set, "", "inventories/production")
+				run.Inputs.Parameters.Playbooks = []string{"playbooks/second.yml", "site.yml", "playbook.yml"}
+
+				return run
+			},
+			want: []string{"beside=the playbook all=none X", "production of web of web1 of all", `"msg": "of all"`},
+		},
 		"Role": {
 			reason: "A role of the project runs by itself.",
 			run: func() Spec {
@@ -159,6 +169,9 @@ func TestProjectMissing(t *testing.T) {
 	files := projectFiles()
 	set := projectSet(t, files)
 
+	several := ofProject(set, "")
+	several.Inputs.Parameters.Playbooks = []string{"site.yml", "playbooks/third.yml"}
+
 	cases := map[string]struct {
 		reason string
 		run    Spec
@@ -168,6 +181,11 @@ func TestProjectMissing(t *testing.T) {
 			reason: "The playbooks that there are help.",
 			run:    ofProject(set, "sit.yml"),
 			want:   `spec.forProvider.playbook: the project has no "sit.yml" (there is: playbook.yml, site.yml)`,
+		},
+		"OneOfSeveral": {
+			reason: "None of several playbooks runs if one is not there.",
+			run:    several,
+			want:   `spec.forProvider.playbooks[1]: the project has no "playbooks/third.yml" (there is: second.yml)`,
 		},
 		"Inventory": {
 			reason: "Ansible would take the path of an inventory that is not there for a host.",
