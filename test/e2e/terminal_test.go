@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
@@ -148,6 +150,18 @@ spec: {approval: Required}
 
 	term.send("C-c")
 	term.waitFor("interrupted: what was asked for goes on", "exit status 1")
+
+	// The checks go on that were asked for. What is being checked awaits nothing.
+	for _, o := range cp.Composed(t, xr) {
+		if o.Kind != "AnsibleRun" {
+			continue
+		}
+
+		cp.WaitFor(t, o, Field("status.atProvider.approval.state", "Awaiting"), That("the check that was asked for has ended", func(u *unstructured.Unstructured) bool {
+			handled, _ := Value(u, "status.atProvider.handledRequest").(string)
+			return handled == u.GetAnnotations()["crossplane.io/reconcile-requested-at"]
+		}))
+	}
 
 	// Who interrupts the question decides nothing.
 	term = inTmux(t, d, 100, 30, "approve", "guardeds/site")
