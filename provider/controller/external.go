@@ -58,7 +58,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 
 	s, err := e.situation(ctx, run, active)
 	if err != nil {
-		e.pool.Withdraw(run.GetUID())
+		e.withdraw(run, s)
 		return managed.ExternalObservation{}, e.rejectInputs(run, err)
 	}
 
@@ -69,7 +69,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	if aerr := e.judge(ctx, run, &s); aerr != nil {
-		e.pool.Withdraw(run.GetUID())
+		e.withdraw(run, s)
 		return managed.ExternalObservation{}, aerr
 	}
 
@@ -114,6 +114,16 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	return e.observation(ctx, run, s)
+}
+
+// withdraw the object, about which nothing can be decided, from those that wait for their turn. A run in progress that is
+// not wanted any more is ended nevertheless.
+func (e *external) withdraw(run common.AnsibleRun, s lifecycle.Situation) {
+	if s.Runs() && lifecycle.Decide(s).Cancel {
+		e.pool.Cancel(run.GetUID())
+	}
+
+	e.pool.Withdraw(run.GetUID())
 }
 
 // observation tells the runtime what was decided. If there is a place for an apply, the

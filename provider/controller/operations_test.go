@@ -455,3 +455,31 @@ spec:
 		w.Errorf("the object should never be larger than %d bytes, it was %d", most, size)
 	}
 }
+
+// A run in progress is canceled also when nobody knows what the next one would run with.
+func TestCancelWithoutInputs(t *testing.T) {
+	w := newPlay(t, common.ObserveAndDelete)
+	for !w.pool.began() {
+		w.reconcile()
+
+		if w.pool.queued {
+			w.pool.announce()
+		} else {
+			w.pool.begin()
+		}
+	}
+
+	w.connect.resolver = resolverFn(func() (inputs.Inputs, error) { return inputs.Inputs{}, errBoom })
+	w.reconcile()
+
+	if !w.pool.began() {
+		t.Fatal("missing inputs should not end a run")
+	}
+
+	w.annotate(common.AnnotationCancel, w.object.Observation().LastRun.ID)
+	w.reconcile()
+
+	if w.pool.began() {
+		t.Errorf("a run that somebody has canceled goes on: %+v", w.pool.report)
+	}
+}
