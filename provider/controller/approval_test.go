@@ -296,9 +296,15 @@ func TestApproval(t *testing.T) {
 
 				for _, by := range []func(a *v1alpha1.Approval){
 					func(a *v1alpha1.Approval) { a.SetLabels(map[string]string{"crossplane.io/composite": "motd"}) },
-					func(a *v1alpha1.Approval) { a.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Motd", Controller: new(true)}}) },
-					func(a *v1alpha1.Approval) { a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "ops.crossplane.io/operation/1"}}) },
-					func(a *v1alpha1.Approval) { a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "apiextensions.crossplane.io/composed/1"}}) },
+					func(a *v1alpha1.Approval) {
+						a.SetOwnerReferences([]metav1.OwnerReference{{Kind: "Motd", Controller: new(true)}})
+					},
+					func(a *v1alpha1.Approval) {
+						a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "ops.crossplane.io/operation/1"}})
+					},
+					func(a *v1alpha1.Approval) {
+						a.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "apiextensions.crossplane.io/composed/1"}})
+					},
 				} {
 					w.decide(w.digest(), approve)
 					by(w.all[len(w.all)-1])
