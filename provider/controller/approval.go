@@ -159,17 +159,14 @@ func people(all []common.Approval) (made, composed []common.Approval) {
 // labelComposite is what Crossplane writes on what it composes.
 const labelComposite = "crossplane.io/composite"
 
-// appliers are how the field owners start with which Crossplane applies what a Composition or an Operation
-// says.
-var appliers = []string{"apiextensions.crossplane.io/", "ops.crossplane.io/"}
-
+// isComposed is true for an Approval that Crossplane has applied, as a Composition or an Operation says.
 func isComposed(a common.Approval) bool {
 	if _, labeled := a.GetLabels()[labelComposite]; labeled || metav1.GetControllerOf(a) != nil {
 		return true
 	}
 
 	return slices.ContainsFunc(a.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return slices.ContainsFunc(appliers, func(prefix string) bool { return strings.HasPrefix(e.Manager, prefix) })
+		return strings.HasPrefix(e.Manager, "apiextensions.crossplane.io/") || strings.HasPrefix(e.Manager, "ops.crossplane.io/")
 	})
 }
 
