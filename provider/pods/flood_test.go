@@ -26,8 +26,8 @@ import (
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
 const maxFlood = 256 << 20
 
-// maxHeld is how much memory the reports of twenty of them may take until their runs take them.
-const maxHeld = 64 << 20
+// maxHeld is how much memory the reports of eight of them may take until their runs take them.
+const maxHeld = 32 << 20
 
 // TestAttackFlood has five Pods write to their logs as much as they can, until each has used up what
 // the provider reads of a log at once. It measures the memory that this takes.
@@ -101,7 +101,7 @@ func TestAttackFlood(t *testing.T) {
 // TestAttackHeld has twenty Pods write reports that take little room in the log and much in memory. It
 // measures what is kept of them until their runs take them.
 func TestAttackHeld(t *testing.T) {
-	const pods, values = 20, 130_000
+	const pods, values = 8, 130_000
 
 	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }
 
