@@ -93,9 +93,6 @@ func (n *Node) judgeRun(cs conditions) {
 	}
 }
 
-// InProgress is true while a run of the object waits or runs.
-func (n *Node) InProgress() bool { return n.inProgress() }
-
 // Running is true for a run that has begun and not ended.
 func (n *Node) Running() bool { return n.inProgress() && n.LastRun.StartTime != nil }
 
