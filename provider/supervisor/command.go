@@ -154,7 +154,7 @@ func (c Command) wait(ctx context.Context, p *os.Process, l *lifeline) (int, err
 	lost := make(chan struct{})
 
 	defer context.AfterFunc(ctx, func() {
-		_ = p.Signal(syscall.SIGTERM)
+		l.end()
 
 		time.AfterFunc(LeftAfter(c.Grace), func() { _ = p.Kill() })
 		time.AfterFunc(LeftAfter(c.Grace)+killPatience, func() { close(lost) })

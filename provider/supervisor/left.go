@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LeftAfter is how long a supervisor takes at most to end everything, from SIGTERM or the end
-// of the process that started it. One that takes longer was stopped, or hangs.
+// LeftAfter is how long a supervisor takes at most to end everything, from when it is
+// told to, or the process that started it has ended. One that takes longer was stopped, or hangs.
 func LeftAfter(grace time.Duration) time.Duration { return grace + 2*killPatience }
 
 // EndLeft kills the processes that have one of some texts in their environment or in their

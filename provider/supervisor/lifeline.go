@@ -37,6 +37,14 @@ func (l *lifeline) done() bool {
 	return l.worked
 }
 
+// end has the supervisor end everything, as if this process were gone. Unlike a signal this waits for a supervisor
+// that has only been started.
+func (l *lifeline) end() {
+	if c, err := l.ours.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+	}
+}
+
 func (l *lifeline) close() {
 	_ = l.theirs.Close()
 	_ = l.ours.Close()

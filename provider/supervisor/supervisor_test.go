@@ -408,6 +408,19 @@ func TestRunSupervisorKilled(t *testing.T) {
 	}
 }
 
+// A supervisor that is told to end before it is one ends everything all the same, by itself.
+func TestRunCanceledAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	starts := []string{"/bin/sh", "-c", `sleep 0.2; exec "$@"`, "sh"}
+
+	code, err := Command{Self: append(starts, self()...), Argv: []string{"/bin/sleep", "1000"}, Env: os.Environ(), Grace: patience}.Run(ctx)
+	if want := 128 + int(syscall.SIGTERM); code != want || err != nil {
+		t.Errorf("Run(...): want %d, got %d, %v", want, code, err)
+	}
+}
+
 // What a killed supervisor has left is ended, whatever it looks like.
 func TestRunDisguised(t *testing.T) {
 	dir := t.TempDir()
