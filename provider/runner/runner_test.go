@@ -766,10 +766,18 @@ func TestSweepStopped(t *testing.T) {
 	t.Parallel()
 	needs.Ansible(t)
 
+	for name, warm := range map[string]bool{"Cold": false, "Warm": true} {
+		t.Run(name, func(t *testing.T) { sweepStopped(t, warm) })
+	}
+}
+
+func sweepStopped(t *testing.T, warm bool) {
+	t.Helper()
+
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
 
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(*everyRunWarm))
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(warm))
 	if err := provider.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,8 @@ type Starter interface {
 // A Start is what a Starter has to start.
 type Start struct {
 	// Supervisor is the argv that the supervisor executes, followed by the option --child with
-	// the id of the command's process, which enters the domain before it does anything.
+	// the id of the command's process, which enters the domain before it does anything, by two
+	// dashes, and by Dir, so that it can be told whose supervisor it is.
 	Supervisor []string
 	// Env of the command and of the supervisor, and Dir, their working directory.
 	Env []string

@@ -419,7 +419,7 @@ def supervise(warm, connection):
     try:
         descriptors(os.open(os.devnull, os.O_RDONLY), out, err, lifeline, lock)
         signals()
-        os.execve(request["supervisor"][0], [*request["supervisor"], f"--child={pid}"], request["environment"])
+        os.execve(request["supervisor"][0], [*request["supervisor"], f"--child={pid}", "--", request["directory"]], request["environment"])
     finally:
         os.kill(pid, signal.SIGKILL)
 

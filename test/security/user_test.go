@@ -55,7 +55,7 @@ func TestPartsAsUser(t *testing.T) {
 	for part, attacks := range map[string][]string{
 		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
 		"installed":  {"TestManifestOfAttacks"},
-		"runner":     {"TestAttackEvents", "TestAttackWarm"},
+		"runner":     {"TestAttackEvents", "TestAttackWarm", "TestSweepStopped"},
 		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
 	} {
 		t.Run(part, func(t *testing.T) {
