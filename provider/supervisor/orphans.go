@@ -38,7 +38,13 @@ var supervisors = childProcesses{pids: map[int]*os.Process{}, stuck: map[process
 
 // childProcesses of this process are supervisors, and orphans of supervisors that were killed.
 type childProcesses struct {
+	// starting is held for reading from before a child is there until it is among the supervisors. A
+	// start may take long, and keeps nobody from anything but from telling orphans.
+	starting sync.RWMutex
+
+	// The lock of all that follows.
 	sync.Mutex
+
 	table table
 	// pids of the supervisors.
 	pids map[int]*os.Process
@@ -68,15 +74,20 @@ func (c *childProcesses) adopt() error {
 
 // start a child that is none of the orphans.
 func (c *childProcesses) start(start func() (*os.Process, error)) (*os.Process, error) {
+	c.starting.RLock()
+	defer c.starting.RUnlock()
+
+	p, err := start()
+	if err != nil {
+		return nil, err
+	}
+
 	c.Lock()
 	defer c.Unlock()
 
-	p, err := start()
-	if err == nil {
-		c.pids[p.Pid] = p
-	}
+	c.pids[p.Pid] = p
 
-	return p, err
+	return p, nil
 }
 
 func (c *childProcesses) ended(p *os.Process) {
@@ -121,9 +132,6 @@ func (c *childProcesses) end(grace time.Duration) error {
 
 // descendants of a supervisor that can be found now.
 func (c *childProcesses) descendants(supervisor int) []process {
-	c.Lock()
-	defer c.Unlock()
-
 	f, _ := c.table.family()
 
 	return f.descendants(supervisor)
@@ -147,6 +155,9 @@ func (c *childProcesses) giveUp(left []process) error {
 // orphans of killed supervisors, with their descendants. The error says that some may
 // be missing.
 func (c *childProcesses) orphans() ([]process, error) {
+	c.starting.Lock()
+	defer c.starting.Unlock()
+
 	c.Lock()
 	defer c.Unlock()
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,9 +19,12 @@ type process struct {
 }
 
 // A table of the processes of this machine. It is opened before anything is started: processes
-// of the same user could later lower this process's limit of open files. Not for concurrent
-// use.
-type table struct{ proc *os.File }
+// of the same user could later lower this process's limit of open files.
+type table struct {
+	proc *os.File
+	// reading is held for as long as the position in the file matters.
+	reading *sync.Mutex
+}
 
 func openTable() (table, error) {
 	f, err := os.Open("/proc")
@@ -28,7 +32,7 @@ func openTable() (table, error) {
 		return table{}, fmt.Errorf("cannot look for processes: %w", err)
 	}
 
-	return table{proc: f}, nil
+	return table{proc: f, reading: &sync.Mutex{}}, nil
 }
 
 // A family has the known processes by the ids of their parents, those included that have ended
@@ -76,6 +80,9 @@ func (f family) descendants(root int) []process {
 }
 
 func (t table) pids() ([]int, error) {
+	t.reading.Lock()
+	defer t.reading.Unlock()
+
 	if _, err := t.proc.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("cannot look for processes: %w", err)
 	}

@@ -494,6 +494,47 @@ func TestRunMemory(t *testing.T) {
 	}
 }
 
+// A start that takes long keeps no other command from starting, from being measured, and from ending.
+func TestRunBesideStart(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	begun, over, started, ended := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+
+	go func() {
+		defer close(started)
+
+		_, _ = supervisors.start(func() (*os.Process, error) {
+			close(begun)
+			<-over
+
+			return nil, errSupervisor
+		})
+	}()
+
+	<-begun
+
+	go func() {
+		_, err := Command{
+			Self: self(), Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
+			Domain: sandbox.Domain{Limits: sandbox.Limits{Together: 160 << 20}},
+		}.Run(ctx)
+		ended <- err
+	}()
+
+	select {
+	case err := <-ended:
+		if exceeded := (*MemoryError)(nil); !errors.As(err, &exceeded) {
+			t.Errorf("Run(...): want an error that says what was exceeded, got %v", err)
+		}
+	case <-ctx.Done():
+		t.Error("The command should be ended for its memory.")
+	}
+
+	close(over)
+	<-started
+}
+
 // What processes share counts once.
 func TestMemory(t *testing.T) {
 	found := []process{{pid: os.Getpid()}, {pid: os.Getpid()}}
