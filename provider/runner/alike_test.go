@@ -26,10 +26,10 @@ var (
 func TestAlike(t *testing.T) {
 	needs.Ansible(t)
 
-	warm := newRunner(t)
+	warm := newRunner(t, WithWarm(anyStart))
 	warmUp(t, warm)
 
-	cold := newRunner(t)
+	cold := newRunner(t, WithWarm(anyStart))
 	cold.keeper = nil
 
 	w, err := shared()

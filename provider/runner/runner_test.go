@@ -81,6 +81,14 @@ func newRunner(t *testing.T, o ...Option) *Runner {
 
 	if *everyRunWarm {
 		warmUp(t, r)
+
+		if r.keeper != nil && r.warm.Started == nil {
+			r.warm.Started = func(cold string) {
+				if cold != "" {
+					t.Errorf("The run should start warm. It started cold: %s", cold)
+				}
+			}
+		}
 	}
 
 	return r
@@ -914,6 +922,7 @@ func TestRunCannotStart(t *testing.T) {
 		},
 		"Supervisor": {
 			reason: "There is no supervisor, which says nothing.",
+			o:      []Option{WithWarm(anyStart)},
 			self:   []string{"/nonexistent/provider"},
 			want:   `^cannot start the supervisor: .*no such file or directory$`,
 		},
@@ -982,7 +991,7 @@ func TestRunLongEnvironment(t *testing.T) {
 	run.Inputs.Env = map[string]string{"LONG": strings.Repeat("x", 1<<20)}
 
 	want := Result{Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Message: `ProviderConfig "x": spec.vars are too long for an environment`, Untouched: true}
-	if diff := cmp.Diff(want, must(t, newRunner(t), run), ignoreSummary()); diff != "" {
+	if diff := cmp.Diff(want, must(t, newRunner(t, WithWarm(anyStart)), run), ignoreSummary()); diff != "" {
 		t.Errorf("Run(...): -want, +got:\n%s", diff)
 	}
 }

@@ -19,12 +19,17 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // everyRunWarm is a parameter of all tests here: their runs start warm, or cold.
 var everyRunWarm = flag.Bool("warm", false, "start the runs of all tests by forking a process that has imported Ansible")
+
+// anyStart is for runs that may start cold when those of all tests start warm.
+var anyStart = Warm{Started: func(string) {}}
 
 // shared is a runner that keeps a process for all tests.
 var shared = sync.OnceValues(func() (*Runner, error) {
@@ -94,6 +99,9 @@ func TestWarm(t *testing.T) {
 func TestWarmProcess(t *testing.T) {
 	needs.Ansible(t)
 
+	// The documentation says 60 MiB. Pythons differ.
+	const most = 72 << 20
+
 	var (
 		cold string
 		odd  []error
@@ -122,7 +130,12 @@ func TestWarmProcess(t *testing.T) {
 	} {
 		odd = nil
 
-		tc.lose(child(t, dir))
+		pid := child(t, dir)
+		if used := supervisor.Resident(pid); used > most {
+			t.Errorf("%s: the process takes %d MiB", tc.name, used>>20)
+		}
+
+		tc.lose(pid)
 
 		res, err := r.Run(t.Context(), run, events.Watch{})
 		if err != nil || res.Phase != common.PhaseSucceeded || cold != tc.cold || len(odd) > 0 != tc.logged {
@@ -187,6 +200,42 @@ class FilterModule:
 		t.Errorf("Want a warm run from another process, got %q", cold)
 	}
 }
+
+// TestWarmConfined compares what processes of warm and of cold runs may do.
+func TestWarmConfined(t *testing.T) {
+	policy := WithPolicy(sandbox.Policy{
+		Mode: sandbox.BestEffort, System: []string{"/"},
+		Limits: sandbox.Limits{Memory: 3 << 30, Processes: 30_000, FileSize: 5 << 30},
+	})
+
+	forked := newRunner(t, policy)
+	warmUp(t, forked)
+
+	executed := newRunner(t, policy, WithWarm(anyStart))
+	executed.keeper = nil
+
+	run := inline(`
+- hosts: localhost
+  gather_facts: false
+  tasks:
+  - ansible.builtin.command: grep -hE "" /proc/self/status /proc/self/limits /proc/self/oom_score_adj
+    register: all
+  - ansible.builtin.set_stats:
+      data: {all: "{{ all.stdout_lines | select('match', '^(NoNewPrivs|Seccomp|Cap|Umask|Sig(Blk|Ign|Cgt)|Max |[0-9])') }}"}
+`)
+
+	want, got := must(t, executed, run), must(t, forked, run)
+	if diff := cmp.Diff(lines(want), lines(got)); diff != "" || want.Phase != common.PhaseSucceeded || got.Phase != common.PhaseSucceeded {
+		t.Errorf("%v, %v\n-cold, +warm:\n%s", want, got, diff)
+	}
+
+	if !strings.Contains(lines(got), "NoNewPrivs:\\t1") {
+		t.Errorf("The run should be confined:\n%s", lines(got))
+	}
+}
+
+// lines of the outputs of a run.
+func lines(r Result) string { return strings.ReplaceAll(string(r.Summary.Outputs), ",", "\n") }
 
 // TestWarmTemporary has a run leave alone what modules are built in.
 func TestWarmTemporary(t *testing.T) {
