@@ -66,6 +66,40 @@ spec:
   providerConfigRef: {kind: ClusterProviderConfig, name: upgrade}
 `
 
+// workInPod is an AnsibleRun whose run has a Pod, which notes when it begins and when it ends, too.
+const workInPod = `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ClusterProviderConfig
+metadata: {name: upgrade-pods}
+spec:
+  execution:
+    place: Pod
+    podTemplate:
+      spec:
+        containers:
+        - name: run
+          volumeMounts: [{name: ledger, mountPath: /ledger}]
+        volumes: [{name: ledger, persistentVolumeClaim: {claimName: ledger}}]
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata:
+  namespace: default
+  name: pod
+  annotations: {ansible.crossplane.io/runPolicy: RunOnChange}
+spec:
+  managementPolicies: [Observe, Create, Update]
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - ansible.builtin.shell: echo begins >> /ledger/pod
+        - ansible.builtin.wait_for: {path: /ledger/go-pod, timeout: 240}
+        - ansible.builtin.shell: echo ends >> /ledger/pod
+  providerConfigRef: {kind: ClusterProviderConfig, name: upgrade-pods}
+`
+
 // volumes for the claim of the example, and for a ledger.
 const volumes = `
 apiVersion: v1
@@ -112,10 +146,11 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines := func() string {
-		b, _ := os.ReadFile(filepath.Join(ledger, "lines"))
+	read := func(file string) string {
+		b, _ := os.ReadFile(filepath.Join(ledger, file))
 		return string(b)
 	}
+	lines := func() string { return read("lines") }
 	provider := object("pkg.crossplane.io/v1", "Provider", "", providerName)
 
 	// The example, with a volume for the ledger.
@@ -142,15 +177,20 @@ func TestUpgrade(t *testing.T) {
 		return len(pods) == 1 && pods[0].Spec.ServiceAccountName == "provider-ansible"
 	})
 
-	cp.Apply(t, work)
+	cp.Apply(t, example(t, "operations/pods.yaml")+"---\n"+work+"---\n"+workInPod)
 	idle := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "idle")
 	busy := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "busy")
+	pod := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "pod")
 	cp.WaitFor(t, idle, "Ready=True", "Synced=True")
 	first := field(idle, "status.atProvider.lastRun.id")
 	cp.WaitUntil(t, busy, "a run in progress", func(u *unstructured.Unstructured) bool {
 		return field(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(lines(), "busy begins")
 	})
 	running := field(busy, "status.atProvider.lastRun.id")
+	cp.WaitUntil(t, pod, "a run in progress in a Pod", func(u *unstructured.Unstructured) bool {
+		return field(u, "status.atProvider.lastRun.phase") == "Running" && strings.Contains(read("pod"), "begins")
+	})
+	inPod := field(pod, "status.atProvider.lastRun.id")
 
 	publish(t, "provider-ansible", "v0.2.0")
 	old := cp.Pods(t, "provider-ansible")[0]
@@ -173,7 +213,17 @@ func TestUpgrade(t *testing.T) {
 	cp.WaitFor(t, busy, "Ready=True", "Synced=True")
 	cp.WaitFor(t, idle, "Ready=True", "Synced=True")
 
+	// The run in a Pod has not noticed anything.
+	if err := os.WriteFile(filepath.Join(ledger, "go-pod"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cp.WaitFor(t, pod, "Ready=True", "Synced=True")
+	if want, got := "begins\nends\n", read("pod"); want != got {
+		t.Errorf("ledger of the run in a Pod: want\n%sgot\n%s", want, got)
+	}
+
 	for name, got := range map[string][2]string{
+		"pod":  {inPod, field(pod, "status.atProvider.lastRun.id")},
 		"busy": {running, field(busy, "status.atProvider.lastRun.id")},
 		"idle": {first, field(idle, "status.atProvider.lastRun.id")},
 	} {
