@@ -82,7 +82,7 @@ test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
 	@rm -f $(TESTS_SKIPPED)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -timeout=20m -skip '^Test(Node|Operations)$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./provider/runner -timeout=20m -args -warm
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./provider/runner -timeout=20m -skip '^Test(Alike|Shipped|Warm|AttackWarm)' -args -warm
 	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that generated files are up to date

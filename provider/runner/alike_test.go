@@ -26,10 +26,10 @@ var (
 func TestAlike(t *testing.T) {
 	needs.Ansible(t)
 
-	warm := newRunner(t, WithWarm(anyStart))
+	warm := newRunner(t)
 	warmUp(t, warm)
 
-	cold := newRunner(t, WithWarm(anyStart))
+	cold := newRunner(t)
 	cold.keeper = nil
 
 	w, err := shared()

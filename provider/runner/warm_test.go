@@ -211,7 +211,7 @@ func TestWarmConfined(t *testing.T) {
 	forked := newRunner(t, policy)
 	warmUp(t, forked)
 
-	executed := newRunner(t, policy, WithWarm(anyStart))
+	executed := newRunner(t, policy)
 	executed.keeper = nil
 
 	run := inline(`

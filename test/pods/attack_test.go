@@ -151,6 +151,59 @@ func (s *scene) attack(t *testing.T) []string {
 	return strings.Fields(owned)
 }
 
+// TestNeighbor has the Pod of one run look for a way into that of another one in the same namespace. None
+// of its ports is open. That of the kubelet shows that others would be found.
+func TestNeighbor(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.apply(t, waiting)
+	s.begun(t, 1)
+	peer := &corev1.Pod{}
+	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Namespace: s.Namespace, Name: s.pod(t).Name}, peer))
+	node := &corev1.Node{}
+	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Name: controlplane.NodeName}, node))
+
+	neighbor := Object{APIVersion: groupVersion, Kind: "AnsibleRun", Namespace: s.Namespace, Name: "neighbor"}
+	kubelet := node.Status.DaemonEndpoints.KubeletEndpoint.Port
+	cp.Apply(t, `
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: neighbor}
+spec:
+  managementPolicies: [[.Actions]]
+  providerConfigRef: {kind: ProviderConfig, name: default}
+  forProvider:
+    playbookInline: |
+      - hosts: localhost
+        gather_facts: false
+        tasks:
+        - name: Look for ports
+          ansible.builtin.command:
+            argv:
+            - python3
+            - -c
+            - |
+              import socket
+              for host, ports in ("[[.Peer]]", range(1, 65536)), ("[[.Node]]", ([[.Kubelet]],)):
+                  for port in ports:
+                      with socket.socket() as s:
+                          s.settimeout(5)
+                          if s.connect_ex((host, port)) == 0:
+                              print(port)
+          register: ports
+        - ansible.builtin.set_stats: {data: {open: "{{ ports.stdout_lines | join(' ') }}"}}
+`, struct {
+		*scene
+
+		Peer, Node string
+		Kubelet    int32
+	}{s, peer.Status.PodIP, node.Status.Addresses[0].Address, kubelet})
+	cp.WaitFor(t, neighbor, Condition("Ready", "True"), Field("status.atProvider.outputs.open", fmt.Sprint(kubelet)))
+	s.Open("present")
+	s.ready(t)
+}
+
 // TestServiceAccount gives a run a service account, and what that may do, in its own namespace only.
 func TestServiceAccount(t *testing.T) {
 	t.Parallel()

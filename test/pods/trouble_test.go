@@ -94,6 +94,28 @@ spec: {hard: {pods: "0"}}
 	}
 }
 
+// TestLimitRange waits for a LimitRange that refuses the Pod.
+func TestLimitRange(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.Open("present")
+	limits := Object{APIVersion: "v1", Kind: "LimitRange", Namespace: s.Namespace, Name: "limits"}
+	cp.Apply(t, `
+apiVersion: v1
+kind: LimitRange
+metadata: {namespace: [[.Namespace]], name: limits}
+spec: {limits: [{type: Container, max: {memory: 128Mi}}]}
+`, s)
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("maximum memory usage per Container is 128Mi"), Condition("Ready", "False"))
+	patch(t, limits, `{"spec": {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}}`)
+	s.ready(t)
+	if got := s.Count("begin/"); got != 1 {
+		t.Errorf("One run should have begun, got %v", s.Notes())
+	}
+}
+
 // TestRestricted runs in a namespace that enforces the strictest standard.
 func TestRestricted(t *testing.T) {
 	t.Parallel()
