@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
 )
 
 // many runs that wait.
@@ -135,5 +136,33 @@ func TestTwoPods(t *testing.T) {
 	}
 
 	must(t, controllers.Start(t.Context()))
+	s.nothingLeft(t)
+}
+
+// TestNodeGone loses the node under a run. The run goes on for as long as nobody can know, and is
+// interrupted and made up for when somebody says that the node is out of service.
+func TestNodeGone(t *testing.T) {
+	s := newScene(t)
+	s.apply(t, waiting)
+	first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
+	seen := watched(t, s.run())
+
+	kubelet, err := cp.Stack.Kubelet(t.Context())
+	must(t, err)
+	must(t, kubelet.Stop(t.Context()))
+	cp.WaitFor(t, s.run(), last("phase", "Running"), lastSays("the node "+controlplane.NodeName+" of the Pod does not answer"))
+
+	cp.Kubectl(t, "taint", "node", controlplane.NodeName, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
+	cp.WaitFor(t, s.run(), last("phase", "Queued"))
+	cp.Kubectl(t, "taint", "node", controlplane.NodeName, "node.kubernetes.io/out-of-service-")
+	must(t, kubelet.Start(t.Context()))
+	s.Await(t, 2, "begin/present/")
+	s.Open("present")
+	s.ready(t, Field("status.atProvider.lastApply.attempts", 1))
+
+	ended := seen(func(m map[string]any) bool { return m["id"] == first && m["phase"] != "Running" })
+	if len(ended) != 1 || ended[0]["phase"] != "Interrupted" || ended[0]["reason"] != "PodEnded" {
+		t.Errorf("The first run should have been interrupted once, got %v", ended)
+	}
 	s.nothingLeft(t)
 }
