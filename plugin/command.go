@@ -126,20 +126,8 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 
 	p.client = objects.New(d, mapper)
 
-	result := resource.NewBuilder(p.flags).
-		Unstructured().
-		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(p.allNamespaces).
-		LabelSelectorParam(p.selector).
-		SelectAllParam(p.all).
-		ResourceTypeOrNameArgs(reads, args...).
-		Flatten().
-		Do().
-		IntoSingleItemImplied(&p.single)
-
-	infos, err := result.Infos()
-	if kerrors.IsNotFound(err) && strings.Contains(err.Error(), "."+common.GroupCluster) {
-		return nil, errors.Errorf("%s; in a namespace it is ansibleruns.%s", err.Error(), common.GroupNamespaced)
-	} else if err != nil {
+	infos, err := p.find(namespace, reads, args)
+	if err != nil {
 		return nil, err
 	}
 
@@ -159,6 +147,44 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 	}
 
 	return roots, nil
+}
+
+// find objects. For AnsibleRuns without a group kubectl takes the cluster scoped ones. Those in namespaces are
+// meant where there are none of these.
+func (p *plugin) find(namespace string, reads bool, args []string) ([]*resource.Info, error) {
+	infos, err := p.build(namespace, reads, args)
+	if others := inNamespaces(args); !slices.Equal(others, args) && (kerrors.IsNotFound(err) || err == nil && len(infos) == 0) {
+		return p.build(namespace, reads, others)
+	}
+
+	return infos, err
+}
+
+// inNamespaces are arguments that name AnsibleRuns in namespaces where these have no group.
+func inNamespaces(args []string) []string {
+	args = slices.Clone(args)
+
+	for i, a := range args {
+		typ, name, slash := strings.Cut(a, "/")
+		if (slash || i == 0) && strings.TrimSuffix(strings.ToLower(typ), "s") == "ansiblerun" {
+			args[i] = strings.TrimSuffix("ansibleruns."+common.GroupNamespaced+"/"+name, "/")
+		}
+	}
+
+	return args
+}
+
+func (p *plugin) build(namespace string, reads bool, args []string) ([]*resource.Info, error) {
+	return resource.NewBuilder(p.flags).
+		Unstructured().
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(p.allNamespaces).
+		LabelSelectorParam(p.selector).
+		SelectAllParam(p.all).
+		ResourceTypeOrNameArgs(reads, args...).
+		Flatten().
+		Do().
+		IntoSingleItemImplied(&p.single).
+		Infos()
 }
 
 // load the trees of objects. Those that are gone are left out.
@@ -246,11 +272,7 @@ func (p *plugin) names(ctx context.Context, typ string) []string {
 		return nil
 	}
 
-	infos, err := resource.NewBuilder(p.flags).
-		Unstructured().
-		NamespaceParam(namespace).DefaultNamespace().
-		ResourceTypeOrNameArgs(true, typ).
-		Flatten().Do().Infos()
+	infos, err := p.find(namespace, true, []string{typ})
 	if err != nil || ctx.Err() != nil {
 		return nil
 	}

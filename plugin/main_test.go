@@ -28,6 +28,26 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+func TestInNamespaces(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		args, want []string
+	}{
+		"Type":       {reason: "A type comes first.", args: []string{"ansiblerun", "ansibleruns"}, want: []string{"ansibleruns.ansible.m.crossplane.io", "ansibleruns"}},
+		"Names":      {reason: "Or each name has one.", args: []string{"AnsibleRun/x", "ansibleruns/y"}, want: []string{"ansibleruns.ansible.m.crossplane.io/x", "ansibleruns.ansible.m.crossplane.io/y"}},
+		"Group":      {reason: "A group that is named is meant.", args: []string{"ansibleruns.ansible.crossplane.io", "x"}, want: []string{"ansibleruns.ansible.crossplane.io", "x"}},
+		"AnotherOne": {reason: "Other types are left alone.", args: []string{"site/ansiblerun"}, want: []string{"site/ansiblerun"}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, inNamespaces(tc.args)); diff != "" {
+				t.Errorf("\n%s\ninNamespaces(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // What needs no cluster: test/e2e has the rest.
 func TestRun(t *testing.T) {
 	cases := map[string]struct {

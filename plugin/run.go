@@ -128,6 +128,8 @@ func (p *plugin) request(ctx context.Context, roots []tree.Reference, want reque
 	}
 
 	s := p.screen(false)
+	// What was there before is no progress.
+	s.progress.Lines(time.Now(), nodes...)
 
 	var last []*tree.Node
 

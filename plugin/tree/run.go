@@ -84,7 +84,11 @@ func (n *Node) judgeRun(cs conditions) {
 		n.State = Waiting
 	}
 
-	if n.State != Ready && why.Status == ansiblerun.ConditionFalse {
+	switch {
+	case n.inProgress():
+		// What the conditions say may be about the run before.
+		n.Message = n.LastRun.Message
+	case n.State != Ready && why.Status == ansiblerun.ConditionFalse:
 		n.Reason, n.Message = string(why.Reason), why.Message
 	}
 

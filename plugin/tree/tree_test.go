@@ -76,8 +76,8 @@ func TestRunState(t *testing.T) {
 		"New":        {reason: "Nothing is known of an object that the provider has not looked at.", want: Waiting, message: "the provider has not looked at it yet"},
 		"Ready":      {reason: "Ready and Synced is ready.", status: "conditions: [" + ready + ", " + synced + "], " + succeeded, want: Ready},
 		"Outdated":   {reason: "Conditions of another generation do not count.", status: "conditions: [{type: Ready, status: 'True', observedGeneration: 1}], " + succeeded, want: Waiting, message: "the provider has not looked at it yet"},
-		"Running":    {reason: "A run in progress is running, also beside a failure from before.", status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running}}", want: Running, because: "RunFailed", message: "m"},
-		"Queued":     {reason: "A run that waits for a place is queued.", status: "conditions: [" + ready + "], atProvider: {lastRun: {phase: Queued}}", want: Queued},
+		"Running":    {reason: "A run in progress is running, also beside a failure from before.", status: "conditions: [{type: Ready, status: 'False', reason: RunFailed, message: m, observedGeneration: 2}], atProvider: {lastRun: {phase: Running}}", want: Running},
+		"Queued":     {reason: "A run that waits for a place is queued, and says what it waits for.", status: "conditions: [" + ready + "], atProvider: {lastRun: {phase: Queued, message: m}}", want: Queued, message: "m"},
 		"Installing": {reason: "A run that waits for content is installing.", status: "atProvider: {lastRun: {phase: Installing}}", want: Installing},
 		"Failed": {
 			reason: "A run that failed needs a look.", want: Failed, because: "RunFailed", message: "m",
