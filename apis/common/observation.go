@@ -295,6 +295,11 @@ type Run struct {
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
 
+	// MetadataDigest identifies the labels and annotations that the content saw, in a check of what
+	// has to be approved.
+	// +optional
+	MetadataDigest string `json:"metadataDigest,omitempty"`
+
 	// Reason of the phase, in CamelCase, when it needs one.
 	// +optional
 	Reason string `json:"reason,omitempty"`

@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
 // Reasons of events about approvals.
@@ -100,7 +101,10 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 	o, was := run.Observation(), run.Observation().Approval
 
 	s.Recorded = *o
-	s.Approvals.Required = e.inputs.Approval
+
+	if s.Approvals.Required = e.inputs.Approval; s.Approvals.Required {
+		s.Approvals.Metadata = runner.ObjectOf(run).Digest(e.digestKey)
+	}
 
 	// Without inputs nothing is started.
 	if e.err != nil || e.approvals == nil || !s.Approvals.Required && was == nil {

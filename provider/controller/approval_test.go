@@ -48,7 +48,7 @@ func (l *ledger) Retire(_ context.Context, a common.Approval, _ time.Time) error
 	return nil
 }
 
-// guarded is a pool that looks at each apply before it is submitted.
+// guarded is a pool that looks at each run that is submitted.
 type guarded struct {
 	*steps
 
@@ -57,12 +57,15 @@ type guarded struct {
 
 func (g guarded) Submit(j executor.Job) bool {
 	ok := g.steps.Submit(j)
-	if ok && j.Mode == common.ModeApply {
-		g.look(j)
+	if ok {
+		g.look(g.job)
 	}
 
 	return ok
 }
+
+// annotationRead is one that the content reads.
+const annotationRead = "example.org/text"
 
 // approvalPlay is a play whose object requires approvals.
 type approvalPlay struct {
@@ -84,7 +87,19 @@ func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 		return i, nil
 	})
 	w.connect.approvals = w.ledger
+	seen := map[string]string{} // The annotation that each check has read.
 	w.connect.pool = guarded{w.pool, func(j executor.Job) {
+		if j.Mode == common.ModeCheck {
+			seen[j.ID] = j.Object.Annotations[annotationRead]
+			return
+		}
+
+		w.read()
+
+		if a := w.object.Observation().Approval; a != nil && seen[a.CheckID] != j.Object.Annotations[annotationRead] {
+			w.fatalf("the apply reads the annotation %q, and the check has read %q", j.Object.Annotations[annotationRead], seen[a.CheckID])
+		}
+
 		w.applies = append(w.applies, string(j.State)+" "+j.Inputs.Parameters.PlaybookInline)
 
 		if !j.Approved || !slices.ContainsFunc(w.all, func(a *v1alpha1.Approval) bool { return a.Spec.Decision == common.DecisionApprove }) {
@@ -330,6 +345,69 @@ func TestApproval(t *testing.T) {
 				w.all[0].SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-ansible"}})
 				w.rest()
 				w.expect(done, "present a")
+			},
+		},
+		"Labeled": {
+			reason: "Content may read labels and annotations, so an approval should not cover others.",
+			do: func(w *approvalPlay) {
+				w.rest()
+
+				was := w.digest()
+				w.annotate(annotationRead, "B")
+				w.decide(was, approve)
+				w.rest()
+				w.expect(awaiting)
+
+				if w.digest() == was {
+					w.fatalf("another annotation should have another digest")
+				}
+
+				w.agree()
+				w.expect(done, "present a")
+				w.annotate(annotationRead, "C")
+				w.rest()
+				w.expect(done, "present a")
+			},
+		},
+		"LabeledDuringCheck": {
+			reason: "An approval should be about what the check has read.",
+			do: func(w *approvalPlay) {
+				for !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.annotate(annotationRead, "B")
+
+				id := w.object.Observation().LastRun.ID
+				w.rest()
+				w.expect(awaiting)
+
+				if w.object.Observation().Approval.CheckID == id {
+					w.fatalf("what was checked before should be checked again")
+				}
+			},
+		},
+		"LabeledDrift": {
+			reason: "Of drift that awaits approval the same is true, and nobody should wait for a poll.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.agree()
+				w.target, w.now = "", w.now.Add(2*pollOfPlay)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				was, now := w.digest(), w.now
+				w.annotate(annotationRead, "B")
+
+				for w.digest() == "none" || w.digest() == was {
+					w.proceed()
+				}
+
+				if w.now.Sub(now) >= pollOfPlay/2 {
+					w.fatalf("the check should follow at once, not after %s", w.now.Sub(now))
+				}
+
+				w.expect(awaiting, "present a")
 			},
 		},
 		"Retried": {
@@ -610,6 +688,7 @@ func TestApprovalSequences(t *testing.T) {
 					{"approve", 1, func(*play) { w.decide(w.digest(), approve) }},
 					{"reject", 1, func(*play) { w.decide(w.digest(), reject) }},
 					{"approve what was asked for once", 1, func(*play) { w.decide(digests[r.IntN(len(digests))], approve) }},
+					{"annotate", 1, func(w *play) { w.annotate(annotationRead, strconv.Itoa(r.IntN(2))) }},
 					{"revoke", 1, func(*play) { w.all = nil }},
 					{"restart", 1, func(*play) {
 						look := w.connect.pool.(guarded).look

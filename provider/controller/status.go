@@ -128,7 +128,8 @@ func reduce(run, was common.AnsibleRun, why error) {
 
 	last := &common.Run{
 		ID: o.LastRun.ID, Mode: o.LastRun.Mode, State: o.LastRun.State, Trigger: o.LastRun.Trigger, Phase: o.LastRun.Phase,
-		InputsDigest: o.LastRun.InputsDigest, StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Hosts: o.LastRun.Hosts,
+		InputsDigest: o.LastRun.InputsDigest, MetadataDigest: o.LastRun.MetadataDigest,
+		StartTime: o.LastRun.StartTime, CompletionTime: o.LastRun.CompletionTime, Hosts: o.LastRun.Hosts,
 		Reason: executor.ReasonStatusRefused, Message: message,
 	}
 	now := common.AnsibleRunObservation{

@@ -258,7 +258,7 @@ func (r *Report) Waits() bool {
 
 // NewReport of a job that waits for its turn.
 func NewReport(j Job) Report {
-	return Report{
+	r := Report{
 		Run: common.Run{
 			ID:           j.ID,
 			Mode:         j.Mode,
@@ -273,4 +273,10 @@ func NewReport(j Job) Report {
 		Generation: j.Object.Generation,
 		Untouched:  true,
 	}
+
+	if j.Inputs.Approval && j.Mode == common.ModeCheck {
+		r.Run.MetadataDigest = j.Object.Digest(j.DigestKey)
+	}
+
+	return r
 }

@@ -52,6 +52,8 @@ func (v Verdict) follows(other Verdict) bool {
 type Approvals struct {
 	// Required is true if nothing is applied that was not approved.
 	Required bool
+	// Metadata is the digest of the labels and annotations that a run would see now.
+	Metadata string
 	// Verdicts of Approvals that are about the object.
 	Verdicts []Verdict
 	// Seal returns a digest of a text, which nobody else can make.
@@ -121,7 +123,28 @@ func checkedNow(s Situation) bool {
 		state = common.StateAbsent
 	}
 
-	return r != nil && r.Mode == common.ModeCheck && r.State == state && r.InputsDigest == s.Digest && r.Phase.Finished() && !cutOff(r)
+	return r != nil && r.Mode == common.ModeCheck && r.State == state && current(s, r) && r.Phase.Finished() && !cutOff(r)
+}
+
+// current is true for a check of the inputs as they are now, and with what its content may have read of the object
+// besides, where that is approved with them.
+func current(s Situation, r *common.Run) bool {
+	return r.InputsDigest == s.Digest && (!s.Approvals.Required || r.MetadataDigest == s.Approvals.Metadata)
+}
+
+// outdated is true when labels or annotations have changed since a check of the inputs as they are now.
+func outdated(s Situation) bool {
+	r := s.Recorded.LastRun
+
+	return r != nil && r.Mode == common.ModeCheck && r.InputsDigest == s.Digest && !current(s, r)
+}
+
+// settled is false, until the time that it returns, when labels or annotations have changed since a check that has just
+// ended: somebody may change them all the time.
+func settled(s Situation) (time.Time, bool) {
+	until := Completion(s.Recorded.LastRun).Add(s.Least)
+
+	return until, !outdated(s) || !ahead(until, s.Now, s.Least)
 }
 
 // awaitsUnchecked is true while a run awaits a decision that could not be checked.
@@ -188,7 +211,7 @@ func digest(s Situation, check, unchecked string) string {
 		drift.Time = nil
 	}
 
-	text, _ := json.Marshal([]any{"approval", state, s.Digest, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
+	text, _ := json.Marshal([]any{"approval", state, s.Digest, s.Approvals.Metadata, check, unchecked, drift}) //nolint:errchkjson // It has plain values only.
 
 	return s.Approvals.Seal(text)
 }
@@ -275,6 +298,8 @@ func ShowApproved(s Situation, now xpv2.Condition) (xpv2.Condition, bool) {
 // decideApproved decides for objects whose content is applied only when somebody has approved what
 // a check has predicted. No run is in progress.
 func decideApproved(s Situation) Decision {
+	until, settled := settled(s)
+
 	switch {
 	case approved(s) && allowed(s) && failedHere(s):
 		return decideFailed(s)
@@ -284,12 +309,16 @@ func decideApproved(s Situation) Decision {
 		return check(common.TriggerRequested)
 	case checked(s):
 		return afterCheck(s)
+	case !settled:
+		return Decision{Until: until}
 	case failedHere(s), s.Unpublished:
 		return check(common.TriggerRetry)
 	case changed(s):
 		return check(trigger(s))
 	case cutOff(s.Recorded.LastRun):
 		return checkAgain(s)
+	case outdated(s) && (s.Recorded.Drift != nil || unchecked(s.Recorded.LastRun) != ""):
+		return check(s.Recorded.LastRun.Trigger)
 	}
 
 	return checkWhenDue(s, nil)
@@ -307,6 +336,7 @@ func triggerOfApproved(s Situation) common.RunTrigger {
 // unless there was one.
 func decideAbsentApproved(s Situation, d Decision) Decision {
 	r := s.Recorded.LastRun
+	until, settled := settled(s)
 
 	switch {
 	case d.Start == nil, approved(s):
@@ -315,7 +345,9 @@ func decideAbsentApproved(s Situation, d Decision) Decision {
 		return checkAbsent(common.TriggerRequested)
 	case checkedNow(s):
 		return Decision{}
-	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, r.InputsDigest != s.Digest, !cutOff(r):
+	case !settled:
+		return Decision{Until: until}
+	case r == nil, r.Mode != common.ModeCheck, r.State != common.StateAbsent, !current(s, r), !cutOff(r):
 		return checkAbsent(common.TriggerDeleted)
 	}
 

@@ -42,7 +42,7 @@ func decideFailed(s Situation) Decision {
 func checked(s Situation) bool {
 	r := s.Recorded.LastRun
 
-	return r != nil && r.Mode == common.ModeCheck && r.State == common.StatePresent && r.InputsDigest == s.Digest
+	return r != nil && r.Mode == common.ModeCheck && r.State == common.StatePresent && current(s, r)
 }
 
 // afterCheck applies what the last check run would change, if it may.

@@ -508,13 +508,13 @@ func (r *run) adopt(p Payload) {
 	r.key = p.Key
 	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
 	r.job.Known = p.Before.Content
-	r.job.Object.Generation = p.Spec.Object.Generation
+	r.job.Object = p.Spec.Object
 	r.job.Inputs = p.Spec.Inputs
 	r.job.Inputs.Execution = execution
 
 	shown := r.report.Run
 	r.report = executor.NewReport(r.job)
-	shown.InputsDigest = r.report.Run.InputsDigest
+	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
 	r.report.Run = shown
 }
 
@@ -619,7 +619,8 @@ func (r *run) adoptReport(got executor.Report) {
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
 	n, k := &got.Run, was.Run
-	n.ID, n.Mode, n.State, n.Trigger, n.Job, n.StartTime, n.InputsDigest = k.ID, k.Mode, k.State, k.Trigger, k.Job, k.StartTime, k.InputsDigest
+	n.ID, n.Mode, n.State, n.Trigger, n.Job, n.StartTime = k.ID, k.Mode, k.State, k.Trigger, k.Job, k.StartTime
+	n.InputsDigest, n.MetadataDigest = k.InputsDigest, k.MetadataDigest
 
 	if got.Content != nil {
 		n.InputsDigest = r.job.Digest(content.Known(got.Content))

@@ -335,6 +335,25 @@ func TestAttach(t *testing.T) {
 	})
 }
 
+// What a check has read of its object, it has read when it began, whatever its Pod says.
+func TestAdoptMetadata(t *testing.T) {
+	r := onCluster(t)
+	r.job.Mode, r.job.Inputs.Approval = common.ModeCheck, true
+
+	begun, want := Payload{Spec: r.job.Spec}, r.job.Object.Digest(r.job.DigestKey)
+	r.job.Object.Annotations = map[string]string{"example.org/text": "changed since"}
+
+	r.adopt(begun)
+
+	forged := r.report
+	forged.Run.MetadataDigest = "forged"
+	r.adoptReport(forged)
+
+	if got := r.report.Run.MetadataDigest; got != want {
+		t.Errorf("adopt(...): want the digest of what the run was begun with, %q, got %q", want, got)
+	}
+}
+
 // An API server that has just started denies everything for a moment.
 func TestRightsAgain(t *testing.T) {
 	for name, tc := range map[string]struct {

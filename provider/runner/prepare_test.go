@@ -139,6 +139,19 @@ func TestPrepareFiles(t *testing.T) {
 				"vars/005.yml":                 meta,
 			},
 		},
+		"Approved": {
+			reason: "Content that requires approvals is told of no annotation that an approval does not stand for.",
+			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}, Approval: true},
+			run: func(r *Spec) {
+				r.Object.Annotations = map[string]string{"a": "{{ b }}", common.AnnotationCancel: "r0", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
+			},
+			want: map[string]string{
+				"project/playbook.yml":         "[]",
+				"inventory/none":               "",
+				"inventory/group_vars/all.yml": asyncDir,
+				"vars/000.yml":                 meta,
+			},
+		},
 		"Merged": {
 			reason: "An object that is called run or managed_resource does not hide what content is told.",
 			in:     inputs.Inputs{Parameters: common.AnsibleRunParameters{PlaybookInline: "[]"}},

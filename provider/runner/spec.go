@@ -1,13 +1,20 @@
 package runner
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -97,6 +104,50 @@ func ObjectOf(o metav1.Object) Object {
 		Annotations: maps.Clone(o.GetAnnotations()),
 		Owner:       ownerOf(o),
 	}
+}
+
+// approvable returns the annotations that an approval stands for. Content that requires approvals is told of no others.
+func (o Object) approvable() map[string]string {
+	a := map[string]string{}
+
+	for k, v := range o.Annotations {
+		if !treats(k) {
+			a[k] = v
+		}
+	}
+
+	return a
+}
+
+// annotationResourceName is what the Composition calls the object.
+const annotationResourceName = "crossplane.io/composition-resource-name"
+
+// treats is true for an annotation that says how an object is treated, or that Crossplane, the provider or kubectl write
+// at any time: also between a check and the apply that somebody has approved.
+func treats(annotation string) bool {
+	switch annotation {
+	case xpmeta.AnnotationKeyExternalName, annotationResourceName:
+		return false // They last, and content has a use for them.
+	}
+
+	domain, _, _ := strings.Cut(annotation, "/")
+
+	return slices.ContainsFunc([]string{"crossplane.io", "kubectl.kubernetes.io"}, func(d string) bool {
+		return domain == d || strings.HasSuffix(domain, "."+d)
+	})
+}
+
+// digestLength of metadata, in hexadecimal digits.
+const digestLength = 32
+
+// Digest identifies the labels, the annotations and the XR that content is told of where it requires approvals.
+func (o Object) Digest(key []byte) string {
+	text, _ := json.Marshal([]any{values(o.Labels), o.approvable(), o.Owner}) //nolint:errchkjson // It has strings only.
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("metadata\x00"))
+	h.Write(text)
+
+	return hex.EncodeToString(h.Sum(nil))[:digestLength]
 }
 
 // ownerOf an object is what controls it.

@@ -122,7 +122,10 @@ func stateValue(s *common.StateVariable, state common.RunState) string {
 // meta returns what the content is told about its AnsibleRun and the run. Content written for
 // provider-ansible looks for the state under the object's name.
 func meta(run Spec) map[string]any {
-	o := run.Object
+	o, annotations := run.Object, run.Object.Annotations
+	if run.Inputs.Approval {
+		annotations = o.approvable()
+	}
 
 	m := map[string]any{
 		"managed_resource": map[string]any{
@@ -132,7 +135,7 @@ func meta(run Spec) map[string]any {
 			"uid":         string(o.UID),
 			"generation":  o.Generation,
 			"labels":      values(o.Labels),
-			"annotations": values(o.Annotations),
+			"annotations": values(annotations),
 		},
 		"run": map[string]any{
 			"id":      run.ID,
