@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
@@ -408,6 +409,40 @@ func TestApproval(t *testing.T) {
 				}
 
 				w.expect(awaiting, "present a")
+			},
+		},
+		"ContentChanged": {
+			reason: "Content that changes between the check and the apply should be checked, and approved, anew.",
+			do: func(w *approvalPlay) {
+				version := func(v string) content.Set {
+					return content.Set{Digest: v, Collections: []common.ContentItem{{Name: "acme.site", Version: v}}}
+				}
+				contents := &fakeContents{resolution: content.Resolution{Set: version("1"), Found: true}}
+				w.connect.contents = contents
+				w.rest()
+
+				was := w.digest()
+				w.decide(was, approve)
+
+				for !w.pool.began() || w.pool.job.Mode != common.ModeApply {
+					w.proceedOnce()
+				}
+
+				// The run itself finds another version.
+				contents.resolution.Set = version("2")
+				r := w.pool.report
+				r.Blameless, r.Content = true, version("2").Status()
+				r.Run.Reason, r.Run.InputsDigest = executor.ReasonContentChanged, w.pool.job.Digest(version("2"))
+				w.end(common.PhaseFailed)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				if w.digest() == was || w.object.Observation().LastRun.Mode != common.ModeCheck {
+					w.fatalf("another version should be checked, and have another digest")
+				}
+
+				w.agree()
+				w.expect(done, "present a", "present a")
 			},
 		},
 		"Retried": {

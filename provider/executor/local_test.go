@@ -448,6 +448,50 @@ func TestExecuteKnown(t *testing.T) {
 	}
 }
 
+// TestExecuteApproved: what was approved is applied with the content that the check used, or not at all.
+func TestExecuteApproved(t *testing.T) {
+	set := func(version string) content.Set {
+		return content.Set{Digest: version, Collections: []common.ContentItem{{Name: "acme.site", Version: version}}}
+	}
+
+	cases := map[string]struct {
+		reason   string
+		approved bool
+		now      content.Set
+		want     common.Run
+		runs     int
+	}{
+		"Same":       {reason: "The content that was checked should be applied.", approved: true, now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
+		"Changed":    {reason: "Another version should not begin.", approved: true, now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: ReasonContentChanged}},
+		"NotGuarded": {reason: "Without approvals the latest version should be applied.", now: set("1.0.1"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			x := NewLocal(
+				installerFn(func(context.Context, content.Request) (content.Set, func(), error) { return tc.now, func() {}, nil }),
+				runnerFn(func(context.Context, runner.Spec, events.Watch) (runner.Result, error) {
+					runs++
+					return runner.Result{Phase: common.PhaseSucceeded}, nil
+				}),
+			)
+
+			j := Job{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved}, Before: Before{Content: set("1.0.0")}}
+			r := x.Execute(t.Context(), j, Watch{})
+
+			if diff := cmp.Diff(tc.want, common.Run{Phase: r.Run.Phase, Reason: r.Run.Reason}); diff != "" || runs != tc.runs {
+				t.Errorf("%s\nExecute(...): %d runs; -want, +got:\n%s", tc.reason, runs, diff)
+			}
+
+			// The next check follows from the content as it is now, and the attempt does not count.
+			if tc.runs == 0 && (r.Run.InputsDigest != j.Digest(tc.now) || !r.Blameless || !r.Untouched) {
+				t.Errorf("%s\nExecute(...): got %+v", tc.reason, r)
+			}
+		})
+	}
+}
+
 // While a run goes on, it is certain that nothing was changed until a task has begun.
 func TestExecuteStarted(t *testing.T) {
 	x := NewLocal(
