@@ -25,7 +25,8 @@ const (
 const AnnotationRunPolicy = GroupCluster + "/runPolicy"
 
 // AnnotationKeepOutput keeps the end of what the last run of an AnsibleRun
-// displayed in a ConfigMap when it is "true".
+// displayed in a ConfigMap when it is "true", or for a time after the run when it is a
+// duration, such as "24h".
 const AnnotationKeepOutput = GroupCluster + "/keepOutput"
 
 // AnnotationWatch has the time, in RFC 3339, until which somebody watches the output of an AnsibleRun.

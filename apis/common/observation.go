@@ -193,7 +193,7 @@ type AnsibleRunObservation struct {
 	Dependents []DependentKind `json:"dependents,omitempty"`
 
 	// KeptOutput is where the end of what the last run displayed is kept, when
-	// the annotation ansible.crossplane.io/keepOutput is "true".
+	// the annotation ansible.crossplane.io/keepOutput asks for it.
 	// +optional
 	KeptOutput *KeptOutput `json:"keptOutput,omitempty"`
 }
@@ -272,6 +272,10 @@ type KeptOutput struct {
 
 	// RunID is the id of the run.
 	RunID string `json:"runID"`
+
+	// CompletionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 }
 
 // A Run is one execution of the content.

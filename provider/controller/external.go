@@ -106,7 +106,8 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		run.Observation().LastApply.NextRetryTime = nil
 	}
 
-	e.schedule.set(run.GetUID(), lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll))
+	until := lookAgain(e.decision.Until, e.resolution.Due, s.Now, s.Poll)
+	e.schedule.set(run.GetUID(), lookAgain(until, expires(run), s.Now, s.Poll))
 	e.wakeAt(run, s.Active, e.decision.Until)
 
 	if e.decision.Failure != nil && !s.Deleted {

@@ -45,7 +45,12 @@ func (e *external) keepOutput(ctx context.Context, run common.AnsibleRun) {
 	e.live.saving.Lock()
 	defer e.live.saving.Unlock()
 
-	if err := do(ctx, run); err != nil {
+	err := do(ctx, run)
+	if at := expires(run); err == nil && !watched && !at.IsZero() && !e.now().Before(at) {
+		err = e.deleteOutput(ctx, run)
+	}
+
+	if err != nil {
 		e.recorder.Event(run, event.Warning(ReasonCannotKeepOutput, err))
 	}
 }
@@ -92,6 +97,25 @@ func watchedUntil(run common.AnsibleRun, now time.Time) (time.Time, bool) {
 	return until, err == nil && now.Before(until) && !until.After(now.Add(common.MaxWatch))
 }
 
+// keptFor is how long after a run its output is kept; false if it stays, or is not kept.
+func keptFor(run common.AnsibleRun) (time.Duration, bool) {
+	d, err := time.ParseDuration(run.GetAnnotations()[common.AnnotationKeepOutput])
+
+	return d, err == nil && d > 0
+}
+
 func keepsOutput(run common.AnsibleRun) bool {
-	return run.GetAnnotations()[common.AnnotationKeepOutput] == "true"
+	_, limited := keptFor(run)
+
+	return limited || run.GetAnnotations()[common.AnnotationKeepOutput] == "true"
+}
+
+// expires is when the output that is kept goes; the zero time if it stays, or there is none.
+func expires(run common.AnsibleRun) time.Time {
+	d, limited := keptFor(run)
+	if kept := run.Observation().KeptOutput; limited && kept != nil && kept.CompletionTime != nil {
+		return kept.CompletionTime.Add(d)
+	}
+
+	return time.Time{}
 }

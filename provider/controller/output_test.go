@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,6 +60,11 @@ func TestKeepOutput(t *testing.T) {
 	}
 	ran := func(phase common.RunPhase, output string) *executor.Report {
 		return &executor.Report{Run: common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: phase, StartTime: at(0)}, Output: output}
+	}
+	wantedFor := func(d string) func(*v1alpha1.AnsibleRun) { return annotated(common.AnnotationKeepOutput, d) }
+	keptAt := func(o *v1alpha1.AnsibleRun) {
+		o.Status.AtProvider.KeptOutput = kept("1")
+		o.Status.AtProvider.KeptOutput.CompletionTime = at(-time.Hour)
 	}
 	recorded := func(o *v1alpha1.AnsibleRun) { o.Status.AtProvider.LastRun = &ran(common.PhaseSucceeded, "").Run }
 	keeps := func(id string) func(*v1alpha1.AnsibleRun) {
@@ -125,6 +131,30 @@ func TestKeepOutput(t *testing.T) {
 			report: ran(common.PhaseSucceeded, "text"),
 			err:    errBoom,
 			want:   want{status: kept("0"), events: reasons{ReasonCannotKeepOutput}},
+		},
+		"Lasting": {
+			reason: "What is kept for a time should stay until then.",
+			run:    object(wantedFor("24h"), keptAt, recorded),
+			report: ran(common.PhaseSucceeded, ""),
+			want:   want{status: &common.KeptOutput{Namespace: "ns", ConfigMap: "output", RunID: "1", CompletionTime: at(-time.Hour)}},
+		},
+		"Expired": {
+			reason: "It should go when its time is over.",
+			run:    object(wantedFor("1h"), keptAt, recorded),
+			report: ran(common.PhaseSucceeded, ""),
+			want:   want{dropped: 1},
+		},
+		"Renewed": {
+			reason: "The output of the next run should take its place.",
+			run:    object(wantedFor("1h"), keptAt, func(o *v1alpha1.AnsibleRun) { o.Status.AtProvider.KeptOutput.RunID = "0" }),
+			report: ran(common.PhaseSucceeded, "text"),
+			want:   want{kept: []string{"1"}, status: kept("1")},
+		},
+		"NoTime": {
+			reason: "What is no time should keep nothing.",
+			run:    object(wantedFor("-1h"), keptAt, recorded),
+			report: ran(common.PhaseSucceeded, ""),
+			want:   want{dropped: 1},
 		},
 		"NotWantedAnyMore": {
 			reason: "What is kept should be dropped when nobody wants it any more.",

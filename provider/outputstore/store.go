@@ -71,7 +71,7 @@ func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.Gro
 		return nil, errors.Wrapf(err, "cannot keep the output in ConfigMap %q", name)
 	}
 
-	return &common.KeptOutput{Namespace: name.Namespace, ConfigMap: name.Name, RunID: r.Run.ID}, nil
+	return &common.KeptOutput{Namespace: name.Namespace, ConfigMap: name.Name, RunID: r.Run.ID, CompletionTime: r.Run.CompletionTime.DeepCopy()}, nil
 }
 
 // Reference of the output of an AnsibleRun, of which nothing may be kept yet.

@@ -130,7 +130,7 @@ func TestSave(t *testing.T) {
 				t.Errorf("\n%s\nSave(...): -want ConfigMaps, +got ConfigMaps:\n%s", tc.reason, diff)
 			}
 
-			want := &common.KeptOutput{Namespace: tc.want[0].Namespace, ConfigMap: tc.want[0].Name, RunID: "1"}
+			want := &common.KeptOutput{Namespace: tc.want[0].Namespace, ConfigMap: tc.want[0].Name, RunID: "1", CompletionTime: &ended}
 			if diff := cmp.Diff(want, got); err == nil && diff != "" {
 				t.Errorf("\n%s\nSave(...): -want, +got:\n%s", tc.reason, diff)
 			}

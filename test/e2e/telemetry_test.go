@@ -282,6 +282,11 @@ func TestKeptOutput(t *testing.T) {
 			cp.WaitFor(t, run, Field("status.atProvider.keptOutput", nil))
 			cp.WaitGone(t, kept)
 
+			// It goes some time after the run, too.
+			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "ansible.crossplane.io/keepOutput=3s", "crossplane.io/reconcile-requested-at=timed", "--overwrite")
+			cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "timed"), Field("status.atProvider.keptOutput", nil))
+			cp.WaitGone(t, kept)
+
 			// A ConfigMap that the provider has not made stays.
 			foreign := cp.Apply(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: %s, name: %s}\ndata: {output: mine}\n", kept.Namespace, kept.Name), nil)[0]
 			cp.Kubectl(t, "annotate", "ansibleruns."+group, "--namespace="+d.Namespace, run.Name, "ansible.crossplane.io/keepOutput=true", "crossplane.io/reconcile-requested-at=third", "--overwrite")
