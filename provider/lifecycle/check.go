@@ -13,10 +13,12 @@ func decideChecked(s Situation) Decision {
 	switch {
 	case failedHere(s) && allowed(s):
 		return decideFailed(s)
-	case requested(s):
-		return check(common.TriggerRequested)
+	case s.Unpublished && allowed(s) && !changed(s) && requested(s):
+		return begin(s, common.TriggerRequested, 1)
 	case s.Unpublished && allowed(s) && !changed(s):
 		return begin(s, common.TriggerRetry, 1)
+	case requested(s):
+		return check(common.TriggerRequested)
 	case checked(s):
 		return afterCheck(s)
 	case changed(s):

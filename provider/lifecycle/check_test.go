@@ -251,6 +251,16 @@ func TestDecideChecked(t *testing.T) {
 			s:      given(applied(digestA), checking, request("now", "")),
 			want:   Decision{Exists: true},
 		},
+		"RequestedUnpublished": {
+			reason: "Where an apply follows in any case, it should answer the request.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), request("now", ""), func(s *Situation) { s.Unpublished = true }),
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRequested, 1)},
+		},
+		"Unpublished": {
+			reason: "Connection details that are missing should be applied for.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseSucceeded, 0), func(s *Situation) { s.Unpublished = true }),
+			want:   Decision{Exists: true, Start: starts(present, common.TriggerRetry, 1)},
+		},
 		"RequestedNotAllowed": {
 			reason: "A request should be answered by a check where nothing may be applied.",
 			s:      given(lastChecked(digestA, common.PhaseSucceeded, 2), allow(false, false), request("now", "")),
