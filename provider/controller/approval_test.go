@@ -255,6 +255,34 @@ func TestApproval(t *testing.T) {
 				w.expect(done, "present a", "present a")
 			},
 		},
+		"DriftUnchecked": {
+			reason: "Drift should await approval as long as no later check can tell anything else.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.agree()
+				w.target, w.now = "", w.now.Add(2*pollOfPlay)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				was, id := w.digest(), w.object.Observation().LastRun.ID
+				w.now = w.now.Add(2 * pollOfPlay)
+
+				for !w.pool.began() {
+					w.proceedOnce()
+				}
+
+				w.end(common.PhaseFailed)
+				w.rest()
+				w.expect(awaiting, "present a")
+
+				if w.digest() != was || w.object.Observation().LastRun.ID == id {
+					w.fatalf("a check that fails should change nothing about it")
+				}
+
+				w.agree()
+				w.expect(done, "present a", "present a")
+			},
+		},
 		"SamePrediction": {
 			reason: "A later check that predicts the same should ask for the same.",
 			do: func(w *approvalPlay) {

@@ -103,7 +103,7 @@ func awaited(s Situation) *common.ApprovalObservation {
 		return &common.ApprovalObservation{
 			Digest: digest(s, r.ID, unchecked), State: common.ApprovalAwaiting, CheckID: r.ID, Unchecked: unchecked, Time: r.CompletionTime.DeepCopy(),
 		}
-	case unused && !checkedNow(s) && was.Digest == digest(s, was.CheckID, was.Unchecked):
+	case unused && (!checkedNow(s) || unchecked(r) != "") && was.Digest == digest(s, was.CheckID, was.Unchecked):
 		return was.DeepCopy()
 	}
 
