@@ -138,12 +138,11 @@ func TestApprovalXR(t *testing.T) {
 	t.Parallel()
 
 	d := xrData{Kind: "Approved", Namespace: cp.Namespace(t), Composition: "approved-sites", Title: "Hello", Directory: "/"}
-
-	objs := cp.Apply(t, siteOf("Approved", "Namespaced").String()+compositionOf+`
+	xr := siteWith(t, d, compositionOf+`
       runs:
       - name: page
         approval: Required
-        providerConfigRef: {kind: ProviderConfig, name: guarded}
+        providerConfigRef: {kind: ProviderConfig, name: default}
         vars: {title: "${xr.spec.title}"}
         playbookInline: |
           - hosts: localhost
@@ -151,13 +150,7 @@ func TestApprovalXR(t *testing.T) {
             tasks:
             - name: Write the page
               ansible.builtin.copy: {dest: "{{ playbook_dir }}/page", content: "{{ title }}\n"}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: guarded}
-spec: {}
-`+xrOf, d)
-	xr := objs[len(objs)-1]
+`, "{}")
 
 	cp.WaitFor(t, xr, Condition("Ready", "False"), Reason("AnsibleRunsReady", "AwaitingApproval"), Message("AnsibleRunsReady", "a check predicts 1 change by the run"))
 

@@ -60,14 +60,7 @@ func TestKubectlPlugin(t *testing.T) {
 	t.Parallel()
 
 	d := xrData{Kind: "Site", Namespace: cp.Namespace(t), Composition: "team-sites", Title: "Hello", Directory: directory(t)}
-	objs := cp.Apply(t, siteOf("Site", "Namespaced").String()+teamComposition+`
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: default}
-spec: {}
-`+xrOf, d)
-	xr := objs[len(objs)-1]
+	xr := siteWith(t, d, teamComposition, "{}")
 	ledger := filepath.Join(d.Directory, "ledger")
 
 	cp.WaitFor(t, xr, Message("AnsibleRunsReady", "Pass the gate"), Message("AnsibleRunsReady", "app: waiting for database"))

@@ -95,7 +95,7 @@ func (term *terminal) resize(width, height int) {
 // guardedComposition has two runs that somebody has to approve.
 const guardedComposition = compositionOf + `
       defaults:
-        providerConfigRef: {kind: ProviderConfig, name: guarded}
+        providerConfigRef: {kind: ProviderConfig, name: default}
         vars: {directory: "${xr.spec.directory}"}
       runs:
       - name: network
@@ -120,19 +120,12 @@ func TestKubectlTerminal(t *testing.T) {
 	needs.Program(t, "tmux")
 
 	d := xrData{Kind: "Guarded", Namespace: cp.Namespace(t), Composition: "guarded-sites", Title: "Hello", Directory: directory(t)}
-	objs := cp.Apply(t, siteOf("Guarded", "Namespaced").String()+guardedComposition+`
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: guarded}
-spec: {approval: Required}
-`+xrOf, d)
-	xr := objs[len(objs)-1]
+	xr := siteWith(t, d, guardedComposition, "{approval: Required}")
 
 	// Nobody is there to approve the deletions at the end of the test.
 	t.Cleanup(func() {
 		cmd := exec.Command(cp.Stack.Tool("kubectl"), "--kubeconfig="+cp.Stack.Kubeconfig(), "--namespace="+d.Namespace,
-			"patch", "providerconfigs.ansible.m.crossplane.io", "guarded", "--type=merge", `--patch={"spec": {"approval": null}}`)
+			"patch", "providerconfigs.ansible.m.crossplane.io", "default", "--type=merge", `--patch={"spec": {"approval": null}}`)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("cannot end the need of approvals: %s\n%s", err, out)
 		}
@@ -274,7 +267,7 @@ func pluginPath(t *testing.T) string {
 // crowdComposition has a run on 200 hosts, of which 50 fail, and one that waits for it.
 const crowdComposition = compositionOf + `
       defaults:
-        providerConfigRef: {kind: ProviderConfig, name: crowd}
+        providerConfigRef: {kind: ProviderConfig, name: default}
       runs:
       - name: crowd
         inventoryInline: "all: {hosts: {'host[001:200]': {}}, vars: {ansible_connection: local}}"
@@ -299,14 +292,8 @@ func TestKubectlCrowd(t *testing.T) {
 	needs.Program(t, "tmux")
 
 	d := xrData{Kind: "Crowd", Namespace: cp.Namespace(t), Composition: "crowd-sites", Title: "Hello", Directory: directory(t)}
-	objs := cp.Apply(t, siteOf("Crowd", "Namespaced").String()+crowdComposition+`
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: crowd}
-spec: {}
-`+xrOf, d)
-	cp.WaitFor(t, objs[len(objs)-1], Message("AnsibleRunsReady", "last: waiting for crowd"), Message("AnsibleRunsReady", "It does not answer"))
+	xr := siteWith(t, d, crowdComposition, "{}")
+	cp.WaitFor(t, xr, Message("AnsibleRunsReady", "last: waiting for crowd"), Message("AnsibleRunsReady", "It does not answer"))
 
 	inOrder(t, ansible(t, 0, d, "status", "crowds/site"), "0 of 2 ready", "crowd", "Failed", "ok=350 failed=50",
 		`task "Ask the host" failed on host`, "It does not answer", "more", "gave up after 1 attempt", "last", "waiting for crowd")

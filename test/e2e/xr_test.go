@@ -109,6 +109,20 @@ type xrData struct {
 	Kind, Namespace, Composition, Title, Directory, Source, Status string
 }
 
+// siteWith a Composition and a configuration, of this spec, of its own.
+func siteWith(t *testing.T, d xrData, composition, config string) Object {
+	t.Helper()
+
+	objs := cp.Apply(t, siteOf(d.Kind, "Namespaced").String()+composition+`
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: default}
+spec: `+config+"\n"+xrOf, d)
+
+	return objs[len(objs)-1]
+}
+
 // TestNamespacedXR creates, changes and removes a namespaced XR with a role from a collection in a git repository.
 func TestNamespacedXR(t *testing.T) {
 	t.Parallel()
