@@ -1,13 +1,14 @@
 package kubeapi
 
 import (
-	"container/list"
 	"context"
 	"crypto/tls"
 	"net"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/crowd"
 )
 
 const (
@@ -22,103 +23,73 @@ const (
 // connections. When there are too many strangers the one goes that has been there the longest: the run shows
 // its secret at once.
 type door struct {
-	net.Listener
+	*crowd.Listener
 
 	inside *semaphore.Weighted
-
-	mu        sync.Mutex
-	strangers *list.List
 }
 
 // newDoor of a listener.
 func newDoor(l net.Listener) *door {
-	return &door{Listener: l, inside: semaphore.NewWeighted(maxConnections), strangers: list.New()}
+	return &door{Listener: crowd.Limit(l, maxStrangers), inside: semaphore.NewWeighted(maxConnections)}
 }
 
 // Accept a stranger.
 func (d *door) Accept() (net.Conn, error) {
-	c, err := d.Listener.Accept()
+	g, err := d.Welcome()
 	if err != nil {
 		return nil, err
 	}
 
-	g := &guest{Conn: c, door: d}
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	g.stranger = d.strangers.PushBack(g)
-
-	if d.strangers.Len() > maxStrangers {
-		oldest, _ := d.strangers.Front().Value.(*guest)
-		_ = oldest.leave()
-	}
-
-	return g, nil
+	return &guest{Guest: g, door: d}, nil
 }
 
-// A guest is a connection.
+// A guest is a connection: a stranger until it is admitted.
 type guest struct {
-	net.Conn
+	*crowd.Guest
 
 	door *door
-	// stranger is its place among these; nil once it was admitted, or has gone.
-	stranger *list.Element
+
+	mu sync.Mutex
 	// inside is true for a guest that counts as a connection of the run, gone for one that was closed.
 	inside, gone bool
 }
 
 // admit the guest, once there is a place for it. It is false for one that has gone.
 func (g *guest) admit(ctx context.Context) bool {
-	d := g.door
-
-	d.mu.Lock()
+	g.mu.Lock()
 	inside, gone := g.inside, g.gone
-	d.mu.Unlock()
+	g.mu.Unlock()
 
 	if inside || gone {
 		return inside
 	}
 
-	if d.inside.Acquire(ctx, 1) != nil {
+	if g.door.inside.Acquire(ctx, 1) != nil {
 		return false
 	}
 
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 
-	if g.gone {
-		d.inside.Release(1)
-		return false
+	if g.inside = !g.gone && g.Leave(); !g.inside {
+		g.door.inside.Release(1)
 	}
 
-	d.strangers.Remove(g.stranger)
-	g.stranger, g.inside = nil, true
-
-	return true
+	return g.inside
 }
 
 // Close the connection.
 func (g *guest) Close() error {
-	g.door.mu.Lock()
-	defer g.door.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 
-	return g.leave()
-}
-
-// leave for good. The door is locked.
-func (g *guest) leave() error {
-	if !g.gone && g.inside {
+	if g.inside {
 		g.door.inside.Release(1)
 	}
 
-	if !g.gone && g.stranger != nil {
-		g.door.strangers.Remove(g.stranger)
-	}
+	g.inside, g.gone = false, true
 
-	g.gone, g.inside, g.stranger = true, false, nil
-
-	return g.Conn.Close()
+	return g.Guest.Close()
 }
 
 // guestKey is the key of the guest in the context of its requests.

@@ -1,17 +1,16 @@
 package telemetry
 
 import (
-	"container/list"
 	"context"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-ansible/crossplane-ansible/provider/crowd"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 )
 
@@ -60,55 +59,8 @@ func answer(ctx context.Context, l net.Listener) {
 
 	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 
-	_ = s.Serve(&crowd{Listener: l, guests: list.New()}) // It ends with Close.
-}
-
-// A crowd are the connections at a time. When there are too many, the one goes that has been there the
-// longest: everybody on this machine can connect, and nobody is to wait for those who do not send anything.
-type crowd struct {
-	net.Listener
-
-	mu     sync.Mutex
-	guests *list.List
-}
-
-// Accept a connection.
-func (c *crowd) Accept() (net.Conn, error) {
-	conn, err := c.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-
-	g := &guest{Conn: conn, crowd: c}
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	g.place = c.guests.PushBack(g)
-
-	if c.guests.Len() > maxConnections {
-		oldest, _ := c.guests.Remove(c.guests.Front()).(*guest)
-		_ = oldest.Conn.Close()
-	}
-
-	return g, nil
-}
-
-// A guest is one of a crowd.
-type guest struct {
-	net.Conn
-
-	crowd *crowd
-	place *list.Element
-}
-
-// Close the connection.
-func (g *guest) Close() error {
-	g.crowd.mu.Lock()
-	g.crowd.guests.Remove(g.place) // Of one that has gone there is nothing to remove.
-	g.crowd.mu.Unlock()
-
-	return g.Conn.Close()
+	// Everybody on this machine can connect, and nobody is to wait for those who do not send anything.
+	_ = s.Serve(crowd.Limit(l, maxConnections)) // It ends with Close.
 }
 
 // understand a metric.

@@ -1,10 +1,7 @@
 package telemetry
 
 import (
-	"container/list"
 	"context"
-	"errors"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -64,50 +61,4 @@ func TestListen(t *testing.T) {
 
 	cancel()
 	<-done
-}
-
-// TestCrowd takes the place of connections that send nothing.
-func TestCrowd(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = l.Close() })
-
-	c := &crowd{Listener: l, guests: list.New()}
-
-	// come in, and return both ends.
-	come := func() (outside, inside net.Conn) {
-		if outside, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String()); err != nil {
-			t.Fatal(err)
-		}
-
-		if inside, err = c.Accept(); err != nil {
-			t.Fatal(err)
-		}
-
-		t.Cleanup(func() { _, _ = outside.Close(), inside.Close() })
-
-		return outside, inside
-	}
-
-	_, left := come()
-	oldest, _ := come()
-
-	if err := left.Close(); err != nil {
-		t.Errorf("Close(): %v", err)
-	}
-
-	for range maxConnections {
-		come()
-	}
-
-	if _, err := oldest.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("The oldest connection should have gone, got %v", err)
-	}
-
-	if got := c.guests.Len(); got != maxConnections {
-		t.Errorf("want %d connections, got %d", maxConnections, got)
-	}
 }
