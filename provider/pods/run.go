@@ -83,8 +83,8 @@ type run struct {
 
 	// asked is true once the API server was asked for the Job, so that it may be there.
 	asked bool
-	// meant is the UID of the Pod that may run; empty when none was let run here.
-	meant types.UID
+	// meant is when the Pod was made that may run; zero when none was let run here.
+	meant metav1.Time
 	// begun is true once the container may have started, touched once content may have changed
 	// something, and complete once the Pod has sent its last report.
 	begun, touched, complete bool
@@ -665,7 +665,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	r.disruption = cmp.Or(v.disruption(), r.disruption)
 
 	if v.started() {
-		r.begun = true
+		r.begun, r.meant = true, v.pod.CreationTimestamp
 		r.followLog(v.pod)
 	}
 
@@ -683,21 +683,33 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		return r.ended(ctx)
 	case v.unproved:
 		return false
-	case r.begun && !v.suspended():
-		return false
-	case v.suspended():
+	case v.suspended() || r.wasSuspended(ctx, v):
 		// The Job makes another Pod when it is resumed.
 		r.touched = r.touched || r.begun
-		r.begun = r.begun && v.pod != nil
+		r.begun = r.begun && v.pod != nil && v.suspended()
 
-		if v.stopped() {
-			r.meant = ""
+		if v.stopped() || !v.suspended() {
+			r.meant = metav1.Time{}
 		}
+	case r.begun:
+		return false
 	}
 
 	r.notStarted(ctx, v)
 
 	return false
+}
+
+// wasSuspended is true for a run whose Job was suspended and resumed while nothing was to be seen of it. The API
+// server has to agree with the cache that nothing is left of the Pod that was let run.
+func (r *run) wasSuspended(ctx context.Context, v view) bool {
+	if !v.resumed(r.meant) {
+		return false
+	}
+
+	live, err := r.live(ctx)
+
+	return err == nil && live.resumed(r.meant)
 }
 
 // notStarted shows what the run waits for. A Pod that cannot start is given up.
@@ -742,7 +754,7 @@ func (r *run) notStarted(ctx context.Context, v view) {
 // open the gate of the Pod that is to run, and of no other one: a Job has one Pod as a rule, and
 // sometimes Kubernetes makes two.
 func (r *run) open(ctx context.Context, v view) error {
-	if v.pod == nil || !isGated(v.pod) || r.meant != "" || v.suspended() {
+	if v.pod == nil || !isGated(v.pod) || !r.meant.IsZero() || v.suspended() {
 		return nil
 	}
 
@@ -763,7 +775,7 @@ func (r *run) open(ctx context.Context, v view) error {
 		return errors.Wrap(err, "cannot let the Pod be scheduled")
 	}
 
-	r.meant = v.pod.UID
+	r.meant = v.pod.CreationTimestamp
 
 	return nil
 }

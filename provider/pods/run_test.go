@@ -10,6 +10,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
@@ -225,6 +226,70 @@ func TestOpen(t *testing.T) {
 
 			if opened != tc.want {
 				t.Errorf("%s\nopened %q, want %q", tc.reason, opened, tc.want)
+			}
+		})
+	}
+}
+
+// A Job may be suspended and resumed while the watch is away. Its next Pod is let run, as if the provider had
+// seen that. No other Pod is, whatever became of the one that was let run.
+func TestWasSuspended(t *testing.T) {
+	made := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
+
+	for name, tc := range map[string]struct {
+		reason string
+		// resumed is how long after the Pod that was let run was made.
+		resumed time.Duration
+		job     func(*batchv1.Job)
+		// hidden is true if the cache does not show that Pod any more, and the API server does.
+		hidden bool
+		want   bool
+	}{
+		"Missed":   {reason: "The Job has made another Pod.", resumed: time.Minute, want: true},
+		"Before":   {reason: "The Job was resumed before its first Pod was made.", resumed: -time.Second, want: false},
+		"Finished": {reason: "The Job has failed meanwhile.", resumed: time.Minute, job: failed("BackoffLimitExceeded"), want: false},
+		"Stale":    {reason: "The API server still shows the Pod that was let run.", resumed: time.Minute, hidden: true, want: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, onCluster(t), func(j *batchv1.Job) {
+				if tc.job != nil {
+					tc.job(j)
+				}
+
+				j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
+					Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(made.Add(tc.resumed)),
+				})
+			})
+			next := podOf(j, "next", 0)
+			next.UID, next.Spec.SchedulingGates = "next", []corev1.PodSchedulingGate{{Name: gate}}
+
+			cached := onCluster(t, j, next)
+			r := cached
+
+			if tc.hidden {
+				was := podOf(j, "was", time.Hour)
+				was.UID, was.Status = "was", aPod(corev1.PodRunning, container(containerRun, running())).Status
+				r = onCluster(t, j, next, was)
+			}
+
+			r.key, r.meant, r.begun = sealed.NewKey(), made, true
+			r.report.Run.Phase = common.PhaseRunning
+			r.scope = &scope{Cache: &asCache{reader: byRun{cached.config.Client}}}
+
+			if r.look(t.Context(), false) {
+				t.Fatal("The run should go on.")
+			}
+
+			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(next), next); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := !isGated(next); got != tc.want {
+				t.Errorf("%s\nThe next Pod may run: want %t, got %t", tc.reason, tc.want, got)
+			}
+
+			if again := !r.begun && r.touched && r.report.Run.Phase == common.PhaseQueued; again != tc.want {
+				t.Errorf("%s\nThe run begins again: want %t, got %+v", tc.reason, tc.want, r.report)
 			}
 		})
 	}

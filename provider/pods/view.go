@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
@@ -95,6 +96,18 @@ func (v view) finished() bool {
 
 func (v view) suspended() bool {
 	return v.job != nil && v.job.Spec.Suspend != nil && *v.job.Spec.Suspend
+}
+
+// resumed is true for a Job that was suspended and resumed since the Pod was made that was let run, and that
+// has no such Pod any more.
+func (v view) resumed(made metav1.Time) bool {
+	if made.IsZero() || v.job == nil || v.job.DeletionTimestamp != nil || v.finished() || v.pod != nil && !isGated(v.pod) {
+		return false
+	}
+
+	return slices.ContainsFunc(v.job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionFalse && made.Before(&c.LastTransitionTime)
+	})
 }
 
 // installing is true while the content of the run is installed.
