@@ -248,7 +248,7 @@ func (e *external) command(run common.AnsibleRun) string {
 // readDeleted reads the inputs of an object that is deleted, if a run may be started. They may be
 // gone: that is for Delete to report.
 func (e *external) readDeleted(ctx context.Context, run common.AnsibleRun, s *lifecycle.Situation) error {
-	if s.Runs() && !s.Active.Finished {
+	if s.Runs() && !s.Active.Finished && e.waiting == nil {
 		return nil
 	}
 

@@ -39,6 +39,8 @@ type external struct {
 	// resolution of the request, and the content that a run would use.
 	resolution content.Resolution
 	content    content.Set
+	// waiting is the report of a run that waits and that is decided about anew; nil if there is none.
+	waiting *executor.Report
 	// decision of this reconcile, and the job that it starts.
 	decision lifecycle.Decision
 	job      executor.Job
@@ -79,6 +81,10 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		e.pool.Cancel(run.GetUID())
 	}
 
+	if e.unwanted(run, s) {
+		e.pool.Revoke(run.GetUID())
+	}
+
 	// The run that the object waits for is not wanted any more.
 	if s.Waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
 		e.pool.Withdraw(run.GetUID())
@@ -115,6 +121,18 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	}
 
 	return e.observation(ctx, run, s)
+}
+
+// unwanted is true for a run that waits, and in place of which another one would be started now, or none. What cannot be
+// started for a mistake in the inputs takes no place of another one.
+func (e *external) unwanted(run common.AnsibleRun, s lifecycle.Situation) bool {
+	if e.waiting == nil || e.err != nil || e.decision.Cancel {
+		return false
+	}
+
+	start := lifecycle.Anew(s, e.waiting.Before).Start
+
+	return start == nil || e.newJob(run, *start).Plan() != e.waiting.Plan
 }
 
 // withdraw the object, about which nothing can be decided, from those that wait for their turn. A run in progress that is
@@ -225,6 +243,11 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 		return &lifecycle.Active{Mode: report.Run.Mode, State: report.Run.State}
 	}
 
+	// One that was applied before it came to wait has installed its content, or begun.
+	if report.Plan != "" && (o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
+		e.waiting = &report
+	}
+
 	lifecycle.Record(o, report)
 	lifecycle.Remember(o, historyLimit(run))
 
@@ -285,11 +308,7 @@ func attempt(o *common.AnsibleRunObservation) int64 {
 func (e *external) restore(run common.AnsibleRun, r executor.Report) {
 	o := run.Observation()
 	if o.LastRun != nil && o.LastRun.ID == r.Run.ID {
-		o.LastRun = r.Before.DeepCopy()
-
-		if p := o.Preview; p != nil && p.RunID == r.Run.ID {
-			o.Preview = nil
-		}
+		lifecycle.Restore(o, r.Before)
 
 		return
 	}

@@ -49,6 +49,7 @@ type fakePool struct {
 	forgotten []string
 	canceled  int
 	withdrawn int
+	revoked   int
 	abandoned []types.UID
 	noted     []string
 	ended     []string
@@ -116,6 +117,8 @@ func (nopContents) Refresh(content.Request, string, func()) {}
 func (p *fakePool) Stopping() bool { return false }
 
 func (p *fakePool) Cancel(types.UID) { p.canceled++ }
+
+func (p *fakePool) Revoke(types.UID) { p.revoked++ }
 
 func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
 
@@ -664,6 +667,97 @@ func TestWithdraw(t *testing.T) {
 
 	if diff := cmp.Diff(before, run.Status.AtProvider.LastRun); diff != "" {
 		t.Errorf("The object should show the run before: -want, +got:\n%s", diff)
+	}
+}
+
+// A run whose Pod waits is decided about anew, and gives way to what would be started now.
+func TestRevoke(t *testing.T) {
+	digest := digestOf(t, in("a"))
+
+	for name, tc := range map[string]struct {
+		reason string
+		run    *v1alpha1.AnsibleRun
+		// change what the run was decided with.
+		change func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report)
+		// err of the inputs.
+		err  error
+		want int
+	}{
+		"Same":   {reason: "Nothing has changed.", run: object()},
+		"Image":  {reason: "The image was wrong.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { i.Execution.Image = "b" }, want: 1},
+		"Inputs": {reason: "So were the inputs.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1},
+		"Early":  {reason: "It has waited for a moment only, or may have begun.", run: object(), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) { *i, r.Plan = in("b"), "" }},
+		"Installed": {reason: "It has installed its content, and counts as an apply.", run: object(), change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) {
+			*i, run.Status.AtProvider.LastApply = in("b"), &common.Apply{ID: r.Run.ID}
+		}},
+		"Missing": {reason: "Nothing else can be started.", run: object(), err: errBoom},
+		"Requested": {
+			reason: "Somebody asks for a run, which answers.", run: object(), want: 1,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+				annotated(meta.AnnotationKeyReconcileRequestedAt, "now")(run)
+			},
+		},
+		"Undone": {
+			reason: "The inputs are again those that were applied.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
+			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1,
+		},
+		"Dependents": {
+			reason: "While there is a run nobody looks for changes of what it has made.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
+				run.Status.AtProvider.AppliedDigest, r.Run.Trigger = digest, common.TriggerDependents
+			},
+		},
+		"Preview":        {reason: "A preview waits for its request.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1"))},
+		"PreviewChanged": {reason: "It previews what would be applied now.", run: object(annotated(meta.AnnotationKeyReconcileRequestedAt, common.CheckRequest+"1")), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1},
+		"Canceled": {
+			reason: "Somebody has canceled it.", run: object(),
+			change: func(run *v1alpha1.AnsibleRun, i *inputs.Inputs, r *executor.Report) {
+				*i = in("b")
+				annotated(common.AnnotationCancel, r.Run.ID)(run)
+			},
+		},
+		"Absent":        {reason: "A deletion goes on.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true}))},
+		"AbsentChanged": {reason: "It has the inputs of now.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { i.Execution.Image = "b" }, want: 1},
+		"AbsentMissing": {reason: "It has its inputs.", run: object(beingDeleted, observed(common.AnsibleRunObservation{Executed: true})), err: errBoom},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, i := &fakePool{}, in("a")
+
+			var err error
+
+			resolve := func() (inputs.Inputs, error) { return i, err }
+
+			e := connect(t, p, tc.run, resolve)
+			if _, err := e.Observe(t.Context(), tc.run); err != nil {
+				t.Fatal(err)
+			}
+
+			switch {
+			case tc.run.DeletionTimestamp != nil:
+				_, err = e.Delete(t.Context(), tc.run)
+			case len(p.submitted) == 0:
+				_, err = e.Update(t.Context(), tc.run)
+			}
+
+			if err != nil || len(p.submitted) != 1 {
+				t.Fatalf("There should be a run: %v", err)
+			}
+
+			p.report.Plan, err = p.submitted[0].Plan(), tc.err
+			if tc.change != nil {
+				tc.change(tc.run, &i, p.report)
+			}
+
+			_, _ = connect(t, p, tc.run, resolve).Observe(t.Context(), tc.run)
+
+			if p.revoked != tc.want || p.withdrawn > 0 && tc.err == nil {
+				t.Errorf("%s\nwant it revoked %d times, got %+v", tc.reason, tc.want, p)
+			}
+
+			if last := tc.run.Status.AtProvider.LastRun; last == nil || last.ID != "new" {
+				t.Errorf("%s\nThe status should show it, or else the next provider does not find its Job: %+v", tc.reason, last)
+			}
+		})
 	}
 }
 

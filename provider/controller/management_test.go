@@ -156,6 +156,9 @@ func (w *world) Attach(executor.Job, func()) {}
 // Withdraw nothing: none waits.
 func (w *world) Withdraw(types.UID) {}
 
+// Revoke nothing: none waits.
+func (w *world) Revoke(types.UID) {}
+
 // Noted is not waited for.
 func (w *world) Noted(types.UID, string) {}
 

@@ -121,6 +121,9 @@ func (p *steps) Cancel(types.UID) {
 	}
 }
 
+// Revoke nothing: no run waits in a Pod.
+func (p *steps) Revoke(types.UID) {}
+
 // Withdraw the object if it waits for its turn.
 func (p *steps) Withdraw(types.UID) { p.queued, p.turn, p.installing = false, false, false }
 

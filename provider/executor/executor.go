@@ -9,6 +9,9 @@ package executor
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -100,6 +103,16 @@ func (j Job) Digest(set content.Set) string {
 	digest, _ := j.Inputs.Digest(j.DigestKey, set.Collections, set.Roles, set.Project)
 
 	return digest
+}
+
+// Plan identifies what a job is to do, and how, whatever it was started for: a job that waits need not give way to
+// another one with the same plan.
+func (j Job) Plan() string {
+	// Plain values, which are encoded as they were for a Pod.
+	text, _ := json.Marshal([]any{j.Mode, j.State, j.Approved, j.Timeout, j.Request, j.Inputs}) //nolint:errchkjson // The same program compares it.
+	sum := sha256.Sum256(text)
+
+	return hex.EncodeToString(sum[:])
 }
 
 // Approves is true if a set is the content that the object's last run, a check, used.
@@ -222,6 +235,9 @@ type Report struct {
 	Dependents []common.DependentKind
 	// Kinds of objects that the content has made in the cluster so far, without their state.
 	Kinds []common.DependentKind
+	// Plan of a job that has taken its place and that has waited for so long that it is decided about anew; empty for
+	// others, and once it may have begun.
+	Plan string
 	// Attaching is true while nothing is known of a run that a former provider has begun,
 	// other than what the status shows.
 	Attaching bool
@@ -237,6 +253,9 @@ type Watch struct {
 	// Provider is done when the provider ends: the next one follows a job that outlives it, also
 	// one that was canceled and has not ended yet. Nil is never done.
 	Provider context.Context //nolint:containedctx // It is not that of the job.
+	// Wanted is done when a job that waits, as its report says with its plan, is revoked: it ends if it has not begun,
+	// and goes on otherwise. Nil is never done.
+	Wanted context.Context //nolint:containedctx // It is not that of the job.
 	// Progress is called with what is known so far.
 	Progress func(Report)
 	// Task is called when a task has ended on a host.

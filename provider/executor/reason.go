@@ -3,7 +3,7 @@ package executor
 // Reasons of runs, beside those of the runner.
 const (
 	// ReasonNotStarted means that the run was about to begin and did not: it was
-	// canceled, or the API server took no note of it.
+	// canceled or revoked, or the API server took no note of it.
 	ReasonNotStarted = "NotStarted"
 	// ReasonProviderEnded means that the provider ended during the run.
 	ReasonProviderEnded = "ProviderEnded"

@@ -137,6 +137,31 @@ func Decide(s Situation) Decision {
 	return d
 }
 
+// Anew decides about an object whose run waits, as if there were no such run. Before is the run that the status showed
+// before that one.
+func Anew(s Situation, before *common.Run) Decision {
+	// Nobody looks for changes while there is a run.
+	s.Drifted = s.Drifted || s.Recorded.LastRun.Trigger == common.TriggerDependents
+
+	s.Active = nil
+	Restore(&s.Recorded, before)
+
+	if s.Approvals.Seal != nil {
+		s.Recorded.Approval = Judge(s)
+	}
+
+	return Decide(s)
+}
+
+// Restore the run that the status showed before one that waits.
+func Restore(o *common.AnsibleRunObservation, before *common.Run) {
+	if p := o.Preview; p != nil && p.RunID == o.LastRun.ID {
+		o.Preview = nil
+	}
+
+	o.LastRun = before.DeepCopy()
+}
+
 // creates is true when the decision is to apply for the first time, and creating
 // is allowed.
 func creates(s Situation, d Decision) bool {

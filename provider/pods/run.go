@@ -48,6 +48,9 @@ const (
 	rightsTries = 2
 	// maxEvents is how many events about a Job are read.
 	maxEvents = 50
+	// idleAfter is how long a run waits before it is decided about anew, and eventsEvery how often events are read then.
+	idleAfter   = time.Minute
+	eventsEvery = time.Minute
 	// retryEvery is how long to wait before a request that has failed is sent again.
 	retryEvery = 2 * time.Second
 )
@@ -81,6 +84,8 @@ type run struct {
 	// shown is what the log shows, other than its reports.
 	shown *shown
 
+	// plan of a run of which it is certain whether it has begun; empty for others.
+	plan string
 	// asked is true once the API server was asked for the Job, so that it may be there.
 	asked bool
 	// meant is when the Pod was made that may run; zero when none was let run here.
@@ -122,6 +127,10 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		w.Provider = context.Background()
 	}
 
+	if w.Wanted == nil {
+		w.Wanted = context.Background()
+	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.Provider, cancel)()
@@ -153,7 +162,12 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	changes, release := x.scopes.follow(runKey{string(j.Object.UID), j.ID})
 	defer release()
 
-	if err := r.begin(ctx); err != nil {
+	revocable := context.AfterFunc(w.Wanted, cancel)
+	err := r.begin(ctx)
+
+	revocable()
+
+	if err != nil {
 		if errors.Is(err, errLost) {
 			r.conclude(view{})
 
@@ -166,7 +180,8 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 			return r.notBegun(ctx, err)
 		}
 
-		r.touched = true
+		// Before its gate was opened, a run cannot begin.
+		r.touched = !r.isRevoked()
 	}
 
 	r.shown.know(r.job.Inputs)
@@ -240,6 +255,10 @@ func (r *run) create(ctx context.Context) error {
 	j, err := r.Executor.job(r.job, own, names)
 	if err != nil {
 		return &refusal{err}
+	}
+
+	if len(j.Spec.Template.Spec.SchedulingGates) > 0 {
+		r.plan = r.job.Plan()
 	}
 
 	// The Pod waits for the Secrets, which the Job owns, so that nothing is left of them.
@@ -381,7 +400,7 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 
 	s := &r.report.Run
 	s.Phase, s.Reason, s.Message, s.CompletionTime = common.PhaseFailed, executor.ReasonPodNotStarted, err.Error(), r.time()
-	r.report.Untouched, r.report.Blameless = true, true
+	r.report.Untouched, r.report.Blameless, r.report.Plan = true, true, ""
 
 	switch {
 	case ctx.Err() != nil:
@@ -505,6 +524,11 @@ func (r *run) parts(ctx context.Context) (map[string][]byte, error) {
 func (r *run) adopt(p Payload) {
 	execution := r.job.Inputs.Execution
 
+	// One that has begun may wait, too.
+	if r.report.Run.Phase == common.PhaseQueued {
+		r.plan = executor.Job{Spec: p.Spec, Request: p.Request}.Plan()
+	}
+
 	r.key = p.Key
 	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
 	r.job.Known = p.Before.Content
@@ -528,7 +552,7 @@ func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Repo
 	tick := time.NewTimer(first)
 	defer tick.Stop()
 
-	done := ctx.Done()
+	done, revoked := ctx.Done(), r.watch.Wanted.Done()
 
 	for {
 		select {
@@ -544,6 +568,8 @@ func (r *run) follow(ctx context.Context, changes <-chan struct{}) executor.Repo
 			r.read, r.logged = true, nil
 		case <-done:
 			done = nil
+		case <-revoked:
+			revoked = nil
 		case <-r.watch.Provider.Done():
 		}
 
@@ -563,7 +589,7 @@ func (r *run) pause() time.Duration {
 	switch {
 	case r.hidden:
 		return rightsAgain
-	case !r.begun:
+	case !r.begun && r.report.Plan == "":
 		return podPatience
 	case r.read:
 		return time.Second
@@ -614,7 +640,7 @@ func (r *run) adoptReport(got executor.Report) {
 	}
 
 	// Its store has seen no failure before.
-	got.Attaching, got.NotBefore = false, time.Time{}
+	got.Attaching, got.NotBefore, got.Plan = false, time.Time{}, ""
 	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, lifecycle.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
@@ -649,8 +675,14 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 
 	v, err := r.known(ctx)
 
+	unwanted := err == nil && r.isRevoked() && !v.started() && !v.installing()
+
 	// A run that has ended by itself has a result, which is read with its key.
-	if ended := err == nil && v.over() && v.started(); cancel && r.canceled.IsZero() && (r.key == nil || !ended) {
+	switch ended := err == nil && v.over() && v.started(); {
+	case !r.canceled.IsZero():
+	case unwanted:
+		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "another run is due in place of this one, which has not begun", true})
+	case cancel && (r.key == nil || !ended):
 		r.cancel(ctx, nil)
 	}
 
@@ -662,10 +694,14 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.renewDue(ctx)
 	}
 
+	if !r.since.IsZero() && v.everSuspended() {
+		r.plan = ""
+	}
+
 	r.disruption = cmp.Or(v.disruption(), r.disruption)
 
 	if v.started() {
-		r.begun, r.meant = true, v.pod.CreationTimestamp
+		r.begun, r.meant, r.report.Plan = true, v.pod.CreationTimestamp, ""
 		r.followLog(v.pod)
 	}
 
@@ -789,9 +825,35 @@ func (r *run) shows(phase common.RunPhase, message string) {
 		return
 	}
 
-	r.report.Run.Phase = phase
-	r.says(message)
+	was := r.report.Plan
+	r.report.Run.Phase, r.report.Plan = phase, ""
+
+	if phase == common.PhaseQueued && r.isIdle() {
+		r.report.Plan = r.plan
+	}
+
+	if r.report.Plan == was {
+		r.says(message)
+		return
+	}
+
+	r.report.Run.Message = message
+	r.watch.Progress(r.report)
 }
+
+// isIdle is true for a run that has waited for long, and for nothing else. A run that was attached to has done so once
+// it was looked at for as long.
+func (r *run) isIdle() bool {
+	since := r.since
+	if t := r.report.Run.StartTime; t != nil && since.Before(t.Time) {
+		since = t.Time
+	}
+
+	return !r.touched && r.now().Sub(since) >= idleAfter
+}
+
+// isRevoked is true for a run that waits, while another one is due in place of it.
+func (r *run) isRevoked() bool { return r.report.Plan != "" && r.watch.Wanted.Err() != nil }
 
 // says something about the run, in whatever phase it is, or nothing.
 func (r *run) says(message string) {
@@ -820,7 +882,12 @@ func (r *run) trouble(ctx context.Context, v view) string {
 		return ""
 	}
 
-	if r.troubled == about.GetUID() && r.now().Sub(r.askedAt) < lookEvery {
+	again := lookEvery
+	if r.report.Plan != "" {
+		again = eventsEvery
+	}
+
+	if r.troubled == about.GetUID() && r.now().Sub(r.askedAt) < again {
 		return r.troubleText
 	}
 
@@ -855,7 +922,7 @@ func (r *run) cancel(ctx context.Context, why *end) {
 		return
 	}
 
-	r.canceled, r.why, r.uncanceled = r.now(), why, ""
+	r.canceled, r.why, r.uncanceled, r.report.Plan = r.now(), why, "", ""
 }
 
 // ended is true if nothing of the run is left by the API server's own word. Caches may lag
@@ -889,10 +956,14 @@ func (r *run) ended(ctx context.Context) bool {
 
 // conclude the report of a run that has ended without its last one.
 func (r *run) conclude(v view) {
+	// Reports may be lost.
+	revoked := r.why != nil && r.why.phase == common.PhaseCanceled
+	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil && !revoked) && !r.complete
+
 	e := v.end(r.job.Limit())
 
 	switch {
-	case r.why != nil:
+	case r.why != nil && (!revoked || !r.touched):
 		e = *r.why
 	case !r.canceled.IsZero():
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}
@@ -909,9 +980,6 @@ func (r *run) conclude(v view) {
 	s := &r.report.Run
 	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
 	r.report.Blameless = e.blameless
-
-	// Reports may be lost.
-	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil) && !r.complete
 	r.report.Untouched = !r.touched
 }
 

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientset "k8s.io/client-go/kubernetes/fake"
@@ -22,6 +24,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
@@ -457,4 +460,146 @@ func TestRightsAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A run that waits can be revoked: nothing of it has begun, unless its Pod begins in the same moment.
+func TestRevoke(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// refused is true if a quota refuses the Job.
+		refused bool
+		// pod is the state of the container of the Pod, and began that when it is told to end; nil for no Pod.
+		pod, began *corev1.ContainerState
+		// restarted is true for a provider that ends meanwhile, and suspended is how long after it was made the Job was
+		// resumed; zero if it never was suspended.
+		restarted bool
+		suspended time.Duration
+		// want is the reason of its end; empty for a run that is not decided about anew, and goes on.
+		want string
+	}{
+		"Refused":   {reason: "There is no Job.", refused: true, want: executor.ReasonNotStarted},
+		"NoPod":     {reason: "There is no Pod.", want: executor.ReasonNotStarted},
+		"Waits":     {reason: "The Pod waits.", pod: new(waiting("ContainerCreating", "")), want: executor.ReasonNotStarted},
+		"Began":     {reason: "It begins in that moment.", pod: new(waiting("ContainerCreating", "")), began: new(running()), want: runner.ReasonCanceled},
+		"Begun":     {reason: "It has begun.", pod: new(running())},
+		"Restarted": {reason: "The next provider knows as much.", pod: new(waiting("ContainerCreating", "")), restarted: true, want: executor.ReasonNotStarted},
+		"Suspended": {reason: "It may have begun before.", pod: new(waiting("ContainerCreating", "")), restarted: true, suspended: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x, j := waitingOn(t, tc.refused, tc.pod, tc.began, tc.suspended)
+
+				last := atomic.Pointer[executor.Report]{}
+				last.Store(&executor.Report{})
+
+				wanted, revoke := context.WithCancel(t.Context())
+				ended := make(chan executor.Report, 2)
+				begin := func(begun *common.Run) context.CancelFunc {
+					provider, leave := context.WithCancel(t.Context())
+					j.Begun = begun
+
+					go func() {
+						ended <- x.Execute(t.Context(), j, executor.Watch{Provider: provider, Wanted: wanted, Progress: func(r executor.Report) { last.Store(&r) }})
+					}()
+
+					return leave
+				}
+
+				leave := begin(nil)
+
+				time.Sleep(idleAfter - time.Second)
+				synctest.Wait()
+
+				if last.Load().Plan != "" {
+					t.Error("At first nothing is decided anew.")
+				}
+
+				if tc.restarted {
+					leave()
+
+					r := <-ended
+					last.Store(&executor.Report{})
+					leave = begin(&r.Run)
+				}
+
+				time.Sleep(idleAfter + lookEvery)
+				synctest.Wait()
+
+				if got := last.Load().Plan == j.Plan(); got != (tc.want != "") {
+					t.Errorf("%s\nIt is decided about anew: %t, %+v", tc.reason, got, last.Load())
+				}
+
+				revoke()
+				time.Sleep(time.Minute)
+				leave()
+
+				got := <-ended
+				if got.Run.Reason != tc.want || got.Run.Phase.Finished() != (tc.want != "") {
+					t.Errorf("%s\nExecute(...): %+v", tc.reason, got)
+				}
+
+				if tc.want != "" && got.Untouched != (tc.want == executor.ReasonNotStarted) {
+					t.Errorf("%s\nExecute(...) says that nothing has begun: %t", tc.reason, got.Untouched)
+				}
+			})
+		})
+	}
+}
+
+// waitingOn returns an executor on a cluster whose Pods wait, and a job for it.
+func waitingOn(t *testing.T, refused bool, state, began *corev1.ContainerState, resumed time.Duration) (*Executor, executor.Job) {
+	t.Helper()
+
+	r := onCluster(t)
+	x := r.Executor
+	cluster, _ := x.config.Client.(client.WithWatch)
+	x.now, x.logs = time.Now, clientset.NewClientset()
+	x.config.Context = t.Context()
+	x.config.Own = func(context.Context) (Own, error) { return Own{Image: image}, nil }
+	x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			j, isJob := o.(*batchv1.Job)
+			if isJob && refused {
+				return kerrors.NewForbidden(batchv1.Resource("jobs"), j.Name, errors.New("exceeded quota: jobs"))
+			}
+
+			if isJob {
+				j.UID, j.CreationTimestamp = "job", metav1.Now()
+				if resumed > 0 {
+					j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now().Add(resumed))}}
+				}
+			}
+
+			err := c.Create(ctx, o, opts...)
+			if isJob && state != nil && err == nil {
+				p := podOf(j, "p", 0)
+				p.UID, p.Spec.SchedulingGates = "p", j.Spec.Template.Spec.SchedulingGates
+				p.Status = aPod(corev1.PodPending, container(containerRun, *state)).Status
+				err = c.Create(ctx, p)
+			}
+
+			return err
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			p := &corev1.Pod{}
+			if c.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: "p"}, p) == nil && began == nil {
+				_ = c.Delete(ctx, p)
+			}
+
+			if began != nil {
+				p.Status = aPod(corev1.PodRunning, container(containerRun, *began)).Status
+				_ = c.Status().Update(ctx, p)
+				time.AfterFunc(20*time.Second, func() { _ = c.Delete(context.WithoutCancel(ctx), p) })
+			}
+
+			return c.Delete(ctx, o, opts...)
+		},
+	})
+
+	ready := make(chan struct{})
+	close(ready)
+
+	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: byRun{cluster}}, ready: ready}}, followers: map[runKey]chan struct{}{}}
+
+	return x, r.job
 }

@@ -98,6 +98,14 @@ func (v view) suspended() bool {
 	return v.job != nil && v.job.Spec.Suspend != nil && *v.job.Spec.Suspend
 }
 
+// everSuspended is true for a Job that was suspended or resumed some time after it was made: who looks at it now cannot
+// tell whether its run had begun before.
+func (v view) everSuspended() bool {
+	return v.job != nil && slices.ContainsFunc(v.job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobSuspended && c.LastTransitionTime.Sub(v.job.CreationTimestamp.Time) > podPatience
+	})
+}
+
 // resumed is true for a Job that was suspended and resumed since the Pod was made that was let run, and that
 // has no such Pod any more.
 func (v view) resumed(made metav1.Time) bool {

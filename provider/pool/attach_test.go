@@ -27,6 +27,8 @@ func (o *outliving) Execute(ctx context.Context, j executor.Job, w executor.Watc
 
 	select {
 	case r.Run.Phase = <-o.end:
+	case <-w.Wanted.Done():
+		r.Run.Phase = common.PhaseCanceled
 	case <-w.Provider.Done():
 	case <-ctx.Done():
 		// It takes a while.
@@ -187,4 +189,24 @@ func TestDetachAndAttach(t *testing.T) {
 	if id := <-x.forgotten; id != j.ID {
 		t.Errorf("The executor should forget what was recorded, not %q", id)
 	}
+}
+
+// The executor is told that another job is due in place of one that waits.
+func TestRevoke(t *testing.T) {
+	p, x := newLanes(t)
+	woken, wake := wakes()
+
+	p.Revoke("a")
+
+	j := inPod("a")
+	if !p.Acquire(j, wake) {
+		t.Fatal("There should be a place.")
+	}
+
+	p.Revoke("a")
+	p.Submit(j)
+	p.Noted("a", j.ID)
+	<-x.began
+	p.Revoke("a")
+	await(t, p, "a", woken, common.PhaseCanceled)
 }

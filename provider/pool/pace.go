@@ -37,7 +37,7 @@ func newsOf(last, now executor.Report) news {
 	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 	switch {
-	case last.Run.Phase != now.Run.Phase:
+	case last.Run.Phase != now.Run.Phase, last.Plan != now.Plan:
 		return entered
 	case !maps.EqualFunc(last.Reported.Outputs, now.Reported.Outputs, same),
 		!slices.Equal(last.Reported.Conditions, now.Reported.Conditions),

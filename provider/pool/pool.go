@@ -83,7 +83,10 @@ type entry struct {
 	// provider is done, and leave makes it so, when the job is left to the next one.
 	provider context.Context //nolint:containedctx // It is not that of the job.
 	leave    context.CancelFunc
-	pace     pace
+	// wanted is done, and revoke makes it so, when another job is due in place of this one.
+	wanted context.Context //nolint:containedctx // It is not that of the job.
+	revoke context.CancelFunc
+	pace   pace
 	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
 	tail func() string
 	// newsTimer wakes the object at newsAt, for news that have to wait.
@@ -231,6 +234,7 @@ func (p *Pool) begin(e *entry, announce func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.cancel = cancel
 	e.provider, e.leave = context.WithCancel(context.Background())
+	e.wanted, e.revoke = context.WithCancel(context.Background())
 
 	announce()
 	p.work.Go(func() { p.carryOut(ctx, e) })
@@ -280,6 +284,16 @@ func (p *Pool) Cancel(uid types.UID) {
 
 	if e, known := p.entries[uid]; known && e.cancel != nil {
 		e.cancel(context.Canceled)
+	}
+}
+
+// Revoke the job of an object whose report has a plan: another one is due. It ends unless it has begun meanwhile.
+func (p *Pool) Revoke(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if e, known := p.entries[uid]; known && e.revoke != nil {
+		e.revoke()
 	}
 }
 
@@ -488,6 +502,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 
 	e.cancel(nil)
 	defer e.leave()
+	defer e.revoke()
 	e.stopNews()
 	e.report, e.tail = report, nil
 
@@ -523,6 +538,7 @@ func (p *Pool) execute(ctx context.Context, e *entry) executor.Report {
 
 	return p.executor.Execute(ctx, e.job, executor.Watch{
 		Provider: e.provider,
+		Wanted:   e.wanted,
 		Progress: func(r executor.Report) { p.progress(e, r) },
 		Tail: func(read func() string) {
 			p.mu.Lock()

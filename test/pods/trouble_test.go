@@ -140,6 +140,25 @@ func TestNoNode(t *testing.T) {
 	s.ready(t)
 }
 
+// TestCorrected waits for a node that nobody has, until the configuration names no such node any more.
+func TestCorrected(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	pod := s.Execution
+	s.Open("present")
+	s.Execution = "{place: Pod, nodeSelector: {example.org/pool: nowhere}, " + small + "}"
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node: 0/1 nodes are available"))
+	s.Execution = pod
+	s.apply(t, config)
+	s.ready(t)
+	s.nothingLeft(t)
+	if got := s.Count("begin/"); got != 1 {
+		t.Errorf("One run should have begun, got %v", s.Notes())
+	}
+}
+
 // TestPodGone takes Job or Pod away from a play in progress. The run is interrupted, is no attempt,
 // and is made up for.
 func TestPodGone(t *testing.T) {
