@@ -81,9 +81,7 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 		e.pool.Cancel(run.GetUID())
 	}
 
-	if e.unwanted(run, s) {
-		e.pool.Revoke(run.GetUID())
-	}
+	e.decideAnew(run, s)
 
 	// The run that the object waits for is not wanted any more.
 	if s.Waits() && (e.decision.Start == nil || s.Deleted && active.State == common.StatePresent) {
@@ -123,16 +121,19 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 	return e.observation(ctx, run, s)
 }
 
-// unwanted is true for a run that waits, and in place of which another one would be started now, or none. What cannot be
-// started for a mistake in the inputs takes no place of another one.
-func (e *external) unwanted(run common.AnsibleRun, s lifecycle.Situation) bool {
+// decideAnew about a run that waits: it gives way to another one that would be started now, and ends if none would.
+// What cannot be started for a mistake in the inputs takes no place of another one.
+func (e *external) decideAnew(run common.AnsibleRun, s lifecycle.Situation) {
 	if e.waiting == nil || e.err != nil || e.decision.Cancel {
-		return false
+		return
 	}
 
-	start := lifecycle.Anew(s, e.waiting.Before).Start
+	d := lifecycle.Anew(s, e.waiting.Before)
+	e.decision.Until = d.Until
 
-	return start == nil || e.newJob(run, *start).Plan() != e.waiting.Plan
+	if d.Start == nil || e.newJob(run, *d.Start).Plan() != e.waiting.Plan {
+		e.pool.Revoke(run.GetUID())
+	}
 }
 
 // withdraw the object, about which nothing can be decided, from those that wait for their turn. A run in progress that is

@@ -701,6 +701,12 @@ func TestRevoke(t *testing.T) {
 			reason: "The inputs are again those that were applied.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange"), observed(common.AnsibleRunObservation{AppliedDigest: digestOf(t, in("b"))})),
 			change: func(_ *v1alpha1.AnsibleRun, i *inputs.Inputs, _ *executor.Report) { *i = in("b") }, want: 1,
 		},
+		"Closed": {
+			reason: "Its window has closed.", run: object(), want: 1,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
+			},
+		},
 		"Dependents": {
 			reason: "While there is a run nobody looks for changes of what it has made.", run: object(annotated(common.AnnotationRunPolicy, "RunOnChange")),
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {

@@ -138,7 +138,7 @@ func Decide(s Situation) Decision {
 }
 
 // Anew decides about an object whose run waits, as if there were no such run. Before is the run that the status showed
-// before that one.
+// before that one. It is decided about again when its window closes.
 func Anew(s Situation, before *common.Run) Decision {
 	// Nobody looks for changes while there is a run.
 	s.Drifted = s.Drifted || s.Recorded.LastRun.Trigger == common.TriggerDependents
@@ -150,7 +150,12 @@ func Anew(s Situation, before *common.Run) Decision {
 		s.Recorded.Approval = Judge(s)
 	}
 
-	return Decide(s)
+	d := Decide(s)
+	if d.Start != nil {
+		d.Until = closes(s, *d.Start)
+	}
+
+	return d
 }
 
 // Restore the run that the status showed before one that waits.

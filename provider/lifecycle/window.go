@@ -38,6 +38,15 @@ func opens(s Situation, st Start) time.Time {
 	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerDrift)
 }
 
+// closes is when a run that waits for something else has to wait for the next window, too; the zero time if it need not.
+func closes(s Situation, st Start) time.Time {
+	if askedFor(s, st) || predictsNow(s, st) {
+		return time.Time{}
+	}
+
+	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerDrift)
+}
+
 // predictsNow is true for a check of a change or a deletion that somebody has to approve, so that there is time to do so
 // before the window opens.
 func predictsNow(s Situation, st Start) bool {

@@ -102,6 +102,40 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// A run that waits when its window closes waits for the next one.
+func TestAnew(t *testing.T) {
+	opens := time.Date(2026, 1, 2, 4, 4, 0, 0, time.UTC)
+	before := &common.Run{ID: "1", Phase: common.PhaseSucceeded}
+
+	for name, tc := range map[string]struct {
+		reason string
+		now    time.Time
+		os     []option
+		starts bool
+		until  time.Time
+	}{
+		"Open":      {"It is looked at when the window closes.", opens, nil, true, opens.Add(time.Hour)},
+		"Closed":    {"It is not due before the next window.", opens.Add(time.Hour), nil, false, opens.AddDate(0, 0, 1)},
+		"Requested": {"Who asks does not wait.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request = "now" }}, true, time.Time{}},
+		"Preview":   {"Nor does who looks.", opens.Add(time.Hour), []option{func(s *Situation) { s.Request, s.Recorded.Preview = askedCheck, &common.Preview{RunID: "2"} }}, true, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := given(append(tc.os, within(t, common.ChangesWait))...)
+			s.Now, s.Active = tc.now, &Active{}
+			s.Recorded.LastRun = &common.Run{ID: "2", Phase: common.PhaseQueued}
+
+			got := Anew(s, before)
+			if (got.Start != nil) != tc.starts || !got.Until.Equal(tc.until) {
+				t.Errorf("%s\nAnew(...): %+v", tc.reason, got)
+			}
+
+			if s.Recorded.LastRun.ID != "2" {
+				t.Error("The status should go on showing the run.")
+			}
+		})
+	}
+}
+
 // A schedule takes the place of the poll interval.
 func TestSchedule(t *testing.T) {
 	c, errs := calendar.New(&common.Times{Cron: "30 * * * *"}, nil)

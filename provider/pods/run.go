@@ -681,7 +681,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	switch ended := err == nil && v.over() && v.started(); {
 	case !r.canceled.IsZero():
 	case unwanted:
-		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "another run is due in place of this one, which has not begun", true})
+		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
 	case cancel && (r.key == nil || !ended):
 		r.cancel(ctx, nil)
 	}

@@ -54,17 +54,32 @@ func (c Calendar) Due(after time.Time) time.Time { return c.schedule.next(after)
 // Opens is when the window opens next, at or after now; the zero time if it is open, or there is none. Of runs
 // that are not periodic it is the zero time as well, unless they wait for the window.
 func (c Calendar) Opens(now time.Time, periodic bool) time.Time {
-	if c.window.cron == nil || !periodic && !c.changes {
-		return time.Time{}
-	}
-
-	// The window opened last no longer ago than it stays open.
-	opens := c.window.next(now.Add(-c.duration))
+	opens := c.first(now, periodic)
 	if !opens.After(now) {
 		return time.Time{}
 	}
 
 	return opens
+}
+
+// Closes is when the window closes that is open; the zero time if none is, or if such runs do not wait for one.
+func (c Calendar) Closes(now time.Time, periodic bool) time.Time {
+	opens := c.first(now, periodic)
+	if opens.IsZero() || opens.After(now) {
+		return time.Time{}
+	}
+
+	return opens.Add(c.duration)
+}
+
+// first beginning of a window that is open, or opens next; the zero time if such runs do not wait for one.
+func (c Calendar) first(now time.Time, periodic bool) time.Time {
+	if c.window.cron == nil || !periodic && !c.changes {
+		return time.Time{}
+	}
+
+	// It stays open for as long.
+	return c.window.next(now.Add(-c.duration))
 }
 
 // times are points in time.

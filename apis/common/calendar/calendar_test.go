@@ -136,6 +136,11 @@ func TestOpens(t *testing.T) {
 			if got := c.Opens(at(t, tc.now), true); !got.Equal(want) {
 				t.Errorf("%s\nOpens(...): want %s, got %s", tc.reason, want, got)
 			}
+
+			closes := c.Closes(at(t, tc.now), true)
+			if closes.IsZero() != (tc.opens != "") || tc.opens == "" && (!closes.After(at(t, tc.now)) || closes.After(at(t, tc.now).Add(tc.duration))) {
+				t.Errorf("%s\nCloses(...): got %s", tc.reason, closes.UTC())
+			}
 		})
 	}
 }
