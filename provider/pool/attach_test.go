@@ -16,6 +16,8 @@ type outliving struct {
 	scripted
 
 	forgotten chan string
+	// plans that the job of a reports.
+	plans chan string
 }
 
 func (o *outliving) Forget(j executor.Job) { o.forgotten <- j.ID }
@@ -25,17 +27,27 @@ func (o *outliving) Execute(ctx context.Context, j executor.Job, w executor.Watc
 	r.Run.Phase = common.PhaseRunning
 	o.began <- j
 
-	select {
-	case r.Run.Phase = <-o.end:
-	case <-w.Wanted.Done():
-		r.Run.Phase = common.PhaseCanceled
-	case <-w.Provider.Done():
-	case <-ctx.Done():
-		// It takes a while.
-		<-w.Provider.Done()
+	plans := o.plans
+	if j.UID() != "a" {
+		plans = nil
 	}
 
-	return r
+	for {
+		select {
+		case r.Plan = <-plans:
+			w.Progress(r)
+			continue
+		case r.Run.Phase = <-o.end:
+		case <-w.Wanted.Done():
+			r.Run.Phase = common.PhaseCanceled
+		case <-w.Provider.Done():
+		case <-ctx.Done():
+			// It takes a while.
+			<-w.Provider.Done()
+		}
+
+		return r
+	}
 }
 
 func inPod(uid string) executor.Job {
@@ -209,4 +221,64 @@ func TestRevoke(t *testing.T) {
 	<-x.began
 	p.Revoke("a")
 	await(t, p, "a", woken, common.PhaseCanceled)
+}
+
+// A job that waits for its Pod keeps no other one from a place, and begins when it can.
+func TestLend(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason    string
+		trigger   common.RunTrigger
+		perTenant int
+		want      bool
+	}{
+		"Urgent":   {"Its place does not count.", common.TriggerCreated, 2, true},
+		"Periodic": {"Nor does it where the last place is for urgent jobs.", common.TriggerDrift, 2, true},
+		"Tenant":   {"It is one of the jobs of its tenant.", common.TriggerCreated, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
+				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 1, PerTenant: tc.perTenant}})
+				begin := func(uid string) bool {
+					j := inPod(uid)
+					j.Trigger = tc.trigger
+
+					if !p.Acquire(j, func() {}) || !p.Submit(j) {
+						return false
+					}
+
+					p.Noted(j.UID(), j.ID)
+					<-x.began
+
+					return true
+				}
+
+				if !begin("a") || begin("b") {
+					t.Fatal("There should be one place.")
+				}
+
+				x.plans <- "waits"
+
+				synctest.Wait()
+
+				if got := begin("b"); got != tc.want {
+					t.Fatalf("%s\nThere is a place: %t", tc.reason, got)
+				}
+
+				x.plans <- ""
+
+				synctest.Wait()
+
+				if begin("c") || p.Stats()[common.PlacePod].Running > 1 != tc.want {
+					t.Errorf("%s\nIt counts again once it has begun: %+v", tc.reason, p.Stats())
+				}
+
+				p.Stop(t.Context())
+
+				if got := p.Stats()[common.PlacePod].Running; got != 0 {
+					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
+				}
+			})
+		})
+	}
 }

@@ -57,8 +57,17 @@ type lane struct {
 	*queue
 
 	limit int
-	// running counts the places that are taken, or kept for an object.
+	// running counts the places that are taken, or kept for an object, without those that are lent.
 	running int
+}
+
+// count the place of an object, or do not count it any more: n is 1 or -1.
+func (l *lane) count(e *entry, n int) {
+	l.running += n
+
+	if e.class != executor.Urgent {
+		l.patient += n
+	}
 }
 
 // An entry is an object that waits for a place, or whose job is carried out.
@@ -87,6 +96,8 @@ type entry struct {
 	wanted context.Context //nolint:containedctx // It is not that of the job.
 	revoke context.CancelFunc
 	pace   pace
+	// lent is true while the job waits for something else, so that its place does not count.
+	lent bool
 	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
 	tail func() string
 	// newsTimer wakes the object at newsAt, for news that have to wait.
@@ -219,8 +230,8 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	}
 	p.entries[e.uid] = e
 
-	e.lane.running++
 	e.lane.take(e)
+	e.lane.count(e, 1)
 
 	// The status shows it.
 	p.begin(e, func() { e.note() })
@@ -461,7 +472,7 @@ func (p *Pool) dispatch(asks *entry) {
 				break
 			}
 
-			l.running++
+			l.count(e, 1)
 			p.reserve(e)
 
 			if e != asks {
@@ -490,8 +501,27 @@ func (p *Pool) reserve(e *entry) {
 
 // free the place of an object.
 func (p *Pool) free(e *entry) {
-	e.lane.free(e)
-	e.lane.running--
+	e.lane.shares.Take(e.tenant)
+
+	if !e.lent {
+		e.lane.count(e, -1)
+	}
+}
+
+// lend the place of a job that waits to others, or take it back: then there may be more jobs than places. The tenant
+// keeps its share, so that its jobs do not fill the cluster while they wait.
+func (p *Pool) lend(e *entry, waits bool) {
+	if e.lent == waits {
+		return
+	}
+
+	if e.lent = waits; !waits {
+		e.lane.count(e, 1)
+		return
+	}
+
+	e.lane.count(e, -1)
+	p.dispatch(nil)
 }
 
 func (p *Pool) carryOut(ctx context.Context, e *entry) {
@@ -578,6 +608,7 @@ func (p *Pool) progress(e *entry, r executor.Report) {
 	n := newsOf(e.report, r)
 	e.report = r
 
+	p.lend(e, r.Plan != "")
 	p.tell(e, n)
 }
 

@@ -20,7 +20,7 @@ type queue struct {
 	taken int
 	// shares of the tenants in the places.
 	shares *share.Shares
-	// patient is the number of places that jobs have which are not urgent.
+	// patient is the number of places that count of jobs which are not urgent.
 	patient int
 }
 
@@ -77,17 +77,4 @@ func (q *queue) order() []executor.Class {
 func (q *queue) take(e *entry) {
 	q.taken++
 	q.shares.Give(e.tenant)
-
-	if e.class != executor.Urgent {
-		q.patient++
-	}
-}
-
-// free the place of an object.
-func (q *queue) free(e *entry) {
-	q.shares.Take(e.tenant)
-
-	if e.class != executor.Urgent {
-		q.patient--
-	}
 }
