@@ -12,6 +12,7 @@ import (
 const (
 	playStart     = "playbook_on_play_start"
 	taskStart     = "playbook_on_task_start"
+	noHosts       = "playbook_on_no_hosts_matched"
 	stats         = "playbook_on_stats"
 	hostOK        = "runner_on_ok"
 	itemOK        = "runner_item_on_ok"

@@ -269,6 +269,8 @@ func (r *Recorder) record(e event) (bool, *TaskResult) {
 		r.summary.Play, r.summary.Task = r.name(d.Name), ""
 
 		return true, nil
+	case noHosts:
+		r.summary.Unmatched = true
 	case taskStart:
 		r.startTask(d)
 

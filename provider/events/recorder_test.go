@@ -125,7 +125,7 @@ func TestStreams(t *testing.T) {
 			reason: "A play for nobody processes no host, and warns of the pattern.",
 			stream: "nohosts",
 			want: want{
-				summary:  Summary{Play: "For nobody", Finished: true},
+				summary:  Summary{Play: "For nobody", Finished: true, Unmatched: true},
 				text:     "[WARNING]: Could not match supplied host pattern, ignoring: nobody",
 				warnings: "Could not match supplied host pattern, ignoring: nobody",
 			},

@@ -60,6 +60,8 @@ type Summary struct {
 	Changed []common.DriftTask
 	// Finished is true once Ansible's final statistics were seen.
 	Finished bool
+	// Unmatched is true once the hosts of a play matched none.
+	Unmatched bool
 	// Processed counts the hosts in the final statistics.
 	Processed int
 	// Requeue is how long after its end the content wants to run again, as it has said last; 0 if it

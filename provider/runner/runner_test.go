@@ -377,6 +377,11 @@ func TestRunFailures(t *testing.T) {
 				Message: `host "h1" is unreachable: Failed to connect to the host via ssh: no route`,
 			},
 		},
+		"NoTasks": {
+			reason:   "A play without tasks, such as that of a role that is still empty, has nothing to do for its hosts.",
+			playbook: "- hosts: localhost\n  gather_facts: false\n  tasks: []\n",
+			want:     Result{Phase: common.PhaseSucceeded},
+		},
 		"NoHosts": {
 			reason:   "A run for nobody fails.",
 			playbook: "- hosts: nobody\n  tasks: []\n",

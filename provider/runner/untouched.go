@@ -21,7 +21,7 @@ import (
 func (r *Runner) untouched(ctx context.Context, run Spec, e ending) bool {
 	switch {
 	case e.summary.Finished:
-		return e.summary.Processed == 0
+		return idle(run, e.summary)
 	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "", run.Inputs.Parameters.ExecutableInventory,
 		run.Content.Project != nil && hasInventory(run.Inputs):
 		return false

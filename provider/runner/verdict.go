@@ -93,18 +93,28 @@ func verdict(run Spec, e ending) Result {
 	return r
 }
 
+// tagged is true for a run of the tasks with some tags only.
+func tagged(run Spec) bool {
+	return len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0 && run.State != common.StateAbsent
+}
+
+// idle is true if Ansible has processed no host, and not because the plays have no tasks: of such a play it counts no
+// hosts, and does not say that none matched.
+func idle(run Spec, s events.Summary) bool {
+	return s.Processed == 0 && (s.Unmatched || s.Play == "" || tagged(run))
+}
+
 // accomplished judges a run that Ansible has ended as a success. Ansible does so, too, when no
 // host or no task matched.
 func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 	s := e.summary
-	tagged := len(run.Inputs.Parameters.Tags)+len(run.Inputs.Parameters.SkipTags) > 0 && run.State != common.StateAbsent
 
 	switch {
-	case s.Processed == 0 && tagged:
+	case idle(run, s) && tagged(run):
 		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, or no task has the tags" + suffix(e.warnings)
-	case s.Processed == 0:
+	case idle(run, s):
 		return common.PhaseFailed, ReasonNoHostsMatched, "no host matched, so that nothing was done" + suffix(e.warnings)
-	case s.Tasks == 0 && tagged:
+	case s.Tasks == 0 && tagged(run):
 		return common.PhaseFailed, ReasonNoTasksMatched, "no task has the tags, so that nothing was done"
 	case s.OutputsSize > events.MaxOutputs && publishes(run):
 		return common.PhaseFailed, ReasonOutputsTooLarge,

@@ -96,10 +96,20 @@ func TestVerdict(t *testing.T) {
 		},
 		"NoHosts": {
 			reason: "A run that processed no host did not do what it was to do.",
-			ending: ending{summary: with(func(s *events.Summary) { s.Processed = 0 }), warnings: "no such pattern"},
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Unmatched = 0, true }), warnings: "no such pattern"},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done: no such pattern",
 			},
+		},
+		"NoPlays": {
+			reason: "Nor did one without a play.",
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Play = 0, "" })},
+			want:   Result{Phase: common.PhaseFailed, Reason: ReasonNoHostsMatched, Message: "no host matched, so that nothing was done"},
+		},
+		"NoTasksAtAll": {
+			reason: "A play without tasks has done all that it was to do.",
+			ending: ending{summary: with(func(s *events.Summary) { s.Processed, s.Tasks, s.Task = 0, 0, "" })},
+			want:   Result{Phase: common.PhaseSucceeded},
 		},
 		"NoHostsWithTags": {
 			reason: "Unknown tags have the same effect.",
