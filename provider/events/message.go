@@ -123,6 +123,21 @@ func bare(m string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(m, "Task failed: "), "Module failed: ")
 }
 
+// withCause returns a message with what caused the error, which ansible-core displays since 2.19. The result of a task
+// may leave it out.
+func withCause(m, displayed string) string {
+	line, _, _ := strings.Cut(plain(displayed), "\n")
+
+	shown, isError := cut(line, "[ERROR]: ")
+	shown = strings.TrimSpace(bare(shown))
+
+	if !isError || m == "" || !strings.HasPrefix(shown, strings.TrimSuffix(m, ".")+": ") {
+		return m
+	}
+
+	return shown
+}
+
 // vague is true for messages that say nothing without the output.
 func vague(m string) bool {
 	return m == "Assertion failed" || strings.HasPrefix(m, "non-zero return code") || strings.Contains(m, "MODULE FAILURE") ||

@@ -176,7 +176,11 @@ func (r *Recorder) explain(e event, d data) string {
 		m = shown.failure()
 	}
 
-	return r.field(bare(m), MaxMessage)
+	if m = bare(m); res.Censored == "" {
+		m = withCause(m, e.Stdout)
+	}
+
+	return r.field(m, MaxMessage)
 }
 
 // recordFailure records a failure. When there are too many, the last failure of a host replaces
