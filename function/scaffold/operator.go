@@ -304,7 +304,9 @@ func (r *operatorRun) variables() map[string]string {
 type part struct {
 	role, playbook string
 	// dir of the role in the project; empty for one that requirements bring.
-	dir  string
+	dir string
+	// file of the playbook in the project.
+	file string
 	vars *mapping
 }
 
@@ -317,10 +319,10 @@ func (r *operatorRun) part(c content) (part, error) {
 		return part{role: full, dir: dir}, err
 	}
 
-	full, _, err := r.playbook(c.Playbook)
+	full, file, err := r.playbook(c.Playbook)
 	r.own = true
 
-	return part{playbook: full}, err
+	return part{playbook: full, file: file}, err
 }
 
 // set the part as the whole content of a run.
@@ -340,7 +342,14 @@ func (r *operatorRun) content(run, vars *mapping) error {
 		return err
 	}
 
-	f, comments := r.Finalizer, r.elsewhere()
+	f, absent := r.Finalizer, present
+	if f != nil && r.crd.spec != nil && (f.Role != "" || f.Playbook != "") {
+		if absent, err = r.part(f.content); err != nil {
+			return err
+		}
+	}
+
+	comments := r.elsewhere(present, absent)
 	policies := []string{"Observe", "Create", "Update"}
 
 	switch {
@@ -362,13 +371,6 @@ func (r *operatorRun) content(run, vars *mapping) error {
 		return nil
 	}
 
-	absent := present
-	if f.Role != "" || f.Playbook != "" {
-		if absent, err = r.part(f.content); err != nil {
-			return err
-		}
-	}
-
 	if absent == present && r.state(run, present, vars, comments) {
 		return nil
 	}
@@ -376,15 +378,24 @@ func (r *operatorRun) content(run, vars *mapping) error {
 	return r.both(run, present, absent, vars, comments)
 }
 
-// elsewhere says what content refers to that only the operator's container has.
-func (r *operatorRun) elsewhere() []string {
-	var comments []string
+// elsewhere says what the parts refer to that only the operator's container has.
+func (r *operatorRun) elsewhere(parts ...part) []string {
+	var (
+		comments []string
+		paths    []string
+	)
 
-	if file := r.mentions(regexp.QuoteMeta(home)); file != "" {
+	for _, p := range parts {
+		paths = append(paths, cmp.Or(p.dir, p.file))
+	}
+
+	used := r.used(paths...)
+
+	if file := used.mentions(regexp.QuoteMeta(home)); file != "" {
 		comments = append(comments, file+" refers to "+home+", which is not there: call roles and files by their names.")
 	}
 
-	if file := r.mentions("/tmp"); file != "" {
+	if file := used.mentions("/tmp"); file != "" {
 		comments = append(comments, file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, which each run has for itself. "+
 			"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's flag --write-path=/tmp: other content with this right finds the same files there.")
 	}

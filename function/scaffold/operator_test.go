@@ -303,6 +303,25 @@ func TestOperatorForms(t *testing.T) {
 				"# roles/cache/tasks/touch.yml refers to /tmp, which content cannot write", "writePaths: [/tmp]", "--write-path=/tmp",
 			},
 		},
+		"ElsewhereIncluded": {
+			reason: "A role may include another one, and a playbook has roles.",
+			files: map[string]string{
+				"watches.yaml":                 entry("playbook: playbooks/fill.yml", "finalizer: {name: a/b, role: cache}"),
+				"playbooks/fill.yml":           "- hosts: localhost\n  roles: [fill]\n",
+				"roles/fill/tasks/main.yml":    "- ansible.builtin.include_role: {name: touch}\n",
+				"roles/touch/tasks/main.yml":   "- ansible.builtin.file: {path: /tmp/filled, state: touch}\n",
+				"roles/cache/tasks/absent.yml": "- ansible.builtin.file: {path: /opt/ansible/filled, state: absent}\n",
+			},
+			want: []string{"# roles/touch/tasks/main.yml refers to /tmp", "# roles/cache/tasks/absent.yml refers to /opt/ansible"},
+		},
+		"ElsewhereUnused": {
+			reason: "What another watch uses is of no interest.",
+			files: map[string]string{
+				"watches.yaml":               entry("role: cache"),
+				"roles/touch/tasks/main.yml": "- ansible.builtin.file: {path: /tmp/filled, state: touch}\n",
+			},
+			want: []string{"      - name: cache\n        providerConfigRef:\n          kind: ClusterProviderConfig\n          name: caches.cache.example.org\n        role: acme.cache.cache\n"},
+		},
 		"Temporary": {
 			reason: "Another directory of that name is none of all programs.",
 			files: map[string]string{

@@ -260,6 +260,44 @@ func (p project) allRequirements(own bool, source string) (string, error) {
 	return string(b), err
 }
 
+// used is the project with no other files than those of roles and playbooks, and of the roles and playbooks that these
+// seem to use: they have the name as a word.
+func (p project) used(paths ...string) project {
+	others := map[string]bool{}
+
+	for name := range p.files {
+		// A role is its directory, and a playbook its file.
+		parts := strings.SplitN(name, "/", 3)
+		others[path.Join(parts[:2]...)] = true
+	}
+
+	all := p.files
+	p.files = map[string]string{}
+
+	for len(paths) > 0 {
+		at := paths[0]
+		paths = paths[1:]
+
+		for name := range all {
+			if name == at || strings.HasPrefix(name, at+"/") {
+				p.files[name] = all[name]
+			}
+		}
+
+		delete(others, at)
+
+		for other := range others {
+			base := strings.TrimSuffix(path.Base(other), path.Ext(other))
+			if p.mentions(regexp.QuoteMeta(base)) != "" {
+				paths = append(paths, other)
+				delete(others, other)
+			}
+		}
+	}
+
+	return p
+}
+
 // mentions what matches a pattern as a word in a role or playbook: the first file, or none.
 func (p project) mentions(pattern string) string {
 	word := regexp.MustCompile(`(^|\W)` + pattern + `(\W|$)`)
