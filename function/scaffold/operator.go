@@ -582,13 +582,19 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 		watched.set("matchLabels", s.MatchLabels)
 	}
 
+	var comments []string
+	if r.Kind == "Secret" && r.Group == "" && child(&watched.Node, "matchLabels") == nil {
+		comments = append(comments, "These are all Secrets of the cluster, those of runs in Pods among them, so that each run would start another one: "+
+			"give those that are meant a label, and name it in matchLabels.")
+	}
+
 	return newMapping().
 		set("apiVersion", "ops.crossplane.io/v1alpha1", "What "+r.at+", becomes. Kubernetes itself defines the kind, so that its objects cannot become XRs. "+
 			"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.").
 		set("kind", "WatchOperation").
 		set("metadata", newMapping().set("name", r.name)).
 		set("spec", newMapping().
-			set("watch", watched).
+			set("watch", watched, comments...).
 			set("operationTemplate", newMapping().set("spec", pipelineOf(newMapping(), r.input(run)))))
 }
 

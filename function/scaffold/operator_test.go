@@ -322,6 +322,11 @@ func TestOperatorForms(t *testing.T) {
 			},
 			want: []string{"      - name: cache\n        providerConfigRef:\n          kind: ClusterProviderConfig\n          name: caches.cache.example.org\n        role: acme.cache.cache\n"},
 		},
+		"Secrets": {
+			reason: "A run in a Pod has Secrets, which would start other runs.",
+			files:  map[string]string{"watches.yaml": entry("role: cache") + "- {version: v1, group: \"\", kind: Secret, role: purge}\n"},
+			want:   []string{"  # These are all Secrets of the cluster, those of runs in Pods among them", "  watch:\n    apiVersion: v1\n    kind: Secret\n"},
+		},
 		"Temporary": {
 			reason: "Another directory of that name is none of all programs.",
 			files: map[string]string{
