@@ -31,7 +31,10 @@ FUNCTIONS     := $(addprefix $(BIN)/function-,auto-ready environment-configs pat
 PROVIDER_IMAGE := .cache/images/.provider # For the node: an image of it, with whatever program.
 ENVIRONMENTS  := $(addprefix .cache/images/environment-,oldest-$(shell go env GOARCH).tar newest-$(shell go env GOARCH).tar)
 ANSIBLE       := $(VENV)/.installed
-COLLECTION    := .cache/collections/kubernetes-core.tar.gz# For the tests.
+# For the tests: a collection, and those that the sample of the Operator SDK requires.
+COLLECTION    := .cache/collections/kubernetes-core.tar.gz
+OPERATOR      := $(addprefix .cache/collections/,$(addsuffix .tar.gz,kubernetes-core-3.2.0 cloud-common-3.0.0 community-docker-3.12.1 \
+	community-library_inventory_filtering_v1-1.0.1))
 
 # make skips no test because of a missing program; tests that this machine cannot run
 # are listed in this file (test/needs).
@@ -99,7 +102,7 @@ fuzz: ## Run each fuzz test for FUZZTIME; inputs that fail are kept in its testd
 # The end to end tests whose way is another in Pods: that of inputs, content and reports.
 PLACED := ^Test(ApprovalXR|ContentSources|DeletedWhileRunning|Dependents|Events|GoneWhileRunning|KeptOutput|KubectlCheck|KubectlLogs|Kubernetes|Metrics|NoSecretLeaves|Preview|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
 
-test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) $(COLLECTION) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
+test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) $(COLLECTION) $(OPERATOR) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
 ifneq ($(PLACE),Pod)
 	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
 	go test $(RACE) ./test/render -count=1 -v
@@ -215,7 +218,10 @@ arch    = $(lastword $(subst -, ,$1))
 
 .SECONDEXPANSION:
 $(COLLECTION): test/environments/collection.sh test/environments/collections.txt $(ANSIBLE)
-	$< $@
+	$< test/environments/collections.txt $@
+
+$(OPERATOR) &: test/environments/collection.sh test/environments/operator.txt $(ANSIBLE)
+	$< test/environments/operator.txt $(OPERATOR)
 
 # Images for Pods that are not the provider's, for the tests.
 .cache/images/environment-oldest-%.tar: test/environments/Dockerfile test/environments/oldest.txt $(shell find test/environments/greeting -type f) package/image.sh package/base.sh

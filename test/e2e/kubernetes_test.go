@@ -302,7 +302,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.urls import open_url
 m = AnsibleModule({"name": {"required": True}, "description": {"required": True}, "address": {"default": "http://localhost:5050/metrics"},
                    "counter": {"type": "dict", "options": {"increment": {"type": "bool"}, "add": {"type": "float"}}},
-                   "gauge": {"type": "dict", "options": {"set": {"type": "float"}}}})
+                   "gauge": {"type": "dict", "options": {
+                       "increment": {"type": "bool"}, "decrement": {"type": "bool"}, "set_to_current_time": {"type": "bool"},
+                       "set": {"type": "float"}, "add": {"type": "float"}, "subtract": {"type": "float"}}},
+                   "histogram": {"type": "dict", "options": {"observe": {"type": "float"}}},
+                   "summary": {"type": "dict", "options": {"observe": {"type": "float"}}}})
 p = {k: v for k, v in m.params.items() if v and k != "address"}
 try:
     open_url(m.params["address"], method="POST", data=json.dumps(p), headers={"Content-Type": "application/json"})

@@ -119,13 +119,9 @@ spec:
   template: {metadata: {labels: {app: operator}}, spec: {containers: [{name: manager, image: example.org/operator}]}}
 `
 
-// TestMoveOperator moves an operator with the commands of the page about that: its API, its
-// objects and its roles stay as they are.
-func TestMoveOperator(t *testing.T) {
-	needs.Built(t, "test-e2e", kubernetesCore)
-	t.Parallel()
-
-	var yaml, commands []string
+// movePage returns the blocks of YAML and of commands of the page about moving an operator.
+func movePage(t *testing.T) (yaml, commands []string) {
+	t.Helper()
 
 	for _, m := range fences.FindAllStringSubmatch(readFile(t, "../../docs/move-operator.md"), -1) {
 		if m[1] == "yaml" {
@@ -136,8 +132,19 @@ func TestMoveOperator(t *testing.T) {
 	}
 
 	if len(yaml) != 3 || len(commands) != 7 {
-		t.Fatalf("the page has other blocks than this test knows: %d of YAML, %d of commands", len(yaml), len(commands))
+		t.Fatalf("the page has other blocks than the tests know: %d of YAML, %d of commands", len(yaml), len(commands))
 	}
+
+	return yaml, commands
+}
+
+// TestMoveOperator moves an operator with the commands of the page about that: its API, its
+// objects and its roles stay as they are.
+func TestMoveOperator(t *testing.T) {
+	needs.Built(t, "test-e2e", kubernetesCore)
+	t.Parallel()
+
+	yaml, commands := movePage(t)
 
 	namespace := cp.Namespace(t)
 	shop := Object{APIVersion: "cache.example.org/v1alpha1", Kind: "Cache", Namespace: namespace, Name: "shop"}

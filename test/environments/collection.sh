@@ -1,23 +1,26 @@
 #!/bin/sh
-# collection.sh FILE: make FILE, an archive of kubernetes.core for ansible-galaxy
+# collection.sh REQUIREMENTS FILE...: make archives of collections for ansible-galaxy
 #
-# The collection comes from PyPI's package of many, where its hash can be pinned.
+# The name of a FILE begins with that of its collection, as in kubernetes-core-3.2.0.tar.gz.
+# The collections come from PyPI's package of many, where its hash can be pinned.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+requirements=$PWD/$1
+shift
+root=$PWD
 bin=$PWD/.cache/venv/bin
-mkdir -p "$(dirname "$1")"
-out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 
 "$bin/pip" download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version=3.13 \
-	--require-hashes --requirement "$here/collections.txt" --dest .
+	--require-hashes --requirement "$requirements" --dest .
 
-"$bin/python" - <<'SCRIPT'
-import glob, json, pathlib, zipfile
+for file; do
+	namespace=$(basename "$file" .tar.gz | cut -d- -f1) name=$(basename "$file" .tar.gz | cut -d- -f2)
+	"$bin/python" - "ansible_collections/$namespace/$name/" <<'SCRIPT'
+import glob, json, pathlib, sys, zipfile
 
-part = "ansible_collections/kubernetes/core/"
+part = sys.argv[1]
 with zipfile.ZipFile(glob.glob("ansible-*.whl")[0]) as wheel:
     wheel.extractall(members=[name for name in wheel.namelist() if name.startswith(part)])
 
@@ -27,5 +30,7 @@ about = json.loads(manifest.read_text())["collection_info"]
 pathlib.Path(part, "galaxy.yml").write_text(json.dumps({k: v for k, v in about.items() if v}))
 manifest.unlink()
 SCRIPT
-"$bin/ansible-galaxy" collection build --output-path . ansible_collections/kubernetes/core
-mv kubernetes-core-*.tar.gz "$out"
+	"$bin/ansible-galaxy" collection build --output-path . "ansible_collections/$namespace/$name"
+	mkdir -p "$root/$(dirname "$file")"
+	mv "$namespace-$name"-*.tar.gz "$root/$file"
+done

@@ -8,10 +8,12 @@
 package needs
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -51,6 +53,33 @@ func Built(tb testing.TB, target string, files ...string) {
 			missing(tb, fmt.Sprintf("%s. make %s builds it and runs this test.", err, target))
 		}
 	}
+}
+
+// Module returns the directory with the files of a module, in the version that the go.mod in
+// the directory pins. The sum there says whether they are the right ones.
+func Module(tb testing.TB, dir, path string) string {
+	tb.Helper()
+
+	stderr := &strings.Builder{}
+	cmd := exec.CommandContext(tb.Context(), "go", "mod", "download", "-json", path)
+	cmd.Dir, cmd.Stderr = dir, stderr
+
+	out, err := cmd.Output()
+
+	m := struct {
+		Dir   string `json:"Dir"`
+		Error string `json:"Error"`
+	}{}
+	// A sum that is wrong is not a part of the answer.
+	if jerr := json.Unmarshal(out, &m); jerr != nil {
+		tb.Fatalf("go mod download %s: %v: %s", path, err, stderr)
+	}
+
+	if m.Error != "" {
+		missing(tb, "go mod download cannot get "+path+": "+m.Error+". make test-e2e runs this test.")
+	}
+
+	return m.Dir
 }
 
 // APIServer is where envtest finds kube-apiserver and etcd.

@@ -1,0 +1,216 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+)
+
+const (
+	// sampleModule has the sample of the Operator SDK, which nobody wrote for this project.
+	sampleModule = "github.com/operator-framework/ansible-operator-plugins"
+	// sampleOperator is the name of its project.
+	sampleOperator = "memcached-molecule-operator"
+	// sampleMark is a file that the sample's role makes once in the operator's container.
+	sampleMark = "/tmp/metricsbumped"
+)
+
+// sampleCollections are those of its requirements.yml that a registry of packages has, and what one of them requires.
+var sampleCollections = []string{
+	"../../.cache/collections/kubernetes-core-3.2.0.tar.gz",
+	"../../.cache/collections/cloud-common-3.0.0.tar.gz",
+	"../../.cache/collections/community-docker-3.12.1.tar.gz",
+	"../../.cache/collections/community-library_inventory_filtering_v1-1.0.1.tar.gz",
+}
+
+// sampleShell has the project of the sample in a git repository, as the page about moving an
+// operator begins with it.
+type sampleShell struct {
+	*shell
+
+	// commands of the page, and where it publishes the project.
+	commands []string
+	bare     string
+}
+
+// newSampleShell checks the project out.
+func newSampleShell(t *testing.T) sampleShell {
+	t.Helper()
+	needs.Built(t, "test-e2e", sampleCollections...)
+
+	root, err := filepath.Abs("../..")
+	must(t, err)
+
+	if strings.HasPrefix(root, "/tmp/") {
+		needs.Machinef(t, "This clone is below /tmp, and so is the state of its provider: no content may be granted /tmp.")
+	}
+
+	module := needs.Module(t, "../tools/operator", sampleModule)
+	yaml, commands := movePage(t)
+
+	sh := newShell(t, "GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.org", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.org")
+	s := sampleShell{shell: sh, commands: commands, bare: filepath.Join(sh.Dir, "published.git")}
+
+	sh.Run(t, "git init --quiet --bare --initial-branch=main "+s.bare+" && git clone --quiet "+s.bare+" "+sampleOperator)
+	must(t, os.CopyFS(filepath.Join(sh.Dir, sampleOperator), os.DirFS(filepath.Join(module, "testdata", sampleOperator))))
+	sh.Run(t, "cd "+sampleOperator+" && git add --all && git commit --quiet --message='The operator'")
+	sh.Write(t, sampleOperator+"/galaxy.yml", yaml[1])
+
+	return s
+}
+
+// Page runs one of the blocks of commands of the page, for the sample's operator and one of its kinds.
+func (s sampleShell) Page(t *testing.T, command int, kind string) {
+	t.Helper()
+
+	examples, err := filepath.Abs("../../examples")
+	must(t, err)
+
+	s.Run(t, strings.NewReplacer(
+		"https://git.example.org/acme/cache-operator.git", "git+file://"+s.bare, "examples/", examples+"/",
+		"cache-operator", sampleOperator, "caches.cache.example.org", kind+"s.cache.example.com", "cache.example.org", "cache.example.com",
+		"patch cache ", "patch "+kind+" ", "caches", kind+"s",
+	).Replace(s.commands[command]))
+}
+
+// install the operator in the cluster as its Makefile does, but for the monitoring, which has to be there for that.
+func (s sampleShell) install(t *testing.T) {
+	t.Helper()
+
+	s.Write(t, "kustomization.yaml", "namespace: "+sampleOperator+"-system\nnamePrefix: "+sampleOperator+"-\nresources:\n"+
+		"- "+sampleOperator+"/config/crd\n- "+sampleOperator+"/config/rbac\n- "+sampleOperator+"/config/manager\n")
+	cp.Apply(t, s.Run(t, "kubectl kustomize ."), nil)
+}
+
+// scaffold as the page says. Collections come from a server of this test. Other tests have Secrets, too: the operator
+// would see them all.
+func (s sampleShell) scaffold(t *testing.T) {
+	t.Helper()
+
+	hub := sources.NewGalaxy()
+	must(t, hub.Publish(fakeOperatorSDK().Tarball(t)))
+
+	for _, archive := range sampleCollections {
+		must(t, hub.Publish(archive))
+	}
+
+	s.Page(t, 0, "memcached")
+	s.Page(t, 1, "memcached")
+	s.Run(t, `
+sed -i 's|^    ANSIBLE_GATHERING: explicit|&\n    ANSIBLE_GALAXY_SERVER: `+startSource(t, hub, sources.Options{}).URL+`|' apis/*/providerconfig.yaml
+sed -i 's|^    kind: Secret|&\n    matchLabels: {sample: "true"}|' apis/secrets/watchoperation.yaml
+`)
+}
+
+// TestMoveSample moves the sample of the Operator SDK by the commands of the page about moving an operator. Nothing in its
+// project is changed. There is no node: its servers are deployed, and do not run.
+func TestMoveSample(t *testing.T) {
+	t.Parallel()
+
+	s := newSampleShell(t)
+	namespace := cp.Namespace(t)
+	cache := Object{APIVersion: "cache.example.com/v1alpha1", Kind: "Memcached", Namespace: namespace, Name: "memcached-sample"}
+	foo := Object{APIVersion: cache.APIVersion, Kind: "Foo", Namespace: namespace, Name: "foo-sample"}
+	fin := Object{APIVersion: cache.APIVersion, Kind: "Memfin", Namespace: namespace, Name: "memfin-sample"}
+	servers := Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "memcached-sample-memcached"}
+
+	// What there is before.
+	s.install(t)
+	s.Run(t, "cd "+sampleOperator+"/config/samples && for file in cache_*.yaml; do kubectl apply --namespace="+namespace+" --filename=$file; done")
+	s.Run(t, "kubectl patch memcached memcached-sample --namespace="+namespace+` --type=merge --patch='{"metadata": {"finalizers": ["cache.example.com/finalizer"]}}'`)
+
+	before := cp.Get(t, cache)
+
+	s.scaffold(t)
+	s.Page(t, 2, "memcached")
+	s.Page(t, 3, "memcached")
+	s.Page(t, 4, "memcached")
+
+	for _, o := range []Object{
+		{APIVersion: "ops.crossplane.io/v1alpha1", Kind: "WatchOperation", Name: "secrets"},
+		cache, foo, fin,
+	} {
+		t.Cleanup(func() { cp.CleanUp(t, o) })
+	}
+
+	s.Page(t, 5, "memcached")
+	cp.WaitFor(t, foo, Condition("Ready", "True"), Condition("Successful", "True"))
+	cp.WaitFor(t, fin, Condition("Ready", "True"), Condition("Successful", "True"))
+
+	// What a comment in the Composition says of the role.
+	cp.WaitFor(t, cache, Condition("Failure", "True"), Message("Failure", "could not touch target: [Errno 13] Permission denied: b'"+sampleMark+"'"))
+	t.Cleanup(func() { must(t, os.RemoveAll(sampleMark)) })
+	s.Run(t, `kubectl patch clusterproviderconfig.ansible.m.crossplane.io memcacheds.cache.example.com --type=merge --patch='{"spec": {"confinement": {"writePaths": ["/tmp"]}}}'`)
+	s.Page(t, 6, "memcached")
+
+	u := cp.WaitFor(t, cache, Condition("Ready", "True"), Condition("Failure", "False"), Field("status.test", "hello world"))
+	if u.GetUID() != before.GetUID() {
+		t.Error("The object should be the one from before.")
+	}
+
+	run := ComposedOf(u)[0]
+	owned := That("owned by the AnsibleRun", func(u *unstructured.Unstructured) bool {
+		owners := u.GetOwnerReferences()
+		return len(owners) == 1 && owners[0].Kind == run.Kind && owners[0].Name == run.Name
+	})
+	secret := Object{APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: "test-secret"}
+	text := Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "test-blacklist-watches"}
+
+	cp.WaitFor(t, servers, owned, Field("spec.replicas", int64(1)))
+	cp.WaitFor(t, secret, owned)
+	cp.WaitFor(t, text, owned)
+	checkSampleMetrics(t, run)
+
+	// The API works as before, and so does the watch of what the role makes.
+	s.Run(t, "kubectl patch memcached memcached-sample --namespace="+namespace+` --type=merge --patch='{"spec": {"size": 2}}'`)
+	cp.WaitFor(t, servers, Field("spec.replicas", int64(2)))
+	cp.WaitFor(t, cache, Condition("Successful", "True"))
+	cp.Delete(t, servers)
+	cp.WaitFor(t, servers, owned, Field("spec.replicas", int64(2)))
+	cp.WaitFor(t, cache, Condition("Successful", "True"))
+
+	// The role of a Secret makes an object in a namespace that it names.
+	service := Object{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: "test-service"}
+	ofSecret := Object{APIVersion: run.APIVersion, Kind: run.Kind, Namespace: sampleOperator + "-system", Name: "secret-" + namespace + ".watched"}
+
+	for _, o := range []Object{service, ofSecret} {
+		t.Cleanup(func() { cp.CleanUp(t, o) })
+	}
+
+	cp.Apply(t, `{apiVersion: v1, kind: Secret, metadata: {namespace: [[.]], name: watched, labels: {sample: "true"}}}`, namespace)
+	cp.WaitFor(t, ofSecret, Condition("Ready", "True"))
+	cp.WaitFor(t, service, Field("metadata.annotations.operator-sdk/primary-resource-type", "AnsibleRun.ansible.m.crossplane.io"))
+
+	// The role of the finalizer removes this one.
+	deleted := cp.Apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default, name: deleteme}}`, nil)[0]
+
+	s.Run(t, "kubectl delete memcached memcached-sample --namespace="+namespace+" --cascade=foreground --timeout=2m")
+
+	for _, o := range []Object{deleted, servers, secret, text} {
+		cp.WaitGone(t, o)
+	}
+}
+
+// checkSampleMetrics expects what the sample's own test expects of the operator.
+func checkSampleMetrics(t *testing.T, run Object) {
+	t.Helper()
+
+	for name, want := range map[string]float64{"counter_inc_test": 1, "counter_add_test": 2} {
+		if got := metric(t, "provider_ansible_measured_total", `namespace="`+run.Namespace+`"`, `metric="`+name+`"`); got != want {
+			t.Errorf("%s: want %f, got %f", name, want, got)
+		}
+	}
+
+	for name, want := range map[string]float64{"gauge_set_test": 5, "gauge_add_test": 7, "gauge_sub_test": -7} {
+		if got := metric(t, "provider_ansible_measured", `namespace="`+run.Namespace+`"`, `metric="`+name+`"`); got != want {
+			t.Errorf("%s: want %f, got %f", name, want, got)
+		}
+	}
+}
