@@ -91,6 +91,7 @@ func seen(t *testing.T, r *Runner, run Spec) string {
 		{`/tmp[a-z0-9_]{8}\b`, "/FILE"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "UUID"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d+:]*`, "TIME"},
+		{`Paused for [.\d]+ seconds`, "Paused"},
 		{`\d+:\d\d:\d\d\.\d+`, "DURATION"},
 		{`0x[0-9a-f]{6,}`, "ADDRESS"},
 		{`\b(pid|PID)\D{1,4}\d+`, "PID"},
