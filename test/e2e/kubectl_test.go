@@ -96,7 +96,7 @@ func TestKubectlPlugin(t *testing.T) {
 
 	// What fails again is an exit status. Then what was missing is there.
 	out = ansible(t, 2, d, "retry", "site/site")
-	inOrder(t, out, "requested", "database Failed", "not all runs have succeeded")
+	inOrder(t, out, "requested", "database", "Failed", "gave up after 2 attempts", "not all runs have succeeded")
 
 	touch(t, filepath.Join(d.Directory, "gate"))
 	inOrder(t, ansible(t, 0, d, "retry", "site/site"), "requested", "database", "Ready")
