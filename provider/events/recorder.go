@@ -71,7 +71,12 @@ type Options struct {
 
 // NewRecorder returns a recorder of one run.
 func NewRecorder(o Options) *Recorder {
-	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: o.Hidden, watch: o.Watch, status: o.Status}
+	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: slices.Clone(o.Hidden), watch: o.Watch, status: o.Status}
+
+	// A secret may be the name of a directory.
+	for _, h := range o.Hidden {
+		r.hidden = append(r.hidden, o.Redactor.String(h))
+	}
 
 	if o.Tail || o.Watch.Tail != nil {
 		r.tail = &tail{}

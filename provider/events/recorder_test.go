@@ -189,6 +189,25 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+func TestHidden(t *testing.T) {
+	cases := map[string]struct {
+		reason, text, want string
+	}{
+		"Path":   {reason: "A path in a hidden directory is relative.", text: "cannot read /ansible/runs/x/vars.yml", want: "cannot read vars.yml"},
+		"Others": {reason: "Other paths are redacted only.", text: "/ansible/runs/y/vars.yml", want: "/" + redact.Mask + "/runs/y/vars.yml"},
+	}
+
+	r := NewRecorder(Options{Hidden: []string{"/ansible/runs/x/"}, Redactor: redact.New([]byte("ansible"))})
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := r.clean(tc.text); got != tc.want {
+				t.Errorf("%s\nclean(%q): want %q, got %q", tc.reason, tc.text, tc.want, got)
+			}
+		})
+	}
+}
+
 // line of a stream.
 func line(kind string, data any) string {
 	raw, err := json.Marshal(map[string]any{"event": kind, "uuid": "u", "counter": 1, "event_data": data})
