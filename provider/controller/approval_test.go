@@ -77,6 +77,13 @@ type approvalPlay struct {
 	names   int
 }
 
+// begin the next run.
+func (w *approvalPlay) begin() {
+	for !w.pool.began() {
+		w.proceedOnce()
+	}
+}
+
 func newApprovalPlay(t *testing.T, p common.RunPolicy) *approvalPlay {
 	t.Helper()
 
@@ -214,9 +221,7 @@ func TestApproval(t *testing.T) {
 		"EditDuringCheck": {
 			reason: "A check of former inputs should ask for nothing.",
 			do: func(w *approvalPlay) {
-				for !w.pool.began() {
-					w.proceedOnce()
-				}
+				w.begin()
 
 				w.wanted = "b"
 				w.rest()
@@ -267,9 +272,7 @@ func TestApproval(t *testing.T) {
 				was, id := w.digest(), w.object.Observation().LastRun.ID
 				w.now = w.now.Add(2 * pollOfPlay)
 
-				for !w.pool.began() {
-					w.proceedOnce()
-				}
+				w.begin()
 
 				w.end(common.PhaseFailed)
 				w.rest()
@@ -401,9 +404,7 @@ func TestApproval(t *testing.T) {
 		"LabeledDuringCheck": {
 			reason: "An approval should be about what the check has read.",
 			do: func(w *approvalPlay) {
-				for !w.pool.began() {
-					w.proceedOnce()
-				}
+				w.begin()
 
 				w.annotate(annotationRead, "B")
 
@@ -599,9 +600,7 @@ func TestApproval(t *testing.T) {
 		"CheckFails": {
 			reason: "A check that fails should be approvable, too.",
 			do: func(w *approvalPlay) {
-				for !w.pool.began() {
-					w.proceedOnce()
-				}
+				w.begin()
 
 				w.end(common.PhaseFailed)
 				w.pool.report.Run.Reason = "TaskFailed"
@@ -657,9 +656,7 @@ func TestApproval(t *testing.T) {
 					w.t.Fatal(err)
 				}
 
-				for !w.pool.began() {
-					w.proceedOnce()
-				}
+				w.begin()
 
 				w.annotate(common.AnnotationCancel, w.object.Observation().LastRun.ID)
 				w.reconcile()
