@@ -39,10 +39,15 @@ type schedule struct {
 	announced map[types.UID]string
 	// pauses until the next reconcile, by the objects whose inputs are missing.
 	pauses map[types.NamespacedName]time.Duration
+	// written are the versions of objects whose status was written, until the cache shows them.
+	written map[types.NamespacedName]string
 }
 
 func newSchedule(poll, least time.Duration) *schedule {
-	return &schedule{poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, announced: map[types.UID]string{}, pauses: map[types.NamespacedName]time.Duration{}}
+	return &schedule{
+		poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, announced: map[types.UID]string{},
+		pauses: map[types.NamespacedName]time.Duration{}, written: map[types.NamespacedName]string{},
+	}
 }
 
 // interval between the end of a run of an object and its next periodic run. An object
@@ -81,13 +86,42 @@ func (p *schedule) set(uid types.UID, until time.Time) {
 }
 
 // forget an object.
-func (p *schedule) forget(uid types.UID) {
-	p.set(uid, time.Time{})
+func (p *schedule) forget(o client.Object) {
+	p.set(o.GetUID(), time.Time{})
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	delete(p.announced, uid)
+	delete(p.announced, o.GetUID())
+	delete(p.written, client.ObjectKeyFromObject(o))
+}
+
+// write notes the version of an object whose status was written.
+func (p *schedule) write(o client.Object) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.written[client.ObjectKeyFromObject(o)] = o.GetResourceVersion()
+}
+
+// lastWritten returns the version of an object whose status was written, unless that was seen.
+func (p *schedule) lastWritten(name types.NamespacedName) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	v, ok := p.written[name]
+
+	return v, ok
+}
+
+// seen notes that the cache shows a version.
+func (p *schedule) seen(name types.NamespacedName, version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	if p.written[name] == version {
+		delete(p.written, name)
+	}
 }
 
 // announce notes that the interruption of a run is announced. It is false when it was before.

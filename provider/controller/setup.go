@@ -145,7 +145,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	st := operations{Reconciler: r, kube: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: c.recorder, kind: k}
 	l := limited{Reconciler: missingInputs{st, p}, name: name, limiter: o.GlobalRateLimiter, direct: o.Pool.Stopping}
 
-	return b.Complete(drain{Reconciler: l, pool: o.Pool, reader: mgr.GetClient(), object: k.object})
+	d := drain{Reconciler: l, pool: o.Pool, reader: mgr.GetClient(), object: k.object}
+
+	return b.Complete(fresh{Reconciler: d, reader: mgr.GetClient(), schedule: p, object: k.object})
 }
 
 func options(kube client.Client, name string, c *connector, p *schedule, o Options) []managed.ReconcilerOption {

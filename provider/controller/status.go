@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/cached"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 )
@@ -58,11 +58,11 @@ type statusWriter struct {
 // new, and the API server would read the object to find the same. If the API server refuses the result of a run that has
 // ended, the reduced status is written, and the error has the object looked at again.
 func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	if w.unchanged(ctx, o) {
+	if cached.Shows(ctx, w.reader, o) {
 		return nil
 	}
 
-	err := w.SubResourceWriter.Update(ctx, o, opts...)
+	err := w.write(ctx, o, opts)
 	if err != nil {
 		// The object is to be retried soon, also after a conflict, which the runtime hides.
 		_, _ = w.schedule.takeMissing(client.ObjectKeyFromObject(o))
@@ -85,7 +85,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 
 	reduce(run, was, err)
 
-	if uerr := w.SubResourceWriter.Update(ctx, o, opts...); uerr != nil {
+	if uerr := w.write(ctx, o, opts); uerr != nil {
 		return errors.Wrap(uerr, "cannot record that a status was refused")
 	}
 
@@ -96,11 +96,13 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	return nil
 }
 
-// unchanged is true for an object that is as the reader has it.
-func (w statusWriter) unchanged(ctx context.Context, o client.Object) bool {
-	was, ok := o.DeepCopyObject().(client.Object)
+func (w statusWriter) write(ctx context.Context, o client.Object, opts []client.SubResourceUpdateOption) error {
+	err := w.SubResourceWriter.Update(ctx, o, opts...)
+	if err == nil {
+		w.schedule.write(o)
+	}
 
-	return ok && w.reader.Get(ctx, client.ObjectKeyFromObject(o), was) == nil && equality.Semantic.DeepEqual(was, o)
+	return err //nolint:wrapcheck // The runtime looks for conflicts.
 }
 
 // refused is true for a request that the API server would refuse again.

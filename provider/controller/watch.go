@@ -117,7 +117,7 @@ func whenGone(pool Pool, p *schedule, memories ...Memory) handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			pool.Abandon(e.Object.GetUID())
-			p.forget(e.Object.GetUID())
+			p.forget(e.Object)
 
 			for _, m := range memories {
 				m.Forget(e.Object.GetUID())

@@ -1,0 +1,128 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+)
+
+func TestFresh(t *testing.T) {
+	gone := kerrors.NewNotFound(schema.GroupResource{}, "site")
+
+	cases := map[string]struct {
+		reason string
+		// written are the versions that writes of the status led to, and cached is the one that the cache shows.
+		written []string
+		cached  string
+		cache   error
+		want    bool
+	}{
+		"NeverWritten": {
+			reason: "An object whose status was not written should be reconciled.",
+			cached: "8",
+			want:   true,
+		},
+		"Behind": {
+			reason:  "An object should wait until the cache shows its status.",
+			written: []string{"9", "11"},
+			cached:  "9",
+		},
+		"Longer": {
+			reason:  "Versions are numbers.",
+			written: []string{"10"},
+			cached:  "9",
+		},
+		"Shown": {
+			reason:  "An object whose status is shown should be reconciled.",
+			written: []string{"9", "11"},
+			cached:  "11",
+			want:    true,
+		},
+		"Changed": {
+			reason:  "An object that others have changed since should be reconciled.",
+			written: []string{"9"},
+			cached:  "12",
+			want:    true,
+		},
+		"Gone": {
+			reason:  "Of an object that is gone nothing else will be shown.",
+			written: []string{"9"},
+			cache:   gone,
+			want:    true,
+		},
+		"NoNumber": {
+			reason:  "Versions that cannot be compared should hold nothing up.",
+			written: []string{"later"},
+			cached:  "9",
+			want:    true,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			run := object()
+			s := newSchedule(time.Minute, time.Minute)
+			kube := &test.MockClient{MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+				o.SetResourceVersion(tc.cached)
+				return tc.cache
+			}}
+			writes := 0
+			w := statusWriter{SubResourceWriter: &test.MockSubResourceClient{MockUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+				o.SetResourceVersion(tc.written[writes])
+				writes++
+
+				return nil
+			}}, reader: kube, schedule: s}
+
+			for range tc.written {
+				run.SetResourceVersion("1")
+
+				if err := w.Update(t.Context(), run); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			got := 0
+			f := fresh{
+				Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+					got++
+					return reconcile.Result{}, nil
+				}),
+				reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{},
+			}
+
+			result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got == 1); diff != "" {
+				t.Errorf("%s\n-want reconciled, +got reconciled:\n%s", tc.reason, diff)
+			}
+
+			if tc.want == (result.RequeueAfter > 0) {
+				t.Errorf("%s\nAn object should be looked at again if it has to wait: after %s", tc.reason, result.RequeueAfter)
+			}
+
+			if _, left := s.lastWritten(client.ObjectKeyFromObject(run)); left == tc.want {
+				t.Errorf("%s\nA version should be kept until it was seen", tc.reason)
+			}
+
+			s.forget(run)
+
+			if _, left := s.lastWritten(client.ObjectKeyFromObject(run)); left {
+				t.Errorf("%s\nNothing should be left of an object that is gone", tc.reason)
+			}
+		})
+	}
+}
