@@ -71,6 +71,6 @@ func Setup(mgr ctrl.Manager, k Kind, o controller.Options) error {
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
 		For(k.config).
-		Watches(k.usage, &resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}).
+		Watches(k.usage, gathered{&resource.EnqueueRequestForProviderConfig{Kind: k.Config.Kind}}).
 		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
 }
