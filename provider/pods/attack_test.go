@@ -498,7 +498,7 @@ func TestReleaseUnended(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if err := r.release(t.Context(), got); err != nil {
+			if err := r.release(t.Context(), got.Namespace, got); err != nil {
 				t.Fatal(err)
 			}
 

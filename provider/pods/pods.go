@@ -26,7 +26,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 )
@@ -38,12 +37,6 @@ const (
 	// unfollowedFor how old they are at least.
 	sweepEvery    = time.Minute
 	unfollowedFor = 2 * time.Minute
-	// leftFor is how long a Pod may go on after the last report of its run.
-	leftFor = 2 * time.Minute
-	// forgetters is how many Jobs are dealt with at a time after their runs.
-	forgetters = 4
-	// maxForgotten is how many Jobs wait for that. The sweep finds the others.
-	maxForgotten = 10000
 )
 
 // A Config of an executor.
@@ -155,18 +148,7 @@ func (x *Executor) Start(ctx context.Context) error {
 
 	found := err == nil
 
-	for range forgetters {
-		go func() {
-			for {
-				select {
-				case j := <-x.forget:
-					x.clean(ctx, *j.Reference())
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-	}
+	go x.cleanAll(ctx)
 
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
@@ -212,61 +194,6 @@ func (x *Executor) find(ctx context.Context) bool {
 	return err == nil
 }
 
-// Forget a job: the credentials of its Pod go now, the Job when it has been kept for as long as
-// the configuration says. Nothing of it waits for the API server.
-func (x *Executor) Forget(j executor.Job) {
-	select {
-	case x.forget <- j:
-	default:
-	}
-}
-
-// clean up after a run whose result was recorded.
-func (x *Executor) clean(ctx context.Context, ref common.JobReference) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-
-	j := &batchv1.Job{}
-
-	sc, err := x.scopes.of(ctx, ref.Namespace)
-	if err == nil {
-		err = sc.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, j)
-	}
-
-	if err == nil && x.made(j) {
-		err = x.release(ctx, j)
-	}
-
-	// The sweep tries again.
-	if client.IgnoreNotFound(err) != nil {
-		x.config.Log.Info("Cannot clean up after a run", "job", ref.Namespace+"/"+ref.Name, "error", err)
-	}
-}
-
-// release a Job: remove its Secrets, and have Kubernetes remove it in time.
-func (x *Executor) release(ctx context.Context, j *batchv1.Job) error {
-	err := x.config.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(j.Namespace), client.MatchingLabels{labelRun: j.Labels[labelRun]})
-	if err != nil {
-		return errors.Wrap(err, "cannot remove the Secrets of a run")
-	}
-
-	keep := keepFor(j)
-	if keep == 0 {
-		return errors.Wrap(x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)), "cannot remove a Job")
-	}
-
-	was := j.DeepCopy()
-	j.Spec.TTLSecondsAfterFinished = new(int32(keep.Seconds()))
-
-	// A container that a podTemplate or a webhook has added may outlive that of the run, and
-	// nothing removes a Job that has not ended.
-	if began := j.Status.StartTime; began != nil && completed(j).IsZero() {
-		j.Spec.ActiveDeadlineSeconds = new(int64((x.now().Sub(began.Time) + leftFor).Seconds()))
-	}
-
-	return errors.Wrap(x.config.Client.Patch(ctx, j, client.MergeFrom(was)), "cannot set when a Job is to be removed")
-}
-
 // sweep up Jobs that nobody follows: the runs of objects that are gone, and those whose
 // provider ended right after it had recorded them.
 func (x *Executor) sweep(ctx context.Context) {
@@ -302,7 +229,7 @@ func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 		return x.delete(ctx, j)
 	}
 
-	return x.release(ctx, j)
+	return x.release(ctx, j.Namespace, j)
 }
 
 // delete a Job, and wait for nothing. Its Pod is told to end first.

@@ -1,0 +1,124 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+)
+
+// TestForgetTogether forgets runs that end together in two namespaces, one of which refuses to
+// have its Secrets removed, and looks at the requests and at what is left.
+func TestForgetTogether(t *testing.T) {
+	const (
+		runs     = 20
+		refusing = "refuses"
+	)
+
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			objects []client.Object
+			jobs    []executor.Job
+			mu      sync.Mutex
+		)
+
+		for _, ns := range []string{"ns", refusing} {
+			for i := range runs {
+				r := onCluster(t)
+				r.job.ID = fmt.Sprintf("%s-%d", ns, i)
+				r.job.Inputs.Execution.Namespace = ns
+				r.ref = *r.job.Reference()
+
+				j := jobOf(t, r, func(j *batchv1.Job) { j.UID = types.UID(r.job.ID) })
+				objects = append(objects, j, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: secretName(r.ref, 0), Labels: j.Labels}})
+				jobs = append(jobs, r.job)
+			}
+		}
+
+		// One of a run that goes on, and one that a tenant has made.
+		others := []client.Object{
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "goes-on", Labels: map[string]string{labelRun: "other"}}},
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "own"}},
+		}
+
+		x := onCluster(t, append(objects, others...)...).Executor
+		cluster, _ := x.config.Client.(client.WithWatch)
+		removals := map[string]int{}
+		x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+			DeleteAllOf: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteAllOfOption) error {
+				all := (&client.DeleteAllOfOptions{}).ApplyOptions(opts)
+
+				mu.Lock()
+				removals[all.Namespace]++
+				mu.Unlock()
+
+				if all.Namespace == refusing {
+					return errors.New("refused")
+				}
+
+				return c.DeleteAllOf(ctx, o, opts...)
+			},
+		})
+		x.forget = make(chan executor.Job, maxForgotten)
+		ready := make(chan struct{})
+		close(ready)
+		x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: cluster}, ready: ready}}, followers: map[runKey]chan struct{}{}}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+
+		go x.cleanAll(ctx)
+
+		for _, j := range jobs {
+			x.Forget(j)
+		}
+
+		time.Sleep(2 * gatherFor)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+
+		if diff := cmp.Diff(map[string]int{"ns": 1, refusing: 1}, removals); diff != "" {
+			t.Errorf("The Secrets of runs that end together should go together: -want requests, +got requests:\n%s", diff)
+		}
+
+		left, expiring := map[string]int{}, map[string]int{}
+
+		for _, o := range append(objects, others...) {
+			if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+				continue
+			}
+
+			switch o := o.(type) {
+			case *corev1.Secret:
+				left[o.Namespace]++
+			case *batchv1.Job:
+				if *o.Spec.TTLSecondsAfterFinished == int32(keepFor(o).Seconds()) {
+					expiring[o.Namespace]++
+				}
+			}
+		}
+
+		if diff := cmp.Diff(map[string]int{"ns": len(others), refusing: runs}, left); diff != "" {
+			t.Errorf("Secrets: -want left, +got left:\n%s", diff)
+		}
+
+		// A Job without its Secrets removed is found again by the sweep.
+		if diff := cmp.Diff(map[string]int{"ns": runs}, expiring); diff != "" {
+			t.Errorf("Jobs: -want expiring, +got expiring:\n%s", diff)
+		}
+	})
+}
