@@ -11,8 +11,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// staleAgain is when an object is looked at again that the cache shows as it was.
-const staleAgain = 20 * time.Millisecond
+const (
+	// staleAgain is when an object is looked at again that the cache shows as it was.
+	staleAgain = 20 * time.Millisecond
+	// staleFor is how long the cache is waited for. An API server that was restored from a backup
+	// may never show what was written.
+	staleFor = 10 * time.Second
+)
 
 // A fresh reconciler puts an object off until the cache shows the status that was written
 // last. The API server would refuse what follows from an older one, after all the work.
@@ -27,13 +32,13 @@ type fresh struct {
 
 // Reconcile an object as it is.
 func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	if written, ok := f.schedule.lastWritten(req.NamespacedName); ok {
+	if last, ok := f.schedule.lastWrite(req.NamespacedName); ok {
 		o, ok := f.object.DeepCopyObject().(client.Object)
-		if ok && f.reader.Get(ctx, req.NamespacedName, o) == nil && isOlder(o.GetResourceVersion(), written) {
+		if ok && time.Now().Before(last.until) && f.reader.Get(ctx, req.NamespacedName, o) == nil && isOlder(o.GetResourceVersion(), last.version) {
 			return reconcile.Result{RequeueAfter: staleAgain, Priority: new(newsPriority)}, nil
 		}
 
-		f.schedule.seen(req.NamespacedName, written)
+		f.schedule.saw(req.NamespacedName, last)
 	}
 
 	return f.Reconciler.Reconcile(ctx, req)

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,9 @@ func TestFresh(t *testing.T) {
 		written []string
 		cached  string
 		cache   error
-		want    bool
+		// after is how long ago the status was written.
+		after time.Duration
+		want  bool
 	}{
 		"NeverWritten": {
 			reason: "An object whose status was not written should be reconciled.",
@@ -60,6 +63,13 @@ func TestFresh(t *testing.T) {
 			cache:   gone,
 			want:    true,
 		},
+		"Restored": {
+			reason:  "An API server that was restored may count from a smaller number.",
+			written: []string{"900"},
+			cached:  "12",
+			after:   staleFor,
+			want:    true,
+		},
 		"NoNumber": {
 			reason:  "Versions that cannot be compared should hold nothing up.",
 			written: []string{"later"},
@@ -70,59 +80,63 @@ func TestFresh(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			run := object()
-			s := newSchedule(time.Minute, time.Minute)
-			kube := &test.MockClient{MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
-				o.SetResourceVersion(tc.cached)
-				return tc.cache
-			}}
-			writes := 0
-			w := statusWriter{SubResourceWriter: &test.MockSubResourceClient{MockUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
-				o.SetResourceVersion(tc.written[writes])
-				writes++
+			synctest.Test(t, func(t *testing.T) {
+				run := object()
+				s := newSchedule(time.Minute, time.Minute)
+				kube := &test.MockClient{MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+					o.SetResourceVersion(tc.cached)
+					return tc.cache
+				}}
+				writes := 0
+				w := statusWriter{SubResourceWriter: &test.MockSubResourceClient{MockUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+					o.SetResourceVersion(tc.written[writes])
+					writes++
 
-				return nil
-			}}, reader: kube, schedule: s}
+					return nil
+				}}, reader: kube, schedule: s}
 
-			for range tc.written {
-				run.SetResourceVersion("1")
+				for range tc.written {
+					run.SetResourceVersion("1")
 
-				if err := w.Update(t.Context(), run); err != nil {
+					if err := w.Update(t.Context(), run); err != nil {
+						t.Fatal(err)
+					}
+				}
+
+				time.Sleep(tc.after)
+
+				got := 0
+				f := fresh{
+					Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+						got++
+						return reconcile.Result{}, nil
+					}),
+					reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{},
+				}
+
+				result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
+				if err != nil {
 					t.Fatal(err)
 				}
-			}
 
-			got := 0
-			f := fresh{
-				Reconciler: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
-					got++
-					return reconcile.Result{}, nil
-				}),
-				reader: kube, schedule: s, object: &v1alpha1.AnsibleRun{},
-			}
+				if diff := cmp.Diff(tc.want, got == 1); diff != "" {
+					t.Errorf("%s\n-want reconciled, +got reconciled:\n%s", tc.reason, diff)
+				}
 
-			result, err := f.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(run)})
-			if err != nil {
-				t.Fatal(err)
-			}
+				if tc.want == (result.RequeueAfter > 0) {
+					t.Errorf("%s\nAn object should be looked at again if it has to wait: after %s", tc.reason, result.RequeueAfter)
+				}
 
-			if diff := cmp.Diff(tc.want, got == 1); diff != "" {
-				t.Errorf("%s\n-want reconciled, +got reconciled:\n%s", tc.reason, diff)
-			}
+				if _, left := s.lastWrite(client.ObjectKeyFromObject(run)); left == tc.want {
+					t.Errorf("%s\nA version should be kept until it was seen", tc.reason)
+				}
 
-			if tc.want == (result.RequeueAfter > 0) {
-				t.Errorf("%s\nAn object should be looked at again if it has to wait: after %s", tc.reason, result.RequeueAfter)
-			}
+				s.forget(run)
 
-			if _, left := s.lastWritten(client.ObjectKeyFromObject(run)); left == tc.want {
-				t.Errorf("%s\nA version should be kept until it was seen", tc.reason)
-			}
-
-			s.forget(run)
-
-			if _, left := s.lastWritten(client.ObjectKeyFromObject(run)); left {
-				t.Errorf("%s\nNothing should be left of an object that is gone", tc.reason)
-			}
+				if _, left := s.lastWrite(client.ObjectKeyFromObject(run)); left {
+					t.Errorf("%s\nNothing should be left of an object that is gone", tc.reason)
+				}
+			})
 		})
 	}
 }

@@ -40,13 +40,19 @@ type schedule struct {
 	// pauses until the next reconcile, by the objects whose inputs are missing.
 	pauses map[types.NamespacedName]time.Duration
 	// written are the versions of objects whose status was written, until the cache shows them.
-	written map[types.NamespacedName]string
+	written map[types.NamespacedName]write
+}
+
+// A write of a status led to a version, which is waited for until a time.
+type write struct {
+	version string
+	until   time.Time
 }
 
 func newSchedule(poll, least time.Duration) *schedule {
 	return &schedule{
 		poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, announced: map[types.UID]string{},
-		pauses: map[types.NamespacedName]time.Duration{}, written: map[types.NamespacedName]string{},
+		pauses: map[types.NamespacedName]time.Duration{}, written: map[types.NamespacedName]write{},
 	}
 }
 
@@ -96,30 +102,30 @@ func (p *schedule) forget(o client.Object) {
 	delete(p.written, client.ObjectKeyFromObject(o))
 }
 
-// write notes the version of an object whose status was written.
-func (p *schedule) write(o client.Object) {
+// wrote notes that the status of an object was written.
+func (p *schedule) wrote(o client.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	p.written[client.ObjectKeyFromObject(o)] = o.GetResourceVersion()
+	p.written[client.ObjectKeyFromObject(o)] = write{o.GetResourceVersion(), time.Now().Add(staleFor)}
 }
 
-// lastWritten returns the version of an object whose status was written, unless that was seen.
-func (p *schedule) lastWritten(name types.NamespacedName) (string, bool) {
+// lastWrite returns the last write of the status of an object, unless that was seen.
+func (p *schedule) lastWrite(name types.NamespacedName) (write, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	v, ok := p.written[name]
+	w, ok := p.written[name]
 
-	return v, ok
+	return w, ok
 }
 
-// seen notes that the cache shows a version.
-func (p *schedule) seen(name types.NamespacedName, version string) {
+// saw notes that a write was seen, or is not waited for any more.
+func (p *schedule) saw(name types.NamespacedName, w write) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	if p.written[name] == version {
+	if p.written[name] == w {
 		delete(p.written, name)
 	}
 }

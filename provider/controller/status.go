@@ -99,7 +99,7 @@ func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 func (w statusWriter) write(ctx context.Context, o client.Object, opts []client.SubResourceUpdateOption) error {
 	err := w.SubResourceWriter.Update(ctx, o, opts...)
 	if err == nil {
-		w.schedule.write(o)
+		w.schedule.wrote(o)
 	}
 
 	return err //nolint:wrapcheck // The runtime looks for conflicts.
