@@ -174,10 +174,18 @@ func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
 	return child, nil
 }
 
-// ask for a process that reads a request from a socket, and return its id.
-func (p *process) ask(socket *os.File) (int, error) {
+// ask for a process that reads a request from a socket, and return its id. After an error the process is ended: an answer
+// that comes late would be taken for that to the next one.
+func (p *process) ask(socket *os.File) (_ int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
+	defer func() {
+		if err != nil {
+			p.end()
+			_ = p.control.Close()
+		}
+	}()
 
 	if _, _, err := p.control.WriteMsgUnix([]byte{0}, unix.UnixRights(int(socket.Fd())), nil); err != nil {
 		return 0, errors.Wrap(err, "cannot ask for a process")
