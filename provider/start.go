@@ -40,7 +40,7 @@ type startCommand struct {
 	MinPollInterval        time.Duration `default:"10s"                                                      help:"Shortest poll interval that an object may ask for."`
 	MaxConcurrentRuns      int           `default:"4"                                                        help:"Runs to carry out at the same time."`
 	MaxRunsPerNamespace    int           `default:"0"                                                        help:"Runs of one namespace to carry out at the same time; 0 means as many as --max-concurrent-runs. Cluster scoped AnsibleRuns count for the namespace of their claim, those without one together." name:"max-concurrent-runs-per-namespace"`
-	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time. Pods that wait for a node or a quota count, too."`
+	MaxConcurrentPods      int           `default:"100" help:"Pods of runs at the same time. A Pod that has waited for a minute, for a node or a quota, does not count."`
 	MaxPodsPerNamespace    int           `default:"0" help:"Pods of runs of one namespace at the same time; 0 means half of --max-concurrent-pods. Cluster scoped AnsibleRuns count as for runs." name:"max-concurrent-pods-per-namespace"`
 	Place                  common.Place  `default:"Provider" enum:"Provider,Pod" help:"Where runs are carried out whose configuration does not say so: Provider for the provider's own Pod, Pod for a Pod each."`
 	NoRunsInProvider       bool          `help:"Carry out no run in the provider's own Pod, whatever configurations say."`

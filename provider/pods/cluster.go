@@ -223,9 +223,12 @@ func (r *run) live(ctx context.Context) (view, error) {
 	return v, err
 }
 
-// known view of the run: from the cache, unless that may be old.
-func (r *run) known(ctx context.Context) (view, error) {
-	if r.hidden = false; !r.scope.blind.Load() {
+// known view of the run: from the cache, unless that may be old, or the run is to end. A cache that lags behind never shows
+// that a Pod had started which is gone meanwhile.
+func (r *run) known(ctx context.Context, ending bool) (view, error) {
+	unsure := ending && r.canceled.IsZero() && r.mayHaveBegun()
+
+	if r.hidden = false; !r.scope.blind.Load() && !unsure {
 		return r.view(ctx, r.scope, client.MatchingFields{fieldRun: r.job.ID})
 	}
 

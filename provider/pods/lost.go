@@ -70,7 +70,7 @@ func (r *run) isLost(ctx context.Context) bool {
 // isGone is true once the watch has shown that nothing is left of the run, or its namespace is deleted.
 func (r *run) isGone(ctx context.Context) bool {
 	if r.scope != nil && !r.scope.blind.Load() {
-		if v, err := r.known(ctx); err == nil && v.gone() {
+		if v, err := r.known(ctx, false); err == nil && v.gone() {
 			return true
 		}
 	}

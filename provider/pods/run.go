@@ -152,7 +152,7 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 		s := &report.Run
 		s.Phase, s.Reason, s.CompletionTime = common.PhaseInterrupted, executor.ReasonInternal, r.time()
 		s.Message = "the provider has made a mistake; its log has a stack trace"
-		report.Blameless, report.Untouched = true, false
+		report.Blameless, report.Untouched, report.Plan = true, false, ""
 	})
 
 	if w.Tail != nil {
@@ -340,10 +340,16 @@ func (r *run) insist(ctx context.Context, request func() error) error {
 
 		r.waits(err.Error())
 
+		// Others may have a place meanwhile, so that very many may ask.
+		again := retryEvery
+		if r.report.Plan != "" {
+			again = lookEvery
+		}
+
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(retryEvery):
+		case <-time.After(again):
 		}
 	}
 }
@@ -673,7 +679,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 
-	v, err := r.known(ctx)
+	v, err := r.known(ctx, cancel || r.isRevoked())
 
 	unwanted := err == nil && r.isRevoked() && !v.started() && !v.installing()
 
@@ -683,6 +689,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	case unwanted:
 		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
 	case cancel && (r.key == nil || !ended):
+		r.touched = r.touched || err != nil && r.mayHaveBegun()
 		r.cancel(ctx, nil)
 	}
 
@@ -721,13 +728,13 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		return false
 	case v.suspended() || r.wasSuspended(ctx, v):
 		// The Job makes another Pod when it is resumed.
-		r.touched = r.touched || r.begun
+		r.touched = r.touched || r.begun || !v.suspended()
 		r.begun = r.begun && v.pod != nil && v.suspended()
 
 		if v.stopped() || !v.suspended() {
 			r.meant = metav1.Time{}
 		}
-	case r.begun:
+	case r.begun, unwanted, cancel:
 		return false
 	}
 
@@ -825,6 +832,11 @@ func (r *run) shows(phase common.RunPhase, message string) {
 		return
 	}
 
+	// What has installed its content goes on as it is.
+	if phase == common.PhaseInstalling {
+		r.plan = ""
+	}
+
 	was := r.report.Plan
 	r.report.Run.Phase, r.report.Plan = phase, ""
 
@@ -851,6 +863,9 @@ func (r *run) isIdle() bool {
 
 	return !r.touched && r.now().Sub(since) >= idleAfter
 }
+
+// mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun.
+func (r *run) mayHaveBegun() bool { return !r.begun && (!r.meant.IsZero() || !r.since.IsZero()) }
 
 // isRevoked is true for a run that waits, while another one is due in place of it.
 func (r *run) isRevoked() bool { return r.report.Plan != "" && r.watch.Wanted.Err() != nil }
@@ -979,7 +994,7 @@ func (r *run) conclude(v view) {
 
 	s := &r.report.Run
 	s.Phase, s.Reason, s.Message, s.CompletionTime, s.CurrentTask = e.phase, e.reason, e.message, r.time(), ""
-	r.report.Blameless = e.blameless
+	r.report.Blameless, r.report.Plan = e.blameless, ""
 	r.report.Untouched = !r.touched
 }
 
