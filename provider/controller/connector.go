@@ -44,12 +44,14 @@ type Pool interface {
 	Noted(uid types.UID, runID string)
 }
 
-// Reports of jobs, each of which is kept until it is forgotten. A job whose report has a plan can be revoked.
+// Reports of jobs, each of which is kept until it is forgotten. A job whose report has a plan can be
+// revoked. What waits does not begin while its object is held.
 type Reports interface {
 	Report(uid types.UID) (executor.Report, bool)
 	Live(uid types.UID) (executor.Report, bool)
 	Forget(uid types.UID, runID string)
 	Revoke(uid types.UID)
+	Hold(uid types.UID, held bool)
 }
 
 // A Queue has the objects that wait for a place to run. Acquire gives an object a place,

@@ -124,7 +124,12 @@ func (e *external) Observe(ctx context.Context, run common.AnsibleRun) (managed.
 // decideAnew about a run that waits: it gives way to another one that would be started now, and ends if none would.
 // What cannot be started for a mistake in the inputs takes no place of another one.
 func (e *external) decideAnew(run common.AnsibleRun, s lifecycle.Situation) {
-	if e.waiting == nil || e.err != nil || e.decision.Cancel {
+	if e.waiting == nil || e.decision.Cancel {
+		return
+	}
+
+	if e.err != nil {
+		e.giveUp(run, s)
 		return
 	}
 
@@ -143,7 +148,16 @@ func (e *external) withdraw(run common.AnsibleRun, s lifecycle.Situation) {
 		e.pool.Cancel(run.GetUID())
 	}
 
+	e.giveUp(run, s)
 	e.pool.Withdraw(run.GetUID())
+}
+
+// giveUp a run that waits, about which nothing can be decided: whoever has edited the object since does not want that run,
+// and its window may be closed by now.
+func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
+	if w := e.waiting; w != nil && (w.Generation != run.GetGeneration() || lifecycle.Closed(s, w.Run, w.Before)) {
+		e.pool.Revoke(run.GetUID())
+	}
 }
 
 // observation tells the runtime what was decided. If there is a place for an apply, the
@@ -245,7 +259,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 	}
 
 	// One that was applied before it came to wait has installed its content, or begun.
-	if report.Plan != "" && (o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
+	if report.Plan != "" && !report.Run.Phase.Finished() && (o.LastApply == nil || o.LastApply.ID != report.Run.ID) {
 		e.waiting = &report
 	}
 

@@ -122,6 +122,12 @@ func (p *fakePool) Revoke(types.UID) { p.revoked++ }
 
 func (p *fakePool) Withdraw(types.UID) { p.withdrawn++ }
 
+func (p *fakePool) Hold(uid types.UID, held bool) {
+	if held {
+		p.Withdraw(uid)
+	}
+}
+
 func (p *fakePool) Noted(uid types.UID, runID string) {
 	p.noted = append(p.noted, string(uid)+" "+runID)
 }
@@ -691,6 +697,30 @@ func TestRevoke(t *testing.T) {
 			*i, run.Status.AtProvider.LastApply = in("b"), &common.Apply{ID: r.Run.ID}
 		}},
 		"Missing": {reason: "Nothing else can be started.", run: object(), err: errBoom},
+		"MissingEdited": {
+			reason: "Whoever has edited the object does not want what it was before.", run: object(), err: errBoom, want: 1,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) { run.Generation++ },
+		},
+		"MissingClosed": {
+			reason: "Its window has closed, whatever is missing.", run: object(), err: errBoom, want: 1,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
+			},
+		},
+		"MissingRequested": {
+			reason: "Somebody has asked for it, outside of its window.", run: object(), err: errBoom,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
+				r.Run.Trigger = common.TriggerRequested
+				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
+			},
+		},
+		"MissingEnded": {
+			reason: "What has ended cannot be revoked.", run: object(), err: errBoom,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
+				run.Generation++
+				r.Run.Phase = common.PhaseCanceled
+			},
+		},
 		"Requested": {
 			reason: "Somebody asks for a run, which answers.", run: object(), want: 1,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {

@@ -159,6 +159,9 @@ func (w *world) Withdraw(types.UID) {}
 // Revoke nothing: none waits.
 func (w *world) Revoke(types.UID) {}
 
+// Hold nothing: no object is paused.
+func (w *world) Hold(types.UID, bool) {}
+
 // Noted is not waited for.
 func (w *world) Noted(types.UID, string) {}
 

@@ -124,6 +124,9 @@ func (p *steps) Cancel(types.UID) {
 // Revoke nothing: no run waits in a Pod.
 func (p *steps) Revoke(types.UID) {}
 
+// Hold nothing: no object is paused.
+func (p *steps) Hold(types.UID, bool) {}
+
 // Withdraw the object if it waits for its turn.
 func (p *steps) Withdraw(types.UID) { p.queued, p.turn, p.installing = false, false, false }
 

@@ -84,8 +84,8 @@ func news() predicate.Predicate {
 	return predicate.And(changed, unless)
 }
 
-// whenNoted tells the pool which runs the status of objects shows. It withdraws objects that
-// are paused, since their status is not written any more.
+// whenNoted tells the pool which runs the status of objects shows, and which objects are paused:
+// nobody decides about them, and their status is not written any more.
 func whenNoted(pool Pool) handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -94,9 +94,7 @@ func whenNoted(pool Pool) handler.EventHandler {
 				return
 			}
 
-			if cmeta.IsPaused(run) || len(run.GetManagementPolicies()) == 0 {
-				pool.Withdraw(run.GetUID())
-			}
+			pool.Hold(run.GetUID(), cmeta.IsPaused(run) || len(run.GetManagementPolicies()) == 0)
 
 			if r := run.Observation().LastRun; r != nil && r.StartTime != nil {
 				pool.Noted(run.GetUID(), r.ID)

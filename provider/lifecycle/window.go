@@ -47,6 +47,16 @@ func closes(s Situation, st Start) time.Time {
 	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerDrift)
 }
 
+// Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too. Before is the run that
+// the status showed before it.
+func Closed(s Situation, waits common.Run, before *common.Run) bool {
+	Restore(&s.Recorded, before)
+
+	st := Start{Mode: waits.Mode, State: waits.State, Trigger: waits.Trigger}
+
+	return waits.Trigger != common.TriggerRequested && !opens(s, st).IsZero()
+}
+
 // predictsNow is true for a check of a change or a deletion that somebody has to approve, so that there is time to do so
 // before the window opens.
 func predictsNow(s Situation, st Start) bool {

@@ -282,3 +282,51 @@ func TestLend(t *testing.T) {
 		})
 	}
 }
+
+// What waits for its Pod does not begin while its object is paused.
+func TestHold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// steps of an object: whether it is paused, and what its run waits for.
+		steps []any
+		want  bool
+	}{
+		"Waits":    {"A run that waits is given up.", []any{"waits", true}, true},
+		"Paused":   {"So is one that comes to wait.", []any{true, "waits"}, true},
+		"Resumed":  {"An object that was resumed runs.", []any{true, false, "waits"}, false},
+		"InFlight": {"What has begun goes on.", []any{"", true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
+				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 1, PerTenant: 1}})
+				p.Hold("a", true)
+
+				j := inPod("a")
+				if !p.Acquire(j, func() {}) || !p.Submit(j) {
+					t.Fatal("There should be a place.")
+				}
+
+				p.Noted("a", j.ID)
+				<-x.began
+
+				for _, s := range tc.steps {
+					switch s := s.(type) {
+					case bool:
+						p.Hold("a", s)
+					case string:
+						x.plans <- s
+					}
+
+					synctest.Wait()
+				}
+
+				if r, _ := p.Report("a"); r.Run.Phase.Finished() != tc.want {
+					t.Errorf("%s\nThe run has ended: %t", tc.reason, !tc.want)
+				}
+
+				p.Stop(t.Context())
+			})
+		})
+	}
+}

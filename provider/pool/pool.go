@@ -98,6 +98,8 @@ type entry struct {
 	pace   pace
 	// lent is true while the job waits for something else, so that its place does not count.
 	lent bool
+	// held is true while the object is paused.
+	held bool
 	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
 	tail func() string
 	// newsTimer wakes the object at newsAt, for news that have to wait.
@@ -304,6 +306,26 @@ func (p *Pool) Revoke(uid types.UID) {
 	defer p.mu.Unlock()
 
 	if e, known := p.entries[uid]; known && e.revoke != nil {
+		e.revoke()
+	}
+}
+
+// Hold the job of an object that is paused, or not any more. One that waits for a place is withdrawn, and one whose report
+// has a plan is revoked, now or when it comes to wait for so long.
+func (p *Pool) Hold(uid types.UID, held bool) {
+	if held {
+		p.Withdraw(uid)
+	}
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	e, known := p.entries[uid]
+	if !known || e.revoke == nil {
+		return
+	}
+
+	if e.held = held; held && e.report.Plan != "" {
 		e.revoke()
 	}
 }
@@ -610,6 +632,10 @@ func (p *Pool) progress(e *entry, r executor.Report) {
 
 	p.lend(e, r.Plan != "")
 	p.tell(e, n)
+
+	if e.held && r.Plan != "" {
+		e.revoke()
+	}
 }
 
 // tell the object its news now, or when the pace allows it.
