@@ -145,7 +145,7 @@ func (s *Stack) AllowTokens(ctx context.Context, namespace string) error {
 	return s.allow(ctx, "tokens.yaml", namespace)
 }
 
-// allow the provider what the first object in a file of the examples has, which is a role.
+// allow the provider what the role in a file of the examples has.
 func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 	c, err := s.Client()
 	if err != nil {
@@ -156,8 +156,7 @@ func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 		return errors.Wrap(err, "cannot read the role")
 	}
 	role := &rbacv1.ClusterRole{}
-	first, _, _ := strings.Cut(string(text), "\n---\n")
-	if err := yaml.UnmarshalStrict([]byte(first), role); err != nil {
+	if err := yaml.UnmarshalStrict(text, role); err != nil {
 		return errors.Wrap(err, "cannot read the role")
 	}
 	if err := client.IgnoreAlreadyExists(c.Create(ctx, role)); err != nil {

@@ -177,7 +177,10 @@ func TestUpgrade(t *testing.T) {
 		return len(pods) == 1 && pods[0].Spec.ServiceAccountName == "provider-ansible"
 	})
 
-	cp.Apply(t, example(t, "operations/pods.yaml")+"---\n"+work+"---\n"+workInPod)
+	cp.Apply(t, example(t, "operations/pods.yaml"))
+	cp.Kubectl(t, "", "create", "rolebinding", "provider-ansible-pods", "--namespace=crossplane-system", "--clusterrole=provider-ansible-pods",
+		"--serviceaccount=crossplane-system:provider-ansible")
+	cp.Apply(t, work+"---\n"+workInPod)
 	idle := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "idle")
 	busy := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "busy")
 	pod := object("ansible.m.crossplane.io/v1alpha1", "AnsibleRun", "default", "pod")
