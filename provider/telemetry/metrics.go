@@ -49,15 +49,15 @@ func NewMetrics() *Metrics {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "run_duration_seconds",
-			Help:      "Time that runs took, the installation of their content included and their time in the queue excluded.",
+			Help:      "Time that runs took, without their time in the queue; in the provider without the installation of their content, in a Pod with it and with the time in which the Pod waited to start.",
 			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600},
 		}, []string{"mode", labelResult}),
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "queue_wait_seconds",
-			Help:      "Time that runs waited for their turn, by queue.",
+			Help:      "Time that runs waited for their turn, by queue and place.",
 			Buckets:   []float64{0.01, 0.1, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600},
-		}, []string{"queue"}),
+		}, []string{"queue", labelPlace}),
 		tasks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace,
 			Name:      "tasks_total",
@@ -76,7 +76,7 @@ func (m *Metrics) Started(j executor.Job) {
 		queue = queueUrgent
 	}
 
-	m.wait.WithLabelValues(queue).Observe(time.Since(j.Queued).Seconds())
+	m.wait.WithLabelValues(queue, string(j.Place())).Observe(time.Since(j.Queued).Seconds())
 }
 
 // TaskEnded counts how a task ended on a host.

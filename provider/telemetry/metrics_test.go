@@ -31,6 +31,10 @@ func TestMetrics(t *testing.T) {
 	m.Started(retry)
 	m.Ended(retry, executor.Report{Run: applied(common.TriggerRetry, common.PhaseInterrupted)}, time.Hour)
 
+	inPod := example
+	inPod.Inputs.Execution.Place = common.PlacePod
+	m.Started(inPod)
+
 	c.Installed(content.Installation{Result: content.ResultInstalled, Took: time.Second})
 	c.Installed(content.Installation{Result: content.ResultFailed, Again: true, Took: time.Minute})
 	c.Found()
@@ -85,6 +89,10 @@ provider_ansible_tasks_total{result="failed"} 2
 
 	if n, err := testutil.GatherAndCount(r, "provider_ansible_run_duration_seconds"); n != 1 || err != nil {
 		t.Errorf("The time that an interrupted run took is not known: want the duration of 1 kind of runs, got %d, %v", n, err)
+	}
+
+	if n, err := testutil.GatherAndCount(r, "provider_ansible_queue_wait_seconds"); n != 3 || err != nil {
+		t.Errorf("Each queue of each place has a time of its own: want those of 3, got %d, %v", n, err)
 	}
 
 	problems, err := testutil.GatherAndLint(r)
