@@ -53,7 +53,7 @@ func install(t *testing.T) {
 	if controlplane.Since("v2.1") {
 		file := filepath.Join(t.TempDir(), "configuration.xpkg")
 		crank(t, "xpkg", "build", "--package-root="+filepath.Join(root, "examples", "configuration"), "--package-file="+file, "--examples-root="+t.TempDir())
-		push(t, file, "configuration-ansible", "v0.1.0")
+		push(t, file, organisation+"/configuration-ansible", "v0.1.0")
 		cp.Apply(t, `
 apiVersion: pkg.crossplane.io/v1
 kind: Configuration

@@ -31,13 +31,13 @@ func publish(t *testing.T, program, version string) {
 	if err := tarball.WriteToFile(file, tag, stamped(t, filepath.Join(released, program+".xpkg"), program, version)); err != nil {
 		t.Fatalf("cannot write package: %s", err)
 	}
-	push(t, file, program, version)
+	push(t, file, organisation+"/"+program, version)
 }
 
-// push a package as its publishers do.
-func push(t *testing.T, file, name, version string) {
+// push a package to a repository as its publishers do.
+func push(t *testing.T, file, repository, version string) {
 	t.Helper()
-	crank(t, "xpkg", "push", "--package-files="+file, warehouse+"/"+organisation+"/"+name+":"+version)
+	crank(t, "xpkg", "push", "--package-files="+file, warehouse+"/"+repository+":"+version)
 }
 
 // crank runs the command line of Crossplane.
