@@ -235,6 +235,11 @@ func (s *stage) lost() {
 	defer s.records.mu.Unlock()
 
 	for _, r := range s.book.Runs() {
+		// What was only ever checked goes at once when it is deleted, and nobody is left to be told.
+		if s.book.IsGone(r.UID) && s.book.LastApply(r.UID) == nil {
+			continue
+		}
+
 		if (r.Outcome == ledger.Done || r.Outcome == ledger.Failed) && s.records.told[r.ID] == "" {
 			s.book.Breach(r.UID, "no result of a run in a Pod is lost", fmt.Sprintf("run %s is %s", r.ID, r.Outcome))
 		}

@@ -23,7 +23,7 @@ import (
 )
 
 // settling is how long all objects may take to become as wanted after the faults.
-const settling = 4 * time.Minute
+const settling = 6 * time.Minute
 
 // recovery waits until all objects are as wanted after the faults, removes them, and looks for
 // what is left over.

@@ -26,6 +26,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
+// leads is how long a replica may take to lead once the leader has ended in order, with others at work on the machine.
+const leads = 30 * time.Second
+
 // A phase of a run in which the provider can be struck.
 type phase struct {
 	name string
@@ -352,8 +355,8 @@ func (d *drive) upgraded(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	if !d.eventually(ctx, 10*time.Second, func() bool { return next.leads(ctx) }) {
-		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("%s did not 10 s after the end of %s", next.name, r.name))
+	if !d.eventually(ctx, leads, func() bool { return next.leads(ctx) }) {
+		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("%s did not %s after the end of %s", next.name, leads, r.name))
 	}
 
 	return r.name + " by " + next.name, d.dismiss(ctx, r, alone)

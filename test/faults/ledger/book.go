@@ -170,6 +170,14 @@ func (b *Book) Gone(uid string) {
 	}
 }
 
+// IsGone is true for an object that is gone.
+func (b *Book) IsGone(uid string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.gone[uid]
+}
+
 // Target of an object: the value that was applied, empty when there is none.
 func (b *Book) Target(uid string) string {
 	b.mu.Lock()
