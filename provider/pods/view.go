@@ -205,7 +205,7 @@ type end struct {
 	blameless bool
 }
 
-// end of a run that is over. Began is true when its container may have started.
+// end of a run that is over and has sent no last report. Limit says how long the run may take.
 func (v view) end(limit string) end {
 	interrupted := func(format string, args ...any) end {
 		return end{common.PhaseInterrupted, executor.ReasonPodEnded, fmt.Sprintf(format, args...), true}
