@@ -146,34 +146,43 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 	}
 
 	for i := range t.Spec.Containers {
-		c := &t.Spec.Containers[i]
-		if c.Name != containerRun {
-			continue
-		}
-
-		// An empty command of the provider's does not replace that of a template. A container that is
-		// started again would run twice.
-		c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
-		if c.Image != provider.Image {
-			c.Command = []string{binary}
-		}
-
-		c.Args = append(c.Args, granted(c.VolumeMounts)...)
-
-		// Half of the defaults may contradict what is given: a request above a limit.
-		switch {
-		case e.Resources != nil:
-			c.Resources = *e.Resources
-		case reflect.DeepEqual(c.Resources, corev1.ResourceRequirements{}):
-			c.Resources = defaultResources()
-		}
-
-		if content.MayNeed(j.Inputs) {
-			t.Spec.InitContainers = append(t.Spec.InitContainers, installer(*c))
+		if c := &t.Spec.Containers[i]; c.Name == containerRun {
+			complete(&t.Spec, c, j, provider)
 		}
 	}
 
 	return t, nil
+}
+
+// complete the container of the run, and those before it that follow from it.
+func complete(spec *corev1.PodSpec, c *corev1.Container, j executor.Job, provider Own) {
+	// An empty command of the provider's does not replace that of a template. A container that is
+	// started again would run twice.
+	c.Command, c.RestartPolicy, c.RestartPolicyRules = nil, nil, nil
+	c.Args = append(c.Args, granted(c.VolumeMounts)...)
+
+	// Half of the defaults may contradict what is given: a request above a limit.
+	switch e := j.Inputs.Execution; {
+	case e.Resources != nil:
+		c.Resources = *e.Resources
+	case reflect.DeepEqual(c.Resources, corev1.ResourceRequirements{}):
+		c.Resources = defaultResources()
+	}
+
+	if c.Image != provider.Image {
+		c.Command = []string{binary}
+
+		// What a quota or a LimitRange of the namespace wants, the container of the run has.
+		for i := range spec.InitContainers {
+			if before := &spec.InitContainers[i]; before.Name == containerCopy {
+				before.Resources = *c.Resources.DeepCopy()
+			}
+		}
+	}
+
+	if content.MayNeed(j.Inputs) {
+		spec.InitContainers = append(spec.InitContainers, installer(*c))
+	}
 }
 
 // granted are the arguments that let the run use what templates mount in its container: anything
@@ -309,7 +318,7 @@ func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.Po
 	if e.Image != "" && e.Image != provider.Image {
 		spec.InitContainers = []corev1.Container{{
 			Name: containerCopy, Image: provider.Image, ImagePullPolicy: e.ImagePullPolicy, Args: []string{"copy", binary},
-			SecurityContext: restricted(), VolumeMounts: work, Resources: defaultResources(),
+			SecurityContext: restricted(), VolumeMounts: work,
 		}}
 		run.Image = e.Image
 	}

@@ -143,6 +143,52 @@ func TestInstaller(t *testing.T) {
 	}
 }
 
+// TestResources gives all containers that the provider adds to a Pod what its run has: a quota or a LimitRange of the
+// namespace that the run meets refuses no Pod then.
+func TestResources(t *testing.T) {
+	limited := corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: quantity("50m"), corev1.ResourceMemory: quantity("64Mi")},
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: quantity("500m"), corev1.ResourceMemory: quantity("160Mi")},
+	}
+
+	cases := map[string]struct {
+		reason    string
+		execution common.Execution
+		want      corev1.ResourceRequirements
+	}{
+		"Default":       {reason: "Without resources there are defaults.", want: defaultResources()},
+		"Configuration": {reason: "The configuration has its resources.", execution: common.Execution{Resources: &limited}, want: limited},
+		"Template": {
+			reason: "Or a template has them.",
+			execution: common.Execution{PodTemplate: &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"containers":[{"name":"run",
+				"resources":{"requests":{"cpu":"50m","memory":"64Mi"},"limits":{"cpu":"500m","memory":"160Mi"}}}]}}`)}},
+			want: limited,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := jobOf(t, requiring(t, func(j *executor.Job) {
+				e := &j.Inputs.Execution
+				e.Image, e.Resources, e.PodTemplate = "ee:1", tc.execution.Resources, tc.execution.PodTemplate
+			})).Spec.Template.Spec
+			want, got := map[string]corev1.ResourceRequirements{}, map[string]corev1.ResourceRequirements{}
+
+			for _, name := range []string{containerCopy, containerInstall, containerRun} {
+				want[name] = tc.want
+			}
+
+			for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+				got[c.Name] = c.Resources
+			}
+
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\n-want resources, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestContentDir keeps what tenants and configurations install on one claim apart.
 func TestContentDir(t *testing.T) {
 	dirs := map[string]bool{}
