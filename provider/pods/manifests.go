@@ -63,8 +63,11 @@ const gate = "ansible.crossplane.io/run"
 const group = 2000
 
 const (
-	// lostAfter is how long an ended Job is kept whose report was not recorded.
+	// lostAfter is how long an ended Job is kept whose report was not recorded. By that the sweep knows the Jobs
+	// that were not released.
 	lostAfter = 24 * time.Hour
+	// maxKeepFor is the most that a configuration may say in keepFor.
+	maxKeepFor = 7 * 24 * time.Hour
 	// overTime is how much longer a Pod may live than its run and the installation of its
 	// content may take.
 	overTime = 5 * time.Minute
@@ -431,11 +434,16 @@ func merged(under, over map[string]string) map[string]string {
 	return all
 }
 
-// keepFor is how long a Job is to be kept after its end. Somebody may have changed it.
+// keepFor is how long a Job is to be kept after its end, in whole seconds. Somebody may have changed it. It is never lostAfter,
+// so that a Job that was released is not released again.
 func keepFor(j *batchv1.Job) time.Duration {
 	d, err := time.ParseDuration(j.Annotations[annotationKeepFor])
-	if err != nil || d < 0 || d > lostAfter*7 {
+	if err != nil || d < 0 || d > maxKeepFor {
 		return common.DefaultKeepFor
+	}
+
+	if d = d.Truncate(time.Second); d == lostAfter {
+		return lostAfter - time.Second
 	}
 
 	return d

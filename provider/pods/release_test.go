@@ -122,3 +122,54 @@ func TestForgetTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestReleaseOnce sweeps up a Job that has ended again and again, for each time that it is to be kept.
+func TestReleaseOnce(t *testing.T) {
+	began := metav1.NewTime(time.Date(2025, 12, 31, 23, 0, 0, 0, time.UTC))
+
+	cases := map[string]struct {
+		reason string
+		keep   string
+		want   time.Duration
+	}{
+		"Default":  {"A Job is released once.", "10m0s", 10 * time.Minute},
+		"Day":      {"So is one that is kept for as long as one that was not released.", "24h0m0s", lostAfter - time.Second},
+		"DayRound": {"Kubernetes counts seconds.", "24h0m0.5s", lostAfter - time.Second},
+		"Longest":  {"A configuration may have it kept for a week.", "168h0m0s", maxKeepFor},
+		"TooLong":  {"Nobody has it kept for longer.", "169h0m0s", 10 * time.Minute},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, onCluster(t), func(j *batchv1.Job) {
+				j.CreationTimestamp, j.Status.StartTime = began, &began
+				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: began}}
+				j.Annotations[annotationKeepFor] = tc.keep
+			})
+			x := onCluster(t, j).Executor
+
+			cluster, _ := x.config.Client.(client.WithWatch)
+			removals := 0
+			x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+				DeleteAllOf: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteAllOfOption) error {
+					removals++
+					return c.DeleteAllOf(ctx, o, opts...)
+				},
+			})
+
+			for range 3 {
+				if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(j), j); err != nil {
+					t.Fatal(err)
+				}
+
+				if err := x.sweepJob(t.Context(), j.DeepCopy()); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if kept := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; removals != 1 || kept != tc.want {
+				t.Errorf("%s\nsweepJob(...): want it released once and kept for %s, got %d times and %s", tc.reason, tc.want, removals, kept)
+			}
+		})
+	}
+}
