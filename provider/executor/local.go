@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -217,14 +216,10 @@ func (r *Report) fault(err error) {
 	r.Blameless = true
 }
 
-// accessAgain is when a run is tried again that could not get what it reaches the API server with.
-const accessAgain = 30 * time.Second
-
-// forbidden says so if the run could not get what it reaches the API server with. Somebody has to
-// grant it, and no watch tells of that.
+// forbidden says so if the run could not get what it reaches the API server with.
 func (r *Report) forbidden(err error, now time.Time) {
-	if errors.As(err, new(*rights.Error)) || errors.As(err, new(*runner.AccessError)) {
-		r.Run.Reason, r.NotBefore = ReasonForbidden, now.Add(accessAgain)
+	if LacksAccess(err) {
+		r.Run.Reason, r.NotBefore = ReasonForbidden, now.Add(AccessAgain)
 	}
 }
 

@@ -302,7 +302,7 @@ func TestExecute(t *testing.T) {
 					Content:   &common.Content{Digest: "abc", Collections: set.Collections},
 					Untouched: true,
 					Blameless: true,
-					NotBefore: now.Add(accessAgain),
+					NotBefore: now.Add(AccessAgain),
 				},
 				phases: []common.RunPhase{common.PhaseInstalling, common.PhaseRunning},
 			},

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
 // lostFor is how long nothing is to be seen of a run any more, until it is taken for ended: its Pod may take
@@ -42,7 +44,7 @@ func (r *run) unseen(ctx context.Context, err error) bool {
 // before and are not any more.
 func (r *run) explained(ctx context.Context, err error) error {
 	if kerrors.IsForbidden(err) {
-		if e := checkRights(ctx, r.config.Client, r.ref.Namespace); lacksAccess(e) {
+		if e := checkRights(ctx, r.config.Client, r.ref.Namespace); executor.LacksAccess(e) {
 			return e
 		}
 	}

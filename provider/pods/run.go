@@ -41,10 +41,8 @@ const (
 	imagePatience = 2 * time.Minute
 	// heldFor is how long the Job of a canceled run is waited for when nothing of it runs.
 	heldFor = 30 * time.Second
-	// rightsAgain is when a run that lacks rights is tried again. Before that is said they are asked
-	// for again rightsTries times, every retryEvery: an API server that has just started knows no
-	// roles yet, and allows nothing.
-	rightsAgain = 30 * time.Second
+	// rightsTries is how often rights are asked for again, every retryEvery, before a run lacks them: an API server
+	// that has just started knows no roles yet, and allows nothing.
 	rightsTries = 2
 	// maxEvents is how many events about a Job are read.
 	maxEvents = 50
@@ -328,10 +326,10 @@ func (r *run) insist(ctx context.Context, request func() error) error {
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, new(*refusal)), lacksAccess(err):
+		case errors.As(err, new(*refusal)), executor.LacksAccess(err):
 			return err
 		case isRefusal(err):
-			if e := r.explained(ctx, err); lacksAccess(e) {
+			if e := r.explained(ctx, err); executor.LacksAccess(e) {
 				return e
 			}
 
@@ -387,11 +385,6 @@ type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// lacksAccess is true for an error that ends when somebody grants what the run needs.
-func lacksAccess(err error) bool {
-	return errors.As(err, new(*rights.Error)) || errors.As(err, new(*runner.AccessError))
-}
-
 // isQuota is true for an error of a ResourceQuota.
 func isQuota(err error) bool {
 	return kerrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
@@ -411,9 +404,9 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	switch {
 	case ctx.Err() != nil:
 		s.Phase, s.Reason, s.Message = common.PhaseCanceled, executor.ReasonNotStarted, "canceled before its Job was made"
-	case lacksAccess(err):
+	case executor.LacksAccess(err):
 		s.Reason = executor.ReasonForbidden
-		r.report.NotBefore = r.now().Add(rightsAgain)
+		r.report.NotBefore = r.now().Add(executor.AccessAgain)
 	case !errors.As(err, new(*refusal)):
 		s.Reason = executor.ReasonInternal
 	}
@@ -447,7 +440,7 @@ func (r *run) attach() error {
 
 		again := retryEvery
 		if lacks && tries >= rightsTries {
-			again = rightsAgain
+			again = executor.AccessAgain
 		}
 
 		select {
@@ -594,7 +587,7 @@ func (r *run) isLeft() bool { return r.watch.Provider.Err() != nil }
 func (r *run) pause() time.Duration {
 	switch {
 	case r.hidden:
-		return rightsAgain
+		return executor.AccessAgain
 	case !r.begun && r.report.Plan == "":
 		return podPatience
 	case r.read:
