@@ -119,9 +119,9 @@ type AnsibleRunObservation struct {
 	Executed bool `json:"executed,omitempty"`
 
 	// Interruptions counts the runs in a row that were in progress when the provider
-	// was killed, or that failed because of the provider or its machine. Each
-	// interruption makes the next run wait longer. A run that ends by itself sets the
-	// count back to 0.
+	// was killed, or that failed because of the provider, its machine or their Pod, and
+	// the checks whose content could not be installed. Each of them makes the next run
+	// wait longer. A run that ends by itself sets the count back to 0.
 	// +optional
 	Interruptions int64 `json:"interruptions,omitempty"`
 

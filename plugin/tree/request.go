@@ -12,8 +12,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// reasonInternal is the reason of a run whose end is the fault of the provider or its machine.
-const reasonInternal = "Internal"
+// Reasons of runs that were not carried out.
+const (
+	reasonInternal      = "Internal"
+	reasonPodNotStarted = "PodNotStarted"
+	reasonForbidden     = "Forbidden"
+	reasonInstallFailed = "InstallFailed"
+)
 
 // Refuses says why no run would answer a request, if that is so.
 func (n *Node) Refuses(token string) error {
@@ -218,7 +223,8 @@ func (n *Node) leads(r *common.Run) bool {
 
 // cutOff is true for a run that ended before its content did. A check is made again then.
 func cutOff(r *common.Run) bool {
-	return r.Phase == common.PhaseCanceled || r.Phase == common.PhaseInterrupted || r.Reason == reasonInternal
+	return r.Phase == common.PhaseCanceled || r.Phase == common.PhaseInterrupted ||
+		slices.Contains([]string{reasonInternal, reasonPodNotStarted, reasonForbidden, reasonInstallFailed}, r.Reason)
 }
 
 // rejected is true if somebody has decided that what was checked is not applied.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -608,6 +609,58 @@ func TestApproval(t *testing.T) {
 				w.expect(awaiting)
 				w.agree()
 				w.expect(done, "present a")
+			},
+		},
+		"Untried": {
+			reason: "What nobody has looked at should not await approval, and be checked again soon.",
+			do: func(w *approvalPlay) {
+				for _, reason := range []string{executor.ReasonPodNotStarted, executor.ReasonForbidden, executor.ReasonInstallFailed} {
+					w.begin()
+					w.untried(reason)
+					w.reconcile()
+					w.reconcile()
+
+					if a := w.object.Observation().Approval; a != nil {
+						w.fatalf("nothing should await approval after %s: %+v", reason, a)
+					}
+
+					if c := w.object.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionFalse {
+						w.fatalf("the condition should say what is wrong: %+v", c)
+					}
+
+					w.now = w.now.Add(time.Minute)
+				}
+
+				w.rest()
+				w.expect(awaiting)
+				w.agree()
+				w.expect(done, "present a")
+			},
+		},
+		"DeletionUntried": {
+			reason: "The same is true of a deletion.",
+			do: func(w *approvalPlay) {
+				w.rest()
+				w.agree()
+
+				if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
+					w.t.Fatal(err)
+				}
+
+				for w.reconcile(); !w.pool.began() || w.pool.job.State != common.StateAbsent; {
+					w.proceedOnce()
+				}
+
+				w.untried(executor.ReasonForbidden)
+				w.reconcile()
+
+				if a := w.object.Observation().Approval; a != nil && a.State != done || w.reason(common.TypeDeletable) != common.ReasonRunFailed {
+					w.fatalf("nothing should await approval, and the condition should say why: %+v, %+v", a, w.object.GetCondition(common.TypeDeletable))
+				}
+
+				w.now = w.now.Add(time.Minute)
+				w.rest()
+				w.expect(awaiting, "present a")
 			},
 		},
 		"Deleted": {

@@ -201,6 +201,8 @@ type play struct {
 	// broken is true when the last apply that has changed something, or may have,
 	// did not succeed.
 	broken bool
+	// canceled is true when the last reconcile has canceled a run, whose end it does not show yet.
+	canceled bool
 	// drifted is true when the last check of the inputs has said so, and nothing was
 	// done about it.
 	drifted bool
@@ -308,6 +310,12 @@ func acts() []act {
 			if w.pool.began() {
 				w.pool.report.Blameless, w.pool.report.Run.Reason = true, executor.ReasonInternal
 				w.end(common.PhaseFailed)
+			}
+		}},
+		{"execute nothing", 2, func(w *play) {
+			if w.pool.began() && w.pool.report.Untouched {
+				reasons := []string{executor.ReasonPodNotStarted, executor.ReasonForbidden, executor.ReasonInstallFailed}
+				w.untried(reasons[w.ids%len(reasons)])
 			}
 		}},
 		{"cancel", 4, (*play).cancel},
@@ -432,12 +440,14 @@ func (w *play) reconcile() {
 		w.pool.Noted("", run.ID)
 	}
 
+	// The next reconcile shows what this one has canceled.
+	w.canceled = running && w.pool.ended()
+
 	if err == nil && !w.offline && !w.paused {
 		w.check()
 	}
 
-	// The next reconcile shows what this one has canceled.
-	if running && w.pool.ended() && w.pool.job.Mode == common.ModeApply {
+	if w.canceled && w.pool.job.Mode == common.ModeApply {
 		w.broken = w.broken || !w.pool.report.Untouched
 	}
 }
@@ -490,6 +500,18 @@ func (w *play) end(phase common.RunPhase) {
 	}
 }
 
+// untried ends the run in progress before anything of its content is executed.
+func (w *play) untried(reason string) {
+	r := w.pool.report
+	r.Run.Reason, r.Blameless = reason, true
+
+	if reason != executor.ReasonPodNotStarted {
+		r.NotBefore = w.now.Add(executor.AccessAgain)
+	}
+
+	w.end(common.PhaseFailed)
+}
+
 // cancel the run, as a provider that is told to stop.
 func (w *play) cancel() {
 	w.broken = w.broken || w.pool.began() && w.pool.job.Mode == common.ModeApply && !w.pool.report.Untouched
@@ -523,7 +545,7 @@ func (w *play) check() {
 		w.fatalf("what was applied is untouched, but not ready")
 	}
 
-	if w.broken && !w.pool.began() && !failed(o.LastApply) {
+	if w.broken && !w.pool.began() && !w.canceled && !failed(o.LastApply) {
 		w.fatalf("an apply failed, or may have, and the object has forgotten it")
 	}
 

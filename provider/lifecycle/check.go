@@ -67,18 +67,33 @@ func afterCheck(s Situation) Decision {
 	return checkWhenDue(s, nil)
 }
 
-// cutOff is true for a run that the provider did not let begin, or end. What the run was
-// started for is still to be done: a requested check, or an apply of what a check has found.
+// cutOff is true for a run that the provider did not let begin, or end, or of which nothing was executed. What the run
+// was started for is still to be done: a requested check, or an apply of what a check has found.
 func cutOff(r *common.Run) bool {
-	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal)
+	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal || untried(r))
 }
+
+// untried is true for a run of whose content nothing was executed, until somebody puts something right that is no input:
+// rights, an image, a quota, a source. A check of this kind tells nothing.
+func untried(r *common.Run) bool {
+	return r.Reason == executor.ReasonPodNotStarted || r.Reason == executor.ReasonForbidden || uninstalled(r)
+}
+
+// uninstalled is true for a run whose content could not be installed.
+func uninstalled(r *common.Run) bool { return r.Reason == executor.ReasonInstallFailed }
 
 // checkAgain starts a check run after a pause, in place of a run that was cut off.
 func checkAgain(s Situation) Decision {
 	r := s.Recorded.LastRun
-	if next := Completion(r).Add(backoff(s.Recorded.Interruptions)); ahead(next, s.Now, lastBackoff) {
+
+	pause := backoff(s.Recorded.Interruptions)
+	if untried(r) {
+		pause = max(pause, executor.AccessAgain)
+	}
+
+	if next := Completion(r).Add(pause); ahead(next, s.Now, lastBackoff) {
 		d := Decision{Until: next}
-		if r.Reason == executor.ReasonInternal {
+		if r.Reason == executor.ReasonInternal || untried(r) {
 			d.Failure = checkFailure(r)
 		}
 
@@ -102,7 +117,7 @@ func differs(s Situation) bool {
 		return true
 	case s.Approvals.Required && unchecked(s.Recorded.LastRun) != "":
 		// Somebody is to decide who knows the content. A poll that tells as little changes nothing about that.
-		return s.Recorded.LastRun.Reason != executor.ReasonInstallFailed && (changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || awaitsUnchecked(s))
+		return changed(s) || s.Recorded.LastRun.Trigger == common.TriggerRequested || awaitsUnchecked(s)
 	case s.Recorded.LastRun.Phase == common.PhaseSucceeded:
 		return s.Recorded.Drift != nil
 	}

@@ -35,6 +35,11 @@ func lastChecked(digest string, phase common.RunPhase, changed int64) option {
 	}
 }
 
+// because of what the last run ended.
+func because(reason string) option {
+	return func(s *Situation) { s.Recorded.LastRun.Reason = reason }
+}
+
 // lastAppliedRun is the run of an apply, which ended at t0.
 func lastAppliedRun(s *Situation) {
 	s.Recorded.LastRun = &common.Run{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseSucceeded, CompletionTime: at(0)}
@@ -293,17 +298,48 @@ func TestDecideChecked(t *testing.T) {
 		},
 		"CheckFailedByProvider": {
 			reason: "A check that failed by a fault of the provider says nothing about what was never applied.",
-			s: given(lastChecked(digestA, common.PhaseFailed, 0), func(s *Situation) {
-				s.Recorded.LastRun.Reason = executor.ReasonInternal
-			}),
-			want: Decision{Exists: true, Start: checks(common.TriggerChanged)},
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInternal)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
 		},
 		"CheckFailedByProviderJustNow": {
 			reason: "It should be reported until the next one.",
-			s: given(lastChecked(digestA, common.PhaseFailed, 0), later(time.Second), func(s *Situation) {
-				s.Recorded.LastRun.Reason = executor.ReasonInternal
-			}),
-			want: Decision{Exists: true, Until: t0.Add(FirstBackoff), Failure: checkFailed},
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInternal), later(time.Second)),
+			want:   Decision{Exists: true, Until: t0.Add(FirstBackoff), Failure: checkFailed},
+		},
+		"CheckNotInstalled": {
+			reason: "A check whose content could not be installed says nothing about what was never applied.",
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInstallFailed)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckNotInstalledInTime": {
+			reason: "Nor does one whose content took too long to install.",
+			s:      given(lastChecked(digestA, common.PhaseTimedOut, 0), because(executor.ReasonInstallFailed)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckPodNotStarted": {
+			reason: "Nor does one whose Pod could not start.",
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonPodNotStarted)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckForbidden": {
+			reason: "Nor does one for which rights are missing.",
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonForbidden)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckForbiddenJustNow": {
+			reason: "Somebody has to do something first, so it waits for a while, and is reported.",
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonForbidden), later(29*time.Second)),
+			want:   Decision{Exists: true, Until: t0.Add(30 * time.Second), Failure: checkFailed},
+		},
+		"AppliedCheckForbidden": {
+			reason: "After something was applied it does not wait for a poll either.",
+			s:      given(applied(digestA), lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonForbidden)),
+			want:   Decision{Exists: true, Start: checks(common.TriggerChanged)},
+		},
+		"CheckNotInstalledOften": {
+			reason: "What fails each time should wait longer each time.",
+			s:      given(lastChecked(digestA, common.PhaseFailed, 0), because(executor.ReasonInstallFailed), interruptions(5)),
+			want:   Decision{Exists: true, Until: t0.Add(16 * FirstBackoff), Failure: checkFailed},
 		},
 		"CheckInterruptedOften": {
 			reason: "A check that was there whenever the provider ended should wait longer.",

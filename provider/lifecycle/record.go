@@ -50,18 +50,11 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 		return
 	}
 
-	switch {
-	case run.Phase == common.PhaseCanceled, r.Blameless:
+	if run.Phase == common.PhaseCanceled || r.Blameless {
 		r.Attempt-- // The content did not fail.
-	case run.Phase.Finished():
-		o.Interruptions = 0
 	}
 
-	// A fault of the provider may last, so the back-off grows with each one. A run with
-	// NotBefore is held back by that time instead.
-	if r.Blameless && r.NotBefore.IsZero() && (before == nil || before.ID != run.ID || !before.Phase.Finished()) {
-		o.Interruptions++
-	}
+	count(o, r, before)
 
 	if run.Phase.Finished() && r.Request != "" {
 		o.HandledRequest = r.Request
@@ -81,6 +74,22 @@ func Record(o *common.AnsibleRunObservation, r executor.Report) {
 	}
 
 	recordApply(o, r)
+}
+
+// count the runs in a row that ended by no fault of theirs. Before is the last run that was known.
+func count(o *common.AnsibleRunObservation, r executor.Report, before *common.Run) {
+	run := r.Run
+
+	switch {
+	// A fault of the provider may last, so the back-off grows with each one. A run with NotBefore is held back by that
+	// time instead, unless it is a check of a source that is out of order, which nothing else holds back.
+	case r.Blameless && r.NotBefore.IsZero(), run.Mode == common.ModeCheck && uninstalled(&run):
+		if before == nil || before.ID != run.ID || !before.Phase.Finished() {
+			o.Interruptions++
+		}
+	case run.Phase.Finished() && run.Phase != common.PhaseCanceled && !r.Blameless:
+		o.Interruptions = 0
+	}
 }
 
 // recordApply records a report about an apply that has begun.

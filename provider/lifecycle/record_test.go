@@ -252,3 +252,37 @@ func TestCutOff(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckUntried: nothing but the count of interruptions says how often a check could not be made.
+func TestCheckUntried(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		run    string
+		change func(*executor.Report)
+		want   int64
+	}{
+		"Failed":        {"A check that fails has ended by itself.", "TaskFailed", func(*executor.Report) {}, 0},
+		"NotInstalled":  {"One whose content could not be installed has not.", executor.ReasonInstallFailed, func(*executor.Report) {}, 3},
+		"JustFailed":    {"Nor has one whose content has just failed to install.", executor.ReasonInstallFailed, func(r *executor.Report) { r.Blameless, r.NotBefore = true, t0 }, 3},
+		"PodNotStarted": {"Nor has one without a Pod.", executor.ReasonPodNotStarted, func(r *executor.Report) { r.Blameless = true }, 3},
+		"Forbidden":     {"One that lacks rights is tried again at even intervals.", executor.ReasonForbidden, func(r *executor.Report) { r.Blameless, r.NotBefore = true, t0 }, 2},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &common.AnsibleRunObservation{Interruptions: 2}
+			r := executor.Report{Attempt: 1, Untouched: true, Run: common.Run{
+				ID: "1", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseFailed, Reason: tc.run, StartTime: at(0), CompletionTime: at(0),
+			}}
+			tc.change(&r)
+
+			// It may be recorded any number of times.
+			Record(o, r)
+			Record(o, r)
+
+			if o.Interruptions != tc.want {
+				t.Errorf("%s\nRecord(...): want %d interruptions, got %d", tc.reason, tc.want, o.Interruptions)
+			}
+		})
+	}
+}
