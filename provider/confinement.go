@@ -71,7 +71,7 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 
 	p := sandbox.Policy{
 		Mode: c.Confinement, State: state, ServiceAccount: c.Identities, Write: c.WritePath,
-		Limits:  sandbox.Limits{Memory: memory, Together: together, Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+		Limits:  sandbox.Limits{Memory: memory, Together: together, Share: c.share(), Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
 		RunSize: int64(c.MaxRunSize),
 	}
 
@@ -148,7 +148,11 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 		together, enough = int64(*c.MaxRunMemory), true
 	}
 
-	if !enough {
+	switch {
+	case enough:
+	case c.InPod:
+		log.Info("WARNING: The memory limit of the container is too little, raise spec.execution.resources", "memory", container)
+	default:
 		log.Info("WARNING: The memory of the container is too little for --max-concurrent-runs: when they need it all, the kernel ends the provider with them",
 			"memory", container, "max-concurrent-runs", c.Sharing)
 	}
@@ -158,6 +162,15 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 	}
 
 	return each, together
+}
+
+// share says what the memory is that all processes of a run may have together. No flag of the provider changes it in a Pod.
+func (c confinement) share() string {
+	if c.InPod {
+		return "which spec.execution.resources leave to it beside the provider's program"
+	}
+
+	return "its share of the memory (--max-run-memory)"
 }
 
 // kubeconfigs that this process may be using.

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/alecthomas/kong"
+	"github.com/go-logr/logr/funcr"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
@@ -170,6 +171,36 @@ func TestMemory(t *testing.T) {
 			each, together := tc.c.memory(tc.root, logging.NewNopLogger())
 			if each != tc.each || together != tc.together {
 				t.Errorf("%s\nmemory(...): want %d, %d, got %d, %d", tc.reason, tc.each, tc.together, each, together)
+			}
+		})
+	}
+}
+
+// TestMemoryInPod: in the Pod of a run no flag of the provider's says what memory there is, but the configuration does.
+func TestMemoryInPod(t *testing.T) {
+	root := fstest.MapFS{
+		"proc/self/cgroup":         {Data: []byte("0::/\n")},
+		"sys/fs/cgroup/memory.max": {Data: []byte("167772160\n")},
+	}
+
+	cases := map[string]struct {
+		reason string
+		c      confinement
+		want   string
+	}{
+		"Provider": {reason: "Runs of the provider's share its memory.", c: confinement{Sharing: 4}, want: "--max-"},
+		"Pod":      {reason: "A Pod has one run.", c: confinement{Sharing: 1, InPod: true}, want: "spec.execution.resources"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			warning := ""
+			tc.c.memory(root, logging.NewLogrLogger(funcr.New(func(_, args string) { warning += args }, funcr.Options{})))
+
+			for _, text := range []string{warning, tc.c.share()} {
+				if !strings.Contains(text, tc.want) || strings.Contains(text, "--max-") != strings.Contains(tc.want, "--max-") {
+					t.Errorf("%s\nwant %s to be named, got %q", tc.reason, tc.want, text)
+				}
 			}
 		})
 	}

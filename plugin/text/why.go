@@ -290,7 +290,7 @@ func advice() map[string]string {
 		"OutputsTooLarge":          publish,
 		"TooManyConditions":        publish,
 		"StatusRefused":            publish,
-		"OutOfMemory":              "Use fewer forks or gather fewer facts, or give the provider more memory.",
+		"OutOfMemory":              "Use fewer forks or gather fewer facts, or give the provider, or the Pod (spec.execution.resources), more memory.",
 		"RunTooLarge":              "Write less to the disk, or raise --max-run-size of the provider.",
 		"TimedOut":                 "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
 		"ContentChanged":           "The provider checks it again.",

@@ -675,10 +675,10 @@ func TestRunTimeout(t *testing.T) {
 func TestRunMemory(t *testing.T) {
 	t.Parallel()
 
-	r := newRunner(t, WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20}}))
+	r := newRunner(t, WithPolicy(sandbox.Policy{Limits: sandbox.Limits{Together: 20 << 20, Share: "its share"}}))
 	res := must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.command: sleep 1000\n"))
 
-	if want := "took more memory than 20 MiB, the limit of --max-run-memory, "; res.Phase != common.PhaseFailed || res.Reason != ReasonOutOfMemory || !strings.HasPrefix(res.Message, want) {
+	if want := "took more memory than 20 MiB, its share, "; res.Phase != common.PhaseFailed || res.Reason != ReasonOutOfMemory || !strings.HasPrefix(res.Message, want) {
 		t.Errorf("Run(...): want it to fail with the reason %s and a message that says %q, got %s: %s: %s", ReasonOutOfMemory, want, res.Phase, res.Reason, res.Message)
 	}
 }

@@ -108,7 +108,7 @@ func (c Command) Run(ctx context.Context) (int, error) {
 
 	o.copy()
 
-	stop := watchMemory(p.Pid, c.Domain.Limits.Together)
+	stop := watchMemory(p.Pid, c.Domain.Limits)
 	code, err := c.wait(ctx, p, l)
 	exceeded := stop()
 	// What is left still has its output.

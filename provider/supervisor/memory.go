@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // memoryPoll is how often the memory of a command is measured. Against a process that takes
@@ -21,17 +23,25 @@ const memoryPoll = 500 * time.Millisecond
 type MemoryError struct {
 	// Limit that was exceeded, in bytes.
 	Limit int64
+	// Share says what the limit is; empty if nobody is told.
+	Share string
 }
 
-// Error says what was exceeded, and by which flag of the provider.
+// Error says what was exceeded.
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("took more memory than %d MiB, the limit of --max-run-memory", e.Limit>>20) //nolint:mnd // Mebibytes.
+	text := fmt.Sprintf("took more memory than %d MiB", e.Limit>>20) //nolint:mnd // Mebibytes.
+	if e.Share != "" {
+		text += ", " + e.Share
+	}
+
+	return text
 }
 
-// watchMemory of all descendants of a supervisor. When they take more than the limit, in bytes,
+// watchMemory of all descendants of a supervisor. When they take more than they may together,
 // they are killed without a grace, in which they could take more. Stop returns a MemoryError
 // then, and nil otherwise.
-func watchMemory(supervisor int, limit int64) (stop func() error) {
+func watchMemory(supervisor int, l sandbox.Limits) (stop func() error) {
+	limit := l.Together
 	if limit <= 0 {
 		return func() error { return nil }
 	}
@@ -72,7 +82,7 @@ func watchMemory(supervisor int, limit int64) (stop func() error) {
 		watching.Wait()
 
 		if exceeded.Load() {
-			return &MemoryError{Limit: limit}
+			return &MemoryError{Limit: limit, Share: l.Share}
 		}
 
 		return nil

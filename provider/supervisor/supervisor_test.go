@@ -485,11 +485,11 @@ func TestRunMemory(t *testing.T) {
 
 	_, err := Command{
 		Self: self(), Argv: []string{os.Args[0], "hoard", ""}, Env: os.Environ(), Grace: patience,
-		Domain: sandbox.Domain{Limits: sandbox.Limits{Together: 160 << 20}},
+		Domain: sandbox.Domain{Limits: sandbox.Limits{Together: 160 << 20, Share: "its share"}},
 	}.Run(ctx)
 
 	var exceeded *MemoryError
-	if !errors.As(err, &exceeded) || ctx.Err() != nil {
+	if !errors.As(err, &exceeded) || exceeded.Error() != "took more memory than 160 MiB, its share" || ctx.Err() != nil {
 		t.Errorf("Run(...): want an error that says what was exceeded, got %v, %v", err, ctx.Err())
 	}
 }
