@@ -672,9 +672,11 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	ctx, stop := context.WithTimeout(ctx, requestTimeout)
 	defer stop()
 
-	v, err := r.known(ctx, cancel || r.isRevoked())
+	// Who gives it up meanwhile is heard next time: what is known by then may be old.
+	revoked := r.isRevoked()
+	v, err := r.known(ctx, cancel || revoked)
 
-	unwanted := err == nil && r.isRevoked() && !v.started() && !v.installing()
+	unwanted := err == nil && revoked && !v.started() && !v.installing()
 
 	// A run that has ended by itself has a result, which is read with its key.
 	switch ended := err == nil && v.over() && v.started(); {
