@@ -61,7 +61,7 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 func jobOf(t *testing.T, r *run, change ...func(*batchv1.Job)) *batchv1.Job {
 	t.Helper()
 
-	j, err := r.Executor.job(r.job, Own{Image: image}, []string{r.ref.Name})
+	j, err := r.newJob(r.job, Own{Image: image}, []string{r.ref.Name})
 	if err != nil {
 		t.Fatal(err)
 	}

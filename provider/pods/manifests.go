@@ -73,8 +73,8 @@ const (
 	overTime = 5 * time.Minute
 )
 
-// job returns the Job of a run.
-func (x *Executor) job(j executor.Job, own Own, secrets []string) (*batchv1.Job, error) {
+// newJob returns the Job of a run.
+func (x *Executor) newJob(j executor.Job, own Own, secrets []string) (*batchv1.Job, error) {
 	e := j.Inputs.Execution
 	ref := j.Reference()
 

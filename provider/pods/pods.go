@@ -155,7 +155,7 @@ func (x *Executor) Start(ctx context.Context) error {
 
 	for {
 		if !found {
-			found = x.find(ctx)
+			found = x.findLeft(ctx)
 		}
 
 		x.sweep(ctx)
@@ -168,9 +168,9 @@ func (x *Executor) Start(ctx context.Context) error {
 	}
 }
 
-// find the namespaces in which a former provider has left something, to watch them. Secrets may
+// findLeft finds the namespaces in which a former provider has left something, to watch them. Secrets may
 // be listed in all of them. It is false when it has to be tried again.
-func (x *Executor) find(ctx context.Context) bool {
+func (x *Executor) findLeft(ctx context.Context) bool {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 
@@ -226,14 +226,14 @@ func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 	case err != nil || state == StateUnknown:
 		return err
 	case completed(j).IsZero():
-		return x.delete(ctx, j)
+		return x.deleteJob(ctx, j)
 	}
 
 	return x.release(ctx, j.Namespace, j)
 }
 
-// delete a Job, and wait for nothing. Its Pod is told to end first.
-func (x *Executor) delete(ctx context.Context, j *batchv1.Job) error {
+// deleteJob deletes a Job, and waits for nothing. Its Pod is told to end first.
+func (x *Executor) deleteJob(ctx context.Context, j *batchv1.Job) error {
 	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &j.UID})
 
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Job of a run")

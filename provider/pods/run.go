@@ -250,7 +250,7 @@ func (r *run) create(ctx context.Context) error {
 		return &refusal{err}
 	}
 
-	j, err := r.Executor.job(r.job, own, names)
+	j, err := r.newJob(r.job, own, names)
 	if err != nil {
 		return &refusal{err}
 	}
@@ -1002,7 +1002,7 @@ func (r *run) delete(ctx context.Context) error {
 		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the Job of the run")
 	}
 
-	return r.Executor.delete(ctx, j)
+	return r.deleteJob(ctx, j)
 }
 
 // time returns the present time in seconds, as the API server keeps times.
