@@ -3,19 +3,13 @@ package pods
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,9 +20,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
 )
 
 const (
@@ -187,209 +179,6 @@ func (x *Executor) Execute(ctx context.Context, j executor.Job, w executor.Watch
 	return r.follow(ctx, changes)
 }
 
-// begin the run, or find the one that was begun.
-func (r *run) begin(ctx context.Context) error {
-	r.report = executor.NewReport(r.job)
-	r.report.Run.Job, r.report.Run.StartTime = &r.ref, r.time()
-
-	if r.job.Begun != nil {
-		r.report.Run = *r.job.Begun.DeepCopy()
-
-		return r.attach()
-	}
-
-	for tries := 0; ; tries++ {
-		var err error
-
-		r.scope, err = r.scopes.of(ctx, r.ref.Namespace)
-
-		switch {
-		case err == nil:
-			return r.create(ctx)
-		case tries == rightsTries || !errors.As(err, new(*rights.Error)):
-			return err
-		}
-
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(retryEvery):
-		}
-	}
-}
-
-// create the Job of the run and its Secrets. A request that fails for a reason that may pass is
-// sent again: it may have arrived.
-func (r *run) create(ctx context.Context) error {
-	// Nothing is made for a run that cannot reach what it is to manage.
-	if err := r.grantable(ctx); err != nil {
-		return err
-	}
-
-	p := Payload{Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(), ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint}
-	p.Before.Content = r.job.Known
-
-	r.key = p.Key
-
-	secrets, err := secretsOf(r.job, p)
-	if err != nil {
-		return err
-	}
-
-	var names []string
-
-	parts := map[string][]byte{}
-
-	for _, s := range secrets {
-		names = append(names, s.Name)
-		maps.Copy(parts, s.Data)
-	}
-
-	own, err := r.config.Own(ctx)
-	if err != nil {
-		return &refusal{err}
-	}
-
-	j, err := r.newJob(r.job, own, names)
-	if err != nil {
-		return &refusal{err}
-	}
-
-	if len(j.Spec.Template.Spec.SchedulingGates) > 0 {
-		r.plan = r.job.Plan()
-	}
-
-	// The Pod waits for the Secrets, which the Job owns, so that nothing is left of them.
-	r.asked = true
-
-	if err := r.make(ctx, j); err != nil {
-		return err
-	}
-
-	r.uid = j.UID
-	secrets[0].Annotations = map[string]string{annotationProof: r.payloadProof(r.uid, parts)}
-
-	if err := r.give(ctx, ownedBy(j), secrets); err != nil {
-		if ctx.Err() == nil {
-			_ = r.delete(ctx)
-		}
-
-		return err
-	}
-
-	return nil
-}
-
-// ownedBy is a reference to a Job. It does not block the deletion of the Job: where the admission plugin
-// OwnerReferencesPermissionEnforcement is on, as in OpenShift, that takes a right to its finalizers.
-func ownedBy(j *batchv1.Job) metav1.OwnerReference {
-	o := metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))
-	o.BlockOwnerDeletion = nil
-
-	return *o
-}
-
-// give the run its Secrets, which its Job owns.
-func (r *run) give(ctx context.Context, owner metav1.OwnerReference, secrets []*corev1.Secret) error {
-	if err := r.grant(ctx, owner); err != nil {
-		return err
-	}
-
-	for _, s := range secrets {
-		s.OwnerReferences = []metav1.OwnerReference{owner}
-
-		if err := r.make(ctx, s); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// make an object. It is there already if an answer of the API server was lost.
-func (r *run) make(ctx context.Context, o client.Object) error {
-	return r.insist(ctx, func() error {
-		err := r.config.Client.Create(ctx, o)
-		if kerrors.IsAlreadyExists(err) {
-			err = r.find(ctx, o)
-		}
-
-		return err
-	})
-}
-
-// insist on a request: one that fails for a reason that may pass is sent again.
-func (r *run) insist(ctx context.Context, request func() error) error {
-	for {
-		err := request()
-
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, new(*refusal)), executor.LacksAccess(err):
-			return err
-		case isRefusal(err):
-			if e := r.explained(ctx, err); executor.LacksAccess(e) {
-				return e
-			}
-
-			return &refusal{err}
-		}
-
-		r.waits(err.Error())
-
-		// Others may have a place meanwhile, so that very many may ask.
-		again := retryEvery
-		if r.report.Plan != "" {
-			again = lookEvery
-		}
-
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(again):
-		}
-	}
-}
-
-// find an object that was made. Whoever may write Jobs and Secrets in the namespace may have
-// made another one of its name.
-func (r *run) find(ctx context.Context, o client.Object) error {
-	found := false
-
-	switch o := o.(type) {
-	case *batchv1.Job:
-		if err := r.config.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return errors.Wrap(err, "cannot get the Job of the run")
-		}
-
-		found = r.owns(o)
-	case *corev1.Secret:
-		is := &corev1.Secret{}
-		if err := r.config.Client.Get(ctx, client.ObjectKeyFromObject(o), is); err != nil {
-			return errors.Wrap(err, "cannot get a Secret of the run")
-		}
-
-		found = reflect.DeepEqual(is.Data, o.Data) && reflect.DeepEqual(is.OwnerReferences, o.OwnerReferences)
-	}
-
-	if !found {
-		return &refusal{errors.Errorf("%s/%s is there already, and somebody else has made it", o.GetNamespace(), o.GetName())}
-	}
-
-	return nil
-}
-
-// A refusal is an error of the API server that the same request would get again.
-type refusal struct{ error }
-
-func (r *refusal) Unwrap() error { return r.error }
-
-// isQuota is true for an error of a ResourceQuota.
-func isQuota(err error) bool {
-	return kerrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
-}
-
 // notBegun returns the report of a run that was not begun, and of a run that was begun and is
 // left to the next provider.
 func (r *run) notBegun(ctx context.Context, err error) executor.Report {
@@ -412,133 +201,6 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	}
 
 	return r.report
-}
-
-// attach to the run that a former provider has begun. Its inputs are in its Secrets. A run that is
-// canceled meanwhile may be in progress: it ends once it is found.
-func (r *run) attach() error {
-	for tries := 0; ; tries++ {
-		try, stop := context.WithTimeout(r.watch.Provider, requestTimeout)
-		err := r.tryAttach(try)
-
-		stop()
-
-		if err == nil {
-			return nil
-		}
-
-		r.config.Log.Info("Cannot follow a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
-
-		lacks := errors.As(err, new(*rights.Error))
-		if lacks && r.isLost(r.watch.Provider) {
-			return errLost
-		}
-
-		if !lacks || tries >= rightsTries {
-			r.waits(err.Error())
-		}
-
-		again := retryEvery
-		if lacks && tries >= rightsTries {
-			again = executor.AccessAgain
-		}
-
-		select {
-		case <-time.After(again):
-		case <-r.watch.Provider.Done():
-			return err
-		}
-	}
-}
-
-func (r *run) tryAttach(ctx context.Context) error {
-	sc, err := r.scopes.of(ctx, r.ref.Namespace)
-	if err != nil {
-		return err
-	}
-
-	parts, err := r.parts(ctx)
-	if err != nil {
-		return err
-	}
-
-	r.scope = sc
-
-	// Without its Secrets the run has not begun, or nothing can be known of it.
-	if p, err := joinPayload(parts); err == nil && len(p.Key) == sealed.KeySize {
-		r.adopt(p)
-	}
-
-	return nil
-}
-
-// parts of the payload that the provider has given the run; none if there are others. They tell the
-// UID of the Job, too.
-func (r *run) parts(ctx context.Context) (map[string][]byte, error) {
-	parts := map[string][]byte{}
-	proof := ""
-
-	var uid types.UID
-
-	for size := 0; size <= maxPayload; {
-		n := len(parts)
-		s := &corev1.Secret{}
-
-		err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: secretName(r.ref, n)}, s)
-		if kerrors.IsNotFound(err) {
-			break
-		}
-
-		if err != nil {
-			return nil, errors.Wrap(err, "cannot read the inputs of the run")
-		}
-
-		if n == 0 {
-			proof = s.Annotations[annotationProof]
-
-			if job := metav1.GetControllerOf(s); job != nil {
-				uid = job.UID
-			}
-		}
-
-		part := s.Data[partName(n)]
-		if len(part) == 0 {
-			break
-		}
-
-		parts[partName(n)] = part
-		size += len(part)
-	}
-
-	if !hmac.Equal([]byte(proof), []byte(r.payloadProof(uid, parts))) {
-		return nil, nil
-	}
-
-	r.uid = uid
-
-	return parts, nil
-}
-
-// adopt what a run was begun with. Which run of which object it is, says the object.
-func (r *run) adopt(p Payload) {
-	execution := r.job.Inputs.Execution
-
-	// One that has begun may wait, too.
-	if r.report.Run.Phase == common.PhaseQueued {
-		r.plan = executor.Job{Spec: p.Spec, Request: p.Request}.Plan()
-	}
-
-	r.key = p.Key
-	r.job.Attempt, r.job.Timeout, r.job.Request, r.job.Before = p.Spec.Attempt, p.Spec.Timeout, p.Request, p.Before
-	r.job.Known = p.Before.Content
-	r.job.Object = p.Spec.Object
-	r.job.Inputs = p.Spec.Inputs
-	r.job.Inputs.Execution = execution
-
-	shown := r.report.Run
-	r.report = executor.NewReport(r.job)
-	shown.InputsDigest, shown.MetadataDigest = r.report.Run.InputsDigest, r.report.Run.MetadataDigest
-	r.report.Run = shown
 }
 
 // follow the run to its end.
@@ -873,54 +535,6 @@ func (r *run) says(message string) {
 
 	r.report.Run.Message = message
 	r.watch.Progress(r.report)
-}
-
-// trouble is why the cluster makes no Pod, or does not start it, which only events say.
-func (r *run) trouble(ctx context.Context, v view) string {
-	var about client.Object
-
-	switch {
-	case v.suspended():
-		return ""
-	case v.pod != nil:
-		about = v.pod
-	case v.job != nil:
-		about = v.job
-	}
-
-	if about == nil || r.now().Sub(about.GetCreationTimestamp().Time) < podPatience {
-		return ""
-	}
-
-	again := lookEvery
-	if r.report.Plan != "" {
-		again = eventsEvery
-	}
-
-	if r.troubled == about.GetUID() && r.now().Sub(r.askedAt) < again {
-		return r.troubleText
-	}
-
-	r.troubled, r.askedAt, r.troubleText = about.GetUID(), r.now(), ""
-	l := &corev1.EventList{}
-
-	// Whoever may write events could have written very many.
-	err := r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
-		Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(about.GetUID()), "type": corev1.EventTypeWarning}),
-	})
-	if err != nil {
-		return ""
-	}
-
-	var last metav1.Time
-
-	for _, e := range l.Items {
-		if !e.LastTimestamp.Before(&last) {
-			last, r.troubleText = e.LastTimestamp, e.Reason+": "+e.Message
-		}
-	}
-
-	return r.troubleText
 }
 
 // cancel the run. It has ended when nothing is left of its Job.
