@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
@@ -183,22 +187,8 @@ spec:
 	}
 }
 
-// TestProjectMoves follows a branch of a project. It restarts the provider, so that it is not parallel.
-func TestProjectMoves(t *testing.T) {
-	needsProvider(t, "Pods resolve content themselves, when they run it")
-
-	repo := directory(t)
-	play := func(text string) map[string]string {
-		return map[string]string{"web/site.yml": "- hosts: localhost\n  gather_facts: false\n  tasks:" + strings.ReplaceAll(ledger(text), "\n", "\n  ")}
-	}
-	writeFiles(t, repo, play("first"))
-	commit(t, repo, "v1")
-
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: "file://" + repo}
-	cp.Provider.Stop(t)
-	cp.Provider.Start(t, "--content-ttl=2s")
-
-	run := cp.Apply(t, `
+// moving is a run of a branch.
+const moving = `
 apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
 metadata: {namespace: [[.Namespace]], name: default}
@@ -216,7 +206,24 @@ spec:
     project: {src: "[[.Source]]", version: main, path: web}
     playbook: site.yml
     vars: {directory: "[[.Directory]]"}
-`, d)[1]
+`
+
+// TestProjectMoves follows a branch of a project. It restarts the provider, so that it is not parallel.
+func TestProjectMoves(t *testing.T) {
+	needsProvider(t, "Pods resolve content themselves, when they run it")
+
+	repo := directory(t)
+	play := func(text string) map[string]string {
+		return map[string]string{"web/site.yml": "- hosts: localhost\n  gather_facts: false\n  tasks:" + strings.ReplaceAll(ledger(text), "\n", "\n  ")}
+	}
+	writeFiles(t, repo, play("first"))
+	commit(t, repo, "v1")
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: "file://" + repo}
+	cp.Provider.Stop(t)
+	cp.Provider.Start(t, "--content-ttl=2s")
+
+	run := cp.Apply(t, moving, d)[1]
 	cp.WaitFor(t, run, Condition("Ready", "True"))
 
 	writeFiles(t, repo, play("second"))
@@ -235,5 +242,55 @@ spec:
 
 	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "first\nsecond\nsecond\n" {
 		t.Errorf("Each change of the directory should be run once, and a request: got %q", got)
+	}
+}
+
+// TestProjectInPods has runs find out themselves which commit a branch has. It restarts the provider, so that it is not
+// parallel.
+func TestProjectInPods(t *testing.T) {
+	if !inPods() {
+		t.Skip("only with -place=Pod: the provider follows a branch by itself, see TestProjectMoves")
+	}
+
+	root := directory(t)
+	repo := filepath.Join(root, "moving.git")
+	play := func(text string) string {
+		return "- hosts: localhost\n  gather_facts: false\n  tasks:" + strings.ReplaceAll(ledger(text), "\n", "\n  ")
+	}
+	writeFiles(t, repo, map[string]string{"web/site.yml": play("first")})
+	commit(t, repo, "v1")
+
+	repositories, err := sources.Git(t.Context(), root)
+	must(t, err)
+
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Source: startSource(t, repositories, sources.Options{}).URL + "/moving.git"}
+	cp.Provider.Stop(t)
+	cp.Provider.Start(t, "--content-ttl=1s")
+
+	run := cp.Apply(t, moving, d)[1]
+	cp.WaitFor(t, run, Condition("Ready", "True"))
+
+	writeFiles(t, repo, map[string]string{"web/site.yml": play("second")})
+	commit(t, repo, "v2")
+	head := strings.TrimSpace(command(t, repo, "git", "rev-parse", "HEAD"))
+
+	// The content of the first run is due a second after that.
+	cp.WaitFor(t, run, That("its content is due", func(u *unstructured.Unstructured) bool {
+		resolved, err := time.Parse(time.RFC3339, fmt.Sprint(Value(u, "status.atProvider.content.resolved")))
+		return err == nil && time.Since(resolved) > time.Second
+	}))
+	requestRun(t, d.Namespace, "run", "moved")
+	cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "moved"), Field("status.atProvider.lastRun.phase", "Succeeded"),
+		Field("status.atProvider.content.project.version", head))
+
+	must(t, os.Rename(repo, repo+".away"))
+	requestRun(t, d.Namespace, "run", "down")
+	cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "down"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
+	must(t, os.Rename(repo+".away", repo))
+	requestRun(t, d.Namespace, "run", "up")
+	cp.WaitFor(t, run, Field("status.atProvider.handledRequest", "up"), Field("status.atProvider.lastRun.phase", "Succeeded"), Condition("Ready", "True"))
+
+	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "first\nsecond\nsecond\n" {
+		t.Errorf("A request should run what the branch has then, and other content nothing more: got %q", got)
 	}
 }
