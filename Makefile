@@ -52,7 +52,7 @@ build: ## Build bin/function-ansible, bin/provider-ansible and bin/kubectl-ansib
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/provider-ansible ./provider
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(STAMP)' -o bin/kubectl-ansible ./plugin
 
-tools: $(ANSIBLE) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(FUNCTIONS) $(addprefix $(BIN)/,crank golangci-lint controller-gen actionlint) ## Build or fetch the programs of the tests and checks
+tools: $(ANSIBLE) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(FUNCTIONS) $(addprefix $(BIN)/,crank helm golangci-lint controller-gen actionlint) ## Build or fetch the programs of the tests and checks
 
 generate: $(BIN)/controller-gen ## Generate deep copies, CRDs, the pages in docs/api and the pictures in docs
 	$(BIN)/controller-gen object paths=./apis/...
@@ -100,9 +100,9 @@ fuzz: ## Run each fuzz test for FUZZTIME; inputs that fail are kept in its testd
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
 # The end to end tests whose way is another in Pods: that of inputs, content and reports.
-PLACED := ^Test(ApprovalXR|ContentSources|DeletedWhileRunning|Dependents|Events|GoneWhileRunning|KeptOutput|KubectlCheck|KubectlLogs|Kubernetes|Metrics|NoSecretLeaves|Preview|Project|ProjectInPods|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
+PLACED := ^Test(ApprovalXR|ContentSources|DeletedWhileRunning|Dependents|Events|GoneWhileRunning|Helm|KeptOutput|KubectlCheck|KubectlLogs|Kubernetes|Metrics|NoSecretLeaves|Preview|Project|ProjectInPods|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
 
-test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(ANSIBLE) $(COLLECTION) $(OPERATOR) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
+test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTION) $(OPERATOR) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
 ifneq ($(PLACE),Pod)
 	KUBEBUILDER_ASSETS='$(CURDIR)/$(BIN)' go test ./provider/controller -run TestOperations -count=1 -v
 	go test $(RACE) ./test/render -count=1 -v
@@ -273,6 +273,10 @@ $(BIN)/cni/host-local: test/tools/cni/go.mod test/tools/cni/go.sum
 
 $(BIN)/test-node: $(wildcard test/node/*.go) go.mod
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./test/node
+
+# Content of the tests runs it.
+$(BIN)/helm: test/tools/helm/go.mod test/tools/helm/go.sum
+	$(call tool,helm,helm.sh/helm/v4/cmd/helm,-X helm.sh/helm/v4/internal/version.version=$(call pinned,helm,helm.sh/helm/v4))
 
 $(BIN)/controller-gen: test/tools/generate/go.mod test/tools/generate/go.sum
 	$(call tool,generate,sigs.k8s.io/controller-tools/cmd/controller-gen)
