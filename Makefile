@@ -100,7 +100,7 @@ fuzz: ## Run each fuzz test for FUZZTIME; inputs that fail are kept in its testd
 		go test ./$$(dirname $$file) -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x || exit 1; done
 
 # The end to end tests whose way is another in Pods: that of inputs, content and reports.
-PLACED := ^Test(ApprovalXR|ContentSources|DeletedWhileRunning|Dependents|Events|GoneWhileRunning|Helm|KeptOutput|KubectlCheck|KubectlLogs|Kubernetes|Metrics|NoSecretLeaves|Preview|Project|ProjectInPods|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
+PLACED := ^Test(ApprovalXR|ContentSources|DeletedWhileRunning|Dependents|Events|GoneWhileRunning|Helm|KeptOutput|KubectlCheck|KubectlLogs|Kubernetes|Metrics|NoSecretLeaves|Preview|Project|ProjectArchive|ProjectInPods|Report|ReportMistakes|RolesAndPlaybooks|Targets|Timeout|Variables)$$
 
 test-e2e: build $(RACING) $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTION) $(OPERATOR) $(if $(filter Pod,$(PLACE)),$(NODE_PROGRAMS) $(PROVIDER_IMAGE)) ## Run the end to end tests, on a control plane of their own; with PLACE=Pod runs have Pods
 ifneq ($(PLACE),Pod)

@@ -62,6 +62,12 @@ func TestInvalidInput(t *testing.T) {
 				`runs[1].window.timeZone: Invalid value: "Mars": must be a name of the time zone database, such as Europe/Berlin`,
 			},
 		},
+		"ProjectArchive": {
+			reason: "An archive has no versions, unless it is a repository with a strange name.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml, project: {src: "https://files.example.org/site.tgz", version: v1}}, ` +
+				`{name: b, playbook: site.yml, project: {src: "git+https://files.example.org/site.tgz", version: v1}}]}`,
+			want: []string{`runs[0].project: Invalid value: an archive has neither version nor submodules: its URL says which one is meant`},
+		},
 		"ProjectMissing": {
 			reason: "A playbook that is a path is one of a project.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, playbook: site.yml}]}`,

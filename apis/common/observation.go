@@ -477,7 +477,8 @@ type ContentItem struct {
 	// Name of the collection or role, or the URL of the project's repository.
 	Name string `json:"name"`
 
-	// Version that is installed. That of a project is a commit.
+	// Version that is installed. That of a project is a commit, or the SHA-256 of
+	// its archive.
 	// +optional
 	Version string `json:"version,omitempty"`
 

@@ -17,12 +17,13 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.project) || !has(self.inventories) || self.inventories.all(i, i.source != 'Project')",message="an inventory with source Project needs project",fieldPath=".inventories"
 // +kubebuilder:validation:XValidation:rule="!has(self.executableInventory) || !self.executableInventory || has(self.inventoryInline) || has(self.inventories)",message="executableInventory needs inventoryInline or inventories",fieldPath=".executableInventory"
 type AnsibleRunParameters struct {
-	// Project is a git repository that the content is run from, as ansible-playbook
+	// Project is a git repository, or an archive, that the content is run from, as ansible-playbook
 	// runs it in that directory: with its roles, group_vars, host_vars, plugins,
 	// inventories and ansible.cfg, and with what its requirements.yml,
 	// collections/requirements.yml and roles/requirements.yml require.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.path) || self.path.matches('^[^/-]') && !self.path.endsWith('/') && !self.path.matches('(^|/)([.]{0,2}|[.]git)(/|$)')",message="path must be that of a directory in the repository, such as ansible/web, without . and .."
+	// +kubebuilder:validation:XValidation:rule="!self.src.matches('^(https?|file)://[^?#]*[.](tar([.][a-z0-9]+)?|tgz|tbz2?|txz|zip)([?#].*)?$') || !has(self.version) && !has(self.submodules)",message="an archive has neither version nor submodules: its URL says which one is meant"
 	Project *Project `json:"project,omitempty"`
 
 	// Role is one role to run: namespace.collection.role, or namespace.role for
@@ -194,22 +195,24 @@ type AnsibleRunParameters struct {
 	StateVariable *StateVariable `json:"stateVariable,omitempty"`
 }
 
-// A Project is a directory of a git repository.
+// A Project is a directory of a git repository, or of an archive.
 type Project struct {
-	// Src is the URL of the repository: https://, ssh:// or user@host:path.
+	// Src is the URL of the repository: https://, ssh:// or user@host:path. A URL
+	// https:// that ends in .tar.gz, .tgz, .zip or another name of an archive is that of an
+	// archive, unless it begins with git+.
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^((git\+)?(https?|ssh|file)://[^\s-]|[A-Za-z0-9_][A-Za-z0-9_.-]*@[A-Za-z0-9_.-]+:[^\s:-])\S*$`
 	Src string `json:"src"`
 
 	// Version is the tag, branch or commit to run. It defaults to the branch that the
-	// repository names as its HEAD.
+	// repository names as its HEAD. An archive has no versions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([^\s:~^?*\[\\+@-][^\s:~^?*\[\\]*)?$`
 	Version string `json:"version,omitempty"`
 
-	// Path of the directory in the repository, such as ansible/web. It defaults to
-	// the whole repository. Nothing outside the directory is there when it runs.
+	// Path of the directory in the repository or the archive, such as ansible/web. It defaults to
+	// all of it. Nothing outside the directory is there when it runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`

@@ -3,6 +3,7 @@ package galaxy
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -52,7 +53,7 @@ func (i Installer) project(ctx context.Context, req Request, w Workspace, r Reci
 	p := req.Requirements.Project
 	f := fetch{Installer: i, req: req, w: w, r: r}
 
-	commit, err := f.do(ctx, p)
+	version, err := f.do(ctx, p)
 	if err != nil {
 		return req, nil, err
 	}
@@ -77,15 +78,28 @@ func (i Installer) project(ctx context.Context, req Request, w Workspace, r Reci
 	req.Requirements = clean
 	req.Credentials = withPasswords(req.Credentials, passwords)
 
-	return req, &common.ContentItem{Name: requirements.WithoutUser(p.Src), Version: commit}, nil
+	return req, &common.ContentItem{Name: requirements.WithoutUser(p.Src), Version: version}, nil
 }
 
-// do fetch the project into its directory, and return its commit. Of the repository only the files of that
-// directory are fetched, and no history, if the server lets git choose.
-func (f fetch) do(ctx context.Context, p *requirements.Project) (commit string, err error) {
+// do fetch the project into its directory, and return its commit, or the sum of its archive. Of a repository only the
+// files of that directory are fetched, and no history, if the server lets git choose.
+func (f fetch) do(ctx context.Context, p *requirements.Project) (version string, err error) {
 	defer workdir.Remove(f.w.repository()) //nolint:errcheck // The whole workspace goes when that fails.
 
-	commit, err = f.clone(ctx, p, "--filter=blob:none")
+	if p.Archive {
+		if version, err = f.unpack(ctx, p); err != nil {
+			return "", err
+		}
+
+		dir, err := inside(f.w.repository())
+		if err != nil {
+			return "", err
+		}
+
+		return version, f.take(ctx, p, dir)
+	}
+
+	version, err = f.clone(ctx, p, "--filter=blob:none")
 
 	// Some servers leave out files, and do not hand them over afterwards.
 	if e := new(InstallError); errors.As(err, &e) && strings.Contains(e.Reason, "unadvertised object") {
@@ -93,14 +107,14 @@ func (f fetch) do(ctx context.Context, p *requirements.Project) (commit string, 
 			return "", errors.Wrap(err, "cannot remove a temporary directory")
 		}
 
-		commit, err = f.clone(ctx, p, "--no-filter")
+		version, err = f.clone(ctx, p, "--no-filter")
 	}
 
 	if err != nil {
 		return "", err
 	}
 
-	return commit, f.take(ctx, p)
+	return version, f.take(ctx, p, f.w.repository())
 }
 
 // clone the repository, with a filter of objects, and check out what the project needs.
@@ -175,15 +189,19 @@ func (f fetch) notFound(p *requirements.Project, err error) error {
 	return err
 }
 
-// take the directory of the project out of its repository.
-func (f fetch) take(ctx context.Context, p *requirements.Project) error {
-	root, err := os.OpenRoot(f.w.repository())
+// take the directory of the project out of the directory of its repository, or its archive.
+func (f fetch) take(ctx context.Context, p *requirements.Project, from string) error {
+	root, err := os.OpenRoot(from)
 	if err != nil {
 		return errors.Wrap(err, "cannot read a repository")
 	}
 	defer root.Close() //nolint:errcheck // It was only read.
 
-	dir := ""
+	dir, in := "", ""
+	if !p.Archive {
+		in = fmt.Sprintf(" in %q", cmp.Or(p.Version, "HEAD"))
+	}
+
 	for part := range strings.SplitSeq(p.Path, "/") {
 		if dir = path.Join(dir, part); dir == "" {
 			continue
@@ -193,13 +211,13 @@ func (f fetch) take(ctx context.Context, p *requirements.Project) error {
 
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
-			return NewInstallError(project, errors.Errorf("%s has no directory %q in %q", requirements.WithoutUser(p.Src), p.Path, cmp.Or(p.Version, "HEAD")))
+			return NewInstallError(project, errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, in))
 		case err != nil:
 			return errors.Wrap(err, "cannot read a repository")
 		}
 	}
 
-	if err := os.Rename(filepath.Join(f.w.repository(), dir), f.w.Project()); err != nil {
+	if err := os.Rename(filepath.Join(from, dir), f.w.Project()); err != nil {
 		return errors.Wrap(err, "cannot move a project to its place")
 	}
 

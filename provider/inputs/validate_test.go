@@ -93,6 +93,13 @@ func TestValidate(t *testing.T) {
 				Inventories: []common.Inventory{{FileSelector: common.FileSelector{Source: common.FileSourceProject}, Path: "inventories/production"}},
 			}},
 		},
+		"ProjectArchive": {
+			reason: "An archive is what its URL says, and no other version of it.",
+			in: Inputs{Parameters: common.AnsibleRunParameters{
+				Project: &common.Project{Src: "https://files.example.org/site.tar.gz?raw=1", Version: "v1"}, Playbook: "site.yml",
+			}},
+			want: `spec.forProvider.project.version: Forbidden: an archive has neither version nor submodules: its URL says which one is meant`,
+		},
 		"ProjectMistakes": {
 			reason: "Nothing of a project is an option, a program, or a path that leads elsewhere.",
 			in: Inputs{Parameters: common.AnsibleRunParameters{

@@ -38,11 +38,12 @@ func (f File) Pinned() bool {
 // is pinned, since other sources have no other versions to choose from. When a
 // collection from elsewhere is not pinned, it may need other collections than
 // before, and no collection is pinned. Roles that roles depend on are not pinned, since
-// ansible-galaxy does not note where they came from. A project is pinned to its commit.
+// ansible-galaxy does not note where they came from. A project is pinned to its commit; an archive has no other
+// versions, either.
 func (f File) Pin(collections, roles []common.ContentItem, project *common.ContentItem) File {
 	pinned := f.clone()
 
-	if project != nil && f.Project != nil {
+	if project != nil && f.Project != nil && !f.Project.Archive {
 		at := *f.Project
 		at.Version = cmp.Or(project.Version, at.Version)
 		pinned.Project = &at

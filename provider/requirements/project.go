@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// A Project is a directory of a git repository that content is run from. It has requirements of
+// A Project is a directory of a git repository, or of an archive, that content is run from. It has requirements of
 // its own, which are known when it is there.
 type Project struct {
-	// Src is what git calls the URL of the repository.
+	// Src is what git calls the URL of the repository, or the URL of the archive.
 	Src string `json:"src"`
 	// Version is a tag, a branch or a commit. Empty means the HEAD of the repository.
 	Version string `json:"version,omitempty"`
@@ -23,6 +23,8 @@ type Project struct {
 	Path string `json:"path,omitempty"`
 	// Submodules are wanted, too.
 	Submodules bool `json:"submodules,omitempty"`
+	// Archive is true for what is no repository.
+	Archive bool `json:"archive,omitempty"`
 }
 
 // NewProject returns the project that a run has; nil for a run without one.
@@ -31,13 +33,19 @@ func NewProject(p *common.Project) *Project {
 		return nil
 	}
 
-	return &Project{Src: strings.TrimPrefix(p.Src, "git+"), Version: p.Version, Path: p.Path, Submodules: p.Submodules}
+	return &Project{Src: strings.TrimPrefix(p.Src, "git+"), Version: p.Version, Path: p.Path, Submodules: p.Submodules, Archive: p.IsArchive()}
 }
 
 // IsCommit is true when the version is the hash of a commit, in full or abbreviated.
 func (p *Project) IsCommit() bool { return isCommit(p.Version) }
 
-func (p *Project) pinned() bool { return isCommit(p.Version) || isVersion(p.Version) }
+func (p *Project) pinned() bool {
+	if p.Archive {
+		return namesVersion(p.Src)
+	}
+
+	return isCommit(p.Version) || isVersion(p.Version)
+}
 
 // Under returns the requirements with those of a project in a directory. Of two that bring the same,
 // that of the project does not count. Paths of the project's are those in the directory.

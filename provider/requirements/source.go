@@ -157,7 +157,7 @@ func (f File) WithoutPasswords() (File, []string, error) {
 
 	var err error
 
-	if clean.Project != nil {
+	if clean.Project != nil && !clean.Project.Archive {
 		if clean.Project.Src, err = move(clean.Project.Src, clean.Project.Src); err != nil {
 			return File{}, nil, err
 		}

@@ -187,6 +187,58 @@ spec:
 	}
 }
 
+// TestProjectArchive runs a project of an archive, as git hosts make them, from a server with a password.
+func TestProjectArchive(t *testing.T) {
+	t.Parallel()
+
+	root := directory(t)
+	files := repository()
+	delete(files, "requirements.yml")
+	files["playbooks/report.yml"] = "- hosts: web\n  gather_facts: false\n  tasks: []\n"
+	writeFiles(t, filepath.Join(root, "site"), files)
+	commit(t, filepath.Join(root, "site"), "v1.0.0")
+	must(t, os.Mkdir(filepath.Join(root, "archives"), 0o755))
+	command(t, filepath.Join(root, "site"), "git", "archive", "--prefix=site-1.0.0/", "--output=../archives/v1.0.0.tar.gz", "v1.0.0")
+
+	server := startSource(t, sources.Files(filepath.Join(root, "archives")), sources.Options{Auth: sources.Auth{User: "deploy", Password: token}})
+	d := struct{ Namespace, Directory, URL, Host, Token string }{
+		Namespace: cp.Namespace(t), Directory: directory(t), URL: server.URL, Host: host(), Token: token,
+	}
+
+	run := cp.Apply(t, `
+apiVersion: v1
+kind: Secret
+metadata: {namespace: [[.Namespace]], name: files}
+stringData: {.netrc: "machine [[.Host]] login deploy password [[.Token]]"}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: [[.Namespace]], name: files}
+spec:
+  credentials:
+  - {filename: .netrc, source: Secret, secretRef: {name: files, key: .netrc}}
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: [[.Namespace]], name: site}
+spec:
+  providerConfigRef: {kind: ProviderConfig, name: files}
+  forProvider:
+    project: {src: [[.URL]]/v1.0.0.tar.gz}
+    playbook: site.yml
+    inventories:
+    - {source: Project, path: inventories/staging}
+    vars: {title: Hello, directory: "[[.Directory]]"}
+`, d)[2]
+
+	sum, _, _ := strings.Cut(command(t, root, "sha256sum", "archives/v1.0.0.tar.gz"), " ")
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.content.project.version", "sha256:"+sum))
+
+	if got := readFile(t, filepath.Join(d.Directory, "stage1")); got != "staging stage1 the web team none Hello" {
+		t.Errorf("The role should have written a page, got %q", got)
+	}
+}
+
 // moving is a run of a branch.
 const moving = `
 apiVersion: ansible.m.crossplane.io/v1alpha1

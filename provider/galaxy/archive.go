@@ -1,0 +1,85 @@
+package galaxy
+
+import (
+	"context"
+	_ "embed" // For the script.
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/own"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+)
+
+//go:embed archive.py
+var archiveScript []byte
+
+// unpack the archive of a project where a repository would be cloned to, and return its SHA-256. A Python with Ansible's
+// modules does it, confined like ansible-galaxy: what ansible-galaxy knows of proxies, passwords and authorities counts.
+func (f fetch) unpack(ctx context.Context, p *requirements.Project) (digest string, err error) {
+	argv, err := python(f.Environ)
+	if err != nil {
+		return "", err
+	}
+
+	if err := os.Mkdir(f.w.repository(), 0o700); err != nil {
+		return "", errors.Wrap(err, "cannot make a temporary directory")
+	}
+
+	// A URL may have a password, and arguments are for everybody to see.
+	args, err := json.Marshal([]string{p.Src, filepath.Join(f.w.Temp(), "archive"), f.w.repository()})
+	if err != nil {
+		return "", errors.Wrap(err, "cannot say what to download")
+	}
+
+	script, file := f.w.path("archive.py"), f.w.path("archive.json")
+	for name, text := range map[string][]byte{script: archiveScript, file: args} {
+		if err := own.File(name, text); err != nil {
+			return "", errors.Wrap(err, "cannot write what downloads an archive")
+		}
+	}
+
+	out := &tail{max: maxOutput}
+	argv = append(argv, script, file)
+
+	if err := f.run(ctx, f.req, f.w, f.r, project, Program{Argv: argv, Env: f.r.Env, Dir: f.w.Home(), Out: out}, out); err != nil {
+		return "", err
+	}
+
+	// Python may have had warnings before.
+	said := strings.TrimSpace(out.String())
+
+	return "sha256:" + said[strings.LastIndexByte(said, '\n')+1:], nil
+}
+
+// python returns the argv of what runs ansible-galaxy.
+func python(own []string) ([]string, error) {
+	for _, dir := range filepath.SplitList(environ.Passed(own)["PATH"]) {
+		if script, err := exec.LookPath(filepath.Join(dir, "ansible-galaxy")); err == nil {
+			return sandbox.Interpreter(script)
+		}
+	}
+
+	return nil, errors.New("cannot find ansible-galaxy in PATH")
+}
+
+// inside is the directory that has all files of an unpacked archive: archives of git hosts have them in one, which is
+// named by the version.
+func inside(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot read a project")
+	}
+
+	if len(entries) == 1 && entries[0].IsDir() {
+		dir = filepath.Join(dir, entries[0].Name())
+	}
+
+	return dir, nil
+}
