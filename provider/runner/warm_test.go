@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
@@ -249,6 +250,74 @@ func TestWarmTemporary(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(dir, "*", tempDir, "ansible-local-*"))
 	if err != nil || len(found) != 1 {
 		t.Errorf("Want Ansible's directory of the process that runs start from, got %v, %v", found, err)
+	}
+}
+
+// TestWarmModules has modules that were compiled before, for the Python that they are compiled for. They
+// are used as others are: even an error has the same files and lines.
+func TestWarmModules(t *testing.T) {
+	const (
+		playbook = `
+- hosts: localhost
+  gather_facts: false
+  vars: {ansible_python_interpreter: %s}
+  tasks:
+`
+		list = `
+  - ansible.builtin.shell: "{{ ansible_playbook_python }} -m zipfile -l $TMPDIR/ansible_*_payload_*/*.zip"
+    register: listed
+  - ansible.builtin.set_stats: {data: {compiled: "{{ listed.stdout is search('basic.pyc') }}", source: "{{ listed.stdout is search('basic.py ') }}"}}
+`
+		crash = `
+  - ansible.builtin.ping: {data: crash}
+    ignore_errors: true
+`
+	)
+
+	forked := newRunner(t)
+	warmUp(t, forked)
+
+	executed := newRunner(t)
+	executed.keeper = nil
+
+	w, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	waitBuilt(t, w.warm.Dir)
+
+	// Another path of the same Python.
+	other := filepath.Join(t.TempDir(), "python")
+	if err := os.Symlink(forked.python[0], other); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, tc := range map[string]struct {
+		reason      string
+		interpreter string
+		want        string
+	}{
+		"Own":   {reason: "The Python of Ansible does not compile modules.", interpreter: `"{{ ansible_playbook_python }}"`, want: `{"compiled":true,"source":true}`},
+		"Other": {reason: "What another Python reads is not known.", interpreter: other, want: `{"compiled":false,"source":true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := fmt.Sprintf(playbook, tc.interpreter)
+
+			res := must(t, forked, inline(begin+list))
+			if diff := cmp.Diff(tc.want, string(res.Summary.Outputs)); diff != "" || res.Phase != common.PhaseSucceeded {
+				t.Errorf("%s\n%v\n-want, +got:\n%s", tc.reason, res, diff)
+			}
+
+			run := inline(begin + crash)
+			run.KeepOutput = true
+			run.Inputs.Parameters.Verbosity = ptr.To[int32](3)
+
+			got, want := seen(t, forked, run), seen(t, executed, run)
+			if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(got, "ansible/modules/ping.py") {
+				t.Errorf("%s\n-cold, +warm:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

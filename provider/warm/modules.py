@@ -2,8 +2,8 @@
 
 A process of its own has Ansible build them once, with less priority than runs have, and puts
 them into a file. A run has the file in its memory, and finds them where Ansible looks for modules
-that it has built before. Modules for this machine are kept a second time, compiled: a
-Python of another release reads their source.
+that it has built before. The archive of each module is kept a second time, compiled, for this machine:
+that takes half of a module's time. Another Python at the same path would read the source.
 """
 import base64
 import dataclasses
@@ -13,7 +13,9 @@ import json
 import marshal
 import mmap
 import os
+import pickle
 import shutil
+import sys
 import zipfile
 
 ARCHIVE, INDEX = "modules", "modules.json"
@@ -23,6 +25,38 @@ USED = """
     apt apt_repository blockinfile command copy cron dnf file find get_url getent git group hostname lineinfile package_facts ping pip
     replace service service_facts setup slurp stat systemd_service tempfile unarchive uri user wait_for
 """.split()
+
+# The first that a module imports of its archive. It has no other name and no other line for anything than
+# source has: whoever looks at a module's files and errors sees what they would see otherwise. Python
+# looks for the code of each module twice, once for its path.
+FIRST = "ansible/__init__.py"
+AS_SOURCE = """
+def as_source():
+    import _imp, zipimport
+    original, found = zipimport._get_module_code, {}
+
+    def get_module_code(self, name):
+        key = self.archive, self.prefix, name
+        if key in found:
+            return found.pop(key)
+
+        code, package, path = original(self, name)
+        if path.endswith(".pyc"):
+            path = path[:-1]
+            _imp._fix_co_filename(code, path)
+
+        found[key] = code, package, path
+
+        return found[key]
+
+    zipimport._get_module_code = get_module_code
+
+as_source()
+del as_source
+__file__ = __spec__.origin = __file__.removesuffix("c")
+__spec__.cached = None
+__cached__ = __spec__.cached
+"""
 
 
 def build(directory):
@@ -37,9 +71,10 @@ def build(directory):
     index, templar = {}, Templar(loader=DataLoader())
 
     with open(os.path.join(directory, ARCHIVE), "wb") as archive:
-        def keep(local, name, data):
-            index[json.dumps([local, name])] = archive.tell(), len(data)
+        def keep(data):
             archive.write(data)
+
+            return archive.tell() - len(data), archive.tell()
 
         for path in _shipped():
             try:
@@ -56,16 +91,9 @@ def build(directory):
                 continue
 
             with open(os.path.join(built, name), "rb") as file:
-                keep(False, name, file.read())
+                module = file.read()
 
-            path = os.path.join(built, "compiled")
-            module = module_common._CachedModule.load(os.path.join(built, name))
-            dataclasses.replace(module, zip_data=base64.b64encode(_compiled(base64.b64decode(module.zip_data)))).dump(path)
-
-            with open(path, "rb") as file:
-                keep(True, name, file.read())
-
-            os.unlink(path)
+            index[name] = keep(module), keep(base64.b64encode(_compiled(base64.b64decode(pickle.loads(module).zip_data))))
 
         shutil.rmtree(built)
 
@@ -93,7 +121,7 @@ def _compiled(data):
                 continue
 
             source = archive.read(info)
-            code = compile(source, info.filename, "exec", dont_inherit=True)
+            code = compile(AS_SOURCE.encode() + source if info.filename == FIRST else source, info.filename, "exec", dont_inherit=True)
             # PEP 552: by the hash of the source, which is not checked.
             header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source)
             archive.writestr(zipfile.ZipInfo(info.filename + "c", info.date_time), header + marshal.dumps(code), zipfile.ZIP_DEFLATED)
@@ -122,38 +150,39 @@ class Modules:
         own = os.path.dirname(os.path.dirname(module_common.__file__))
         original = module_common._find_module_utils
 
-        def put(path, compression, local):
+        def put(path, compression):
+            """Put a module where Ansible looks for it, and return its two archives, if it is here."""
             # What content puts in the place of Ansible's own has to be built in.
             others = [p for p in module_utils_loader._get_paths(subdirs=False) if not p.startswith(own)]
             if path not in shipped or any(map(os.path.isdir, others)):
-                return
+                return None
 
             name = f"ansible.modules.{os.path.basename(path)[:-3]}-{compression}-none"
-            place = self._index.get(json.dumps([local, name]))
+            if name not in self._index:
+                return None
+
+            module, compiled = (self._archive[start:end] for start, end in self._index[name])
             target = os.path.join(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache", name)
 
-            if place is None or os.path.exists(target):
-                return
+            if not os.path.exists(target):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                part = f"{target}-{os.getpid()}"
 
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            part = f"{target}-{os.getpid()}"
+                with open(part, "wb") as file:
+                    file.write(module)
 
-            with open(part, "wb") as file:
-                file.write(self._archive[place[0]:sum(place)])
+                os.rename(part, target)
 
-            os.rename(part, target)
+            return pickle.loads(module).zip_data, compiled
 
         def find(**what):
-            local, directory = what.get("remote_is_local", False), constants.DEFAULT_LOCAL_TMP
-            # Modules for this machine have a place of their own.
-            if local:
-                constants.DEFAULT_LOCAL_TMP = os.path.join(directory, "localhost")
+            archives = put(what["module_path"], what["module_compression"])
+            built = original(**what)
 
-            try:
-                put(what["module_path"], what["module_compression"], local)
+            # That it was built anew, for whatever reason, shows in the archive.
+            if archives and built.shebang == "#!" + sys.executable:
+                built = dataclasses.replace(built, b_module_data=built.b_module_data.replace(*archives))
 
-                return original(**what)
-            finally:
-                constants.DEFAULT_LOCAL_TMP = directory
+            return built
 
         module_common._find_module_utils = find
