@@ -343,6 +343,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	// A run that has ended by itself has a result, which is read with its key.
 	switch ended := err == nil && v.over() && v.started(); {
 	case !r.canceled.IsZero():
+		r.deleteLate(ctx, v)
 	case unwanted:
 		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
 	case cancel && (r.key == nil || !ended):
@@ -549,6 +550,13 @@ func (r *run) cancel(ctx context.Context, why *end) {
 	r.canceled, r.why, r.uncanceled, r.report.Plan = r.now(), why, "", ""
 }
 
+// deleteLate deletes the Job of a run that was canceled, if a request that was canceled, too, has made it after that.
+func (r *run) deleteLate(ctx context.Context, v view) {
+	if v.job != nil && !v.unproved && v.job.DeletionTimestamp == nil {
+		_ = r.delete(ctx)
+	}
+}
+
 // ended is true if nothing of the run is left by the API server's own word. Caches may lag
 // behind, and do not agree with each other.
 func (r *run) ended(ctx context.Context) bool {
@@ -612,7 +620,7 @@ func (r *run) delete(ctx context.Context) error {
 	j := &batchv1.Job{}
 
 	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: r.ref.Name}, j)
-	if err != nil || !r.owns(j) {
+	if err != nil || !r.owns(j) || j.DeletionTimestamp != nil {
 		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the Job of the run")
 	}
 

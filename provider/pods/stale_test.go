@@ -224,3 +224,52 @@ func TestQuotaPace(t *testing.T) {
 		<-ended
 	})
 }
+
+// TestCanceledLate cancels a run whose Job is made after the API server was asked to delete it.
+func TestCanceledLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, j := waitingOn(t, false, nil, nil, 0)
+		cluster, _ := x.config.Client.(client.WithWatch)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+
+		var late client.Object
+
+		x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+			Create: func(ctx context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+				late = o
+
+				cancel()
+
+				return ctx.Err()
+			},
+			// It is made once the API server has said that it is not there.
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				err := c.Get(ctx, key, o, opts...)
+				if late != nil {
+					_ = c.Create(ctx, late)
+					late = nil
+				}
+
+				return err
+			},
+		})
+
+		ended := make(chan executor.Report, 1)
+
+		go func() { ended <- x.Execute(ctx, j, executor.Watch{}) }()
+
+		time.Sleep(time.Hour)
+		synctest.Wait()
+
+		select {
+		case got := <-ended:
+			if got.Run.Phase != common.PhaseCanceled {
+				t.Errorf("Execute(...): %s", got.Run.Phase)
+			}
+		default:
+			t.Error("A run that was canceled should end.")
+		}
+	})
+}
