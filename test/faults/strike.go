@@ -26,8 +26,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-// leads is how long a replica may take to lead once the leader has ended in order, with others at work on the machine.
-const leads = 30 * time.Second
+// leads is how long a replica may take to lead once the leader is gone. A leader whose lease cannot be released, because
+// of a disturbance at that moment, leaves it to expire.
+const leads = 90 * time.Second
 
 // A phase of a run in which the provider can be struck.
 type phase struct {
@@ -328,7 +329,7 @@ func (d *drive) depose(ctx context.Context, how, undo func(*replica) error) (str
 	}
 
 	took := time.Since(began)
-	if !d.eventually(ctx, 90*time.Second, func() bool { return next.leads(ctx) }) {
+	if !d.eventually(ctx, leads, func() bool { return next.leads(ctx) }) {
 		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("none did %s after %s was deposed", time.Since(began), r.name))
 	}
 
