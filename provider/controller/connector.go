@@ -101,6 +101,13 @@ type connector struct {
 	newID      func() string
 }
 
+// waker returns a function that wakes an object. It may be kept for long, and holds nothing but the name.
+func (c *connector) waker(run common.AnsibleRun) func() {
+	name := client.ObjectKeyFromObject(run)
+
+	return func() { c.wake(name) }
+}
+
 // Connect reads what the run depends on. A mistake in the inputs is kept for Observe, which
 // reports a run in progress in any case, and knows whether inputs are needed. Connect fails
 // when an Operation has applied the object since the operations reconciler looked at it.

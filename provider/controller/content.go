@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -51,9 +50,7 @@ func (e *external) refresh(run common.AnsibleRun, s lifecycle.Situation) {
 		return
 	}
 
-	name := client.ObjectKeyFromObject(run)
-
-	e.contents.Refresh(e.request, string(run.GetUID()), func() { e.wake(name) })
+	e.contents.Refresh(e.request, string(run.GetUID()), e.waker(run))
 }
 
 // refreshes is true when the requirements are to be resolved again. Content that is not in

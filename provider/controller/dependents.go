@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -82,8 +81,7 @@ func (e *external) watchDependents(run common.AnsibleRun, s lifecycle.Situation)
 		return
 	}
 
-	name := client.ObjectKeyFromObject(run)
-	e.dependents.Watch(subject, func() { e.wake(name) })
+	e.dependents.Watch(subject, e.waker(run))
 
 	_, err := e.dependents.Changed(subject)
 	if err == nil && len(run.Observation().Dependents) >= dependents.MaxKinds {

@@ -290,7 +290,6 @@ func (e *external) attach(run common.AnsibleRun) {
 	}
 
 	policy, _ := lifecycle.PolicyOf(run)
-	name := client.ObjectKeyFromObject(run)
 	j := executor.Job{
 		Spec: runner.Spec{
 			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
@@ -301,7 +300,7 @@ func (e *external) attach(run common.AnsibleRun) {
 		Policy: policy, Kind: e.kind, Begun: last.DeepCopy(), DigestKey: e.digestKey,
 	}
 
-	e.pool.Attach(j, func() { e.wake(name) })
+	e.pool.Attach(j, e.waker(run))
 }
 
 // outlives is true for a run in progress that goes on without the provider that began it.
@@ -534,9 +533,7 @@ func (e *external) Disconnect(context.Context) error { return nil }
 // acquire a place for the run that was decided on. If there is none, the status shows that
 // the object waits.
 func (e *external) acquire(run common.AnsibleRun) bool {
-	name := client.ObjectKeyFromObject(run)
-
-	acquired := e.pool.Acquire(e.job, func() { e.wake(name) })
+	acquired := e.pool.Acquire(e.job, e.waker(run))
 	if r, known := e.pool.Report(run.GetUID()); known && !acquired {
 		lifecycle.Record(run.Observation(), r)
 	}
@@ -602,8 +599,7 @@ func (e *external) wakeAt(run common.AnsibleRun, a *lifecycle.Active, at time.Ti
 		return
 	}
 
-	name := client.ObjectKeyFromObject(run)
-	e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), func() { e.wake(name) })
+	e.schedule.wakeAt(run.GetUID(), at.Sub(e.now()), e.waker(run))
 }
 
 // before is what was known before a run.
