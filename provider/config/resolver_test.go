@@ -390,6 +390,30 @@ spec:
 }
 
 // TestResolveOtherNamespace tries every field that refers to something.
+// TestResolveTooMuch refers to more than the provider can hold for all AnsibleRuns that are reconciled at a time, from both objects.
+func TestResolveTooMuch(t *testing.T) {
+	const ref = "{namespace: team, name: big, key: text}"
+
+	big := "\napiVersion: v1\nkind: Secret\nmetadata: {name: big, namespace: team}\nstringData: {text: \"" + strings.Repeat("x", maxReferred/4) + "\"}\n"
+	of := func(n int) string {
+		return strings.TrimSuffix(strings.Repeat("{filename: a, source: Secret, secretRef: "+ref+"}, ", n), ", ")
+	}
+	run := namespacedRun + "spec: {providerConfigRef: {kind: ProviderConfig, name: local}, forProvider: {playbookInline: x, env: [{name: A, valueFrom: {secretKeyRef: " + ref + "}}]}}"
+
+	for n, want := range map[int]string{
+		3: "",
+		4: `ProviderConfig "team/local": spec.credentials[3]: Secret "team/big", key "text" is too much: the values of all Secrets and ConfigMaps that an AnsibleRun ` +
+			`and its configuration refer to may have 4 MiB together; put large files into a project or a role`,
+	} {
+		m := manifests(t, run, namespacedConfig+"spec: {credentials: ["+of(n)+"]}", big)
+
+		_, err := NewResolver(m).Resolve(context.Background(), m.Runs()[0])
+		if got := fmt.Sprint(err); want != "" && got != want || strings.Contains(got, "too much") && want == "" {
+			t.Errorf("%d credentials of a quarter each, and a variable.\nResolve(...): got error %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestResolveOtherNamespace(t *testing.T) {
 	const (
 		key = "{namespace: %s, name: db, key: vars.yml}"

@@ -19,9 +19,15 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
+// maxReferred is the size of all values of Secrets and ConfigMaps that an AnsibleRun and its configuration refer to, in
+// bytes, each counted as often as it is referred to. They are in memory at each reconcile, several times over.
+const maxReferred = 4 << 20
+
 // A source of files reads what one object, the referrer, refers to.
 type source struct {
 	reader client.Reader
+	// left of maxReferred. The sources of a run and of its configuration share it.
+	left *int
 	// host is true when the referrer may read files and environment variables of the
 	// provider.
 	host bool
@@ -195,7 +201,7 @@ func (s source) secret(ctx context.Context, ref *common.KeySelector, path string
 		return inputs.File{}, missing("Secret %q has no key %q", name(key), ref.Key)
 	}
 
-	return inputs.File{Name: fmt.Sprintf("Secret %q, key %q", name(key), ref.Key), Data: data, Secret: true}, nil
+	return s.take(inputs.File{Name: fmt.Sprintf("Secret %q, key %q", name(key), ref.Key), Data: data, Secret: true})
 }
 
 func (s source) configMap(ctx context.Context, ref *common.KeySelector, path string) (inputs.File, error) {
@@ -218,7 +224,17 @@ func (s source) configMap(ctx context.Context, ref *common.KeySelector, path str
 		return inputs.File{}, missing("ConfigMap %q has no key %q", name(key), ref.Key)
 	}
 
-	return inputs.File{Name: fmt.Sprintf("ConfigMap %q, key %q", name(key), ref.Key), Data: data}, nil
+	return s.take(inputs.File{Name: fmt.Sprintf("ConfigMap %q, key %q", name(key), ref.Key), Data: data})
+}
+
+// take a file, unless it is too much together with what was taken before.
+func (s source) take(f inputs.File) (inputs.File, error) {
+	if *s.left -= len(f.Data); *s.left < 0 {
+		return inputs.File{}, errors.Errorf("%s is too much: the values of all Secrets and ConfigMaps that an AnsibleRun and its configuration refer to "+
+			"may have %d MiB together; put large files into a project or a role", f.Name, maxReferred>>20)
+	}
+
+	return f, nil
 }
 
 func (s source) get(ctx context.Context, kind string, key types.NamespacedName, o client.Object) error {
