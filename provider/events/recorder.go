@@ -118,6 +118,9 @@ func (r *Recorder) Close() {
 	r.watch.Progress(r.Summary())
 }
 
+// Excess is true for a recorder whose redactor has more secrets than can be looked for.
+func (r *Recorder) Excess() bool { return r.inputs.Excess() }
+
 // Err is an error when the summary is incomplete, since reading a line has panicked.
 func (r *Recorder) Err() error {
 	r.mu.Lock()

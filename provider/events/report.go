@@ -280,7 +280,10 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	r.summary.CutDetails = r.summary.CutDetails || isCut(details)
 	if r.summary.ExcessDetails = r.learned > MaxDetails || r.summary.CutDetails; !r.summary.ExcessDetails {
 		r.redactor = r.redactor.With(scalars(details)...)
-	} else {
+		r.summary.ExcessDetails = r.redactor.Excess()
+	}
+
+	if r.summary.ExcessDetails {
 		r.summary.Report.Status = nil
 	}
 

@@ -27,6 +27,9 @@ const (
 	// and in other cases, spacings and encodings. Shorter ones would be found in
 	// many texts by chance.
 	minLong = 8
+	// maxSecrets is how many secrets a redactor looks for. Each takes half a kibibyte. A mebibyte of certificates has
+	// 17,000 lines.
+	maxSecrets = 30_000
 )
 
 // words are common values of variable files that are no secrets. To mask them would make
@@ -35,6 +38,8 @@ var words = []string{"true", "false", "null", "none", "present", "absent", "loca
 
 // A Redactor replaces secrets in text. The zero value knows none.
 type Redactor struct {
+	// learned is how many secrets there were, each time that one was given.
+	learned int
 	// exact forms are found in a text, and disguised ones in its view.
 	exact, disguised index
 }
@@ -48,6 +53,9 @@ type Redactor struct {
 // alone inside of another word, and one of less than 4 altogether.
 func New(files ...[]byte) Redactor { return Redactor{}.With(files...) }
 
+// Excess is true for a redactor of more secrets than can be looked for. It replaces all text.
+func (r Redactor) Excess() bool { return r.learned > maxSecrets }
+
 // With returns a redactor of these files, too.
 func (r Redactor) With(files ...[]byte) Redactor {
 	r.exact, r.disguised = r.exact.clone(), r.disguised.clone()
@@ -55,11 +63,16 @@ func (r Redactor) With(files ...[]byte) Redactor {
 
 	for _, f := range files {
 		for _, s := range secrets(f) {
+			if r.Excess() {
+				return Redactor{learned: r.learned}
+			}
+
 			if seen[s] || len(strings.TrimSpace(s)) < minSecret || slices.Contains(words, strings.ToLower(s)) {
 				continue
 			}
 
 			seen[s] = true
+			r.learned++
 
 			r.learn(s)
 		}
@@ -101,6 +114,10 @@ func (r Redactor) learn(s string) {
 // String returns the text with every secret replaced. Where secrets overlap, one
 // mask stands for them.
 func (r Redactor) String(text string) string {
+	if r.Excess() && text != "" {
+		return Mask
+	}
+
 	spans := r.spans(text)
 	if len(spans) == 0 {
 		return text
@@ -125,7 +142,7 @@ func (r Redactor) String(text string) string {
 // JSON returns a JSON value with every secret in its strings, keys and numbers
 // replaced. What is not JSON is redacted as text and becomes a string.
 func (r Redactor) JSON(raw json.RawMessage) json.RawMessage {
-	if len(r.exact) == 0 || len(raw) == 0 {
+	if r.learned == 0 || len(raw) == 0 {
 		return raw
 	}
 
@@ -245,10 +262,10 @@ func isWord(s string) bool {
 }
 
 // assignment matches values in files of other formats: name=value as in
-// inventories and ansible.cfg, the password in a URL, and what follows it in a
-// .netrc.
+// inventories and ansible.cfg, the password in a URL and a user there that is long enough for
+// a token, and what follows it in a .netrc.
 var assignment = regexp.MustCompile(`[\w.-]+\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)'|([^\s"']+))` +
-	`|://[^/\s:@]*:([^@\s/]+)@|(?i:\bpassword\s+([^\s=]+))`)
+	`|://(?:([^/\s:@]{16,})|[^/\s:@]*)(?::([^@\s/]+))?@|(?i:\bpassword\s+([^\s=]+))`)
 
 // literal matches the strings in a script.
 var literal = regexp.MustCompile(`"((?:[^"\\\n]|\\.)+)"|'((?:[^'\\\n]|\\.)+)'`)

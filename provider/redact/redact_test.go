@@ -49,6 +49,12 @@ func TestString(t *testing.T) {
 			text:    "first second",
 			want:    "******** ********",
 		},
+		"TokenOfUser": {
+			reason:  "A token in the place of a user is a secret, whatever password is beside it.",
+			secrets: []string{"https://0123456789abcdef0123:x-oauth-basic@git.example.org\n"},
+			text:    "0123456789abcdef0123",
+			want:    "********",
+		},
 		"JSON": {
 			reason:  "A variable file may be JSON.",
 			secrets: []string{`{"a": {"b": "hunter2"}}`},
@@ -260,6 +266,42 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestExcess has more secrets than can be looked for, at once and one after another. Nothing is shown then.
+func TestExcess(t *testing.T) {
+	var file strings.Builder
+	for i := range maxSecrets + 1 {
+		fmt.Fprintf(&file, "%08d\n", i)
+	}
+
+	r := New([]byte("hunter2"))
+	for i := 0; i < maxSecrets; i += 1000 {
+		lines := strings.SplitAfter(file.String(), "\n")[i : i+1000]
+		r = r.With([]byte(strings.Join(lines, "")))
+	}
+
+	for name, r := range map[string]Redactor{"AtOnce": New([]byte(file.String())), "OneByOne": r} {
+		if !r.Excess() {
+			t.Errorf("%s: Excess(): got false", name)
+		}
+
+		if got := r.With([]byte("more")).String("hunter2, 00000001 and others"); got != Mask {
+			t.Errorf("%s: String(...): got %q", name, got)
+		}
+
+		if got := string(r.JSON(json.RawMessage(`{"a": [1, "00000001"]}`))); got != `{"********":["********","********"]}` {
+			t.Errorf("%s: JSON(...): got %s", name, got)
+		}
+
+		if got := r.String(""); got != "" {
+			t.Errorf("%s: String(\"\"): got %q", name, got)
+		}
+	}
+
+	if r := New([]byte(strings.Join(strings.SplitAfter(file.String(), "\n")[:maxSecrets/2], ""))); r.Excess() || r.String("hello") != "hello" {
+		t.Error("Half as many can be looked for.")
+	}
+}
+
 // FuzzString hides a secret in a text.
 func FuzzString(f *testing.F) {
 	f.Add("hunter2hunter2", "before ", " after")
@@ -308,7 +350,7 @@ func BenchmarkString(b *testing.B) {
 // that displays how all of them start.
 func BenchmarkManySecrets(b *testing.B) {
 	var file strings.Builder
-	for i := range 60000 {
+	for i := range maxSecrets/2 - 1 {
 		fmt.Fprintf(&file, "- secret-secret-%d\n", i)
 	}
 

@@ -85,6 +85,12 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	rec := p.recorder(run, withKinds(w, access), run.KeepOutput, access.Secret())
 	access.Statuses(rec)
 
+	if rec.Excess() {
+		rec.Close()
+
+		return invalid("the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project"), nil
+	}
+
 	code, cause, err := r.execute(ctx, p, lock, rec)
 
 	switch {

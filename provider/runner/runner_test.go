@@ -1001,6 +1001,25 @@ func TestRunLongEnvironment(t *testing.T) {
 	}
 }
 
+// What cannot be hidden from reports is not run with.
+func TestRunTooManySecrets(t *testing.T) {
+	var lines strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&lines, "%08d\n", i)
+	}
+
+	run := inline("- hosts: localhost")
+	run.Inputs.Inventories = []inputs.File{{Name: "hosts", Data: []byte(lines.String()), Secret: true}}
+
+	want := Result{
+		Phase: common.PhaseFailed, Reason: ReasonInvalidInputs, Untouched: true,
+		Message: "the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project",
+	}
+	if diff := cmp.Diff(want, must(t, newRunner(t, WithWarm(anyStart)), run), ignoreSummary()); diff != "" {
+		t.Errorf("Run(...): -want, +got:\n%s", diff)
+	}
+}
+
 // A disk that is full is the provider's own fault. How far the run has come nobody can
 // tell: what Ansible tells is lost.
 func TestRunDiskFull(t *testing.T) {

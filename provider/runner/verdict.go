@@ -126,7 +126,7 @@ func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 			fmt.Sprintf("the content published a connection detail of %d characters or more, which is too long; nothing is shown of the run since then", events.MaxDetail)
 	case s.ExcessDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf("the content published more than %d bytes of connection details, counting each change; nothing is shown of the run since then", events.MaxDetails)
+			fmt.Sprintf("the content published more than %d bytes of connection details, or too many values, counting each change; nothing is shown of the run since then", events.MaxDetails)
 	case s.Report.Excess:
 		return common.PhaseFailed, ReasonTooManyConditions,
 			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", events.MaxConditions)

@@ -91,7 +91,7 @@ func TestVerdict(t *testing.T) {
 			ending: ending{summary: with(func(s *events.Summary) { s.ExcessDetails = true })},
 			want: Result{
 				Phase: common.PhaseFailed, Reason: ReasonInvalidConnectionDetails,
-				Message: "the content published more than 4194304 bytes of connection details, counting each change; nothing is shown of the run since then",
+				Message: "the content published more than 4194304 bytes of connection details, or too many values, counting each change; nothing is shown of the run since then",
 			},
 		},
 		"NoHosts": {
