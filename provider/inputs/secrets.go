@@ -83,15 +83,24 @@ func isSecretName(name string) bool {
 	return name != "GIT_SSL_KEY" && secretName.MatchString(name)
 }
 
-var urlPassword = regexp.MustCompile(`://(?:[^/\s:@]*:([^/\s@]+)|([^/\s:@]{16,}))@`)
+var urlPassword = regexp.MustCompile(`://([^/\s:@]*)(?::([^/\s@]+))?@`)
 
-// urlPasswords in a text: the password of user:password@host, and a user without a
-// password whose name is so long that it is a token.
+// minToken is the length of the shortest user in a URL that is a token, in bytes.
+const minToken = 16
+
+// urlPasswords in a text: the password of user:password@host, and a user whose name is so long that it is a token. Beside
+// one there may be a password that means nothing, such as x-oauth-basic.
 func urlPasswords(text string) [][]byte {
 	var found [][]byte
 
 	for _, m := range urlPassword.FindAllStringSubmatch(text, -1) {
-		found = append(found, []byte(m[1]+m[2]))
+		if len(m[1]) >= minToken {
+			found = append(found, []byte(m[1]))
+		}
+
+		if m[2] != "" {
+			found = append(found, []byte(m[2]))
+		}
 	}
 
 	return found

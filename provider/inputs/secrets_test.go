@@ -39,10 +39,10 @@ func TestSecrets(t *testing.T) {
 		"URLs": {
 			reason: "A password in a URL is one, and so is a token in the place of a user.",
 			in: Inputs{
-				Requirements: "roles: [{src: 'https://me:one@git.example.org/a.git'}, 'https://gitlab-ci-token:two@git.example.org/b.git', 'https://0123456789abcdef0123@git.example.org/c.git', 'ssh://git@git.example.org/d.git']",
+				Requirements: "roles: [{src: 'https://me:one@git.example.org/a.git'}, 'https://gitlab-ci-token:two@git.example.org/b.git', 'https://0123456789abcdef0123@git.example.org/c.git', 'ssh://git@git.example.org/d.git', 'https://abcdef0123456789abcd:x-oauth-basic@git.example.org/e.git']",
 				Roles:        []common.Role{{Name: "a.b", Src: "git+https://me:three@git.example.org/a.git"}},
 			},
-			want: []string{"one", "two", "0123456789abcdef0123", "three"},
+			want: []string{"one", "two", "0123456789abcdef0123", "abcdef0123456789abcd", "x-oauth-basic", "three"},
 		},
 	}
 
