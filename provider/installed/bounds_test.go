@@ -93,6 +93,26 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestLongVersion has a collection, or a role, with a version that would fill the status.
+func TestLongVersion(t *testing.T) {
+	version := "1.0.0+" + strings.Repeat("a", maxVersion)
+
+	for file, text := range map[string]string{
+		"collections/ansible_collections/acme/web/MANIFEST.json": `{"collection_info": {"namespace": "acme", "name": "web", "version": "` + version + `"}}`,
+		"roles/acme.web/meta/.galaxy_install_info":               "version: " + version + "\n",
+	} {
+		dir := t.TempDir()
+		must(t, os.MkdirAll(filepath.Join(dir, galaxy.CollectionsDir, "ansible_collections"), 0o700))
+		must(t, os.MkdirAll(filepath.Join(dir, galaxy.RolesDir), 0o700))
+		touch(t, dir, file, text)
+
+		_, err := New(t.Context(), dir, "", requirements.File{}, nil, workdir.Limits{})
+		if diff := cmp.Diff("the version of acme.web has more than 253 characters", strings.TrimPrefix(message(err), "cannot read a content set: ")); diff != "" {
+			t.Errorf("%s\nNew(...): -want error, +got error:\n%s", file, diff)
+		}
+	}
+}
+
 // TestManyItems has more collections, or roles, than a status can list, by links where
 // they need next to nothing.
 func TestManyItems(t *testing.T) {

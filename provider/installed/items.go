@@ -16,6 +16,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
 )
 
+// maxVersion is the length of the longest version and source of an item, in bytes. They are in the status.
+const maxVersion = 253
+
 // maxInfo is the size of the largest file that says what was installed, in bytes.
 const maxInfo = 4 << 20
 
@@ -74,8 +77,8 @@ func installedCollections(ctx context.Context, root *os.Root) ([]common.ContentI
 				items = append(items, item)
 			}
 
-			if len(items) > maxInstalled {
-				return nil, errItems("collections")
+			if err := check(items, "collections"); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -149,12 +152,25 @@ func installedRoles(ctx context.Context, root *os.Root) ([]common.ContentItem, e
 			items = append(items, common.ContentItem{Name: name, Version: values["version"]})
 		}
 
-		if len(items) > maxInstalled {
-			return nil, errItems("roles")
+		if err := check(items, "roles"); err != nil {
+			return nil, err
 		}
 	}
 
 	return items, nil
+}
+
+// check the item that was found last: whoever wrote the content may have put anything into its version.
+func check(items []common.ContentItem, kind string) error {
+	if len(items) > maxInstalled {
+		return errItems(kind)
+	}
+
+	if last := len(items) - 1; last >= 0 && len(items[last].Version)+len(items[last].Source) > maxVersion {
+		return errors.Errorf("the version of %s has more than %d characters", items[last].Name, maxVersion)
+	}
+
+	return nil
 }
 
 // readScalars of a mapping in a file of YAML; none where there is no such file.
