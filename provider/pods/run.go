@@ -522,8 +522,11 @@ func (r *run) isIdle() bool {
 	return !r.touched && r.now().Sub(since) >= idleAfter
 }
 
-// mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun.
-func (r *run) mayHaveBegun() bool { return !r.begun && (!r.meant.IsZero() || !r.since.IsZero()) }
+// mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun. A Pod that has no gate
+// is let run with its Job.
+func (r *run) mayHaveBegun() bool {
+	return !r.begun && (!r.meant.IsZero() || !r.since.IsZero() || r.asked && r.plan == "")
+}
 
 // isRevoked is true for a run that waits, while another one is due in place of it.
 func (r *run) isRevoked() bool { return r.report.Plan != "" && r.watch.Wanted.Err() != nil }

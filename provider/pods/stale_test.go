@@ -44,19 +44,25 @@ func TestStale(t *testing.T) {
 		// end the run: cancel it, or revoke it.
 		end    func(cancel, revoke func())
 		state  corev1.ContainerState
+		node   string
 		goesOn bool
 		want   bool
 	}{
-		"Revoked":      {"A run that has begun is not given up for another one.", func(_, revoke func()) { revoke() }, running(), true, false},
-		"Canceled":     {"A run that was canceled may have changed something.", func(cancel, _ func()) { cancel() }, running(), false, false},
-		"RevokedWaits": {"A run that has not begun is given up.", func(_, revoke func()) { revoke() }, waiting("ContainerCreating", ""), false, true},
-		"Waits":        {"A run that has not begun has changed nothing.", func(cancel, _ func()) { cancel() }, waiting("ContainerCreating", ""), false, true},
+		"Revoked":      {"A run that has begun is not given up for another one.", func(_, revoke func()) { revoke() }, running(), "", true, false},
+		"Canceled":     {"A run that was canceled may have changed something.", func(cancel, _ func()) { cancel() }, running(), "", false, false},
+		"NoGate":       {"So may one whose Pod has no gate.", func(cancel, _ func()) { cancel() }, running(), "n", false, false},
+		"RevokedWaits": {"A run that has not begun is given up.", func(_, revoke func()) { revoke() }, waiting("ContainerCreating", ""), "", false, true},
+		"Waits":        {"A run that has not begun has changed nothing.", func(cancel, _ func()) { cancel() }, waiting("ContainerCreating", ""), "", false, true},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x, j := waitingOn(t, false, new(waiting("ContainerCreating", "")), nil, 0)
+				if tc.node != "" {
+					j.Inputs.Execution.PodTemplate = raw(`{"spec":{"nodeName":"` + tc.node + `"}}`)
+				}
+
 				stale := &staleCache{Client: x.config.Client}
 				ready := make(chan struct{})
 				close(ready)
