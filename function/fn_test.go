@@ -394,6 +394,26 @@ conditions:
 - {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: task \"Install\" failed on host \"web1\": No package matching\ndatabase: failed on host \"web2\": unreachable", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 		},
+		"ApprovedAndRetried": {
+			reason: "What awaited an approval, which was given, is no failure.",
+			req: `
+input: ` + inputDatabase + `
+observed:
+  composite:` + xrApp + `
+      status: {conditions: [{type: AnsibleRunsReady, status: "False", reason: AwaitingApproval, message: "database: a check predicts 1 change by a.b, see status.atProvider.drift, and awaits approval of digest 1: kubectl ansible approve run"}]}
+  resources:
+    database:` + observedRun + retriedStatus,
+			want: `
+desired:
+  resources:
+    database:
+      ready: READY_FALSE` + renderedDatabase + `
+conditions:
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: RunFailed, message: "database: failed, and is running again", target: TARGET_COMPOSITE_AND_CLAIM}
+results:
+- {severity: SEVERITY_WARNING, reason: RunFailed, message: "database: failed, and is running again", target: TARGET_COMPOSITE_AND_CLAIM}
+`,
+		},
 		"ValueNotSet": {
 			reason: "A run whose value was unset stays exactly as it was applied, and the XR is not ready.",
 			req: `

@@ -67,13 +67,17 @@ func (o State) Run(resource string) (map[string]any, bool) {
 	return r, ansiblerun.Is(r)
 }
 
+// unfailed are the starts of the other messages about a run: what goes on, and what it waits for. Approvals and windows say so in
+// the words of the AnsibleRun's conditions.
+var unfailed = []string{"is ", WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
+
 // FailuresReported returns the messages about the failure of a run that Reported has.
 func (o State) FailuresReported(name string) []string {
 	var messages []string
 
 	for l := range strings.Lines(o.Reported) {
 		m, ok := strings.CutPrefix(strings.TrimSuffix(l, "\n"), name+": ")
-		if ok && !strings.HasPrefix(m, "is ") && !strings.HasPrefix(m, WaitingFor) {
+		if ok && !slices.ContainsFunc(unfailed, func(start string) bool { return strings.HasPrefix(m, start) }) {
 			messages = append(messages, m)
 		}
 	}
