@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -50,9 +51,12 @@ type API struct {
 	now       func() time.Time
 
 	mu sync.Mutex
-	// accounts have a client each, for watches that go on after a run.
-	accounts map[account]metadata.Interface
+	// accounts have a client each, for watches that go on after a run: a metadata.Interface by account.
+	accounts *lru.Cache
 }
+
+// maxAccounts is how many clients are kept. Tenants choose the names of their accounts.
+const maxAccounts = 1000
 
 // An account is a ServiceAccount.
 type account struct{ namespace, name string }
@@ -83,7 +87,7 @@ func to(cfg *rest.Config) (*API, error) {
 	}
 
 	anonymous := rest.AnonymousClientConfig(cfg)
-	a := &API{target: target, now: time.Now, anonymous: rest.CopyConfig(anonymous), accounts: map[account]metadata.Interface{}}
+	a := &API{target: target, now: time.Now, anonymous: rest.CopyConfig(anonymous), accounts: lru.New(maxAccounts)}
 
 	anonymous.DisableCompression = true // Answers pass as they are.
 
@@ -123,13 +127,13 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 
 	key := account{k.Namespace, k.ServiceAccount}
 
-	if c, known := a.accounts[key]; known {
-		return c, nil
+	if c, known := a.accounts.Get(key); known {
+		return c.(metadata.Interface), nil //nolint:forcetypeassert // There are no others.
 	}
 
 	c, err := a.metadata(&tokens{now: a.now, request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) }})
 	if err == nil {
-		a.accounts[key] = c
+		a.accounts.Add(key, c)
 	}
 
 	return c, err

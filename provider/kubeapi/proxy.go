@@ -52,6 +52,11 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 		return nil, err
 	}
 
+	c, err := a.metadata(t)
+	if err != nil {
+		return nil, err
+	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It waits for nothing.
 	if err != nil {
 		return nil, err
@@ -66,11 +71,6 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 
 	for _, known := range run.Dependents {
 		p.marker.add(known)
-	}
-
-	c, err := a.metadata(t)
-	if err != nil {
-		return nil, err
 	}
 
 	p.survey = func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind {
