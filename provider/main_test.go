@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
 // TestFlags shows which values of flags are refused: those with which a provider
@@ -203,5 +207,33 @@ func TestMemoryInPod(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPodArgs passes the flags on that hold in Pods, too. A flag that is new is one of the others, or is passed on.
+func TestPodArgs(t *testing.T) {
+	start := startCommand{execution: execution{
+		confinement: confinement{Confinement: sandbox.Off, MaxMemory: 1, MaxProcesses: 2, MaxFileSize: 3, MaxRunSize: 4},
+		MaxTimeout:  5 * time.Hour, ContentTTL: 6 * time.Hour, ContentMaxSize: 7,
+	}}
+
+	dir := t.TempDir()
+	c := &cli{}
+
+	p, err := kong.New(c, kong.Vars{"state_dir": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := p.Parse(append([]string{"work", "--payload=/payload"}, start.podArgs()...)); err != nil {
+		t.Fatalf("Parse(...): %v", err)
+	}
+
+	want := start.execution
+	// The rest has its default: the payload has the timeout of the run, and one run has the container for itself.
+	want.StateDir, want.Timeout, want.MaxInstalls = dir, 20*time.Minute, 4
+
+	if diff := cmp.Diff(want, c.Work.execution, cmp.AllowUnexported(execution{}, confinement{})); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
