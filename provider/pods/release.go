@@ -105,8 +105,10 @@ func (x *Executor) clean(ctx context.Context, namespace string, jobs []executor.
 
 	for _, job := range jobs {
 		j := &batchv1.Job{}
+		own := runKey{string(job.Object.UID), job.ID}
 
-		if err := sc.Get(ctx, client.ObjectKey{Namespace: namespace, Name: job.Reference().Name}, j); err == nil && x.made(j) {
+		// The status of an object may name the Job of another one.
+		if err := sc.Get(ctx, client.ObjectKey{Namespace: namespace, Name: job.Reference().Name}, j); err == nil && x.made(j) && keyOf(j) == own {
 			made = append(made, j)
 		}
 	}

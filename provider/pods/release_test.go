@@ -48,11 +48,22 @@ func TestForgetTogether(t *testing.T) {
 			}
 		}
 
-		// One of a run that goes on, and one that a tenant has made.
+		// The status of another object names the run of this one.
+		victim := onCluster(t)
+		victim.job.ID, victim.job.Inputs.Execution.Namespace = "victim", "ns"
+		victim.ref = *victim.job.Reference()
+		ofVictim := jobOf(t, victim, func(j *batchv1.Job) { j.UID = "victim" })
+		victim.job.Object.UID = "another"
+		jobs = append(jobs, victim.job)
+
+		// One of a run that goes on, one that a tenant has made, and that of the victim.
 		others := []client.Object{
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "goes-on", Labels: map[string]string{labelRun: "other"}}},
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "own"}},
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: secretName(victim.ref, 0), Labels: ofVictim.Labels}},
 		}
+
+		objects = append(objects, ofVictim)
 
 		x := onCluster(t, append(objects, others...)...).Executor
 		cluster, _ := x.config.Client.(client.WithWatch)
