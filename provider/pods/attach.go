@@ -62,14 +62,31 @@ func (r *run) tryAttach(ctx context.Context) error {
 		return err
 	}
 
-	parts, err := r.parts(ctx)
-	if err != nil {
+	if err := r.readPayload(ctx); err != nil {
 		return err
 	}
 
 	r.scope = sc
 
-	// Without its Secrets the run has not begun, or nothing can be known of it.
+	return nil
+}
+
+// readPayload adopts what the run was begun with. Without its Secrets the run has not begun, or nothing can be known of it.
+// Whoever may write Secrets may have made others, which take as much memory as a report.
+func (r *run) readPayload(ctx context.Context) error {
+	select {
+	case r.unpacking <- struct{}{}:
+	case <-ctx.Done():
+		return errors.Wrap(ctx.Err(), "cannot read the inputs of the run")
+	}
+
+	defer func() { <-r.unpacking }()
+
+	parts, err := r.parts(ctx)
+	if err != nil {
+		return err
+	}
+
 	if p, err := joinPayload(parts); err == nil && len(p.Key) == sealed.KeySize {
 		r.adopt(p)
 	}

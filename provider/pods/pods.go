@@ -174,11 +174,17 @@ func (x *Executor) findLeft(ctx context.Context) bool {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 
-	err := x.config.Client.List(ctx, l, client.HasLabels{labelRun})
+	var err error
 
 	namespaces := map[string]bool{}
-	for _, s := range l.Items {
-		namespaces[s.Namespace] = true
+
+	// Whoever may write Secrets may have written very many.
+	for more := true; more && err == nil; more = l.Continue != "" {
+		err = x.config.Client.List(ctx, l, client.HasLabels{labelRun}, client.Limit(page), client.Continue(l.Continue))
+
+		for _, s := range l.Items {
+			namespaces[s.Namespace] = true
+		}
 	}
 
 	for ns := range namespaces {

@@ -37,7 +37,9 @@ const (
 	// that has just started knows no roles yet, and allows nothing.
 	rightsTries = 2
 	// maxEvents is how many events about a Job are read.
-	maxEvents = 50
+	maxEvents = 10
+	// page is how many Secrets are listed at a time.
+	page = 100
 	// idleAfter is how long a run waits before it is decided about anew, and eventsEvery how often events are read then.
 	idleAfter   = time.Minute
 	eventsEvery = time.Minute
