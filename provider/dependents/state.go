@@ -52,8 +52,9 @@ func Check(kinds []common.DependentKind) error {
 	return nil
 }
 
-// page is how many objects are listed at a time.
-const page = 500
+// page is how many objects are listed at a time. The metadata of each may have half a mebibyte, and objects of several
+// kinds are listed at once.
+const page = 50
 
 // A state of objects: what identifies the present version of each, by its uid.
 type state map[types.UID]string
