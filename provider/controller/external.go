@@ -283,7 +283,7 @@ func (e *external) recordReport(run common.AnsibleRun) *lifecycle.Active {
 
 // attach the pool to the run in progress that the status shows, if it has a Job, so that the end
 // of the provider that began it was not its own.
-func (e *external) attach(run common.AnsibleRun) {
+func (c *connector) attach(run common.AnsibleRun) {
 	last := run.Observation().LastRun
 	if !outlives(last) {
 		return
@@ -293,28 +293,19 @@ func (e *external) attach(run common.AnsibleRun) {
 	j := executor.Job{
 		Spec: runner.Spec{
 			ID: last.ID, Mode: last.Mode, State: last.State, Trigger: last.Trigger, Object: runner.ObjectOf(run),
-			Attempt:    attempt(run.Observation()),
+			Attempt:    lifecycle.AttemptsBefore(run.Observation()) + 1,
 			Inputs:     inputs.Inputs{Execution: common.Execution{Place: common.PlacePod, Namespace: last.Job.Namespace}},
 			KeepOutput: keepsOutput(run),
 		},
-		Policy: policy, Kind: e.kind, Begun: last.DeepCopy(), DigestKey: e.digestKey,
+		Policy: policy, Kind: c.kind, Begun: last.DeepCopy(), DigestKey: inputs.ObjectKey(c.key, run.GetUID()),
 	}
 
-	e.pool.Attach(j, e.waker(run))
+	c.pool.Attach(j, c.waker(run))
 }
 
 // outlives is true for a run in progress that goes on without the provider that began it.
 func outlives(r *common.Run) bool {
 	return r != nil && r.Job != nil && r.StartTime != nil && !r.Phase.Finished()
-}
-
-// attempt that the last run is.
-func attempt(o *common.AnsibleRunObservation) int64 {
-	if a := o.LastApply; a != nil && a.ID == o.LastRun.ID {
-		return a.Attempts
-	}
-
-	return 1
 }
 
 // restore the run that the status showed before the object came to wait: decisions are about

@@ -979,7 +979,17 @@ func TestAttach(t *testing.T) {
 		})
 	}
 
+	// A run that was noted and has not begun is the next attempt.
 	p := &fakePool{}
+	noted := status.DeepCopy()
+	noted.LastRun.Phase = common.PhaseQueued
+	noted.LastApply = &common.Apply{ID: "0", State: common.StatePresent, InputsDigest: digest, Attempts: 4, Result: common.PhaseFailed}
+
+	if _, err := connect(t, p, object(observed(*noted)), resolved).Observe(t.Context(), object(observed(*noted))); err != nil || len(p.attached) != 1 || p.attached[0].Attempt != 5 {
+		t.Errorf("It should be the fifth attempt: %+v, %v", p.attached, err)
+	}
+
+	p = &fakePool{}
 	status.LastRun.Phase, status.LastRun.CompletionTime = common.PhaseSucceeded, at(0)
 
 	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.attached) > 0 {

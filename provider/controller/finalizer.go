@@ -21,6 +21,8 @@ type finalizer struct {
 	resource.Finalizer
 
 	pool Pool
+	// attach the pool to the run in progress that the status of an object shows, if it outlives a provider.
+	attach func(common.AnsibleRun)
 }
 
 // AddFinalizer adds the finalizer to an object, and its external name in the same write.
@@ -70,18 +72,28 @@ func keepingStatus(run common.AnsibleRun, write func() error) error {
 	return err
 }
 
-// RemoveFinalizer removes the finalizer of an object of which no run is in progress.
+// RemoveFinalizer removes the finalizer of an object of which no run is in progress. An object whose target is to stay is
+// not observed before. What waits for a place, or in its Pod, does not begin any more.
 func (f finalizer) RemoveFinalizer(ctx context.Context, o resource.Object) error {
-	f.pool.Withdraw(o.GetUID())
-
-	if r, known := f.pool.Report(o.GetUID()); known && !r.Waits() && !r.Run.Phase.Finished() {
-		// A check run changes nothing, and may be cut off.
-		if r.Run.Mode == common.ModeCheck {
-			f.pool.Cancel(o.GetUID())
-		}
-
-		return errInProgress
+	run, ok := o.(common.AnsibleRun)
+	if !ok {
+		return f.Finalizer.RemoveFinalizer(ctx, o)
 	}
 
-	return f.Finalizer.RemoveFinalizer(ctx, o)
+	f.attach(run)
+	f.pool.Hold(run.GetUID(), true)
+
+	r, known := f.pool.Report(run.GetUID())
+
+	switch {
+	case !known && outlives(run.Observation().LastRun):
+		return errInProgress // This provider is stopping.
+	case !known || r.Waits() || r.Run.Phase.Finished():
+		return f.Finalizer.RemoveFinalizer(ctx, run)
+	// A check run changes nothing, and may be cut off.
+	case r.Run.Mode == common.ModeCheck || run.GetAnnotations()[common.AnnotationCancel] == r.Run.ID:
+		f.pool.Cancel(run.GetUID())
+	}
+
+	return errInProgress
 }

@@ -57,6 +57,8 @@ func TestRemoveFinalizer(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		report   *executor.Report
+		last     *common.Run
+		cancel   string
 		want     error
 		canceled int
 	}{
@@ -76,6 +78,28 @@ func TestRemoveFinalizer(t *testing.T) {
 			reason: "An object that waits for its turn should wait no more, and go.",
 			report: report(common.ModeApply, common.PhaseQueued),
 		},
+		"Stopping": {
+			reason: "An object whose run goes on without a provider should stay, also when this provider stops, and follows none any more.",
+			last:   &common.Run{ID: "1", Phase: common.PhaseRunning, StartTime: at(0), Job: &common.JobReference{Name: "ansiblerun-1"}},
+			want:   errInProgress,
+		},
+		"Ended": {
+			reason: "An object whose last run has a result should go.",
+			last:   &common.Run{ID: "1", Phase: common.PhaseFailed, StartTime: at(0), Job: &common.JobReference{Name: "ansiblerun-1"}},
+		},
+		"Canceled": {
+			reason:   "Somebody may cancel the run for which an object stays.",
+			report:   report(common.ModeApply, common.PhaseRunning),
+			cancel:   "1",
+			want:     errInProgress,
+			canceled: 1,
+		},
+		"CanceledBefore": {
+			reason: "That of another run was.",
+			report: report(common.ModeApply, common.PhaseRunning),
+			cancel: "0",
+			want:   errInProgress,
+		},
 		"Checking": {
 			reason:   "Nobody wants to know the result of a check any more.",
 			report:   report(common.ModeCheck, common.PhaseRunning),
@@ -88,12 +112,16 @@ func TestRemoveFinalizer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			removed := false
 			p := &fakePool{report: tc.report}
-			f := finalizer{pool: p, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
+			attached := 0
+			f := finalizer{pool: p, attach: func(common.AnsibleRun) { attached++ }, Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
 				removed = true
 				return nil
 			}}}
 
-			err := f.RemoveFinalizer(t.Context(), object())
+			run := object(observed(common.AnsibleRunObservation{LastRun: tc.last}))
+			meta.AddAnnotations(run, map[string]string{common.AnnotationCancel: tc.cancel})
+
+			err := f.RemoveFinalizer(t.Context(), run)
 			if diff := cmp.Diff(tc.want, err, test.EquateErrors()); diff != "" {
 				t.Errorf("\n%s\nRemoveFinalizer(...): -want error, +got error:\n%s", tc.reason, diff)
 			}
@@ -104,6 +132,10 @@ func TestRemoveFinalizer(t *testing.T) {
 
 			if p.withdrawn != 1 {
 				t.Errorf("\n%s\nRemoveFinalizer(...): a run that has not begun should not begin any more", tc.reason)
+			}
+
+			if attached != 1 {
+				t.Errorf("\n%s\nRemoveFinalizer(...): a run that a former provider has begun should be followed", tc.reason)
 			}
 
 			if p.canceled != tc.canceled {
@@ -156,9 +188,14 @@ func TestWhenGone(t *testing.T) {
 
 	m := &fakeMemory{}
 
-	whenGone(pool, p, m).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
+	again := object()
+	again.UID = "again"
 
-	if diff := cmp.Diff([]types.UID{"uid"}, pool.abandoned); diff != "" {
+	whenGone(pool, p, m).Delete(t.Context(), event.DeleteEvent{Object: object()}, nil)
+	whenGone(pool, p, m).Update(t.Context(), event.UpdateEvent{ObjectOld: object(), ObjectNew: object()}, nil)
+	whenGone(pool, p, m).Update(t.Context(), event.UpdateEvent{ObjectOld: again, ObjectNew: object()}, nil)
+
+	if diff := cmp.Diff([]types.UID{"uid", "again"}, pool.abandoned); diff != "" {
 		t.Errorf("The run of an object that is gone should be abandoned: -want, +got:\n%s", diff)
 	}
 
@@ -166,7 +203,7 @@ func TestWhenGone(t *testing.T) {
 		t.Errorf("Nothing should be remembered of an object that is gone, got %v, %v and %v", p.until, p.timers, p.announced)
 	}
 
-	if diff := cmp.Diff([]types.UID{"uid"}, m.forgotten); diff != "" {
+	if diff := cmp.Diff([]types.UID{"uid", "again"}, m.forgotten); diff != "" {
 		t.Errorf("Others should forget an object that is gone, too: -want, +got:\n%s", diff)
 	}
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +13,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 )
+
+// forgetting is how long it may take after the end of a run until the pool forgets it, and its Job is kept for as long as
+// its configuration says. Until then nobody follows the Job, and nothing is wrong with it.
+const forgetting = time.Minute
 
 // StateOf tells what the object of a Job knows of its run. The Job says which object that is.
 func StateOf(ctx context.Context, r client.Reader, ref pods.ObjectReference) (pods.State, error) {
@@ -35,11 +40,17 @@ func StateOf(ctx context.Context, r client.Reader, ref pods.ObjectReference) (po
 		}
 
 		last := run.Observation().LastRun
-		if last != nil && (last.ID != ref.RunID || last.Phase.Finished()) {
+
+		switch {
+		case last == nil:
+			return pods.StateUnknown, nil
+		case last.ID != ref.RunID:
 			return pods.StateRecorded, nil
+		case !last.Phase.Finished() || last.CompletionTime != nil && time.Since(last.CompletionTime.Time) < forgetting:
+			return pods.StateUnknown, nil
 		}
 
-		return pods.StateUnknown, nil
+		return pods.StateRecorded, nil
 	}
 
 	return pods.StateUnknown, nil

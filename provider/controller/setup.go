@@ -161,7 +161,7 @@ func options(kube client.Client, name string, c *connector, p *schedule, o Optio
 		managed.WithManagementPolicies(),
 		// The finalizer brings the external name.
 		managed.WithInitializers(),
-		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool}),
+		managed.WithFinalizer(finalizer{resource.NewAPIFinalizer(kube, managed.FinalizerName), c.pool, c.attach}),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
 		managed.WithRecorder(c.recorder),
 	}

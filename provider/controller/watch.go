@@ -112,13 +112,23 @@ type Memory interface {
 // whenGone ends the jobs of objects that are gone, also without a finalizer, and forgets what
 // is known of them.
 func whenGone(pool Pool, p *schedule, memories ...Memory) handler.EventHandler {
+	gone := func(o client.Object) {
+		pool.Abandon(o.GetUID())
+		p.forget(o)
+
+		for _, m := range memories {
+			m.Forget(o.GetUID())
+		}
+	}
+
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			pool.Abandon(e.Object.GetUID())
-			p.forget(e.Object)
-
-			for _, m := range memories {
-				m.Forget(e.Object.GetUID())
+			gone(e.Object)
+		},
+		// A watch that was interrupted shows an object that was made again as a change of the former one.
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+				gone(e.ObjectOld)
 			}
 		},
 	}

@@ -240,7 +240,7 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
 
 	if r.Mode == common.ModeApply {
 		o.Executed = true // It is not known, so that it counts as true.
-		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: attemptsBefore(o)}
+		o.LastApply = &common.Apply{ID: r.ID, State: r.State, InputsDigest: r.InputsDigest, Attempts: AttemptsBefore(o)}
 
 		Finish(o, common.PhaseInterrupted, &at)
 	}
@@ -248,9 +248,9 @@ func Interrupt(o *common.AnsibleRunObservation, now time.Time) *common.Run {
 	return r
 }
 
-// attemptsBefore is the number of attempts with the same inputs before the last run, which is
+// AttemptsBefore is the number of attempts with the same inputs before the last run, which is
 // an apply.
-func attemptsBefore(o *common.AnsibleRunObservation) int64 {
+func AttemptsBefore(o *common.AnsibleRunObservation) int64 {
 	a, r := o.LastApply, o.LastRun
 
 	switch {

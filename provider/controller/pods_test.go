@@ -1,0 +1,60 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+)
+
+// TestStateOf tells of a Job that nobody follows whether it may go.
+func TestStateOf(t *testing.T) {
+	ended := func(id string, ago time.Duration) *common.Run {
+		return &common.Run{ID: id, Phase: common.PhaseFailed, CompletionTime: &metav1.Time{Time: time.Now().Add(-ago)}}
+	}
+
+	cases := map[string]struct {
+		reason string
+		last   *common.Run
+		uid    string
+		want   pods.State
+	}{
+		"None":     {"The status may not show the run yet.", nil, "uid", pods.StateUnknown},
+		"Running":  {"A run in progress is followed soon.", &common.Run{ID: "1", Phase: common.PhaseRunning}, "uid", pods.StateUnknown},
+		"Ended":    {"A run that has just ended is forgotten soon.", ended("1", time.Second), "uid", pods.StateUnknown},
+		"Recorded": {"One that has not been by now never is.", ended("1", time.Hour), "uid", pods.StateRecorded},
+		"Another":  {"Another run comes after the end of the one before.", ended("2", 0), "uid", pods.StateRecorded},
+		"Gone":     {"An object that was made again is another one.", ended("1", time.Hour), "other", pods.StateGone},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+
+			run := object(observed(common.AnsibleRunObservation{LastRun: tc.last}))
+			ref := pods.ObjectReference{
+				GroupKind: v1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun).GroupKind().String(),
+				Namespace: run.Namespace, Name: run.Name, UID: tc.uid, RunID: "1",
+			}
+
+			got, err := StateOf(t.Context(), fake.NewClientBuilder().WithScheme(s).WithObjects(run).Build(), ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
