@@ -20,8 +20,14 @@ from ansible.module_utils.urls import open_url
 
 def download(url, path):
     digest = hashlib.sha256()
-    certs = not constants.GALAXY_IGNORE_CERTS
-    with open_url(url, validate_certs=certs, http_agent=user_agent(), timeout=60) as answer, open(path, "wb") as out:
+    options = {
+        "validate_certs": not constants.GALAXY_IGNORE_CERTS,
+        "http_agent": user_agent(),
+        "timeout": 60,
+        # The password is for the host in the URL, not for where that redirects to.
+        "unredirected_headers": ["Authorization"],
+    }
+    with open_url(url, **options) as answer, open(path, "wb") as out:
         while part := answer.read(1 << 20):
             digest.update(part)
             out.write(part)

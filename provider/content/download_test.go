@@ -1,0 +1,82 @@
+package content
+
+import (
+	"archive/tar"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+)
+
+// archived returns the inputs of a run whose project is an archive.
+func archived(src string, credentials map[string]string) inputs.Inputs {
+	in := inputs.Inputs{Parameters: common.AnsibleRunParameters{Project: &common.Project{Src: src}}, Env: map[string]string{}}
+	for name, text := range credentials {
+		in.Credentials = append(in.Credentials, inputs.File{Name: name, Data: []byte(text)})
+	}
+
+	if credentials["ca.crt"] != "" {
+		in.Env["SSL_CERT_FILE"] = "ca.crt"
+	}
+
+	return in
+}
+
+// TestProjectArchiveRedirect downloads archives from where their servers say that they are.
+func TestProjectArchiveRedirect(t *testing.T) {
+	needs.Ansible(t)
+
+	site := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"})
+	passwords := make(chan string, 1)
+	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passwords <- r.Header.Get("Authorization")
+
+		_, _ = w.Write(site)
+	}))
+	t.Cleanup(storage.Close)
+
+	source := func(start func(http.Handler) *httptest.Server, to string) *httptest.Server {
+		s := start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, password, _ := r.BasicAuth(); password != secret {
+				w.WriteHeader(http.StatusUnauthorized)
+
+				return
+			}
+
+			http.Redirect(w, r, to+"/presigned?signature=1", http.StatusFound)
+		}))
+		t.Cleanup(s.Close)
+
+		return s
+	}
+
+	cases := map[string]struct {
+		reason string
+		source *httptest.Server
+	}{
+		"Host": {reason: "Another host is not told the password.", source: source(httptest.NewServer, strings.Replace(storage.URL, "127.0.0.1", "localhost", 1))},
+		"Port": {reason: "Nor is another port of the same host.", source: source(httptest.NewServer, storage.URL)},
+		"HTTP": {reason: "Nor is anybody on the way, where the redirect leaves TLS.", source: source(httptest.NewTLSServer, storage.URL)},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			credentials := map[string]string{".netrc": "machine 127.0.0.1 login me password " + secret + "\n"}
+			if cert := tc.source.Certificate(); cert != nil {
+				credentials["ca.crt"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}))
+			}
+
+			_, release := ensure(t, newStore(t, t.TempDir()), request(t, archived(tc.source.URL+"/site.tar", credentials)))
+			release()
+
+			if got := <-passwords; got != "" {
+				t.Errorf("\n%s\nAuthorization: %q", tc.reason, got)
+			}
+		})
+	}
+}
