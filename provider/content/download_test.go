@@ -3,10 +3,14 @@ package content
 import (
 	"archive/tar"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -76,6 +80,55 @@ func TestProjectArchiveRedirect(t *testing.T) {
 
 			if got := <-passwords; got != "" {
 				t.Errorf("\n%s\nAuthorization: %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestProjectArchiveBrokenOff downloads an archive whose connection ends between the first member and the end of the
+// header of the second, where a tar that is not compressed looks complete.
+func TestProjectArchiveBrokenOff(t *testing.T) {
+	needs.Ansible(t)
+
+	const block = 512
+
+	site := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"}, tar.Header{Typeflag: tar.TypeReg, Name: "group_vars/all.yml"})
+	cases := map[string]struct {
+		reason string
+		header string
+		err    string
+	}{
+		"Length":  {reason: "What is shorter than its length broke off.", header: "Content-Length: " + strconv.Itoa(len(site)), err: "the connection ended before the end of the file"},
+		"Chunked": {reason: "So did what has no last chunk.", header: "Transfer-Encoding: chunked", err: "IncompleteRead(0 bytes read)"},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				conn, out, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					panic(err)
+				}
+				defer conn.Close()
+
+				body := site[:2*block+100]
+				if name == "Chunked" {
+					body = fmt.Appendf(nil, "%x\r\n%s", len(site), body)
+				}
+
+				_, _ = fmt.Fprintf(out, "HTTP/1.1 200 OK\r\n%s\r\n\r\n%s", tc.header, body)
+				_ = out.Flush()
+			}))
+			t.Cleanup(s.Close)
+
+			url := s.URL + "/site-1.4.0.tar"
+			_, release, err := newStore(t, t.TempDir()).Ensure(t.Context(), request(t, archived(url, nil)))
+			if err == nil {
+				release()
+			}
+
+			if diff := cmp.Diff("cannot install project: Failed to download the file "+url+": "+tc.err, message(err)); diff != "" {
+				t.Errorf("\n%s\nEnsure(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

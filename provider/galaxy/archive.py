@@ -31,6 +31,9 @@ def download(url, path):
         while part := answer.read(1 << 20):
             digest.update(part)
             out.write(part)
+        # Reading in parts does not notice the end of a connection before that of the file, and a tar may look complete.
+        if getattr(answer, "length", None):
+            raise EOFError("the connection ended before the end of the file")
     return digest.hexdigest()
 
 
