@@ -24,6 +24,7 @@ def download(url, path):
         "validate_certs": not constants.GALAXY_IGNORE_CERTS,
         "http_agent": user_agent(),
         "timeout": 60,
+        "decompress": False,
         # The password is for the host in the URL, not for where that redirects to.
         "unredirected_headers": ["Authorization"],
     }
