@@ -140,6 +140,11 @@ func TestProjectArchives(t *testing.T) {
 			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "a/../../evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "a/../../evil is outside of it",
 		},
+		"NamedFull": {
+			reason:  "The name of a file does not say how full the disk is.",
+			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "No space left on device/../evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
+			err: "Failed to read the archive " + evil + "No space left on device/../evil is outside of it",
+		},
 		"Absolute": {
 			reason:  "None is elsewhere on the machine.",
 			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "/tmp/evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,

@@ -81,9 +81,8 @@ func TestIsOwn(t *testing.T) {
 			want: true,
 		},
 		"DiskFull": {
-			reason: "The disk is the provider's.",
-			o:      []option{says("[ERROR]: [Errno 28] No space left on device\n")},
-			want:   true,
+			reason: "And one that says that the disk is full, which it is not.",
+			o:      []option{says("remote: No space left on device\n")},
 		},
 		"Replaced": {
 			reason: "And so is where sets belong, whoever has made something else of it.",

@@ -9,7 +9,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +26,12 @@ import (
 
 // maxOutput of ansible-galaxy that is kept for the reason of its failure, in bytes.
 const maxOutput = 64 << 10
+
+// A disk with fewer than minFree bytes may have been full. It is looked at each watchInterval.
+const (
+	minFree       = 64 << 20
+	watchInterval = 20 * time.Millisecond
+)
 
 // Directories of a set: Ansible finds collections and roles there.
 const (
@@ -67,6 +75,38 @@ func (w Workspace) withLimit(ctx context.Context, limit int64) (context.Context,
 	ctx, doneToo := workdir.WithLimit(ctx, w.Target, limit)
 
 	return ctx, func() { doneToo(); done() }
+}
+
+// full is true when next to nothing can be written to a disk of the workspace.
+func (w Workspace) full() bool {
+	return slices.ContainsFunc([]string{w.Private, w.Target}, func(dir string) bool {
+		var s unix.Statfs_t
+
+		// Some file systems count no inodes.
+		return unix.Statfs(dir, &s) == nil && (int64(s.Bavail)*s.Bsize < minFree || s.Files > 0 && s.Ffree == 0) //nolint:gosec // No disk has that many blocks.
+	})
+}
+
+// watch the disks of the workspace, until the returned function says whether one was full meanwhile: programs remove what
+// they have written when they fail.
+func (w Workspace) watch() (wasFull func() bool) {
+	ended, full := make(chan struct{}), make(chan bool, 1)
+
+	go func() {
+		for !w.full() {
+			select {
+			case <-ended:
+				full <- w.full()
+
+				return
+			case <-time.After(watchInterval):
+			}
+		}
+
+		full <- true
+	}()
+
+	return func() bool { close(ended); return <-full }
 }
 
 func (w Workspace) path(name string) string { return filepath.Join(w.Private, name) }
@@ -146,7 +186,10 @@ func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, 
 	ctx, done := w.withLimit(ctx, i.Policy.RunSize)
 	defer done()
 
+	wasFull := w.watch()
 	err = i.Command(ctx, p)
+	full := wasFull()
+
 	if ctx.Err() != nil {
 		return stopError(what, context.Cause(ctx))
 	}
@@ -154,7 +197,8 @@ func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, 
 	switch text := out.String(); {
 	case err == nil:
 		return nil
-	case SaysFull(text):
+	case full && SaysFull(text):
+		// The text alone may be that of a source: a server's, or the name of a file.
 		return errors.Wrapf(unix.ENOSPC, "%s failed", p.Argv[0])
 	case errors.Is(err, unix.E2BIG):
 		// Of the environment only the variables of the configuration can be that long.
