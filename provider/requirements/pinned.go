@@ -148,9 +148,9 @@ func isArchive(s string) bool {
 }
 
 // namesVersion is true for archives whose file name has an exact version, such
-// as acme-tools-1.2.3.tar.gz.
+// as acme-tools-1.2.3.tar.gz. Git hosts make archives of branches, too, whose names may look like versions.
 func namesVersion(s string) bool {
-	return versionedArchive.MatchString(fileName(s))
+	return versionedArchive.MatchString(fileName(s)) && !strings.Contains(s, "/refs/heads/")
 }
 
 // fileName in a path or a URL.

@@ -32,6 +32,8 @@ func TestPinned(t *testing.T) {
 		"CommaBranch":        {reason: "A branch may be, too.", text: `collections: ["git@example.org:a/b.git,main"]`},
 		"URL":                {reason: "An archive that says its version is that version.", text: `collections: [{name: "https://example.org/acme-tools-1.2.3.tar.gz?raw=1"}]`, want: true},
 		"URLOfTag":           {reason: "Also where it is named by its version alone.", text: `collections: [{source: "https://example.org/archive/v1.2.3.tar.gz", type: url}]`, want: true},
+		"URLOfBranch":        {reason: "A branch moves, also one that is named like a release.", text: `collections: [{name: "https://example.org/archive/refs/heads/release-1.2.tar.gz"}]`},
+		"RoleURLOfBranch":    {reason: "For roles, too.", text: `roles: [{src: "https://example.org/archive/refs/heads/v1.2.tar.gz", name: role}]`},
 		"URLLatest":          {reason: "An archive that does not may be any.", text: `collections: [{name: "https://example.org/latest/acme-tools.tar.gz", version: 1.2.3}]`},
 		"File":               {reason: "An archive on disk is like one on the web.", text: `collections: [/srv/acme-tools-1.2.3.tar.gz]`, want: true},
 		"Directory":          {reason: "A directory may change.", text: `collections: [{name: /srv/acme-tools-1.2.3, type: dir, version: 1.2.3}, {name: /srv/other}]`},
