@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -133,12 +134,17 @@ func TestProjectArchives(t *testing.T) {
 		"NoArchive": {
 			reason:  "A page is no archive.",
 			archive: []byte("<html>Welcome</html>"), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
-			err: "Failed to read the archive " + evil + "File is not a zip file",
+			err: "Failed to read the archive " + evil + "it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing",
 		},
 		"Above": {
 			reason:  "No file is above the project.",
 			archive: tarOf(t, file, tar.Header{Typeflag: tar.TypeReg, Name: "a/../../evil"}), project: common.Project{Src: "$FILES/site.tar"}, credentials: private,
 			err: "Failed to read the archive " + evil + "a/../../evil is outside of it",
+		},
+		"Zstd": {
+			reason:  "A compression that Python does not know is named as such.",
+			archive: []byte("\x28\xb5\x2f\xfd"), project: common.Project{Src: "$FILES/site.tar.zst"}, credentials: private,
+			err: "Failed to read the archive $FILES/site.tar.zst: it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing",
 		},
 		"NamedFull": {
 			reason:  "The name of a file does not say how full the disk is.",
@@ -175,7 +181,7 @@ func TestProjectArchives(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if tc.archive != nil {
-				must(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+filepath.Ext(strings.TrimSuffix(tc.project.Src, "?raw=1"))), tc.archive, 0o600))
+				must(t, os.WriteFile(filepath.Join(w.root, "../archives/site"+strings.TrimPrefix(path.Base(strings.TrimSuffix(tc.project.Src, "?raw=1")), "site")), tc.archive, 0o600))
 			}
 
 			spy := newSpy(t)

@@ -83,6 +83,8 @@ def main(url, path, to):
         digest = download(url, path)
         what = "read the archive"
         tar = tarfile.is_tarfile(path)
+        if not tar and not zipfile.is_zipfile(path):
+            raise ValueError("it is no zip, and no tar that is compressed with gzip, bzip2, xz or nothing")
         with tarfile.open(path) if tar else zipfile.ZipFile(path) as archive:
             take(in_tar(archive) if tar else in_zip(archive), to)
         os.remove(path)
