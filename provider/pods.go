@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,6 +27,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/environ"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/rights"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -105,7 +108,7 @@ func (c *startCommand) ownPod(kube client.Client) func(context.Context) (pods.Ow
 	}
 }
 
-// findOwnPod looks at the provider's own Pod.
+// findOwnPod looks at the provider's own Pod. The error is a rights.Error if the provider may not.
 func (c *startCommand) findOwnPod(ctx context.Context, kube client.Client) (pods.Own, error) {
 	const advice = "name it with --pod-image"
 
@@ -117,6 +120,15 @@ func (c *startCommand) findOwnPod(ctx context.Context, kube client.Client) (pods
 
 	p := &corev1.Pod{}
 	if err := kube.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: host}, p); err != nil {
+		if kerrors.IsForbidden(err) {
+			lacking := rights.Check(ctx, kube, c.Namespace, rights.Role{Name: "provider-ansible-own-pod", File: "examples/operations/pods.yaml"}, []authorizationv1.ResourceAttributes{
+				{Resource: "pods", Verb: "get", Name: host},
+			})
+			if errors.As(lacking, new(*rights.Error)) {
+				return pods.Own{}, lacking
+			}
+		}
+
 		return pods.Own{}, errors.Wrap(err, "cannot find out the image of the provider from its own Pod; "+advice)
 	}
 
