@@ -36,7 +36,7 @@ func TestOwnPodForbidden(t *testing.T) {
 		"Rights": {
 			"The right that is missing is named, with the command that grants it.", false, true,
 			`the provider may not get pods in namespace "crossplane-system"; once the ClusterRole in examples/operations/pods.yaml is there: ` +
-				"kubectl create rolebinding provider-ansible-own-pod --namespace=crossplane-system --clusterrole=provider-ansible-own-pod --serviceaccount=crossplane-system:provider-ansible",
+				"kubectl create rolebinding provider-ansible-own-pod-provider-ansible --namespace=crossplane-system --clusterrole=provider-ansible-own-pod --serviceaccount=crossplane-system:provider-ansible",
 		},
 		"Other": {
 			"Whatever else forbids it is said as it is.", true, false,

@@ -36,7 +36,7 @@ func TestOpen(t *testing.T) {
 			"A right that is missing is named, with the command that grants it.",
 			forbidden, false, true, false,
 			`the provider may not create serviceaccounts/token in namespace "team-a"; once the ClusterRole in examples/operations/tokens.yaml is there: ` +
-				"kubectl create rolebinding provider-ansible-tokens --namespace=team-a --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible",
+				"kubectl create rolebinding provider-ansible-tokens-provider-ansible --namespace=team-a --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible",
 		},
 		"Admission": {
 			"Whatever else forbids a token is said as it is.",

@@ -39,13 +39,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the provider may not %s in namespace %q; once the ClusterRole in %s is there: %s", strings.Join(e.Missing, ", "), e.Namespace, e.Role.File, e.command())
 }
 
+// command that binds the role. The binding has the name of the account, too: there may be one for
+// another account, such as that of the last version.
 func (e *Error) command() string {
-	subject := "--user=" + e.User
+	name, subject := e.Role.Name, "--user="+e.User
 	if account, ok := strings.CutPrefix(e.User, "system:serviceaccount:"); ok {
 		subject = "--serviceaccount=" + account
+		name += "-" + account[strings.Index(account, ":")+1:]
 	}
 
-	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", e.Role.Name, e.Namespace, e.Role.Name, subject)
+	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", name, e.Namespace, e.Role.Name, subject)
 }
 
 // Check returns an Error if the provider lacks one of the rights that it needs in a namespace.

@@ -165,7 +165,7 @@ spec:
 `, d)[0]
 
 	cp.WaitFor(t, run, Reason("Ready", "RunFailed"), Message("Ready", "the provider may not create serviceaccounts/token in namespace"), Field("status.atProvider.lastRun.reason", "Forbidden"),
-		Message("Ready", "kubectl create rolebinding provider-ansible-tokens --namespace="+d.Namespace+" --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible"))
+		Message("Ready", "kubectl create rolebinding provider-ansible-tokens-provider-ansible --namespace="+d.Namespace+" --clusterrole=provider-ansible-tokens --serviceaccount=crossplane-system:provider-ansible"))
 	must(t, cp.Stack.AllowTokens(t.Context(), d.Namespace))
 
 	user := "system:serviceaccount:" + d.Namespace + ":deployer"
