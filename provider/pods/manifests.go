@@ -107,7 +107,7 @@ func (x *Executor) newJob(j executor.Job, own Own, secrets []string) (*batchv1.J
 func (x *Executor) template(j executor.Job, provider Own, secrets []string) (corev1.PodTemplateSpec, error) {
 	e := j.Inputs.Execution
 
-	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun}}}
+	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
 	if e.ContentVolumeClaim != "" {
 		defaults.SecurityContext = &corev1.PodSecurityContext{FSGroup: new(int64(group)), FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
 	}
@@ -275,7 +275,7 @@ func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.Po
 		ImagePullPolicy: e.ImagePullPolicy,
 		WorkingDir:      dirWork, // The user of an image may not enter that of the image.
 		Args:            append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")}, x.config.Args...),
-		Env:             append(slices.Clone(x.config.Env), corev1.EnvVar{Name: "HOME", Value: path.Join(dirWork, "home")}),
+		Env:             []corev1.EnvVar{{Name: "HOME", Value: path.Join(dirWork, "home")}},
 		SecurityContext: restricted(),
 		VolumeMounts:    append(slices.Clone(work), corev1.VolumeMount{Name: "ansible-run", MountPath: dirPayload, ReadOnly: true}),
 	}

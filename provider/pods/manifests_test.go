@@ -189,6 +189,35 @@ func TestResources(t *testing.T) {
 	}
 }
 
+// TestEnv lets templates say how Pods reach the network, but not where their home is.
+func TestEnv(t *testing.T) {
+	flag := []byte(`{"spec":{"containers":[{"name":"run","env":[{"name":"HTTPS_PROXY","value":"flag"},{"name":"NO_PROXY","value":"flag"}]}]}}`)
+
+	r := requiring(t, func(j *executor.Job) {
+		j.Inputs.Execution.PodTemplate = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"containers":[{"name":"run",
+			"env":[{"name":"NO_PROXY","value":"configuration"},{"name":"http_proxy","value":""},{"name":"HOME","value":"/"}]}]}}`)}
+	})
+	r.config.Template = flag
+
+	for _, name := range []string{"HTTPS_PROXY", "NO_PROXY", "http_proxy", "TZ"} {
+		r.config.Env = append(r.config.Env, corev1.EnvVar{Name: name, Value: "provider"})
+	}
+
+	want := map[string]string{"HTTPS_PROXY": "flag", "NO_PROXY": "configuration", "http_proxy": "", "TZ": "provider", "HOME": "/ansible/home"}
+	spec := jobOf(t, r).Spec.Template.Spec
+
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		got := map[string]string{}
+		for _, v := range c.Env {
+			got[v.Name] = v.Value
+		}
+
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("container %q: -want variables, +got:\n%s", c.Name, diff)
+		}
+	}
+}
+
 // TestContentDir keeps what tenants and configurations install on one claim apart.
 func TestContentDir(t *testing.T) {
 	dirs := map[string]bool{}

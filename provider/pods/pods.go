@@ -54,7 +54,7 @@ type Config struct {
 	Template []byte
 	// Args of the command in the Pod, beside those that the executor sets.
 	Args []string
-	// Env of the container.
+	// Env of the container, beside what templates say.
 	Env []corev1.EnvVar
 	// Cluster gives out tokens for runs that reach the API server.
 	Cluster Cluster
