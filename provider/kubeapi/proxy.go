@@ -39,6 +39,8 @@ type proxy struct {
 	marker *marker
 	// status of the XR of the run.
 	status atomic.Pointer[runner.Status]
+	// kindOf the resource of a target; empty if that is not known.
+	kindOf func(ctx context.Context, t target) string
 	// survey the dependents of the run.
 	survey func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind
 }
@@ -63,7 +65,7 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	}
 
 	k := run.Inputs.Kubernetes
-	p := &proxy{tokens: t, secret: rand.Text() + rand.Text(), marker: &marker{
+	p := &proxy{tokens: t, secret: rand.Text() + rand.Text(), kindOf: a.kindOf, marker: &marker{
 		object: run.Object, owns: k.OwnerReferences, labels: k.WatchDependents, get: a.metadataOf,
 		requests: semaphore.NewWeighted(maxMemory), answers: semaphore.NewWeighted(maxMemory),
 		deleted: map[target]struct{}{},
@@ -196,36 +198,63 @@ func (a *API) forward(p *proxy) http.Handler {
 
 // metadataOf the object that a request is about; nil if it is not there.
 func (a *API) metadataOf(r *http.Request) (*metav1.PartialObjectMetadata, error) {
-	token, _ := r.Context().Value(tokenKey{}).(string)
+	o := &metav1.PartialObjectMetadata{}
 
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, a.target.JoinPath(r.URL.EscapedPath()).String(), nil) //nolint:gosec // Of the API server, whatever the path.
-	if err != nil {
+	found, err := a.read(r.Context(), r.URL.EscapedPath(), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", o)
+	if err != nil || !found {
 		return nil, err
 	}
 
+	return o, nil
+}
+
+// kindOf the resource of a target; empty if that cannot be told.
+func (a *API) kindOf(ctx context.Context, t target) string {
+	list := &metav1.APIResourceList{}
+	if _, err := a.read(ctx, "/apis/"+t.apiVersion(), typeJSON, list); err != nil {
+		return ""
+	}
+
+	for _, r := range list.APIResources {
+		if r.Name == t.resource {
+			return r.Kind
+		}
+	}
+
+	return ""
+}
+
+// read what the API server has at a path, with the token in the context. It is false if nothing is there.
+func (a *API) read(ctx context.Context, path, accept string, into any) (bool, error) {
+	token, _ := ctx.Value(tokenKey{}).(string)
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.target.JoinPath(path).String(), nil) //nolint:gosec // Of the API server, whatever the path.
+	if err != nil {
+		return false, err
+	}
+
 	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+	req.Header.Set("Accept", accept)
 
 	rsp, err := a.transport.RoundTrip(req)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	defer rsp.Body.Close() //nolint:errcheck // It is only read.
 
 	if rsp.StatusCode == http.StatusNotFound {
-		return nil, nil
+		return false, nil
 	}
 
-	o := &metav1.PartialObjectMetadata{}
-	if err := json.NewDecoder(io.LimitReader(rsp.Body, maxBody)).Decode(o); err != nil {
-		return nil, err
+	if err := json.NewDecoder(io.LimitReader(rsp.Body, maxBody)).Decode(into); err != nil {
+		return false, err
 	}
 
 	if rsp.StatusCode != http.StatusOK {
-		return nil, errors.Errorf("the API server answers %s", rsp.Status)
+		return false, errors.Errorf("the API server answers %s", rsp.Status)
 	}
 
-	return o, nil
+	return true, nil
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -45,7 +45,7 @@ func (p *proxy) takeStatus(run runner.Spec, next http.Handler) http.Handler {
 
 		if r.Method == http.MethodGet {
 			r.Header.Del("Accept-Encoding") // The answer is read.
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), xrKey{}, run)))
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), xrKey{}, reading{run, t})))
 
 			return
 		}
@@ -87,36 +87,66 @@ func (p *proxy) takeStatus(run runner.Spec, next http.Handler) http.Handler {
 	})
 }
 
-// xrKey is the key of the run in the context of a request that reads its XR.
+// xrKey is the key of a reading in the context of a request.
 type xrKey struct{}
+
+// A reading of what has the name of the XR of a run.
+type reading struct {
+	run    runner.Spec
+	target target
+}
 
 // showStatus that the run has set, in an answer with its XR. The XR itself has it some time after the run has set it.
 func (p *proxy) showStatus(rsp *http.Response) error {
-	run, ok := rsp.Request.Context().Value(xrKey{}).(runner.Spec)
-	if !ok || rsp.StatusCode != http.StatusOK || contentType(rsp.Header) != typeJSON {
+	of, ok := rsp.Request.Context().Value(xrKey{}).(reading)
+	if !ok || contentType(rsp.Header) != typeJSON {
 		return nil
 	}
 
-	text, err := p.marker.read(rsp)
+	var fields map[string]json.RawMessage
+
+	switch {
+	case rsp.StatusCode == http.StatusOK:
+		text, err := p.marker.read(rsp)
+		if err != nil {
+			return err
+		}
+
+		if fields, ok = xrIn(text, of.run.Object.Owner); !ok {
+			return nil
+		}
+	case rsp.StatusCode == http.StatusNotFound && of.run.State == common.StateAbsent && p.kindOf(rsp.Request.Context(), of.target) == of.run.Object.Owner.Kind:
+		fields = gone(of)
+	default:
+		return nil
+	}
+
+	status, err := shown(*p.status.Load(), fields["status"], of.run.Mode)
 	if err != nil {
 		return err
 	}
 
-	fields, ok := xrIn(text, run.Object.Owner)
-	if !ok {
-		return nil
-	}
-
-	if fields["status"], err = shown(*p.status.Load(), fields["status"], run.Mode); err != nil {
-		return err
-	}
-
-	text = encode(fields)
+	fields["status"] = status
+	text := encode(fields)
+	rsp.Status, rsp.StatusCode = "200 OK", http.StatusOK
 	rsp.Body = &answer{Reader: bytes.NewReader(text), Closer: rsp.Body, release: func() {}}
 	rsp.ContentLength = int64(len(text))
 	rsp.Header.Set("Content-Length", strconv.Itoa(len(text)))
 
 	return nil
+}
+
+// gone is what a run sees of an XR that is not there any more while its content is removed. An operator's object stays
+// until then, so content expects it.
+func gone(of reading) map[string]json.RawMessage {
+	meta := map[string]string{"name": of.target.name}
+	if of.target.namespace != "" {
+		meta["namespace"] = of.target.namespace
+	}
+
+	return map[string]json.RawMessage{
+		"apiVersion": encode(of.target.apiVersion()), "kind": encode(of.run.Object.Owner.Kind), "metadata": encode(meta),
+	}
 }
 
 // xrIn an answer has these fields. It is false for another answer.

@@ -341,3 +341,96 @@ func TestShowStatusOf(t *testing.T) {
 		})
 	}
 }
+
+// A run that removes content may outlast its XR, and content of operators sets the status all the same.
+func TestShowStatusOfGone(t *testing.T) {
+	const site = "/apis/example.org/v1/namespaces/team-a/sites/site"
+
+	for name, tc := range map[string]struct {
+		reason string
+		state  common.RunState
+		path   string
+		// unknown says that the API server does not know the kind.
+		unknown bool
+		want    string
+	}{
+		"XR":      {"A run that removes content sees its XR, with what it has set.", common.StateAbsent, site, false, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site","namespace":"team-a"},"status":{"shown":true}}`},
+		"Cluster": {"The XR may be cluster scoped.", common.StateAbsent, "/apis/example.org/v1/sites/site", false, `200 {"apiVersion":"example.org/v1","kind":"Site","metadata":{"name":"site"},"status":{"shown":true}}`},
+		"Present": {"For other runs the XR is not there.", common.StatePresent, site, false, "404 {}"},
+		"Kind":    {"Neither is an object of another kind with the name of the XR.", common.StateAbsent, strings.Replace(site, "sites", "backups", 1), false, "404 {}"},
+		"Other":   {"Neither are other objects.", common.StateAbsent, strings.TrimSuffix(site, "site") + "other", false, "404 {}"},
+		"Unknown": {"Nor is anything whose kind cannot be told.", common.StateAbsent, site, true, "404 {}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := spec()
+			run.Mode, run.State, run.Object.Owner = common.ModeApply, tc.state, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
+
+			p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", typeJSON)
+
+				if r.URL.Path == "/apis/example.org/v1" && !tc.unknown {
+					_, _ = io.WriteString(w, `{"kind":"APIResourceList","resources":[{"name":"backups","kind":"Backup"},{"name":"sites","kind":"Site"},{"name":"sites/status","kind":"Site"}]}`)
+					return
+				}
+
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, "{}")
+			}))
+			p.Statuses(fakeStatus(nil))
+
+			c, err := rest.HTTPClientFor(way)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, way.Host+tc.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			rsp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			answer, _ := io.ReadAll(rsp.Body)
+			_ = rsp.Body.Close()
+
+			if diff := cmp.Diff(tc.want, fmt.Sprint(rsp.StatusCode, " ", string(answer))); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// The module finds what it needs in an XR that is gone.
+func TestSetStatusOfGone(t *testing.T) {
+	run := spec()
+	run.Mode, run.State, run.Object.Owner = common.ModeApply, common.StateAbsent, runner.Owner{Group: "example.org", Kind: "Site", Name: "site"}
+
+	p, way := openedFor(t, run, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", typeJSON)
+
+		if r.URL.Path == "/apis/example.org/v1" {
+			_, _ = io.WriteString(w, `{"kind":"APIResourceList","resources":[{"name":"sites","kind":"Site"}]}`)
+			return
+		}
+
+		w.WriteHeader(http.StatusNotFound)
+	}))
+
+	rec := events.NewRecorder(events.Options{})
+	p.Statuses(rec)
+
+	c, err := rest.HTTPClientFor(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	setStatus(t, c, way.Host, map[string]any{"phase": "Draining"})
+	setStatus(t, c, way.Host, map[string]any{"size": 0})
+
+	if diff := cmp.Diff(`{"phase":"Draining","size":0}`, string(rec.Summary().Report.Status)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -78,7 +78,6 @@ spec: {template: {spec: {containers: [{name: manager, image: controller, env: [{
     namespace: "{{ ansible_operator_meta.namespace }}"
     status: {servers: "{{ size | int }}"}
     conditions: [{type: Filled, status: "True", reason: Warm, message: "{{ max_memory }}"}]
-  when: state == 'present'
 `,
 }
 
@@ -240,8 +239,14 @@ metadata: {namespace: [[.Namespace]], name: shop-keys}
 	cp.WaitFor(t, servers, Field("spec.replicas", int64(3)))
 	cp.WaitFor(t, shop, Condition("Successful", "True"), Field("status.servers", int64(3)))
 
-	// What the finalizer was for.
-	sh.Run(t, "kubectl delete cache shop --namespace="+namespace+" --cascade=foreground --timeout=2m")
+	// What the finalizer was for. The role sets the status of an object that is gone then.
+	composed := cp.Composed(t, shop)
+
+	sh.Run(t, "kubectl delete cache shop --namespace="+namespace+" --timeout=2m")
 	cp.WaitGone(t, keys)
 	cp.WaitGone(t, servers)
+
+	for _, o := range composed {
+		cp.WaitGone(t, o)
+	}
 }
