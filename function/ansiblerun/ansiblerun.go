@@ -24,6 +24,9 @@ const AnnotationDependsOn = v1alpha1.Group + "/depends-on"
 // AnsibleRuns that are being deleted; core removes its own labels from these.
 const LabelComposite = v1alpha1.Group + "/composite-uid"
 
+// LabelCompositeName of what core composes holds the name of the XR. Core leaves it when the XR is deleted.
+const LabelCompositeName = "crossplane.io/composite"
+
 // AnnotationPrune is PruneNever on an AnsibleRun that stays when its run is gone from the
 // Composition.
 const (
@@ -57,7 +60,7 @@ var ContentFields = [...]string{"role", "roles", "playbook", "playbooks", "playb
 // CoreMetadata are the labels and annotations that core adds to composed
 // resources.
 var CoreMetadata = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"crossplane.io/composite",
+	LabelCompositeName,
 	"crossplane.io/claim-name",
 	"crossplane.io/claim-namespace",
 	"crossplane.io/composition-resource-name",

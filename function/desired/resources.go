@@ -1,6 +1,8 @@
 package desired
 
 import (
+	"slices"
+
 	"github.com/crossplane/function-sdk-go/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
@@ -74,12 +76,12 @@ func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expressio
 	return problems
 }
 
-// terminatingAs returns the AnsibleRuns of this name that are still being deleted.
-// Content is not applied while it is being removed.
+// terminatingAs returns the AnsibleRuns of this name that are still being deleted, those of
+// earlier XRs among them. Content is not applied while it is being removed.
 func (r *renderer) terminatingAs(resource string) []string {
 	var names []string
 
-	for _, terminating := range r.Terminating {
+	for _, terminating := range slices.Concat(r.Terminating, r.Predecessors) {
 		if terminating.Resource == resource {
 			names = append(names, terminating.String())
 		}

@@ -35,6 +35,9 @@ type Runs struct {
 	// Terminating are the AnsibleRuns of the XR that are being deleted, as far as core
 	// was asked for them.
 	Terminating []observed.Terminating
+	// Predecessors are the AnsibleRuns of earlier XRs of the same name, as far as core was
+	// asked for them.
+	Predecessors []observed.Terminating
 	// Creating is true when a run is to be created.
 	Creating bool
 	// References are the names of the resources of other steps that runs refer to, by the
@@ -75,11 +78,12 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 				Context:     state.Context,
 				Budget:      &cost.Budget{},
 			},
-			Instances:   map[string]Instances{},
-			Terminating: state.Terminating(),
-			References:  map[string]map[string]bool{},
-			Renamed:     map[string]string{},
-			Unresolved:  map[*plan.Run]bool{},
+			Instances:    map[string]Instances{},
+			Terminating:  state.Terminating(),
+			Predecessors: state.Predecessors(),
+			References:   map[string]map[string]bool{},
+			Renamed:      map[string]string{},
+			Unresolved:   map[*plan.Run]bool{},
 		},
 	}
 	r.Data.Locals = p.Locals.For(r.Data)

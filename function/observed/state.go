@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -50,12 +51,36 @@ type State struct {
 
 // Controls is true for an object whose controller is the XR.
 func (o State) Controls(composed map[string]any) bool {
+	c := controllerOf(composed)
+
+	return c != nil && manifest.Text(c, "uid") == o.UID()
+}
+
+// controlledBefore is true for an object whose controller is an earlier XR: one of the same kind and
+// name with another uid.
+func (o State) controlledBefore(composed map[string]any) bool {
+	c := controllerOf(composed)
+
+	return c != nil && groupKind(c) == groupKind(o.XR) && manifest.Text(c, "name") == manifest.Name(o.XR) &&
+		manifest.Text(c, "uid") != o.UID() && (manifest.Namespace(o.XR) == "" || manifest.Namespace(o.XR) == manifest.Namespace(composed))
+}
+
+// controllerOf an object, as an owner reference; nil for none.
+func controllerOf(composed map[string]any) map[string]any {
 	list, _ := manifest.Nested(composed, "metadata", "ownerReferences").([]any)
 
-	return slices.ContainsFunc(list, func(v any) bool {
-		m, _ := v.(map[string]any)
-		return m["controller"] == true && manifest.Text(m, "uid") == o.UID()
-	})
+	for _, v := range list {
+		if m, _ := v.(map[string]any); m["controller"] == true {
+			return m
+		}
+	}
+
+	return nil
+}
+
+// groupKind of an object, or of a reference to one.
+func groupKind(o map[string]any) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(manifest.Text(o, "apiVersion"), manifest.Text(o, "kind")).GroupKind()
 }
 
 // UID of the XR.

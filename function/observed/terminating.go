@@ -13,6 +13,10 @@ import (
 // of the XR. Their API version follows.
 const RequirementTerminating = v1alpha1.Group + "/runs/"
 
+// RequirementPredecessors is the start of the name of the requirement for the AnsibleRuns of XRs that
+// had the name of the XR. Their API version follows.
+const RequirementPredecessors = v1alpha1.Group + "/predecessors/"
+
 // A Terminating AnsibleRun was composed by the XR and is not observed any more: core
 // does not send what it has asked to delete. Its deletion timestamp may still be missing
 // here.
@@ -28,6 +32,19 @@ func (d Terminating) String() string { return manifest.Name(d.Object) + ", which
 // Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe
 // any more, in the order of their names.
 func (o State) Terminating() []Terminating {
+	// Anybody may write the label.
+	return o.terminating(RequirementTerminating, o.Controls)
+}
+
+// Predecessors returns the AnsibleRuns of earlier XRs of the same name that core has fetched, in the
+// order of their names. Kubernetes deletes an object whose controller is gone.
+func (o State) Predecessors() []Terminating {
+	return o.terminating(RequirementPredecessors, o.controlledBefore)
+}
+
+// terminating returns the AnsibleRuns that core has fetched for a requirement, does not observe, and
+// that are wanted, in the order of their names.
+func (o State) terminating(requirement string, wanted func(map[string]any) bool) []Terminating {
 	observed := map[any]bool{}
 	for _, composed := range o.Resources {
 		observed[manifest.UID(composed)] = true
@@ -36,9 +53,8 @@ func (o State) Terminating() []Terminating {
 	var all []Terminating
 
 	for _, apiVersion := range []string{ansiblerun.APIVersionCluster, ansiblerun.APIVersionNamespaced} {
-		for _, found := range o.Required[RequirementTerminating+apiVersion] {
-			// Anybody may write the label.
-			if !observed[manifest.UID(found)] && ansiblerun.Is(found) && o.Controls(found) {
+		for _, found := range o.Required[requirement+apiVersion] {
+			if !observed[manifest.UID(found)] && ansiblerun.Is(found) && wanted(found) {
 				all = append(all, Terminating{Resource: ansiblerun.CompositionResource(found), Object: found})
 			}
 		}

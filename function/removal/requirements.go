@@ -1,6 +1,8 @@
 package removal
 
 import (
+	"cmp"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -10,7 +12,7 @@ import (
 
 // requirements select all AnsibleRuns of the XR, to find those that are being deleted. Core
 // is asked for them only when one is to be created or removed, and while the user of a Usage
-// is not observed.
+// is not observed. Those of earlier XRs of the same name matter to what is created alone.
 func (r *remover) requirements() map[string]plan.Requirement {
 	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
 	if uid == "" || !r.runs.Creating && !r.mayRemove() {
@@ -24,12 +26,23 @@ func (r *remover) requirements() map[string]plan.Requirement {
 			continue
 		}
 
-		all[observed.RequirementTerminating+apiVersion] = plan.Requirement{
-			APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace, MatchLabels: map[string]string{ansiblerun.LabelComposite: uid},
+		of := func(label, value string) plan.Requirement {
+			return plan.Requirement{APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace, MatchLabels: map[string]string{label: value}}
+		}
+
+		all[observed.RequirementTerminating+apiVersion] = of(ansiblerun.LabelComposite, uid)
+
+		if r.runs.Creating {
+			all[observed.RequirementPredecessors+apiVersion] = of(ansiblerun.LabelCompositeName, labelOf(r.runs.Observed.XR))
 		}
 	}
 
 	return all
+}
+
+// labelOf an XR that core writes on what it composes: its name, unless it has the label itself.
+func labelOf(xr map[string]any) string {
+	return cmp.Or(manifest.NestedText(xr, "metadata", "labels", ansiblerun.LabelCompositeName), manifest.Name(xr))
 }
 
 // mayRemove is true when an observed AnsibleRun is not wanted, or when the user of an

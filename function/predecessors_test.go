@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+)
+
+// requestAfter is about an XR that was made when an earlier one of its name had been deleted.
+func requestAfter(xr, resources, apiVersion, metadata string) string {
+	return `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: database, role: a.b.c}]
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, ` + xr + `}}
+  resources: ` + resources + `
+required_resources:
+  ansible.fn.crossplane.io/predecessors/` + apiVersion + `:
+    items:
+    - resource:
+        apiVersion: ` + apiVersion + `
+        kind: AnsibleRun
+        metadata: {name: app-123, uid: r1, ` + metadata + `}
+        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c}}
+`
+}
+
+// A run waits for the one of an earlier XR of the same name, which the API server no longer has.
+func TestPredecessors(t *testing.T) {
+	const (
+		cluster    = `uid: u2`
+		namespaced = `namespace: default, uid: u2`
+		deleted    = `, deletionTimestamp: "2026-01-01T00:00:00Z"`
+		database   = `, annotations: {crossplane.io/composition-resource-name: database}`
+		controller = `, ownerReferences: [{apiVersion: example.org/v1alpha1, kind: App, name: app, uid: u1, controller: true}]`
+
+		waits   = "DependencyNotReady\ndatabase: waiting for app-123, which is being deleted"
+		creates = "Creating\ndatabase: is being created"
+	)
+
+	owned := func(reference string) string {
+		return `, ownerReferences: [{` + reference + `, controller: true}]`
+	}
+
+	cases := map[string]struct {
+		reason       string
+		xr, metadata string
+		said         string
+	}{
+		"Waits":          {"It waits until the other one is gone: its content would be removed after it was applied.", namespaced, `namespace: default` + deleted + database + controller, waits},
+		"Cluster":        {"XRs may be cluster scoped, and so are their runs.", cluster, `labels: {a: b}` + deleted + database + controller, waits},
+		"NotDeletedYet":  {"Kubernetes deletes it a moment later, or when a Usage of it is gone.", namespaced, `namespace: default` + database + controller, waits},
+		"OtherRun":       {"Other runs do not matter.", namespaced, `namespace: default, annotations: {crossplane.io/composition-resource-name: app}` + deleted + controller, creates},
+		"OtherNamespace": {"Neither do XRs of other namespaces.", namespaced, `namespace: team-a` + deleted + database + controller, creates},
+		"OtherName":      {"Anybody may write the label.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.org/v1, kind: App, name: other, uid: u1`), creates},
+		"OtherKind":      {"XRs of other kinds do not matter.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.org/v1, kind: Site, name: app, uid: u1`), creates},
+		"OtherGroup":     {"Nor do those of other groups.", namespaced, `namespace: default` + deleted + database + owned(`apiVersion: example.com/v1, kind: App, name: app, uid: u1`), creates},
+		"Nobodys":        {"Nor does what no XR composes.", namespaced, `namespace: default` + deleted + database, creates},
+	}
+
+	f := newFunction(t)
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			apiVersion := "ansible.m.crossplane.io/v1alpha1"
+			if tc.xr == cluster {
+				apiVersion = "ansible.crossplane.io/v1alpha1"
+			}
+
+			rsp, err := f.RunFunction(context.Background(), request(t, requestAfter(tc.xr, "{}", apiVersion, tc.metadata)))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if len(rsp.GetConditions()) == 0 {
+				t.Fatalf("There should be a condition, got %v", rsp)
+			}
+
+			c := rsp.GetConditions()[0]
+			if diff := cmp.Diff(tc.said, c.GetReason()+"\n"+c.GetMessage()); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+
+			if _, applied := rsp.GetDesired().GetResources()["database"]; applied != (tc.said == creates) {
+				t.Errorf("\n%s\ngot %v", tc.reason, rsp)
+			}
+		})
+	}
+}
+
+// Core is asked for the runs of earlier XRs while one is to be created.
+func TestRequirePredecessors(t *testing.T) {
+	const there = `
+    database:
+      resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata: {name: app-456, namespace: default, uid: r2, annotations: {crossplane.io/composition-resource-name: database}}
+        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c}}
+`
+
+	of := func(label, value string) *fnv1.ResourceSelector {
+		namespace := "default"
+
+		return &fnv1.ResourceSelector{
+			ApiVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: &namespace,
+			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{label: value}}},
+		}
+	}
+
+	for name, tc := range map[string]struct {
+		reason        string
+		xr, resources string
+		want          map[string]*fnv1.ResourceSelector
+	}{
+		"Creating": {
+			"They have a label with the name of the XR.", ``, `{}`,
+			map[string]*fnv1.ResourceSelector{
+				"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1":         of("ansible.fn.crossplane.io/composite-uid", "u2"),
+				"ansible.fn.crossplane.io/predecessors/ansible.m.crossplane.io/v1alpha1": of("crossplane.io/composite", "app"),
+			},
+		},
+		"Labeled": {
+			"Core takes the label of the XR, if it has one.", `, labels: {crossplane.io/composite: shop}`, `{}`,
+			map[string]*fnv1.ResourceSelector{
+				"ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1":         of("ansible.fn.crossplane.io/composite-uid", "u2"),
+				"ansible.fn.crossplane.io/predecessors/ansible.m.crossplane.io/v1alpha1": of("crossplane.io/composite", "shop"),
+			},
+		},
+		"There": {"Nothing is asked when all runs are there.", ``, there, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rsp, err := newFunction(t).RunFunction(context.Background(), request(t, requestAfter(`namespace: default, uid: u2`+tc.xr, tc.resources, "ansible.m.crossplane.io/v1alpha1", `namespace: default`)))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if diff := cmp.Diff(tc.want, rsp.GetRequirements().GetResources(), protocmp.Transform()); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
