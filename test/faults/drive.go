@@ -121,7 +121,8 @@ func (d *drive) round(ctx context.Context, r round, strikes, disturbances *bag) 
 
 	around.Go(func() {
 		for work.Err() == nil {
-			if err := d.population.change(work); err != nil && work.Err() == nil {
+			// The last change is made to its end: it counts as wanted from its beginning.
+			if err := d.population.change(ctx); err != nil {
 				fail(err)
 			}
 
