@@ -93,15 +93,22 @@ func (o Object) Tenant() string {
 	return o.Labels[labelClaimNamespace]
 }
 
-// ObjectOf returns what the content is told about o, as it is now.
+// ObjectOf returns what the content is told about o, as it is now. An object without an external name is about to get its
+// own name: a check of a new object is one of what is applied later.
 func ObjectOf(o metav1.Object) Object {
+	annotations := maps.Clone(o.GetAnnotations())
+	if annotations[xpmeta.AnnotationKeyExternalName] == "" {
+		annotations = maps.Collect(maps.All(annotations))
+		annotations[xpmeta.AnnotationKeyExternalName] = o.GetName()
+	}
+
 	return Object{
 		Name:        o.GetName(),
 		Namespace:   o.GetNamespace(),
 		UID:         o.GetUID(),
 		Generation:  o.GetGeneration(),
 		Labels:      maps.Clone(o.GetLabels()),
-		Annotations: maps.Clone(o.GetAnnotations()),
+		Annotations: annotations,
 		Owner:       ownerOf(o),
 	}
 }

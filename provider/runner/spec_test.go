@@ -4,6 +4,8 @@ import (
 	"maps"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
@@ -52,5 +54,22 @@ func TestObjectDigest(t *testing.T) {
 
 	if was.Digest(key) == was.Digest([]byte("other")) {
 		t.Error("Digest(...) should be one that nobody else can make.")
+	}
+}
+
+// TestObjectOfNew is told of an object before and after it has got its external name.
+func TestObjectOfNew(t *testing.T) {
+	o := &metav1.ObjectMeta{Name: "site"}
+	was := ObjectOf(o)
+	o.Annotations = map[string]string{"crossplane.io/external-name": "site"}
+
+	if key := []byte("key"); was.Digest(key) != ObjectOf(o).Digest(key) {
+		t.Error("A check of a new object should be one of what is applied later.")
+	}
+
+	o.Annotations["crossplane.io/external-name"] = "other"
+
+	if got := ObjectOf(o).Annotations["crossplane.io/external-name"]; got != "other" {
+		t.Errorf("The external name should be the one that the object has, got %q", got)
 	}
 }
