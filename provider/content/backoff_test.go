@@ -32,7 +32,8 @@ func TestBackoff(t *testing.T) {
 	)
 
 	c := newClock()
-	s := newStore(t, t.TempDir(), withClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
+	// A full disk is believed on one that has little room.
+	s := newStore(t, smallDisk(t, "1m"), withClock(c.Now), withCommand(func(_ context.Context, argv, _ []string, _ string, out io.Writer) error {
 		runs++
 
 		if !down {
