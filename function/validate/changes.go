@@ -52,6 +52,7 @@ func (c Change) Removes() bool { return c.Action == remove || c.Action == fields
 // is one Change for each run that differs, and one for a whole set.
 func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
+	names := namesOf(now)
 
 	var changes []Change
 
@@ -72,7 +73,13 @@ func changesOf(before, after []map[string]any) []Change {
 			continue
 		}
 
-		if c, differs := differ(resource, was, now[resource]); differs {
+		c := differ(resource, was, now[resource])
+		if slices.ContainsFunc(previousNames(was), func(name string) bool { return !names[name] }) {
+			c.Action = mostOf(c.Action, fields.MayRemove)
+			c.Fields = slices.Sorted(slices.Values(append(c.Fields, "previousNames")))
+		}
+
+		if len(c.Fields) > 0 {
 			changes = append(changes, c)
 		}
 	}
@@ -110,9 +117,8 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 // adoptedFrom returns the name of the run that another one adopts: a previous name of
 // which there is no run any more; "" for none.
 func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string {
-	names, _ := run["previousNames"].([]any)
 	for _, resource := range manifest.SortedKeys(old) {
-		if now[resource] == nil && slices.Contains(names, any(resource)) {
+		if now[resource] == nil && slices.Contains(previousNames(run), resource) {
 			return resource
 		}
 	}
@@ -120,8 +126,36 @@ func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string 
 	return ""
 }
 
-// differ says what the difference between two runs means, if there is any.
-func differ(resource string, was, is map[string]any) (Change, bool) {
+// previousNames returns the previous names of a run that are literal.
+func previousNames(run map[string]any) []string {
+	var names []string
+
+	list, _ := run["previousNames"].([]any)
+	for _, v := range list {
+		if name, ok := v.(string); ok && !strings.Contains(name, "${") {
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
+// namesOf returns the names by which runs know what an XR has: their own and previous ones.
+func namesOf(runs map[string]map[string]any) map[string]bool {
+	names := map[string]bool{}
+
+	for resource, run := range runs {
+		names[resource] = true
+		for _, name := range previousNames(run) {
+			names[name] = true
+		}
+	}
+
+	return names
+}
+
+// differ says what the difference between two runs means; it has no fields without one.
+func differ(resource string, was, is map[string]any) Change {
 	c := Change{Resource: resource, Action: fields.Nothing}
 
 	all := maps.Clone(was)
@@ -134,11 +168,15 @@ func differ(resource string, was, is map[string]any) (Change, bool) {
 		}
 
 		c.Fields = append(c.Fields, name)
-		c.Action = slices.MaxFunc([]fields.Action{c.Action, action}, func(a, b fields.Action) int {
-			order := []fields.Action{fields.Nothing, fields.Update, fields.RunAgain, fields.Hold, fields.MayRemove}
-			return slices.Index(order, a) - slices.Index(order, b)
-		})
+		c.Action = mostOf(c.Action, action)
 	}
 
-	return c, len(c.Fields) > 0
+	return c
+}
+
+// mostOf returns the action of two that changes more.
+func mostOf(one, other fields.Action) fields.Action {
+	order := []fields.Action{fields.Nothing, fields.Update, fields.RunAgain, fields.Hold, fields.MayRemove}
+
+	return order[max(slices.Index(order, one), slices.Index(order, other))]
 }
