@@ -425,6 +425,42 @@ func TestStays(t *testing.T) {
 			want:   nil,
 			said:   "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more",
 		},
+		"FoundNone": {
+			reason: "Other names of which it has none say nothing: a run that was renamed twice keeps its first name.",
+			step:   step{runs: `[{name: postgres, previousNames: [database], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
+			want:   []string{"db"},
+			said: "InvalidValue\npostgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
+				"db: not wanted any more, but may be what postgres was called",
+		},
+		"FoundNoneChanged": {
+			reason: "Nor when the XR has changed.",
+			step: step{
+				runs: `[{name: postgres, previousNames: [database], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: []string{"db"},
+			said: "InvalidValue\npostgres: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: add \"db\" to previousNames to go on with it, or write previousNames: [] to remove it all the same\n" +
+				"db: not wanted any more, but may be what postgres was called",
+		},
+		"FoundNoneWaits": {
+			reason: "Nor while it is not known yet what the new one is.",
+			step: step{
+				runs:     `[{name: app, vars: {size: 6}}, {name: postgres, previousNames: [database], dependsOn: [app], vars: {size: "${xr.spec.size}"}}]`,
+				spec:     "size: 5",
+				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
+			},
+			want: []string{"app", "db", "db uses app"},
+			said: "Updating\napp: is being updated\npostgres: waiting for app\ndb: not wanted any more, but may be what postgres was called, which is not known yet",
+		},
+		"FoundOthers": {
+			reason: "A member that has none is a new one, beside one that had the name of an item that is gone.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["old-${each.key}"], vars: {name: "${each.key}"}}]`, spec: "zones: [a, c]",
+				observed: existing("old-a", "", "role: a.b.c, unsafeVars: {name: a}") + existing("old-b", "", "role: a.b.c, unsafeVars: {name: b}"),
+			},
+			want: []string{"old-a", "zone[c]"},
+			said: "Creating\nzone[c]: is being created",
+		},
 		"Adopted": {
 			reason: "A run goes on with the object that it had by another name, and so does what depends on it, which knows it by what core calls it.",
 			step: step{

@@ -71,6 +71,9 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool, al
 	if names, ok := from.Object["previousNames"]; ok {
 		r.PreviousNames, _ = env.Compile(field.NewPath("previousNames"), names)
 		r.need(r.PreviousNames)
+
+		list, ok := names.([]any)
+		r.New = ok && len(list) == 0
 	}
 
 	_, cerrs := calendar.New(from.Schedule, from.Window)

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -53,6 +54,9 @@ type Run struct {
 	Prune bool
 	// PreviousNames of the composed resource; nil when the input does not have the field.
 	PreviousNames *expression.Template
+	// New is true for a run whose previousNames are an empty list: no XR has it under
+	// another name.
+	New bool
 	// AtMost is how many members of a set are removed at once; nil for any number.
 	AtMost *intstr.IntOrString
 }
@@ -72,6 +76,13 @@ func (run *Run) Owns(resource string) bool {
 	_, ok := run.Key(resource)
 
 	return ok
+}
+
+// MayHaveHad is true for a set of which a member may have had this name: it looks like one
+// of the previous names.
+func (run *Run) MayHaveHad(name string) bool {
+	return run.ForEach != nil && run.PreviousNames != nil &&
+		slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
 }
 
 // WhenPerItem is true for a set whose when refers to the item: each member is wanted or

@@ -1,6 +1,7 @@
 package removal
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/crossplane/function-sdk-go/errors"
@@ -29,7 +30,7 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 		case exists || run == nil:
 		case out.Reason == desired.Creating:
 			t.match(run, out, kept)
-		case out.Held() && run.PreviousNames == nil:
+		case out.Held() && !run.New:
 			t.keepAll(t.similar(run), out.Name+" was called, which is not known yet", kept)
 		}
 	}
@@ -62,8 +63,8 @@ type candidates struct {
 	// terminatingByWorkload are the AnsibleRuns that are being deleted, by their
 	// workloads, with their names for messages.
 	terminatingByWorkload map[string]string
-	// claimed are the unwanted AnsibleRuns with the same workload as a run that has
-	// previousNames.
+	// claimed are the unwanted AnsibleRuns with the same workload as a run that is said to
+	// be new.
 	claimed map[string]bool
 	// similarTo caches the results of similar.
 	similarTo map[*plan.Run][]string
@@ -84,7 +85,7 @@ func (r *remover) candidates(runs []desired.Outcome) candidates {
 	}
 
 	for i := range runs {
-		if run := r.plan.RunOf(runs[i].Resource); runs[i].Reason == desired.Creating && run != nil && run.PreviousNames != nil {
+		if run := r.plan.RunOf(runs[i].Resource); runs[i].Reason == desired.Creating && run != nil && run.New {
 			for _, was := range t.byWorkload[ansiblerun.Workload(runs[i].Desired)] {
 				t.claimed[was] = true
 			}
@@ -111,7 +112,8 @@ func (t candidates) similar(run *plan.Run) []string {
 
 // match holds a rendered run, and keeps the candidates that may be the same run: those of
 // the same workload, or else those that differ in computed values alone, since these may
-// change at any time. Other members of its set are left out there: they always differ so.
+// change at any time. Other members of its set are left out there, those with previous
+// names, too: they always differ so.
 func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
 	workload := ansiblerun.Workload(out.Desired)
 
@@ -122,7 +124,7 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 
 	what, all := "the same content, hosts and variables", t.byWorkload[workload]
 
-	if run.PreviousNames != nil {
+	if run.New {
 		i := slices.IndexFunc(all, func(was string) bool { return kept[was].Reason != desired.Retained })
 		if i >= 0 {
 			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{all[i] + ", which is not wanted any more"})
@@ -133,15 +135,20 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 
 	if len(all) == 0 {
 		what = "the same content, hosts and variables but for computed values"
-		all = slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run })
+		all = slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run || run.MayHaveHad(other) })
 	}
 
 	if len(all) == 0 {
 		return
 	}
 
+	advice := fmt.Sprintf("write previousNames: [%q] to go on with it, or", all[0])
+	if run.PreviousNames != nil {
+		advice = fmt.Sprintf("add %q to previousNames to go on with it, or write", all[0])
+	}
+
 	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
-		"%s, which is not wanted any more, has %s: write previousNames: [%q] to go on with it, or previousNames: [] to remove it all the same", all[0], what, all[0]))})
+		"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", all[0], what, advice))})
 	t.keepAll(all, out.Name+" was called", kept)
 }
 
