@@ -37,7 +37,7 @@ func existing(name, on, parameters string) string {
 
 // A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
 type step struct {
-	defaults, runs, spec, annotations, observed, departing string
+	defaults, locals, runs, spec, annotations, observed, departing string
 	// earlier is what earlier steps compose.
 	earlier string
 }
@@ -79,6 +79,7 @@ input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
   kind: AnsibleRuns
   defaults: {role: a.b.c, ` + s.defaults + `}
+  locals: {` + s.locals + `}
   runs: ` + s.runs + `
 observed:
   composite:
@@ -223,6 +224,58 @@ func TestStays(t *testing.T) {
 			step:   step{runs: `[{name: zone, forEach: "${has(xr.spec.zones) ? xr.spec.zones.filter(z, z != 'x') : []}"}]`, observed: zones},
 			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
 			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListLocal": {
+			reason: "Or in a local.",
+			step:   step{locals: `zones: "${xr.spec.?zones.orValue([])}"`, runs: `[{name: zone, forEach: "${locals.zones}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListLocalPath": {
+			reason: "Or below one.",
+			step:   step{locals: `all: {spec: "${xr.spec}"}, own: "${locals.all.spec}"`, runs: `[{name: zone, forEach: "${locals.own.?zones.orValue([])}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListLocals": {
+			reason: "Or in one of another one.",
+			step:   step{locals: `all: {zones: "${xr.spec.?zones.orValue([])}"}, zones: "${locals.all.zones.filter(z, z != 'x')}"`, runs: `[{name: zone, forEach: "${locals.zones}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListLocalEmpty": {
+			reason: "An empty list of a local removes all, whatever else the local lacks.",
+			step:   step{locals: `all: {zones: "${xr.spec.?zones.orValue([])}", team: "${xr.spec.?team.orValue('none')}"}`, runs: `[{name: zone, forEach: "${locals.all.zones}"}]`, spec: "zones: []", observed: zones},
+			said:   "Available\n",
+		},
+		"ListBrackets": {
+			reason: "Or in brackets.",
+			step:   step{runs: `[{name: zone, forEach: '${xr.spec[?"zones"].orValue([])}'}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListIndex": {
+			reason: "Or below what is in brackets.",
+			step:   step{runs: `[{name: zone, forEach: '${xr.spec["network"].?zones.orValue([])}'}]`, spec: "network: {}", observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.network.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListIn": {
+			reason: "Or asked for as a key.",
+			step:   step{runs: `[{name: zone, forEach: '${"zones" in xr.spec ? xr.spec.zones : []}'}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListBelow": {
+			reason: "Or below what may be missing itself.",
+			step:   step{runs: `[{name: zone, forEach: '${xr.spec.?network.zones.orValue([])}'}]`, spec: "network: {}", observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: xr.spec.network.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListInItems": {
+			reason: "An item of a list is no field.",
+			step:   step{runs: `[{name: zone, forEach: '${"eu" in xr.spec.regions ? xr.spec.zones : []}'}]`, spec: "zones: [a], regions: [us]", observed: zones},
+			said:   "Available\n",
 		},
 		"ListElsewhere": {
 			reason: "It may come from elsewhere.",

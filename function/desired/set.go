@@ -72,7 +72,7 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 	what := "the list"
 
 	for _, path := range items.Defaulted() {
-		if _, ok, err := unstructured.NestedFieldNoCopy(r.Observed.XR, path...); !ok || err != nil {
+		if !isThere(r.Observed.XR, path) {
 			what, meant = "xr."+strings.Join(path, "."), false
 			break
 		}
@@ -86,6 +86,19 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 		Path: "forEach", Kind: expression.NotSet,
 		Message: what + " is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
 	}}
+}
+
+// isThere is true for a field that an object has. What is asked for in a list is an item, and
+// no field.
+func isThere(object map[string]any, path []string) bool {
+	above, _, _ := unstructured.NestedFieldNoCopy(object, path[:len(path)-1]...)
+	if _, isList := above.([]any); isList {
+		return true
+	}
+
+	_, ok, err := unstructured.NestedFieldNoCopy(object, path...)
+
+	return ok && err == nil
 }
 
 // withMembers returns the outcome of a run. For a set that is not skipped, the outcomes of

@@ -71,11 +71,13 @@ func (e *Environment) compileSource(source string) (*program, []string) {
 		uses:      u,
 		resources: resources,
 		shape:     e.shape,
+		defaulted: e.defaulted(compiled.NativeRep()),
 		known:     e.fieldsOf(compiled.OutputType()),
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(u.locals)) {
-		for _, p := range e.locals.compiled[name].programs {
+		local, _ := e.locals.at([]string{name})
+		for p := range local.programs {
 			out.useAlso(p)
 		}
 	}

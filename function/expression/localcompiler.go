@@ -61,7 +61,7 @@ func (c *localsCompiler) compile(name string) {
 
 	t, errs := c.Compile(c.at.Child(name), v)
 	c.errs = append(c.errs, errs...)
-	c.locals.compiled[name] = compiledLocal{programs: slices.Collect(t.programs), evaluate: t.evaluate}
+	c.locals.compiled[name] = t
 	c.locals.declared.Fields[name] = declare(name, c.declaredAs(t))
 
 	c.chain = c.chain[:len(c.chain)-1]

@@ -17,15 +17,9 @@ import (
 type Locals struct {
 	values map[string]any
 	// compiled locals by name.
-	compiled map[string]compiledLocal
+	compiled map[string]*Template
 	// declared says of which types they are, and loose that there are any.
 	declared, loose *apiservercel.DeclType
-}
-
-// A compiledLocal is computed by its programs.
-type compiledLocal struct {
-	programs []*program
-	evaluate func(ctx context.Context, data *Data) (v any, ok bool, problems []Problem)
 }
 
 // NewLocals returns Locals of these values by name, which are not compiled yet.
@@ -34,7 +28,7 @@ func NewLocals(values map[string]any) *Locals {
 
 	return &Locals{
 		values:   values,
-		compiled: map[string]compiledLocal{},
+		compiled: map[string]*Template{},
 		declared: objectType("Locals", apiservercel.DynType, names...),
 		loose:    objectType("Locals", apiservercel.DynType, names...),
 	}
@@ -69,10 +63,10 @@ func (l *LocalValues) local(ctx context.Context, name string) (local, bool) {
 	}
 
 	v, ok, problems := compiled.evaluate(ctx, &l.data)
-	out := local{
-		value: v,
-		ok:    ok,
-		waits: slices.ContainsFunc(compiled.programs, func(p *program) bool { return p.uses.waits }),
+	out := local{value: v, ok: ok}
+
+	for p := range compiled.programs {
+		out.waits = out.waits || p.uses.waits
 	}
 
 	if len(problems) > 0 {
@@ -82,6 +76,18 @@ func (l *LocalValues) local(ctx context.Context, name string) (local, bool) {
 	l.values[name] = out
 
 	return out, true
+}
+
+// at returns the local at a path, or the part of it that is written there, and the names of
+// the path that lead further.
+func (l *Locals) at(path []string) (*Template, []string) {
+	t := &Template{fields: l.compiled}
+
+	for len(path) > 0 && t.fields[path[0]] != nil {
+		t, path = t.fields[path[0]], path[1:]
+	}
+
+	return t, path
 }
 
 // LocalName says what is wrong with the name of a local.

@@ -155,7 +155,7 @@ func (t *Template) Sets() map[string]bool {
 func (t *Template) Defaulted() [][]string {
 	var all [][]string
 	for p := range t.programs {
-		all = append(all, defaulted(p.ast)...)
+		all = append(all, p.defaulted...)
 	}
 
 	return all

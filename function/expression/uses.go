@@ -249,23 +249,33 @@ func computable(index ast.Expr) error {
 }
 
 // defaulted returns the fields below the XR that an expression does without when they
-// are not there: those that it asks for, and those for which it has something else.
-func defaulted(a *ast.AST) [][]string {
+// are not there: those that it asks for, and those for which it has something else. Those
+// of the locals that it refers to are among them.
+func (e *Environment) defaulted(a *ast.AST) [][]string {
 	var all [][]string
 
-	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() {
-		case ast.SelectKind:
-			if s := e.AsSelect(); s.IsTestOnly() {
-				if below, ok := pathBelow(s.Operand()); ok {
-					all = append(all, append(below, s.FieldName()))
-				}
+	// Locals that refer to each other lead to the same field in many ways.
+	add := func(path []string) {
+		if !slices.ContainsFunc(all, func(other []string) bool { return slices.Equal(other, path) }) {
+			all = append(all, path)
+		}
+	}
+
+	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(x ast.Expr) {
+		if root, path, optional := placeOf(x); optional {
+			if below, ok := e.belowXR(root, path); ok {
+				add(below)
 			}
-		case ast.CallKind:
-			if c := e.AsCall(); c.FunctionName() == operators.OptSelect {
-				if path, ok := pathBelow(e); ok {
-					all = append(all, path)
-				}
+		}
+
+		if x.Kind() != ast.IdentKind || x.AsIdent() != rootLocals {
+			return
+		}
+
+		local, _ := e.locals.at(pathFrom(x))
+		for p := range local.programs {
+			for _, path := range p.defaulted {
+				add(path)
 			}
 		}
 	}))
@@ -273,31 +283,61 @@ func defaulted(a *ast.AST) [][]string {
 	return all
 }
 
-// pathBelow the XR that an expression selects; false when it is not one.
-func pathBelow(e ast.Expr) ([]string, bool) {
-	var (
-		operand ast.Expr
-		name    string
-	)
+// belowXR returns the path below the XR of what is at a path below a root. It is false when
+// that is elsewhere, or when a local computes it.
+func (e *Environment) belowXR(root string, path []string) ([]string, bool) {
+	if root != rootLocals {
+		return path, root == rootXR
+	}
 
-	switch e.Kind() {
-	case ast.IdentKind:
-		return nil, e.AsIdent() == rootXR
-	case ast.SelectKind:
-		operand, name = e.AsSelect().Operand(), e.AsSelect().FieldName()
-	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() != operators.OptSelect {
-			return nil, false
-		}
+	local, rest := e.locals.at(path)
 
-		operand = c.Args()[0]
-		name, _ = c.Args()[1].AsLiteral().Value().(string)
-	default:
+	p := local.expression()
+	if p == nil {
 		return nil, false
 	}
 
-	path, ok := pathBelow(operand)
+	root, above, _ := placeOf(p.ast.Expr())
+	above, ok := e.belowXR(root, above)
 
-	return append(path, name), ok
+	return slices.Concat(above, rest), ok
+}
+
+// placeOf what an expression selects: the root and the literal names that lead there. It is
+// optional when the expression asks whether it is there. The root is "" when the expression
+// is anything else.
+func placeOf(e ast.Expr) (root string, path []string, optional bool) {
+	var operand ast.Expr
+
+	name, ok := "", false
+
+	switch e.Kind() {
+	case ast.IdentKind:
+		return e.AsIdent(), nil, false
+	case ast.SelectKind:
+		operand, optional = e.AsSelect().Operand(), e.AsSelect().IsTestOnly()
+		name, ok = selected(e, operand)
+	case ast.CallKind:
+		switch c := e.AsCall(); c.FunctionName() {
+		case operators.Index, operators.OptIndex, operators.OptSelect:
+			operand, optional = c.Args()[0], c.FunctionName() != operators.Index
+			name, ok = selected(e, operand)
+		case operators.In:
+			operand, optional = c.Args()[1], true
+			if c.Args()[0].Kind() == ast.LiteralKind {
+				name, ok = c.Args()[0].AsLiteral().Value().(string)
+			}
+		}
+	}
+
+	if !ok {
+		return "", nil, false
+	}
+
+	root, path, above := placeOf(operand)
+	if root == "" {
+		return "", nil, false
+	}
+
+	return root, append(path, name), optional || above
 }
