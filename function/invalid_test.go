@@ -223,6 +223,11 @@ requiredResources:
   a: {apiVersion: v1, kind: ConfigMap, matchName: "${required.b.metadata.name}"}
   b: {apiVersion: v1, kind: ConfigMap, matchName: "${required.a.metadata.name}"}
   both: {apiVersion: v1, kind: "${xr.kind}", matchName: a, matchLabels: {a: b}}
+  chain1: {apiVersion: v1, kind: ConfigMap, matchName: a}
+  chain2: {apiVersion: v1, kind: ConfigMap, matchName: "${required.chain1.data.next}"}
+  chain3: {apiVersion: v1, kind: ConfigMap, matchName: "${required.chain2.data.next}"}
+  chain4: {apiVersion: v1, kind: ConfigMap, matchName: "${required.chain3.data.next}"}
+  chain5: {apiVersion: v1, kind: ConfigMap, matchName: "${required.chain4.data.next}"}
   chosen: {apiVersion: v1, kind: Secret, matchName: "${xr.spec.a}", namespace: other}
   not-a-name: {apiVersion: v1, kind: Secret, matchLabels: {a: "${runs.single.outputs.x}"}}
 runs:
@@ -251,6 +256,7 @@ connectionDetails: [{name: a, value: b}]
 				`requiredResources.b: Invalid value: "b": a required resource cannot depend on itself, directly or through others`,
 				`requiredResources.both: Required value: exactly one of matchName and matchLabels must be set`,
 				`requiredResources.both.kind: Invalid value: "${xr.kind}": this field is literal, it cannot hold an expression`,
+				`requiredResources.chain5: Invalid value: "chain5": required resources can depend on each other three times in a row at most`,
 				`requiredResources.chosen.namespace: Forbidden: what an expression selects is in the XR's own namespace, or cluster scoped`,
 				`requiredResources.not-a-name: Invalid value: "not-a-name": the name of a required resource must be letters and digits, as in required.network`,
 				`requiredResources.not-a-name.matchLabels: Forbidden: what is required cannot depend on runs`,

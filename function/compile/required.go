@@ -111,8 +111,9 @@ func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.Requir
 // orderRequired sorts required resources such that each comes after those that
 // it refers to.
 func orderRequired(all []plan.RequiredResource) ([]plan.RequiredResource, field.ErrorList) {
-	// Core asks again five times at most.
-	const maxDepth = 5
+	// Core calls again five times at most: with each resource of the chain, and at last with
+	// the AnsibleRuns of the XR.
+	const maxDepth = 4
 
 	var out []plan.RequiredResource
 
@@ -161,7 +162,7 @@ func orderRequired(all []plan.RequiredResource) ([]plan.RequiredResource, field.
 		case d == 0:
 			errs = append(errs, field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
 		case d > maxDepth:
-			errs = append(errs, field.Invalid(path, r.Name, "required resources can depend on each other four times in a row at most"))
+			errs = append(errs, field.Invalid(path, r.Name, "required resources can depend on each other three times in a row at most"))
 		}
 	}
 
