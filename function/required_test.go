@@ -130,6 +130,19 @@ runs:
 				want: one("unsafeVars: {a: none}"),
 			},
 		},
+		"Unset": {
+			reason: "What is not selected any more is not there, although core sends along what was selected in the last reconcile.",
+			rendering: rendering{
+				input: `
+requiredResources:
+  network: {apiVersion: example.org/v1, kind: Network, matchName: "${xr.spec.?network}"}
+runs:
+- {name: app, role: acme.app.server, vars: {a: "${required.?network.?metadata.?name.orValue(\"none\")}"}}
+`,
+				observed: "\nrequired_resources: {network: {items: [{resource: {metadata: {name: net}}}]}}\n",
+				want:     one("unsafeVars: {a: none}"),
+			},
+		},
 		"Gone": {
 			reason: "A run that exists stays as it is when what it requires is gone.",
 			rendering: rendering{

@@ -34,6 +34,11 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 			r.missing[req.Name] = problems
 		}
 
+		if !ok && len(problems) == 0 {
+			// Core sends along what was selected in the last reconcile.
+			delete(r.Data.Required, req.Name)
+		}
+
 		if !ok || len(problems) > 0 {
 			continue
 		}
