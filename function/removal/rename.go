@@ -30,6 +30,9 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 		case exists || run == nil:
 		case out.Reason == desired.Creating:
 			t.match(run, out, kept)
+		case out.Held() && run.PreviousNames != nil && !run.New:
+			// What former members were called is known.
+			t.keepAll(t.strangers(run), out.Name+" was called, which is not known yet", kept)
 		case out.Held() && !run.New:
 			t.keepAll(t.similar(run), out.Name+" was called, which is not known yet", kept)
 		}
@@ -110,6 +113,12 @@ func (t candidates) similar(run *plan.Run) []string {
 	return t.similarTo[run]
 }
 
+// strangers returns the similar candidates that are no members of the set of the run, nor
+// have a previous name of such.
+func (t candidates) strangers(run *plan.Run) []string {
+	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run || run.MayHaveHad(other) })
+}
+
 // match holds a rendered run, and keeps the candidates that may be the same run: those of
 // the same workload, or else those that differ in computed values alone, since these may
 // change at any time. Other members of its set are left out there, those with previous
@@ -135,7 +144,7 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 
 	if len(all) == 0 {
 		what = "the same content, hosts and variables but for computed values"
-		all = slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run || run.MayHaveHad(other) })
+		all = t.strangers(run)
 	}
 
 	if len(all) == 0 {
