@@ -28,7 +28,7 @@ const (
 	// many texts by chance.
 	minLong = 8
 	// maxSecrets is how many secrets a redactor looks for. Each takes half a kibibyte. A mebibyte of certificates has
-	// 17,000 lines.
+	// 16,000 lines.
 	maxSecrets = 30_000
 )
 

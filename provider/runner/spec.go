@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -96,11 +97,8 @@ func (o Object) Tenant() string {
 // ObjectOf returns what the content is told about o, as it is now. An object without an external name is about to get its
 // own name: a check of a new object is one of what is applied later.
 func ObjectOf(o metav1.Object) Object {
-	annotations := maps.Clone(o.GetAnnotations())
-	if annotations[xpmeta.AnnotationKeyExternalName] == "" {
-		annotations = maps.Collect(maps.All(annotations))
-		annotations[xpmeta.AnnotationKeyExternalName] = o.GetName()
-	}
+	annotations := maps.Collect(maps.All(o.GetAnnotations()))
+	annotations[xpmeta.AnnotationKeyExternalName] = cmp.Or(annotations[xpmeta.AnnotationKeyExternalName], o.GetName())
 
 	return Object{
 		Name:        o.GetName(),
