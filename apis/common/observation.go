@@ -365,6 +365,10 @@ type JobReference struct {
 
 	// Name of the Job.
 	Name string `json:"name"`
+
+	// Proof that the provider has begun this run for this AnsibleRun.
+	// +optional
+	Proof string `json:"proof,omitempty"`
 }
 
 // HostTotals count the outcomes of tasks, summed over all hosts.

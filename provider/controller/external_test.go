@@ -996,3 +996,51 @@ func TestAttach(t *testing.T) {
 		t.Errorf("A run that has ended is not followed: %v, %v", p.attached, err)
 	}
 }
+
+// TestAttachProved shows the run that an object has begun as in progress, as it is and as others may make it up.
+func TestAttachProved(t *testing.T) {
+	p := &fakePool{}
+	run := object()
+
+	e := connect(t, p, run, func() (inputs.Inputs, error) {
+		i := in("a")
+		i.Execution = common.Execution{Place: common.PlacePod, Namespace: "jobs"}
+
+		return i, nil
+	})
+	if _, err := e.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := e.Update(t.Context(), run); err != nil || len(p.submitted) != 1 {
+		t.Fatalf("There should be a run: %v", err)
+	}
+
+	for name, tc := range map[string]struct {
+		reason string
+		change func(run *v1alpha1.AnsibleRun, last *common.Run)
+		want   bool
+	}{
+		"Own":       {"The next provider knows it.", func(*v1alpha1.AnsibleRun, *common.Run) {}, true},
+		"Copied":    {"The status of another object may say the same.", func(run *v1alpha1.AnsibleRun, _ *common.Run) { run.UID = "another" }, false},
+		"ID":        {"It says nothing about another run.", func(_ *v1alpha1.AnsibleRun, last *common.Run) { last.ID = "another" }, false},
+		"Namespace": {"It says nothing about another namespace.", func(_ *v1alpha1.AnsibleRun, last *common.Run) { last.Job.Namespace = "another" }, false},
+		"MadeUp":    {"Others have no proof.", func(_ *v1alpha1.AnsibleRun, last *common.Run) { last.Job.Proof = "" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := &common.Run{ID: p.submitted[0].ID, Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0), Job: p.submitted[0].Reference()}
+			run := object()
+			tc.change(run, last)
+			run.Status.AtProvider.LastRun = last
+
+			next := &fakePool{}
+			if _, err := connect(t, next, run, func() (inputs.Inputs, error) { return in("a"), nil }).Observe(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+
+			if len(next.attached) != 1 || next.attached[0].Proved() != tc.want {
+				t.Errorf("%s\nThe run is proved: want %t, got %+v", tc.reason, tc.want, next.attached)
+			}
+		})
+	}
+}

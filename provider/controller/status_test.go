@@ -28,7 +28,7 @@ func TestRefused(t *testing.T) {
 	end := metav1.NewTime(time.Unix(1000, 0))
 	retry := metav1.NewTime(end.Add(lifecycle.FirstBackoff))
 	bad, good := &apiextensionsv1.JSON{Raw: []byte(`{"x":1e999}`)}, &apiextensionsv1.JSON{Raw: []byte(`{"x":1}`)}
-	job := &common.JobReference{Namespace: "jobs", Name: "ansiblerun-2"}
+	job := &common.JobReference{Namespace: "jobs", Name: "ansiblerun-2", Proof: "proof"}
 	invalid := kerrors.NewBadRequest("cannot decode a number")
 	message := "the API server refused the status: cannot decode a number"
 

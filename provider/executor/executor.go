@@ -9,6 +9,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -130,13 +131,29 @@ func (j Job) Place() common.Place {
 	return cmp.Or(j.Inputs.Execution.Place, common.PlaceProvider)
 }
 
-// Reference of the job's Job; nil when it has none.
+// Reference of the job's Job; nil when it has none. Its proof is of this run of this object only, which the key is of.
 func (j Job) Reference() *common.JobReference {
 	if j.Place() != common.PlacePod {
 		return nil
 	}
 
-	return &common.JobReference{Namespace: j.Inputs.Execution.Namespace, Name: "ansiblerun-" + j.ID}
+	namespace := j.Inputs.Execution.Namespace
+	proof := hmac.New(sha256.New, j.DigestKey)
+	proof.Write([]byte("job\x00" + namespace + "\x00" + j.ID))
+
+	return &common.JobReference{Namespace: namespace, Name: "ansiblerun-" + j.ID, Proof: hex.EncodeToString(proof.Sum(nil))}
+}
+
+// Proved is false for a run that a former provider has begun, as the status says, but for which it has no proof: somebody
+// may have made it up. What a status has shown before it may show again.
+func (j Job) Proved() bool {
+	if j.Begun == nil {
+		return true
+	}
+
+	ref := j.Reference()
+
+	return ref != nil && j.Begun.Job != nil && hmac.Equal([]byte(ref.Proof), []byte(j.Begun.Job.Proof))
 }
 
 // UID of the object that the job belongs to.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -655,6 +656,44 @@ func TestKeyReplaced(t *testing.T) {
 			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), &batchv1.Job{}); err != nil {
 				t.Errorf("The Job should be left alone: %v", err)
 			}
+		})
+	}
+}
+
+// TestAttackAgain shows a run that has ended as in progress again. Its Secrets are gone, and its Job is kept for a while.
+func TestAttackAgain(t *testing.T) {
+	j := jobOf(t, onCluster(t))
+	p := podOf(j, "p", time.Second)
+
+	for name, tc := range map[string]struct {
+		reason  string
+		objects []client.Object
+		want    bool
+	}{
+		"Gone":      {"Where nothing is left, the run has ended.", nil, true},
+		"Ended":     {"So it has where the Job is left.", []client.Object{j, withStatus(p, aPod(corev1.PodSucceeded, container(containerRun, terminated(0, "Completed", ""))).Status)}, true},
+		"Suspended": {"A Job that somebody has made again, and that never begins, is deleted.", []client.Object{jobOf(t, onCluster(t), suspended)}, true},
+		"Runs":      {"A Pod that runs is waited for, whoever has made it.", []client.Object{j, withStatus(p, aPod(corev1.PodRunning, container(containerRun, running())).Status)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x, job := waitingOn(t, false, nil, nil, 0)
+				for _, o := range tc.objects {
+					// It is not made by the run.
+					if err := x.scopes.all[""].Cache.(*asCache).reader.(byRun).Create(t.Context(), o.DeepCopyObject().(client.Object)); err != nil {
+						t.Fatal(err)
+					}
+				}
+
+				job.Begun = &common.Run{ID: job.ID, Phase: common.PhaseRunning, Job: job.Reference(), StartTime: new(metav1.Now())}
+
+				ctx, cancel := context.WithTimeout(t.Context(), lookEvery)
+				defer cancel()
+
+				if got := x.Execute(t.Context(), job, executor.Watch{Provider: ctx}); got.Run.Phase.Finished() != tc.want {
+					t.Errorf("%s\nExecute(...): %+v", tc.reason, got.Run)
+				}
+			})
 		})
 	}
 }

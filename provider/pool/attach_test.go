@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -201,6 +202,94 @@ func TestDetachAndAttach(t *testing.T) {
 	if id := <-x.forgotten; id != j.ID {
 		t.Errorf("The executor should forget what was recorded, not %q", id)
 	}
+}
+
+// Whoever may write statuses may make up runs in progress, and show runs that have ended as in progress again. They take no
+// places of others.
+func TestAttachMadeUp(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		made   func(j executor.Job) *common.JobReference
+		// attached is how many runs of each of two tenants are found.
+		attached int
+		free     bool
+		running  int
+	}{
+		"Own":     {"A run that the provider has begun has a place.", executor.Job.Reference, 1, false, 2},
+		"MadeUp":  {"One that somebody has made up has none.", func(executor.Job) *common.JobReference { return &common.JobReference{Namespace: "ns", Name: "x"} }, 5, true, 0},
+		"Nothing": {"Nor has one that has no Job.", func(executor.Job) *common.JobReference { return nil }, 5, true, 0},
+		"Others": {"Nor has one that is shown as that of another object.", func(j executor.Job) *common.JobReference {
+			j.DigestKey = []byte("another")
+			return j.Reference()
+		}, 5, true, 0},
+		"Again": {"No tenant has more places than its share.", executor.Job.Reference, 5, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
+				p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 2, PerTenant: 1}})
+
+				for n := range tc.attached {
+					for _, tenant := range []string{"a", "b"} {
+						j := inPod(fmt.Sprint(tenant, n))
+						j.Object.Namespace, j.DigestKey = tenant, []byte(j.UID())
+						j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Job: tc.made(j)}
+						p.Attach(j, func() {})
+						<-x.began
+					}
+				}
+
+				j := inPod("c")
+				j.Object.Namespace = "c"
+
+				if got := p.Acquire(j, func() {}); got != tc.free {
+					t.Errorf("%s\nThere is a place for another one: want %t, got %t", tc.reason, tc.free, got)
+				}
+
+				p.Withdraw("c")
+
+				if got := p.Stats()[common.PlacePod].Running; got != tc.running {
+					t.Errorf("%s\nJobs that count: want %d, got %d", tc.reason, tc.running, got)
+				}
+
+				p.Stop(t.Context())
+
+				if got := p.Stats()[common.PlacePod].Running; got != 0 {
+					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
+				}
+			})
+		})
+	}
+}
+
+// A run that somebody has made up may never be found. It goes with its object.
+func TestAttachMadeUpGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10), plans: make(chan string)}
+		p := New(x, map[common.Place]Limits{common.PlacePod: {Jobs: 1, PerTenant: 1}})
+
+		j := inPod("a")
+		j.Begun = &common.Run{ID: j.ID, Phase: common.PhaseRunning, Job: &common.JobReference{Namespace: "kube-system"}}
+		p.Attach(j, func() {})
+		<-x.began
+
+		for _, plan := range []string{"waits", ""} {
+			x.plans <- plan
+
+			synctest.Wait()
+
+			if got := p.Stats()[common.PlacePod].Running; got != 0 {
+				t.Errorf("It should have no place, whatever it waits for, and not %d", got)
+			}
+		}
+
+		p.Abandon("a")
+		synctest.Wait()
+
+		if _, known := p.Report("a"); known || len(x.forgotten) > 0 {
+			t.Error("Nothing should be left of it, and nothing be done with its Job.")
+		}
+	})
 }
 
 // The executor is told that another job is due in place of one that waits.

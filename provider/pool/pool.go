@@ -98,6 +98,8 @@ type entry struct {
 	pace   pace
 	// lent is true while the job waits for something else, so that its place does not count.
 	lent bool
+	// extra is true for a job that has no place: the pool was attached to it, and its tenant cannot have one for it.
+	extra bool
 	// held is true while the object is paused.
 	held bool
 	// tail reads the end of what the job has displayed so far; nil if it displays nothing.
@@ -214,8 +216,9 @@ func (p *Pool) Submit(j executor.Job) bool {
 }
 
 // Attach to a run that a former provider has begun, and that outlives it: the job says which.
-// It takes a place at once, since it has one already. Until more is known, its report says
-// that it is in progress.
+// It takes a place at once, since it has one already, unless the status is made up or shows a run that
+// has ended: of that nobody has more than the places of one tenant. Until more is known, its report
+// says that it is in progress.
 func (p *Pool) Attach(j executor.Job, wake func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,8 +235,10 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	}
 	p.entries[e.uid] = e
 
-	e.lane.take(e)
-	e.lane.count(e, 1)
+	if e.extra = !j.Proved() || e.lane.shares.Full(e.tenant); !e.extra {
+		e.lane.take(e)
+		e.lane.count(e, 1)
+	}
 
 	// The status shows it.
 	p.begin(e, func() { e.note() })
@@ -353,6 +358,9 @@ func (p *Pool) Abandon(uid types.UID) {
 	case e.report.Run.Phase.Finished():
 		p.executor.Forget(e.job)
 		delete(p.entries, uid)
+	// It may be in a namespace that the provider never sees, or nowhere.
+	case !e.job.Proved():
+		e.leave()
 	}
 }
 
@@ -523,6 +531,10 @@ func (p *Pool) reserve(e *entry) {
 
 // free the place of an object.
 func (p *Pool) free(e *entry) {
+	if e.extra {
+		return
+	}
+
 	e.lane.shares.Take(e.tenant)
 
 	if !e.lent {
@@ -533,7 +545,7 @@ func (p *Pool) free(e *entry) {
 // lend the place of a job that waits to others, or take it back: then there may be more jobs than places. The tenant
 // keeps its share, so that its jobs do not fill the cluster while they wait.
 func (p *Pool) lend(e *entry, waits bool) {
-	if e.lent == waits {
+	if e.extra || e.lent == waits {
 		return
 	}
 
@@ -564,7 +576,7 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	// The next provider reports a run that was left to it.
 	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()
 
-	if e.abandoned {
+	if e.abandoned && !detached {
 		p.executor.Forget(e.job)
 	}
 

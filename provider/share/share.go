@@ -24,8 +24,8 @@ func NewShares(most int) *Shares {
 	return &Shares{most: most, places: map[string]int{}, served: lru.New(maxRemembered)}
 }
 
-// full is true for a tenant that may have no more places.
-func (s *Shares) full(tenant string) bool { return s.places[tenant] >= s.most }
+// Full is true for a tenant that may have no more places.
+func (s *Shares) Full(tenant string) bool { return s.places[tenant] >= s.most }
 
 // First of those who wait that is to have the next place; nil if nobody may have it.
 // Of those of one tenant the first does.
@@ -33,7 +33,7 @@ func First[T any](s *Shares, waiting []*T, tenant func(*T) string) *T {
 	var first *T
 
 	for _, w := range waiting {
-		if t := tenant(w); !s.full(t) && (first == nil || s.compare(t, tenant(first)) < 0) {
+		if t := tenant(w); !s.Full(t) && (first == nil || s.compare(t, tenant(first)) < 0) {
 			first = w
 		}
 	}
