@@ -386,8 +386,8 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		return r.ended(ctx)
 	case v.unproved:
 		return false
-	case v.suspended() || r.wasSuspended(ctx, v):
-		// The Job makes another Pod when it is resumed.
+	case v.suspended() || r.startsOver(ctx, v):
+		// The Job makes another Pod, now or when it is resumed.
 		r.touched = r.touched || r.begun || !v.suspended()
 		r.begun = r.begun && v.pod != nil && v.suspended()
 
@@ -403,16 +403,16 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	return false
 }
 
-// wasSuspended is true for a run whose Job was suspended and resumed while nothing was to be seen of it. The API
-// server has to agree with the cache that nothing is left of the Pod that was let run.
-func (r *run) wasSuspended(ctx context.Context, v view) bool {
-	if !v.resumed(r.meant) {
+// startsOver is true for a run whose Job makes another Pod. The API server has to agree with the cache that nothing is left
+// of the one that was let run.
+func (r *run) startsOver(ctx context.Context, v view) bool {
+	if !v.startsOver(r.meant) {
 		return false
 	}
 
 	live, err := r.live(ctx)
 
-	return err == nil && live.resumed(r.meant)
+	return err == nil && live.startsOver(r.meant)
 }
 
 // notStarted shows what the run waits for. A Pod that cannot start is given up.

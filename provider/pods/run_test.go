@@ -234,24 +234,24 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A Job may be suspended and resumed while the watch is away. Its next Pod is let run, as if the provider had
-// seen that. No other Pod is, whatever became of the one that was let run.
-func TestWasSuspended(t *testing.T) {
+// A Job may be suspended and resumed while the watch is away, or scaled to no Pods and back. Its next Pod is let run, as if
+// the provider had seen that. No other Pod is, whatever became of the one that was let run.
+func TestStartsOver(t *testing.T) {
 	made := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 
 	for name, tc := range map[string]struct {
 		reason string
-		// resumed is how long after the Pod that was let run was made.
-		resumed time.Duration
+		// resumed is true for a Job that was suspended, and resumed after the Pod that was let run was made.
+		resumed bool
 		job     func(*batchv1.Job)
 		// hidden is true if the cache does not show that Pod any more, and the API server does.
 		hidden bool
 		want   bool
 	}{
-		"Missed":   {reason: "The Job has made another Pod.", resumed: time.Minute, want: true},
-		"Before":   {reason: "The Job was resumed before its first Pod was made.", resumed: -time.Second, want: false},
-		"Finished": {reason: "The Job has failed meanwhile.", resumed: time.Minute, job: failed("BackoffLimitExceeded"), want: false},
-		"Stale":    {reason: "The API server still shows the Pod that was let run.", resumed: time.Minute, hidden: true, want: false},
+		"Missed":   {reason: "The Job has made another Pod.", resumed: true, want: true},
+		"Scaled":   {reason: "A Job that was scaled has, too, and nothing shows why.", want: true},
+		"Finished": {reason: "The Job has failed meanwhile.", resumed: true, job: failed("BackoffLimitExceeded"), want: false},
+		"Stale":    {reason: "The API server still shows the Pod that was let run.", resumed: true, hidden: true, want: false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := jobOf(t, onCluster(t), func(j *batchv1.Job) {
@@ -259,9 +259,11 @@ func TestWasSuspended(t *testing.T) {
 					tc.job(j)
 				}
 
-				j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
-					Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(made.Add(tc.resumed)),
-				})
+				if tc.resumed {
+					j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
+						Type: batchv1.JobSuspended, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(made.Add(time.Minute)),
+					})
+				}
 			})
 			next := podOf(j, "next", 0)
 			next.UID, next.Spec.SchedulingGates = "next", []corev1.PodSchedulingGate{{Name: gate}}

@@ -106,16 +106,10 @@ func (v view) everSuspended() bool {
 	})
 }
 
-// resumed is true for a Job that was suspended and resumed since the Pod was made that was let run, and that
-// has no such Pod any more.
-func (v view) resumed(made metav1.Time) bool {
-	if made.IsZero() || v.job == nil || v.job.DeletionTimestamp != nil || v.finished() || v.pod != nil && !isGated(v.pod) {
-		return false
-	}
-
-	return slices.ContainsFunc(v.job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionFalse && made.Before(&c.LastTransitionTime)
-	})
+// startsOver is true for a Job that goes on, and makes another Pod, although the one that was let run is gone: it was suspended
+// and resumed, or scaled. A Job that has failed says so before its Pod is gone.
+func (v view) startsOver(made metav1.Time) bool {
+	return !made.IsZero() && v.job != nil && v.job.DeletionTimestamp == nil && !v.finished() && (v.pod == nil || isGated(v.pod))
 }
 
 // installing is true while the content of the run is installed.
