@@ -394,11 +394,13 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		if v.stopped() || !v.suspended() {
 			r.meant = metav1.Time{}
 		}
-	case r.begun, unwanted, cancel:
+	case r.begun:
 		return false
 	}
 
-	r.notStarted(ctx, v)
+	if !unwanted && !cancel {
+		r.notStarted(ctx, v)
+	}
 
 	return false
 }

@@ -150,11 +150,15 @@ func TestNotOpened(t *testing.T) {
 		reason string
 		wanted context.Context
 		cancel bool
-		want   int
+		// again is true for a Pod that the Job has made after the one that was let run.
+		again bool
+		want  int
 	}{
-		"Wanted":   {"The Pod of a run that is wanted is let run.", t.Context(), false, 1},
-		"Revoked":  {"That of one which is given up is not.", ended, false, 0},
-		"Canceled": {"Nor is that of one which is canceled.", t.Context(), true, 0},
+		"Wanted":        {"The Pod of a run that is wanted is let run.", t.Context(), false, false, 1},
+		"WantedAgain":   {"So is the next one.", t.Context(), false, true, 1},
+		"Revoked":       {"That of one which is given up is not.", ended, false, false, 0},
+		"Canceled":      {"Nor is that of one which is canceled.", t.Context(), true, false, 0},
+		"CanceledAgain": {"Nor is the next one.", t.Context(), true, true, 0},
 	}
 
 	for name, tc := range cases {
@@ -180,6 +184,10 @@ func TestNotOpened(t *testing.T) {
 			r.plan, r.report.Plan = "plan", "plan"
 			r.report.Run.StartTime = new(metav1.NewTime(r.now().Add(-time.Hour)))
 			r.watch = executor.Watch{Wanted: tc.wanted, Provider: t.Context(), Progress: func(executor.Report) {}}
+
+			if r.begun = tc.again; tc.again {
+				r.meant = metav1.NewTime(p.CreationTimestamp.Add(-time.Minute))
+			}
 
 			r.look(t.Context(), tc.cancel)
 
