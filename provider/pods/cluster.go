@@ -304,7 +304,7 @@ func strip(v any) (any, error) {
 		o.Spec = corev1.PodSpec{NodeName: o.Spec.NodeName, SchedulingGates: o.Spec.SchedulingGates}
 	case *batchv1.Job:
 		o.ManagedFields = nil
-		o.Spec = batchv1.JobSpec{Suspend: o.Spec.Suspend, TTLSecondsAfterFinished: o.Spec.TTLSecondsAfterFinished}
+		o.Spec = batchv1.JobSpec{Suspend: o.Spec.Suspend}
 	}
 
 	return v, nil

@@ -32,6 +32,8 @@ const (
 	annotationName      = "ansible.crossplane.io/name"
 	annotationNamespace = "ansible.crossplane.io/namespace"
 	annotationKeepFor   = "ansible.crossplane.io/keepFor"
+	// annotationReleased is "true" once nothing is left to do for a Job but to wait until Kubernetes removes it.
+	annotationReleased = "ansible.crossplane.io/released"
 )
 
 // Containers of the Pod.
@@ -63,8 +65,7 @@ const gate = "ansible.crossplane.io/run"
 const group = 2000
 
 const (
-	// lostAfter is how long an ended Job is kept whose report was not recorded. By that the sweep knows the Jobs
-	// that were not released.
+	// lostAfter is how long an ended Job is kept whose report was not recorded.
 	lostAfter = 24 * time.Hour
 	// maxKeepFor is the most that a configuration may say in keepFor.
 	maxKeepFor = 7 * 24 * time.Hour
@@ -86,7 +87,7 @@ func (x *Executor) newJob(j executor.Job, own Own, secrets []string) (*batchv1.J
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels,
-			Annotations: merged(template.Annotations, map[string]string{annotationKeepFor: e.KeepFor.Duration.String()}),
+			Annotations: merged(template.Annotations, map[string]string{annotationKeepFor: e.KeepFor.Duration.String(), annotationReleased: "false"}),
 		},
 		Spec: batchv1.JobSpec{
 			Completions:             new(int32(1)),
@@ -434,17 +435,12 @@ func merged(under, over map[string]string) map[string]string {
 	return all
 }
 
-// keepFor is how long a Job is to be kept after its end, in whole seconds. Somebody may have changed it. It is never lostAfter,
-// so that a Job that was released is not released again.
+// keepFor is how long a Job is to be kept after its end, in whole seconds. Somebody may have changed it.
 func keepFor(j *batchv1.Job) time.Duration {
 	d, err := time.ParseDuration(j.Annotations[annotationKeepFor])
 	if err != nil || d < 0 || d > maxKeepFor {
 		return common.DefaultKeepFor
 	}
 
-	if d = d.Truncate(time.Second); d == lostAfter {
-		return lostAfter - time.Second
-	}
-
-	return d
+	return d.Truncate(time.Second)
 }

@@ -218,7 +218,7 @@ func (x *Executor) sweep(ctx context.Context) {
 }
 
 func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
-	released := j.Spec.TTLSecondsAfterFinished == nil || *j.Spec.TTLSecondsAfterFinished != int32(lostAfter.Seconds())
+	released := j.Annotations[annotationReleased] == "true"
 	if !x.made(j) || released || x.scopes.followed(keyOf(j)) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
 		return nil
 	}

@@ -155,6 +155,7 @@ func (x *Executor) expire(ctx context.Context, j *batchv1.Job) error {
 	}
 
 	was := j.DeepCopy()
+	j.Annotations[annotationReleased] = "true"
 	j.Spec.TTLSecondsAfterFinished = new(int32(keep.Seconds()))
 
 	// A container that a podTemplate or a webhook has added may outlive that of the run, and

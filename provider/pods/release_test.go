@@ -141,13 +141,16 @@ func TestReleaseOnce(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		keep   string
+		// policy of the cluster for all Jobs; zero if it has none.
+		policy time.Duration
 		want   time.Duration
 	}{
-		"Default":  {"A Job is released once.", "10m0s", 10 * time.Minute},
-		"Day":      {"So is one that is kept for as long as one that was not released.", "24h0m0s", lostAfter - time.Second},
-		"DayRound": {"Kubernetes counts seconds.", "24h0m0.5s", lostAfter - time.Second},
-		"Longest":  {"A configuration may have it kept for a week.", "168h0m0s", maxKeepFor},
-		"TooLong":  {"Nobody has it kept for longer.", "169h0m0s", 10 * time.Minute},
+		"Default":  {"A Job is released once.", "10m0s", 0, 10 * time.Minute},
+		"Day":      {"So is one that is kept for as long as one that was not released.", "24h0m0s", 0, lostAfter},
+		"DayRound": {"Kubernetes counts seconds.", "24h0m0.5s", 0, lostAfter},
+		"Longest":  {"A configuration may have it kept for a week.", "168h0m0s", 0, maxKeepFor},
+		"TooLong":  {"Nobody has it kept for longer.", "169h0m0s", 0, 10 * time.Minute},
+		"Policy":   {"A policy may have all Jobs kept for as long as it likes.", "10m0s", time.Hour, time.Hour},
 	}
 
 	for name, tc := range cases {
@@ -157,6 +160,13 @@ func TestReleaseOnce(t *testing.T) {
 				j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: began}}
 				j.Annotations[annotationKeepFor] = tc.keep
 			})
+			overwrite := func(o client.Object) {
+				if j, ok := o.(*batchv1.Job); ok && tc.policy > 0 {
+					j.Spec.TTLSecondsAfterFinished = new(int32(tc.policy.Seconds()))
+				}
+			}
+			overwrite(j)
+
 			x := onCluster(t, j).Executor
 
 			cluster, _ := x.config.Client.(client.WithWatch)
@@ -165,6 +175,15 @@ func TestReleaseOnce(t *testing.T) {
 				DeleteAllOf: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteAllOfOption) error {
 					removals++
 					return c.DeleteAllOf(ctx, o, opts...)
+				},
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+					if err := c.Patch(ctx, o, p, opts...); err != nil {
+						return err
+					}
+
+					overwrite(o)
+
+					return c.Update(ctx, o)
 				},
 			})
 
