@@ -3,8 +3,10 @@ package pods
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,6 +23,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -141,6 +144,69 @@ func TestAttackView(t *testing.T) {
 				t.Errorf("%s\nview(...): want Job %t, unproved %t, Pod %q, got Job %v, %t, Pod %q", tc.reason, tc.job, tc.unproved, tc.pod, v.job, v.unproved, pod)
 			}
 		})
+	}
+}
+
+// TestAttackPods has somebody make Pods with the label of a run, each as large as it can be. Few are read at a time.
+func TestAttackPods(t *testing.T) {
+	j := jobOf(t, onCluster(t))
+	objects := []client.Object{j, podOf(j, "z", time.Second)}
+
+	for n := range 30 {
+		p := podOf(j, fmt.Sprintf("made-%02d", n), time.Minute)
+		p.OwnerReferences = nil
+		objects = append(objects, p)
+	}
+
+	r := onCluster(t, objects...)
+	cluster, _ := r.config.Client.(client.WithWatch)
+	most := 0
+	r.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			o := (&client.ListOptions{}).ApplyOptions(opts)
+			if err := c.List(ctx, l, &client.ListOptions{Namespace: o.Namespace, LabelSelector: o.LabelSelector}); err != nil {
+				return err
+			}
+
+			from, _ := strconv.Atoi(o.Continue)
+			pods := l.(*corev1.PodList)
+
+			if pods.Items = pods.Items[from:]; o.Limit > 0 && len(pods.Items) > int(o.Limit) {
+				pods.Items, pods.Continue = pods.Items[:o.Limit], strconv.Itoa(from+int(o.Limit))
+			}
+
+			most = max(most, len(pods.Items))
+
+			return nil
+		},
+	})
+
+	v, err := r.live(t.Context())
+	if err != nil || v.pod == nil || v.pod.Name != "z" {
+		t.Fatalf("live(...): %+v, %v", v.pod, err)
+	}
+
+	if most > 10 {
+		t.Errorf("live(...): %d Pods were read at once", most)
+	}
+
+	// A cache knows no pages, and says that there are more.
+	r.scope = &scope{Cache: &asCache{reader: interceptor.NewClient(cluster, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			o := (&client.ListOptions{}).ApplyOptions(opts)
+			if o.Continue != "" || o.Limit > 0 {
+				return errors.New("continue list option is not supported by the cache")
+			}
+
+			err := byRun{c}.List(ctx, l, opts...)
+			l.SetContinue("continue-not-supported")
+
+			return err
+		},
+	})}}
+
+	if v, err = r.known(t.Context(), false); err != nil || v.pod == nil || v.pod.Name != "z" {
+		t.Fatalf("known(...): %+v, %v", v.pod, err)
 	}
 }
 
@@ -748,9 +814,8 @@ func withStatus(p *corev1.Pod, s corev1.PodStatus) *corev1.Pod {
 type byRun struct{ client.Client }
 
 func (r byRun) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
-	return r.Client.List(ctx, l, slices.DeleteFunc(opts, func(o client.ListOption) bool {
-		_, ok := o.(client.MatchingFields)
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	o.FieldSelector = nil
 
-		return ok
-	})...)
+	return r.Client.List(ctx, l, o)
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// podPage is how many Pods are read from the API server at a time. Whoever may make Pods may have made very many, and large ones.
+const podPage = 10
+
 // fieldRun indexes Pods by the run that they belong to.
 const fieldRun = "run"
 
@@ -215,7 +218,7 @@ func (s *scopes) followed(run runKey) bool {
 
 // live view of the run, from the API server.
 func (r *run) live(ctx context.Context) (view, error) {
-	v, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID})
+	v, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID}, client.Limit(podPage))
 	if r.hidden = kerrors.IsForbidden(err); err == nil {
 		r.lostSince = time.Time{}
 	}
@@ -242,7 +245,7 @@ func (r *run) known(ctx context.Context, ending bool) (view, error) {
 
 // view of the run, from the cache of a scope or from the API server. A Job that is not of this run,
 // and a Pod that is not of its Job, are none. One that only says that it is of this run is unproved.
-func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOption) (view, error) {
+func (r *run) view(ctx context.Context, reader client.Reader, by ...client.ListOption) (view, error) {
 	v := view{job: &batchv1.Job{}}
 
 	err := reader.Get(ctx, types.NamespacedName{Namespace: r.ref.Namespace, Name: r.ref.Name}, v.job)
@@ -260,19 +263,26 @@ func (r *run) view(ctx context.Context, reader client.Reader, by client.ListOpti
 		}
 	}
 
-	l := &corev1.PodList{}
-	if err := reader.List(ctx, l, client.InNamespace(r.ref.Namespace), by); err != nil {
-		return view{}, errors.Wrap(err, "cannot list the Pods of the run")
-	}
+	o := (&client.ListOptions{Namespace: r.ref.Namespace}).ApplyOptions(by)
 
-	for i := range l.Items {
-		p := &l.Items[i]
-		if r.ownsPod(p, v.job) && (v.pod == nil || isRather(p, v.pod)) {
-			v.pod = p
+	for {
+		l := &corev1.PodList{}
+		if err := reader.List(ctx, l, o); err != nil {
+			return view{}, errors.Wrap(err, "cannot list the Pods of the run")
+		}
+
+		for i := range l.Items {
+			p := &l.Items[i]
+			if r.ownsPod(p, v.job) && (v.pod == nil || isRather(p, v.pod)) {
+				v.pod = p.DeepCopy()
+			}
+		}
+
+		// A cache shows all at once.
+		if o.Continue = l.Continue; o.Limit == 0 || o.Continue == "" {
+			return v, nil
 		}
 	}
-
-	return v, nil
 }
 
 // isRather is true if p is rather the Pod of a run than other: the one made last of those that may
