@@ -417,14 +417,7 @@ func (e *external) situation(ctx context.Context, run common.AnsibleRun, a *life
 	s.Drifted = e.drifted(run)
 	e.resolve(run)
 
-	if s.Digest, err = e.digest(e.content); err != nil {
-		return s, err
-	}
-
-	// Only the first reconcile after an upgrade needs the former digest.
-	if lifecycle.Predates(s.Recorded, s.Digest) {
-		s.Former, err = e.inputs.FormerDigest(e.digestKey, e.content.Collections, e.content.Roles)
-	}
+	s.Digest, err = e.digest(e.content)
 
 	return s, err
 }

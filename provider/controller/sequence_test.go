@@ -646,25 +646,12 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// What is displayed of a run, how many hosts it works on at a time, and in which
-// schema an earlier version has written digests, is no reason to run anything.
+// What is displayed of a run, and how many hosts it works on at a time, is no reason to run
+// anything.
 func TestNoInputs(t *testing.T) {
 	changes := map[string]func(w *play){
 		"Verbosity": func(w *play) { w.object.Parameters().Verbosity = new(int32(3)) },
 		"Forks":     func(w *play) { w.object.Parameters().Forks = new(int32(20)) },
-		"Upgrade": func(w *play) {
-			former, err := in(w.wanted).FormerDigest(inputs.ObjectKey(key, "uid"), nil, nil)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-
-			o := w.object.Observation()
-			o.AppliedDigest, o.LastApply.InputsDigest, o.LastRun.InputsDigest = former, former, former
-
-			if err := w.kube.Status().Update(w.t.Context(), w.object); err != nil {
-				w.t.Fatal(err)
-			}
-		},
 	}
 
 	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {

@@ -19,13 +19,8 @@ import (
 )
 
 // Schema of digests. It changes when a version of the provider computes another digest of
-// the same inputs. Objects with a digest of the former schema get one of this schema then,
-// and are not run again.
+// the same inputs. Digests of different schemas are not comparable.
 const Schema = "v3"
-
-// formerSchema is the one before. Its digests are still computed, to tell whether the
-// inputs of an object that has one are the same.
-const formerSchema = "v2"
 
 // canonical is what a digest is made of: JSON with sorted keys. A nil list and an empty
 // one are the same.
@@ -61,16 +56,7 @@ type credential struct {
 // a run does depends on none of them. The timeout is one, since raising it is how a user
 // answers a run that timed out.
 func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem, project *common.ContentItem) (string, error) {
-	return in.digest(Schema, key, collections, roles, project)
-}
-
-// FormerDigest is the digest of the same inputs in the schema before, which knew no projects.
-func (in Inputs) FormerDigest(key []byte, collections, roles []common.ContentItem) (string, error) {
-	return in.digest(formerSchema, key, collections, roles, nil)
-}
-
-func (in Inputs) digest(schema string, key []byte, collections, roles []common.ContentItem, project *common.ContentItem) (string, error) {
-	params, err := canonicalParameters(in.Parameters, schema)
+	params, err := canonicalParameters(in.Parameters)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +98,7 @@ func (in Inputs) digest(schema string, key []byte, collections, roles []common.C
 		return "", errors.Wrap(err, "cannot encode the inputs")
 	}
 
-	return strings.Join([]string{schema, fingerprint(key), sum(key, schema, text)}, "."), nil
+	return strings.Join([]string{Schema, fingerprint(key), sum(key, Schema, text)}, "."), nil
 }
 
 // AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
@@ -168,7 +154,7 @@ func sum(key []byte, label string, text []byte) string {
 
 // canonicalParameters are the parameters without empty variables and without fields that
 // are no inputs, or that Inputs has in another form.
-func canonicalParameters(p common.AnsibleRunParameters, schema string) (map[string]any, error) {
+func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode spec.forProvider")
@@ -182,13 +168,8 @@ func canonicalParameters(p common.AnsibleRunParameters, schema string) (map[stri
 		return nil, errors.Wrap(err, "cannot decode spec.forProvider")
 	}
 
-	for _, k := range []string{"retryLimit", "approval", "historyLimit", "schedule", "window", "role", "roles"} {
+	for _, k := range []string{"retryLimit", "forks", "verbosity", "approval", "historyLimit", "schedule", "window", "role", "roles"} {
 		delete(m, k)
-	}
-
-	if schema != formerSchema {
-		delete(m, "forks")
-		delete(m, "verbosity")
 	}
 
 	for _, k := range []string{"vars", "unsafeVars"} {

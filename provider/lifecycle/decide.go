@@ -35,9 +35,6 @@ type Situation struct {
 	Begun bool
 	// Digest of the inputs; empty when the object is deleted, unless it requires approvals.
 	Digest string
-	// Former is the digest of the same inputs in the former schema of digests; empty when
-	// the recorded digests do not need it.
-	Former string
 	// RetryLimit is the number of attempts for the same inputs; 0 means no limit.
 	RetryLimit int64
 	// Request is the token of crossplane.io/reconcile-requested-at.

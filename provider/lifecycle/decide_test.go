@@ -21,8 +21,6 @@ const (
 	digestA    = "v1.key.aaaa"
 	digestB    = "v1.key.bbbb"
 	digestLost = "v1.lost.aaaa"
-	formerA    = "v0.key.aaaa"
-	formerB    = "v0.key.bbbb"
 )
 
 // Times of the tests: a run ended at t0.
@@ -764,8 +762,6 @@ func TestReady(t *testing.T) {
 func TestRebaselined(t *testing.T) {
 	readyAt := func(generation int64) xpv2.Condition { return xpv2.Available().WithObservedGeneration(generation) }
 
-	upgraded := func(s *Situation) { s.Former = formerA }
-
 	cases := map[string]struct {
 		reason      string
 		s           Situation
@@ -773,27 +769,6 @@ func TestRebaselined(t *testing.T) {
 		wantApplied string
 		wantLast    string
 	}{
-		"Upgraded": {
-			reason:      "The same inputs should be the same after an upgrade, whatever the conditions say.",
-			s:           given(applied(formerA), upgraded),
-			ready:       common.InputsChanged().WithObservedGeneration(2),
-			wantApplied: digestA,
-			wantLast:    digestA,
-		},
-		"UpgradedChanged": {
-			reason:      "Inputs that changed while the provider was not there should be applied.",
-			s:           given(applied(formerB), upgraded),
-			ready:       readyAt(3),
-			wantApplied: formerB,
-			wantLast:    formerB,
-		},
-		"UpgradedKeyLost": {
-			reason:      "An object whose generation was applied should count as applied when the key was lost, too.",
-			s:           given(applied(digestLost), upgraded),
-			ready:       readyAt(3),
-			wantApplied: digestA,
-			wantLast:    digestA,
-		},
 		"Comparable": {
 			reason:      "Digests of the same key should be left alone.",
 			s:           given(applied(digestB)),
