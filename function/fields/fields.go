@@ -124,7 +124,7 @@ var table = map[string]Field{ //nolint:gochecknoglobals // Go has no constant ma
 	"tags":          setting(ForProvider, RunAgain, listOf(isTag), expression.Array),
 	"skipTags":      setting(ForProvider, RunAgain, listOf(isTag), expression.Array),
 	"forks":         {Kind: Literal, Part: ForProvider, Action: Update},
-	"verbosity":     setting(ForProvider, Update, between(0, 5), expression.Integer, expression.Number), //nolint:mnd // Ansible has no more.
+	"verbosity":     setting(ForProvider, Update, between(0, 5), expression.Integer, expression.Number), // Ansible has no more.
 	"timeout":       setting(ForProvider, RunAgain, isTimeout, expression.String),
 	"retryLimit":    setting(ForProvider, Update, between(1, math.MaxInt32), expression.Integer, expression.Number),
 	"approval":      setting(ForProvider, Update, oneOf(string(common.ApprovalRequired), string(common.ApprovalNotRequired)), expression.String),

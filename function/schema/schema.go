@@ -109,7 +109,7 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 
 	// Rules expect what the schema promises.
 	if len(errs) == 0 {
-		//nolint:contextcheck // A verdict on an input is kept, so it must not depend on a request.
+		// A verdict on an input is kept, so it must not depend on a request.
 		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	}
 

@@ -116,7 +116,7 @@ func colorOfDiff(line string) string {
 // History of runs, in a table.
 func History(now time.Time, runs []*tree.Node) string {
 	b := &strings.Builder{}
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) //nolint:mnd // As kubectl has it.
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0) // As kubectl has it.
 
 	fmt.Fprintln(w, "NAME\tSTARTED\tTOOK\tMODE\tTRIGGER\tRESULT\tCHANGED\tFAILED\tAPPROVED BY") //nolint:errcheck // It goes into memory.
 

@@ -62,7 +62,7 @@ func Status(s Style, now time.Time, roots ...*tree.Node) string {
 		}
 
 		for _, d := range r.details {
-			lines := wrap(d.text, max(s.Width-len([]rune(r.indent)), 20)) //nolint:mnd // Narrower text cannot be read.
+			lines := wrap(d.text, max(s.Width-len([]rune(r.indent)), 20)) // Narrower text cannot be read.
 
 			if !s.Wide && len(lines) > maxLines {
 				lines = append(lines[:maxLines-1:maxLines-1], pad(lines[maxLines-1]+" …", s.Width-len([]rune(r.indent))))

@@ -45,7 +45,7 @@ func (u updates) Update(ctx context.Context, o client.Object, opts ...client.Upd
 		return nil
 	}
 
-	return u.Client.Update(ctx, o, opts...) //nolint:wrapcheck // Callers look for conflicts.
+	return u.Client.Update(ctx, o, opts...) // Callers look for conflicts.
 }
 
 // Status returns a writer of statuses.
@@ -63,5 +63,5 @@ func (s statuses) Update(ctx context.Context, o client.Object, opts ...client.Su
 		return nil
 	}
 
-	return s.SubResourceWriter.Update(ctx, o, opts...) //nolint:wrapcheck // Callers look for conflicts.
+	return s.SubResourceWriter.Update(ctx, o, opts...) // Callers look for conflicts.
 }

@@ -138,7 +138,7 @@ func (w watching) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.opened <- struct{}{}
 	}
 
-	return rsp, err //nolint:wrapcheck // As if there were no one between.
+	return rsp, err
 }
 
 // drift is how long it takes from the change of a dependent until the AnsibleRun is woken.

@@ -102,7 +102,7 @@ func (w statusWriter) write(ctx context.Context, o client.Object, opts []client.
 		w.schedule.wrote(o)
 	}
 
-	return err //nolint:wrapcheck // The runtime looks for conflicts.
+	return err // The runtime looks for conflicts.
 }
 
 // refused is true for a request that the API server would refuse again.

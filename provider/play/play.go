@@ -61,7 +61,7 @@ func (w *Writer) Show(text string) error {
 
 	_, err := io.WriteString(w.w, b.String())
 
-	return err //nolint:wrapcheck // That of another writer.
+	return err
 }
 
 // heading matches the lines that begin plays, tasks and the recap.

@@ -253,7 +253,7 @@ func (p paced) Read(b []byte) (int, error) {
 		err = wait
 	}
 
-	return n, err //nolint:wrapcheck // A reader is to return the end of another one as it is.
+	return n, err // A reader is to return the end of another one as it is.
 }
 
 // readLine reads a line. What is longer than a frame may be is left out, and of a long line that
@@ -264,7 +264,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	for {
 		part, more, err := r.ReadLine()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // The caller does.
+			return nil, err
 		}
 
 		if len(line)+len(part) > sealed.MaxLine || len(line) > 0 && !sealed.MayBeFrame(line) {

@@ -144,7 +144,7 @@ func (x *Executor) release(ctx context.Context, namespace string, jobs ...*batch
 		g.Go(func() error { return errors.Wrapf(x.expire(ctx, j), "cannot have the Job %q removed", j.Name) })
 	}
 
-	return g.Wait() //nolint:wrapcheck // It is.
+	return g.Wait()
 }
 
 // expire has Kubernetes remove a Job when it has been kept for long enough.

@@ -88,9 +88,9 @@ func python(s string) string {
 		switch {
 		case c < utf8.RuneSelf:
 			b.WriteRune(c)
-		case c <= 0xff: //nolint:mnd // What one byte holds.
+		case c <= 0xff: // What one byte holds.
 			fmt.Fprintf(&b, `\x%02x`, c)
-		case c <= 0xffff: //nolint:mnd // What two bytes hold.
+		case c <= 0xffff: // What two bytes hold.
 			fmt.Fprintf(&b, `\u%04x`, c)
 		default:
 			fmt.Fprintf(&b, `\U%08x`, c)
@@ -112,8 +112,8 @@ func encoded(s string) []string {
 			padded := append(make([]byte, offset), s...)
 			text := enc.EncodeToString(padded)
 
-			from := (offset*8 + 5) / 6 //nolint:mnd // Six bits a character.
-			to := len(padded) * 8 / 6  //nolint:mnd // Six bits a character.
+			from := (offset*8 + 5) / 6 // Six bits a character.
+			to := len(padded) * 8 / 6  // Six bits a character.
 			forms = append(forms, text[from:to])
 		}
 	}

@@ -200,7 +200,7 @@ type leftovers struct {
 func lookPath(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return filepath.Abs(p) //nolint:wrapcheck // It fails without a working directory only.
+			return filepath.Abs(p) // It fails without a working directory only.
 		}
 	}
 

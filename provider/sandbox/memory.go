@@ -26,8 +26,8 @@ func ContainerMemory(root fs.FS) int64 {
 
 	// Source: cgroups(7), /proc/pid/cgroup.
 	for line := range strings.Lines(string(text)) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3) //nolint:mnd // The number, the controllers, the path.
-		if len(f) < 3 {                                      //nolint:mnd // As above.
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3) // The number, the controllers, the path.
+		if len(f) < 3 {
 			continue
 		}
 

@@ -29,7 +29,7 @@ type MemoryError struct {
 
 // Error says what was exceeded.
 func (e *MemoryError) Error() string {
-	text := fmt.Sprintf("took more memory than %d MiB", e.Limit>>20) //nolint:mnd // Mebibytes.
+	text := fmt.Sprintf("took more memory than %d MiB", e.Limit>>20) // Mebibytes.
 	if e.Share != "" {
 		text += ", " + e.Share
 	}
@@ -114,7 +114,7 @@ func Resident(pid int) int64 {
 	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 
 	fields := bytes.Fields(raw)
-	if len(fields) < 2 { //nolint:mnd // As above.
+	if len(fields) < 2 {
 		return 0
 	}
 
@@ -130,12 +130,12 @@ func proportional(pid int) int64 {
 
 	for s := bufio.NewScanner(bytes.NewReader(raw)); s.Scan(); {
 		f := bytes.Fields(s.Bytes())
-		if len(f) < 2 || string(f[0]) != "Pss:" { //nolint:mnd // The name and the number.
+		if len(f) < 2 || string(f[0]) != "Pss:" { // The name and the number.
 			continue
 		}
 
 		if n, err := strconv.ParseInt(string(f[1]), 10, 64); err == nil {
-			return n << 10 //nolint:mnd // Kibibytes.
+			return n << 10 // Kibibytes.
 		}
 	}
 

@@ -63,7 +63,7 @@ func (r *reaper) end(grace time.Duration) bool {
 // status of an ended process, as shells give it.
 func status(ws syscall.WaitStatus) int {
 	if ws.Signaled() {
-		return 128 + int(ws.Signal()) //nolint:mnd // As in sh(1).
+		return 128 + int(ws.Signal()) // As in sh(1).
 	}
 
 	return ws.ExitStatus()

@@ -76,7 +76,7 @@ func Decrypt(text, password string) ([]byte, error) {
 		parts = append(parts, part)
 	}
 
-	if len(parts) != 3 { //nolint:mnd // Salt, HMAC, and what is encrypted.
+	if len(parts) != 3 { // Salt, HMAC, and what is encrypted.
 		return nil, errors.New("is not what ansible-vault writes")
 	}
 

@@ -207,7 +207,7 @@ func (p *process) read(patience time.Duration) (string, error) {
 		return "", errors.Wrap(err, "cannot wait for the process")
 	}
 
-	b := make([]byte, 64) //nolint:mnd // More than the longest has.
+	b := make([]byte, 64) // More than the longest has.
 
 	n, err := p.control.Read(b)
 	if err == nil && n == 0 {

@@ -186,7 +186,7 @@ func (b *bench) deleted(ctx context.Context, name string, n int) error {
 			return errors.Wrap(b.kube.Delete(ctx, ansibleRun(fmt.Sprintf("%s-%d", name, i), work{})), "cannot delete")
 		})
 	}
-	return g.Wait() //nolint:wrapcheck // They are.
+	return g.Wait()
 }
 
 func (b *bench) serverCPU(ctx context.Context) (time.Duration, error) {

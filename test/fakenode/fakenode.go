@@ -248,7 +248,7 @@ func (n *Nodes) remove(ctx context.Context, p *corev1.Pod) error {
 		if kerrors.IsConflict(err) {
 			return nil // It is gone, and another one has its name.
 		}
-		return err //nolint:wrapcheck // Nobody reads it.
+		return err
 	})
 }
 
@@ -312,7 +312,7 @@ func (n *Nodes) secret(ctx context.Context, name types.NamespacedName) (s *corev
 	for {
 		err = insist(ctx, func() error {
 			s, err = n.kube.CoreV1().Secrets(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-			return err //nolint:wrapcheck // Nobody reads it.
+			return err
 		})
 		if !kerrors.IsNotFound(err) {
 			return s, err
@@ -330,12 +330,12 @@ func (n *Nodes) show(ctx context.Context, p *corev1.Pod, phase corev1.PodPhase, 
 	return insist(ctx, func() error {
 		now, err := n.kube.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 		if err != nil || now.UID != p.UID {
-			return err //nolint:wrapcheck // Nobody reads it.
+			return err
 		}
 		now.Status.Phase = phase
 		now.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: s, Ready: s.Running != nil, Image: p.Spec.Containers[0].Image}}
 		_, err = n.kube.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, now, metav1.UpdateOptions{})
-		return err //nolint:wrapcheck // Nobody reads it.
+		return err
 	})
 }
 

@@ -292,7 +292,7 @@ func (d *drive) usurp(ctx context.Context) (string, error) {
 	return d.depose(ctx, func(*replica) error {
 		return d.population.try(ctx, func() error {
 			if err := d.kube.Get(ctx, client.ObjectKeyFromObject(l), l); err != nil {
-				return err //nolint:wrapcheck // It is tried again.
+				return err // It is tried again.
 			}
 
 			now := metav1.NowMicro()

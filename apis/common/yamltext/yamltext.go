@@ -23,7 +23,7 @@ func Parse(text string) (*yaml.Node, error) {
 	var document, next yaml.Node
 
 	if err := d.Decode(&document); errors.Is(err, io.EOF) {
-		return nil, nil //nolint:nilnil // An empty text is no mistake.
+		return nil, nil // An empty text is no mistake.
 	} else if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func Quote(s string) string {
 			b.WriteRune(c)
 		case c >= ' ' && c <= '~':
 			b.WriteRune(c)
-		case c > 0xffff: //nolint:mnd // The basic multilingual plane ends there.
+		case c > 0xffff: // The basic multilingual plane ends there.
 			fmt.Fprintf(&b, `\U%08x`, c)
 		default:
 			fmt.Fprintf(&b, `\u%04x`, c)

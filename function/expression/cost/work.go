@@ -150,7 +150,7 @@ func isText(v ref.Val) bool {
 // isLocal is true for what asks a time for its part in a time zone, whose rules
 // are read from a file.
 func isLocal(args []ref.Val) bool {
-	if len(args) < 2 { //nolint:mnd // A time, and its zone.
+	if len(args) < 2 { // A time, and its zone.
 		return false
 	}
 

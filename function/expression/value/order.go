@@ -67,5 +67,5 @@ func rank(key ref.Val) int {
 		return 1
 	}
 
-	return 2 //nolint:mnd // The last of them.
+	return 2
 }
