@@ -40,11 +40,11 @@ input:
       all: {hosts: {web: {all: "${xr}"}}, vars: "${{'about': xr.metadata}}"}
   - {name: part, role: acme.app.part, forEach: "${xr.spec}", vars: {part: "${each.value}"}}
 `
-		// created is the XR as its author has written it.
-		created  = `apiVersion: example.org/v1, kind: App, metadata: {name: app, [namespace]uid: u1, labels: {a: b}, annotations: {c: d}}, spec: {size: 5, more: {a: b}}`
+		// created is the XR as its author has written it. Only claims have a resourceRef of Crossplane.
+		created  = `apiVersion: example.org/v1, kind: App, metadata: {name: app, [namespace]uid: u1, labels: {a: b}, annotations: {c: d}}, spec: {size: 5, resourceRef: {a: b}}`
 		reported = `apiVersion: example.org/v1, kind: App,
   metadata: {name: app, [namespace]uid: u1, labels: {a: b}, annotations: {c: d, kubectl.kubernetes.io/last-applied-configuration: x}, resourceVersion: "7", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z", finalizers: [a], ownerReferences: [{name: x}], managedFields: [{manager: x}]},
-  spec: {size: 5, more: {a: b}, [own]},
+  spec: {size: 5, resourceRef: {a: b}, [own]},
   status: {conditions: [{type: Ready, status: "False"}], [status]}`
 		database = `
     database:
@@ -72,7 +72,7 @@ required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, 
 			reason: "A legacy XR, of a claim.",
 			own: `claimRef: {name: x}, compositionRef: {name: x}, compositionSelector: {}, compositionRevisionRef: {name: x}, compositionRevisionSelector: {}, compositionUpdatePolicy: Manual,
     compositeDeletePolicy: Background, resourceRefs: [{name: x}], writeConnectionSecretToRef: {name: x}, publishConnectionDetailsTo: {name: x}, environmentConfigRefs: []`,
-			status: `claimConditionTypes: [AnsibleRunsReady]`,
+			status: `claimConditionTypes: [AnsibleRunsReady], connectionDetails: {lastPublishedTime: "2026-01-01T00:00:00Z"}`,
 		},
 	}
 
@@ -110,7 +110,7 @@ required_resources: {net: {items: [{resource: {apiVersion: v1, kind: ConfigMap, 
 			parameters, _ := after["app"].GetResource().AsMap()["spec"].(map[string]any)["forProvider"].(map[string]any)
 			vars, _ := parameters["unsafeVars"].(map[string]any)
 			metadata := map[string]any{"name": "app", "uid": "u1", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}
-			spec := map[string]any{"size": 5.0, "more": map[string]any{"a": "b"}}
+			spec := map[string]any{"size": 5.0, "resourceRef": map[string]any{"a": "b"}}
 
 			if tc.namespace != "" {
 				metadata["namespace"] = tc.namespace

@@ -4,6 +4,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
+	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
 // Names of types.
@@ -55,11 +56,8 @@ func declaredResource(name string, openAPI map[string]any) *apiservercel.DeclTyp
 	})
 
 	for field, own := range map[string][]string{
-		"spec": {
-			"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector", "compositionSelector",
-			"compositionUpdatePolicy", "crossplane", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRefs", "writeConnectionSecretToRef",
-		},
-		"status": {"claimConditionTypes", "conditions", "connectionDetails", "crossplane"},
+		"spec":   append(manifest.LegacySpec[:], "crossplane"),
+		"status": manifest.LegacyStatus[:],
 	} {
 		t := declaredType(name+"."+field, below(openAPI, field))
 		if t.IsObject() {

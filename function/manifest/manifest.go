@@ -259,5 +259,18 @@ func Show(v any) string {
 	return fmt.Sprintf("%.*s", most, b)
 }
 
-// ReservedStatus are the fields that Crossplane has in the status of XRs.
-var ReservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"} //nolint:gochecknoglobals // Go has no constant arrays.
+// Fields that Crossplane has in XRs.
+//
+//nolint:gochecknoglobals // Go has no constant arrays.
+var (
+	// ReservedStatus are those in the status of any XR.
+	ReservedStatus = [...]string{"claimConditionTypes", "conditions", "crossplane"}
+	// LegacyStatus are those in the status of legacy XRs. In that of others, connectionDetails are the author's.
+	LegacyStatus = [...]string{"claimConditionTypes", "conditions", "connectionDetails", "crossplane"}
+	// LegacySpec are those in the spec of legacy XRs. Others have them below spec.crossplane.
+	LegacySpec = [...]string{
+		"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
+		"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRefs",
+		"writeConnectionSecretToRef",
+	}
+)

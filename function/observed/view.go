@@ -25,20 +25,13 @@ func IsLegacy(xr map[string]any) bool {
 		return false
 	}
 
-	for _, name := range legacy {
+	for _, name := range manifest.LegacySpec {
 		if _, ok := spec[name]; ok {
 			return true
 		}
 	}
 
 	return false
-}
-
-// legacy are the fields that Crossplane has in the spec of legacy XRs.
-var legacy = [...]string{ //nolint:gochecknoglobals // Go has no constant arrays.
-	"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
-	"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRef", "resourceRefs",
-	"writeConnectionSecretToRef",
 }
 
 // ViewRun returns what expressions see of an observed run. Its status and what it reports
@@ -111,12 +104,12 @@ func ViewXR(o map[string]any) value.Partial {
 		}
 	}
 
-	own := []string{"crossplane"}
+	own := map[string][]string{"spec": {"crossplane"}, "status": manifest.ReservedStatus[:]}
 	if IsLegacy(o) {
-		own = legacy[:]
+		own = map[string][]string{"spec": manifest.LegacySpec[:], "status": manifest.LegacyStatus[:]}
 	}
 
-	for f, own := range map[string][]string{"spec": own, "status": manifest.ReservedStatus[:]} {
+	for f, own := range own {
 		if x, ok := o[f].(map[string]any); ok {
 			v[f] = Without(x, own...)
 		}
