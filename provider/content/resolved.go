@@ -2,13 +2,13 @@ package content
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"time"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 )
 
 // maxResolved is how many resolutions a store remembers. A request has the resolution from the
@@ -98,14 +98,9 @@ func (s Set) proof(key []byte, wanted string) string {
 	}{wanted, s.Collections, s.Roles, s.Resolved.Unix(), s.Project})
 }
 
-// sign returns an HMAC-SHA256, cut to 128 bits, in hexadecimal. Signatures for one purpose are
-// not valid for another.
+// sign returns a keyed sum, cut to 128 bits, in hexadecimal.
 func sign(key []byte, purpose string, v any) string {
 	text, _ := json.Marshal(v) //nolint:errchkjson // It has nothing that cannot be encoded.
 
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte(purpose + "\x00"))
-	h.Write(text)
-
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	return hex.EncodeToString(keyed.Sum(key, purpose, text)[:16])
 }

@@ -176,3 +176,9 @@ func TestWanted(t *testing.T) {
 		t.Error("\nA token that rotates changes nothing.")
 	}
 }
+
+func TestProof(t *testing.T) {
+	if diff := cmp.Diff("a59cb939806ebb550779ab3d6c56022d", Set{Resolved: time.Unix(0, 0)}.proof([]byte("key"), "wanted")); diff != "" {
+		t.Errorf("\nAn upgrade still believes what an object says.\nproof(...): -want, +got:\n%s", diff)
+	}
+}

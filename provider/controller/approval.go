@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -26,6 +24,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -228,11 +227,7 @@ func (e *external) showApproval(run common.AnsibleRun, s lifecycle.Situation) {
 
 // seal a text with the key of the object.
 func (e *external) seal(text []byte) string {
-	h := hmac.New(sha256.New, e.digestKey)
-	h.Write([]byte("approval\x00"))
-	h.Write(text)
-
-	return hex.EncodeToString(h.Sum(nil))[:digestLength]
+	return hex.EncodeToString(keyed.Sum(e.digestKey, "approval", text))[:digestLength]
 }
 
 // command that approves what an AnsibleRun awaits.

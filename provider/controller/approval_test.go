@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -866,5 +867,12 @@ func TestRetire(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+func TestSeal(t *testing.T) {
+	e := &external{digestKey: []byte("key")}
+	if diff := cmp.Diff("003593dde6d175e41655a7c5ecba9c19", e.seal([]byte("text"))); diff != "" {
+		t.Errorf("\nWhat was approved before an upgrade still is.\nseal(...): -want, +got:\n%s", diff)
 	}
 }

@@ -2,8 +2,6 @@ package inputs
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 )
 
@@ -98,7 +97,7 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem, pro
 		return "", errors.Wrap(err, "cannot encode the inputs")
 	}
 
-	return strings.Join([]string{Schema, fingerprint(key), sum(key, Schema, text)}, "."), nil
+	return strings.Join([]string{Schema, fingerprint(key), hex.EncodeToString(keyed.Sum(key, Schema, text))}, "."), nil
 }
 
 // AbsentDigest stands for the digest of the inputs of a deletion run. These are not resolved
@@ -112,10 +111,7 @@ func AbsentDigest(generation int64) string {
 // key for all objects, somebody who guesses a secret of another's object could create an
 // object with the guess, and compare the digests.
 func ObjectKey(key []byte, uid types.UID) []byte {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte("object\x00" + uid))
-
-	return h.Sum(nil)
+	return keyed.Sum(key, "object", []byte(uid))
 }
 
 // Comparable is true for digests of the same schema and key. If they differ, the inputs
@@ -139,17 +135,7 @@ func prefix(digest string) string {
 
 // fingerprint of a key: enough to tell keys apart, useless for guessing them.
 func fingerprint(key []byte) string {
-	return sum(key, "fingerprint", nil)[:8]
-}
-
-// sum is the HMAC of a text. Labels keep sums for different purposes apart; none is the
-// start of another.
-func sum(key []byte, label string, text []byte) string {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte(label + "\x00"))
-	h.Write(text)
-
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(keyed.Sum(key, "fingerprint", nil)[:4])
 }
 
 // canonicalParameters are the parameters without empty variables and without fields that

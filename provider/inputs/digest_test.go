@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -334,5 +335,11 @@ func TestComparable(t *testing.T) {
 				t.Errorf("\n%s\nComparable(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestObjectKey(t *testing.T) {
+	if diff := cmp.Diff("9d32086c63049f020e3425ca73a1c65589cfdd6e9ac41d009f504ff14daea964", hex.EncodeToString(ObjectKey([]byte("key"), "uid"))); diff != "" {
+		t.Errorf("\nAn upgrade runs nothing again.\nObjectKey(...): -want, +got:\n%s", diff)
 	}
 }

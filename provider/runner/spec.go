@@ -2,8 +2,6 @@ package runner
 
 import (
 	"cmp"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -20,6 +18,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 )
 
 // A Spec is everything that a Runner needs to carry out one run: plain values, none of
@@ -148,11 +147,8 @@ const digestLength = 32
 // Digest identifies the labels, the annotations and the XR that content is told of where it requires approvals.
 func (o Object) Digest(key []byte) string {
 	text, _ := json.Marshal([]any{values(o.Labels), o.approvable(), o.Owner}) //nolint:errchkjson // It has strings only.
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte("metadata\x00"))
-	h.Write(text)
 
-	return hex.EncodeToString(h.Sum(nil))[:digestLength]
+	return hex.EncodeToString(keyed.Sum(key, "metadata", text))[:digestLength]
 }
 
 // ownerOf an object is what controls it.

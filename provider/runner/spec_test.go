@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
@@ -71,5 +72,11 @@ func TestObjectOfNew(t *testing.T) {
 
 	if got := ObjectOf(o).Annotations["crossplane.io/external-name"]; got != "other" {
 		t.Errorf("The external name should be the one that the object has, got %q", got)
+	}
+}
+
+func TestObjectDigestStays(t *testing.T) {
+	if diff := cmp.Diff("850a17a3a1d9ad2a84618c153c5c1c0f", Object{Labels: map[string]string{"a": "b"}}.Digest([]byte("key"))); diff != "" {
+		t.Errorf("\nWhat was approved before an upgrade still is.\nDigest(...): -want, +got:\n%s", diff)
 	}
 }
