@@ -274,7 +274,7 @@ func requiredBy(dir string) (requirements.File, error) {
 		"collections/requirements.yml", "collections/requirements.yaml",
 		"roles/requirements.yml", "roles/requirements.yaml",
 	} {
-		text, err := readProject(root, name, maxRequirements)
+		text, err := workdir.ReadFile(root, name, maxRequirements)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -294,20 +294,6 @@ func requiredBy(dir string) (requirements.File, error) {
 	}
 
 	return all, nil
-}
-
-// readProject reads a file of a project, whose size is limited.
-func readProject(root *os.Root, name string, most int64) ([]byte, error) {
-	info, err := root.Stat(name)
-
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() > most:
-		return nil, errors.Errorf("%s is not a file, or too large", name)
-	}
-
-	return root.ReadFile(name)
 }
 
 // git runs git in the repository, and returns its output.

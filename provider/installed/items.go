@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/galaxy"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/requirements"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // maxVersion is the length of the longest version and source of an item, in bytes. They are in the status.
@@ -188,20 +189,11 @@ func readScalars(root *os.Root, file string) (values map[string]string, found bo
 // may have put anything in its place: a link to a file of the provider's, or
 // what never ends. So the error must not have what was read.
 func read(root *os.Root, file string, most int64, decode func([]byte) error) (bool, error) {
-	info, err := root.Stat(file)
+	text, err := workdir.ReadFile(root, file, most)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 
-	if err != nil {
-		return false, errors.Wrap(err, "cannot read what was installed")
-	}
-
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return false, errors.Errorf("%s is not a file, or too large", file)
-	}
-
-	text, err := root.ReadFile(file)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot read what was installed")
 	}

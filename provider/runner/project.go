@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
 // projectPlaybookFile is the playbook of a run that has a project. A project may have a playbook.yml.
@@ -57,16 +58,11 @@ func withProject(run Spec) (Spec, error) {
 		return run, nil
 	}
 
-	info, err := root.Stat(inputs.AnsibleConfigFile)
+	data, err := workdir.ReadFile(root, inputs.AnsibleConfigFile, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return run, nil
 	}
 
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
-		return run, errors.Errorf("the project's %s is not a file, or too large", inputs.AnsibleConfigFile)
-	}
-
-	data, err := root.ReadFile(inputs.AnsibleConfigFile)
 	if err != nil {
 		return run, errors.Wrap(err, "cannot read the project")
 	}

@@ -3,6 +3,6 @@
 //
 // Content may have left anything in such a directory: links to other directories, directories
 // that their owner cannot read, and directories nested deeper than a path can name or a process
-// can have open. So every function goes down by descriptors, follows no link, and changes
-// nothing outside of the directory. os.RemoveAll and filepath.WalkDir do not guarantee that.
+// can have open. So every function goes down by descriptors, follows no link out of the directory,
+// and changes nothing outside of it. os.RemoveAll and filepath.WalkDir do not guarantee that.
 package workdir

@@ -1,0 +1,74 @@
+package workdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+func TestReadFile(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		make   func(file, outside string) error
+		want   string
+		ok     bool
+	}{
+		"File": {
+			reason: "A file may have as many bytes as it may have.",
+			make:   func(file, _ string) error { return os.WriteFile(file, []byte("1234"), 0o600) },
+			want:   "1234",
+			ok:     true,
+		},
+		"Empty": {
+			reason: "A file may be empty.",
+			make:   func(file, _ string) error { return os.WriteFile(file, nil, 0o600) },
+			ok:     true,
+		},
+		"TooLarge": {
+			reason: "A file may not have more.",
+			make:   func(file, _ string) error { return os.WriteFile(file, []byte("12345"), 0o600) },
+		},
+		"Link": {
+			reason: "A link to a file beside it is that file.",
+			make: func(file, _ string) error {
+				return errors.Join(os.WriteFile(file+".linked", []byte("1234"), 0o600), os.Symlink("file.linked", file))
+			},
+			want: "1234",
+			ok:   true,
+		},
+		"LinkOutside": {
+			reason: "What is outside is not read.",
+			make: func(file, outside string) error {
+				return errors.Join(os.WriteFile(outside, []byte("1234"), 0o600), os.Symlink(outside, file))
+			},
+		},
+		"Pipe":      {reason: "A pipe is not waited for.", make: func(file, _ string) error { return unix.Mkfifo(file, 0o600) }},
+		"Directory": {reason: "A directory is no file.", make: func(file, _ string) error { return os.Mkdir(file, 0o700) }},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+
+			root, err := os.OpenRoot(dir)
+			must(t, err)
+			t.Cleanup(func() { must(t, root.Close()) })
+
+			if _, err := ReadFile(root, "file", 4); !errors.Is(err, fs.ErrNotExist) {
+				t.Fatalf("ReadFile(...): want an error that says that there is nothing, got %v", err)
+			}
+
+			must(t, tc.make(filepath.Join(dir, "file"), filepath.Join(t.TempDir(), "outside")))
+
+			got, err := ReadFile(root, "file", 4)
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" || (err == nil) != tc.ok || errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("\n%s\nReadFile(...): -want, +got:\n%s%v", tc.reason, diff, err)
+			}
+		})
+	}
+}
