@@ -7,7 +7,6 @@ package galaxy
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,10 +152,10 @@ func (i Installer) Install(ctx context.Context, req Request, w Workspace) (proje
 	return project, nil
 }
 
-// write the files of a recipe.
+// write the files of a recipe. What fetched the project may have put anything in their place.
 func (r Recipe) write(w Workspace) error {
 	for name, data := range r.Files {
-		if err := os.WriteFile(filepath.Join(w.Home(), name), data, 0o600); err != nil {
+		if err := own.File(filepath.Join(w.Home(), name), data); err != nil {
 			return errors.Wrapf(err, "cannot write %s", name)
 		}
 	}
