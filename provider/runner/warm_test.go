@@ -127,7 +127,7 @@ func TestWarmProcess(t *testing.T) {
 		{name: "Killed", lose: func(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }, cold: warm.Failed, logged: true},
 		{name: "Replaced", lose: func(int) { mustWarmUp(t, r) }},
 		{name: "Stopped", lose: func(pid int) { _ = unix.Kill(pid, unix.SIGSTOP) }, cold: warm.Failed, logged: true},
-		{name: "ReplacedAgain", lose: func(int) { mustWarmUp(t, r) }},
+		{name: "Paused", lose: func(int) {}, cold: warm.Failed},
 	} {
 		odd = nil
 

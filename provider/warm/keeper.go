@@ -18,7 +18,7 @@ import (
 const (
 	// Starting is for runs before there is a process.
 	Starting = "starting"
-	// Failed is for a time after a process could not be started.
+	// Failed is for a run that could not be forked, and for a time after a process could not be started or was too slow.
 	Failed = "failed"
 	// Memory is for a run when the process had grown too much.
 	Memory = "memory"
@@ -30,7 +30,8 @@ const (
 	longestEnvironment = 64 << 10
 	// wait is how often it is looked for a process that starts.
 	wait = 10 * time.Millisecond
-	// pause after a process that could not be started.
+	// pause after a process that could not be started, or that was too slow: another would add to
+	// what keeps the machine busy.
 	pause = time.Minute
 	// longPause after one that took too much memory from the beginning: another would, too.
 	longPause = time.Hour
@@ -142,14 +143,15 @@ func (k *Keeper) start() bool {
 	return true
 }
 
-// drop a process about which something is odd.
-func (k *Keeper) drop(p *process) {
+// drop a process about which something is odd. Another one is started after a pause.
+func (k *Keeper) drop(p *process, pause time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
 	if p == k.process {
 		p.end()
 		k.process = nil
+		k.retry = time.Now().Add(pause)
 	}
 }
 
@@ -161,12 +163,7 @@ func (k *Keeper) Failed(s supervisor.Starter, why error) {
 	}
 
 	k.o.Log(errors.Wrap(why, "cannot start a run by forking"))
-	k.drop(failed.process)
-
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	k.retry = time.Now().Add(pause)
+	k.drop(failed.process, pause)
 }
 
 // Wait until there is a process. The error says that it failed, or is the context's.
@@ -217,10 +214,19 @@ func (s starter) Start(c supervisor.Start) (*os.Process, error) {
 	p, err := s.process.fork(c, s.args)
 	if err != nil {
 		s.keeper.o.Log(errors.Wrap(err, "cannot start a run by forking"))
-		s.keeper.drop(s.process)
+		s.keeper.drop(s.process, pauseAfter(err))
 	}
 
 	return p, err
+}
+
+// pauseAfter an error of a fork: a process that has ended is replaced at once.
+func pauseAfter(err error) time.Duration {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return pause
+	}
+
+	return 0
 }
 
 // executable returns an error if the supervisor cannot be executed. That is found here, since it is

@@ -111,3 +111,49 @@ func TestKeeperTooLarge(t *testing.T) {
 		t.Errorf("Want one process and one message, got %v and %v", p.made, p.logged)
 	}
 }
+
+// TestKeeperForkFails forks runs from a process that does not answer.
+func TestKeeperForkFails(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		lose   func(p *process)
+		want   string
+	}{
+		"Ended": {
+			reason: "A process that has ended is replaced at once.",
+			lose:   func(p *process) { p.end(); <-p.ended },
+			want:   Starting,
+		},
+		"Slow": {
+			reason: "Where a process is slow, starting another would make all slower.",
+			lose:   func(p *process) { p.patience = time.Millisecond },
+			want:   Failed,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, 1<<30)
+			k := New(p.options)
+			t.Cleanup(k.Close)
+
+			if err := k.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+
+			s, _ := k.Starter()
+
+			tc.lose(k.process)
+
+			for range 2 {
+				if _, err := s.Start(supervisor.Start{Supervisor: []string{"/bin/true"}}); err == nil {
+					t.Errorf("\n%s\nStart(...): want an error", tc.reason)
+				}
+			}
+
+			if s, cold := k.Starter(); s != nil || cold != tc.want {
+				t.Errorf("\n%s\nStarter(): want no start, %q, got %v, %q", tc.reason, tc.want, s, cold)
+			}
+		})
+	}
+}

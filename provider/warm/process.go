@@ -48,6 +48,10 @@ type process struct {
 	// control is the socket by which it gets that of each run.
 	control *net.UnixConn
 	mu      sync.Mutex
+	// patience is how long it may take to answer.
+	patience time.Duration
+	// failed is why it is asked nothing any more.
+	failed error
 	// end the process; ended is closed when it has.
 	end   func()
 	ended <-chan struct{}
@@ -110,7 +114,7 @@ func startIn(ctx context.Context, o Options, dir string, env []string) (*process
 
 	context.AfterFunc(ctx, func() { _ = ours.Close() })
 
-	p := &process{pid: cmd.Process.Pid, dir: dir, control: ours, end: end, ended: ended}
+	p := &process{pid: cmd.Process.Pid, dir: dir, control: ours, patience: forkPatience, end: end, ended: ended}
 
 	if _, err := p.read(startPatience); err != nil {
 		p.end()
@@ -162,7 +166,7 @@ func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
 	}
 
 	// Its end closes the socket.
-	_ = ours.SetDeadline(time.Now().Add(forkPatience))
+	_ = ours.SetDeadline(time.Now().Add(p.patience))
 
 	if err := send(ours, text, files); err != nil {
 		_ = child.Kill()
@@ -180,8 +184,13 @@ func (p *process) ask(socket *os.File) (_ int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
+	if p.failed != nil {
+		return 0, p.failed
+	}
+
 	defer func() {
 		if err != nil {
+			p.failed = err
 			p.end()
 			_ = p.control.Close()
 		}
@@ -191,7 +200,7 @@ func (p *process) ask(socket *os.File) (_ int, err error) {
 		return 0, errors.Wrap(err, "cannot ask for a process")
 	}
 
-	text, err := p.read(forkPatience)
+	text, err := p.read(p.patience)
 	if err != nil {
 		return 0, err
 	}
