@@ -1,6 +1,7 @@
 package common
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -280,6 +281,9 @@ func OwnConditions() []xpv2.ConditionType {
 		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
+
+// IsOwn is true for a condition of one of the OwnConditions.
+func IsOwn(c xpv2.Condition) bool { return slices.Contains(OwnConditions(), c.Type) }
 
 // typeResponsive is what Crossplane says of composite resources.
 const typeResponsive xpv2.ConditionType = "Responsive"

@@ -80,7 +80,7 @@ func viewReported(o, at map[string]any) map[string]any {
 		typ := manifest.Text(c, "type")
 
 		// Content may report conditions of the function; nobody but that sets them.
-		if !slices.Contains(common.OwnConditions(), xpv2.ConditionType(typ)) && !plan.IsReservedCondition(typ) {
+		if !common.IsOwn(xpv2.Condition{Type: xpv2.ConditionType(typ)}) && !plan.IsReservedCondition(typ) {
 			conditions = append(conditions, manifest.Pick(c, "type", "status", "reason", "message"))
 		}
 	}

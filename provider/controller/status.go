@@ -177,10 +177,10 @@ func reducePreview(o, before *common.AnsibleRunObservation, message string) {
 // keepOwn returns the conditions of Crossplane and the provider as they are now, and those of
 // the content as they were.
 func keepOwn(now, was []xpv2.Condition) []xpv2.Condition {
-	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !lifecycle.IsOwn(c) })
+	now = slices.DeleteFunc(now, func(c xpv2.Condition) bool { return !common.IsOwn(c) })
 	for i := range now {
 		now[i].Message = clip.Text(now[i].Message, maxRefusal)
 	}
 
-	return append(now, slices.DeleteFunc(slices.Clone(was), lifecycle.IsOwn)...)
+	return append(now, slices.DeleteFunc(slices.Clone(was), common.IsOwn)...)
 }

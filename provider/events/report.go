@@ -159,7 +159,7 @@ func (r *Recorder) reportOutputs(outputs map[string]json.RawMessage) {
 // reportCondition records a reported condition in place of an earlier one of its type.
 // Conditions of Crossplane and the provider are left out.
 func (r *Recorder) reportCondition(c xpv2.Condition) {
-	if slices.Contains(common.OwnConditions(), c.Type) {
+	if common.IsOwn(c) {
 		return
 	}
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -150,7 +149,7 @@ func (r *Recorder) showConditions(all any) []any {
 
 	for _, c := range list {
 		of, _ := c.(map[string]any)
-		if kind, _ := of["type"].(string); slices.Contains(common.OwnConditions(), xpv2.ConditionType(kind)) {
+		if kind, _ := of["type"].(string); common.IsOwn(xpv2.Condition{Type: xpv2.ConditionType(kind)}) {
 			shown = append(shown, c)
 		}
 	}

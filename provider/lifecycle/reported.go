@@ -114,10 +114,6 @@ func Conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
 	}
 
 	return slices.DeleteFunc(now, func(c xpv2.Condition) bool {
-		return applied && !IsOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+		return applied && !common.IsOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
 	})
 }
-
-// IsOwn is true for a condition of Crossplane or the provider, which content cannot
-// report.
-func IsOwn(c xpv2.Condition) bool { return slices.Contains(common.OwnConditions(), c.Type) }

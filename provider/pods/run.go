@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
-	"github.com/crossplane-ansible/crossplane-ansible/provider/lifecycle"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -304,7 +303,7 @@ func (r *run) adoptReport(got executor.Report) {
 
 	// Its store has seen no failure before.
 	got.Attaching, got.NotBefore, got.Plan = false, time.Time{}, ""
-	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, lifecycle.IsOwn)
+	got.Reported.Conditions = slices.DeleteFunc(got.Reported.Conditions, common.IsOwn)
 	got.Before, got.Attempt, got.Request, got.Generation = was.Before, was.Attempt, was.Request, was.Generation
 
 	n, k := &got.Run, was.Run
