@@ -33,7 +33,7 @@ const (
 	// unpackers is how many reports are unpacked at a time.
 	unpackers = 2
 	// logTries is how often the log of a Pod that has ended is read in search of the last report,
-	// and logPatience how long while it cannot be read.
+	// and logPatience how long while it cannot be read, unless the Pod has succeeded.
 	logTries    = 3
 	logPatience = 2 * time.Minute
 )
@@ -98,11 +98,12 @@ func (l podLog) follow(ctx context.Context) error {
 	var (
 		at    position
 		ended time.Time
+		told  string
 	)
 
 	for tries, idle := 0, 0; ; {
 		// A log that was opened after the end of its container is whole.
-		over := l.isOver(ctx)
+		over, succeeded := l.isOver(ctx)
 		if over && ended.IsZero() {
 			ended = l.now()
 		}
@@ -118,16 +119,29 @@ func (l podLog) follow(ctx context.Context) error {
 			idle = 0
 		}
 
-		if over && (errors.Is(err, io.EOF) || kerrors.IsNotFound(err)) {
+		missing := errors.Is(err, io.EOF) || kerrors.IsNotFound(err) || kerrors.IsBadRequest(err)
+		if over && missing {
 			tries++
 		}
 
-		if tries >= logTries || over && l.now().Sub(ended) > logPatience {
+		late := over && l.now().Sub(ended) > logPatience
+		if tries >= logTries || late && !succeeded {
 			return err
 		}
 
+		// A Pod that has succeeded has written its last report. Without that, the run would be repeated.
+		if late && !missing && err.Error() != told {
+			told = err.Error()
+
+			select {
+			case l.frames <- heard{unread: err}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+
 		doubled := min(idle, maxDoubled)
-		if over {
+		if over && !late {
 			doubled = min(tries, maxDoubledOver)
 		}
 
@@ -139,14 +153,14 @@ func (l podLog) follow(ctx context.Context) error {
 	}
 }
 
-// isOver is true once the container of the run has ended.
-func (l podLog) isOver(ctx context.Context) bool {
+// isOver is true once the container of the run has ended. It has succeeded if the Pod is there and has.
+func (l podLog) isOver(ctx context.Context) (over, succeeded bool) {
 	p := &corev1.Pod{}
 	if err := l.scope.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: l.pod}, p); err != nil {
-		return true
+		return true, false
 	}
 
-	return view{pod: p}.stopped()
+	return view{pod: p}.stopped(), p.Status.Phase == corev1.PodSucceeded
 }
 
 // readOnce reads the log from a position until it breaks off, and moves that. It is true once the last

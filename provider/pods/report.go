@@ -39,6 +39,8 @@ type heard struct {
 	sealed.Frame
 
 	unbelieved error
+	// unread is why nothing was heard from a Pod that has succeeded, for long; nil for a frame.
+	unread error
 }
 
 // hear a frame that was read.

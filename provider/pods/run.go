@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/redact"
@@ -106,6 +107,8 @@ type run struct {
 	uncanceled string
 	// unbelieved is why a report of the Pod was not taken; nil if none was refused.
 	unbelieved error
+	// unread says why the last report of a Pod that has succeeded cannot be read; empty if it can, or is not missed yet.
+	unread string
 }
 
 // Execute a job.
@@ -262,6 +265,14 @@ func (r *run) pause() time.Duration {
 
 // take a frame. It is true for the last one of a run that has ended by itself.
 func (r *run) take(f heard) bool {
+	if r.unread = ""; f.unread != nil {
+		r.unread = fmt.Sprintf("the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
+			clip.Text(f.unread.Error(), maxMessage))
+		r.says(r.unread)
+
+		return false
+	}
+
 	if f.unbelieved != nil {
 		r.unbelieved = f.unbelieved
 		return false
@@ -347,7 +358,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.deleteLate(ctx, v)
 	case unwanted:
 		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
-	case cancel && (r.key == nil || !ended):
+	case cancel && (r.key == nil || !ended || r.unread != ""):
 		r.touched = r.touched || err != nil && r.mayHaveBegun()
 		r.cancel(ctx, nil)
 	}
@@ -376,7 +387,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	}
 
 	// A node may answer again.
-	if message := cmp.Or(v.ending(), r.uncanceled); message != "" || r.begun && r.key != nil && r.report.Run.Phase == common.PhaseRunning {
+	if message := cmp.Or(v.ending(), r.uncanceled, r.unread); message != "" || r.begun && r.key != nil && r.report.Run.Phase == common.PhaseRunning {
 		r.says(message)
 	}
 

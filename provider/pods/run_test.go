@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +15,9 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	clientset "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -145,6 +148,99 @@ func TestEndedUnread(t *testing.T) {
 
 		r.stop()
 	})
+}
+
+// The result of a Pod that has succeeded is in its log. While its node cannot be reached the run has not ended, so that
+// nothing is repeated, and it can be canceled.
+func TestUnreadLog(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		phase  corev1.PodPhase
+		want   bool
+	}{
+		"Succeeded": {"What has succeeded is waited for.", corev1.PodSucceeded, false},
+		"Failed":    {"What has failed may have no last report, and is repeated anyway.", corev1.PodFailed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := jobOf(t, onCluster(t))
+				p := podOf(j, "p", time.Second)
+				p.UID = "p"
+				p.Status = aPod(tc.phase, container(containerRun, terminated(0, "Completed", ""))).Status
+
+				r := onCluster(t, j, p)
+				cluster, _ := r.config.Client.(client.WithWatch)
+				reads := interceptor.NewClient(cluster, interceptor.Funcs{
+					List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, _ ...client.ListOption) error {
+						return c.List(ctx, l)
+					},
+					Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+						return errors.Join(c.Delete(ctx, o, opts...), c.Delete(ctx, p.DeepCopy()))
+					},
+				})
+				r.key, r.stop = sealed.NewKey(), func() {}
+				r.scope = &scope{Cache: &asCache{reader: reads}}
+				r.config.Context = t.Context()
+				r.config.Client = reads
+				r.report.Run.Phase = common.PhaseRunning
+
+				logs, err := kubernetes.NewForConfig(&rest.Config{Transport: unreachable{}})
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				r.logs, r.now = logs, time.Now
+
+				provider, stop := context.WithCancel(t.Context())
+				defer stop()
+
+				r.watch = executor.Watch{Progress: func(executor.Report) {}, Wanted: context.Background(), Provider: provider}
+
+				ctx, cancel := context.WithCancel(provider)
+				defer cancel()
+
+				done := make(chan executor.Report, 1)
+				go func() { done <- r.follow(ctx, make(chan struct{})) }()
+
+				time.Sleep(time.Hour)
+				synctest.Wait()
+
+				select {
+				case got := <-done:
+					if !tc.want {
+						t.Fatalf("%s\nended: %+v", tc.reason, got.Run)
+					}
+				default:
+					if tc.want {
+						t.Fatal(tc.reason)
+					}
+
+					if m := r.report.Run.Message; !strings.Contains(m, "the node is away") {
+						t.Errorf("The status should say why nothing is known of the result, not %q", m)
+					}
+				}
+
+				cancel()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+
+				if !tc.want {
+					if got := <-done; got.Run.Phase != common.PhaseCanceled || got.Untouched {
+						t.Errorf("A run whose result is not waited for any more should be canceled: %+v", got.Run)
+					}
+				}
+
+				r.stop()
+			})
+		})
+	}
+}
+
+// unreachable is the way to a node that is away.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("the node is away")
 }
 
 // Kubernetes may make more than one Pod for a Job. One of them is let run.
