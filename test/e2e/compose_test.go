@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -327,6 +328,76 @@ data: {color: red, label: blue}
 
 	if got := lines(t, d.Directory); slices.Contains(got, "a-red-absent-begins") {
 		t.Errorf("What is still in the list should not have gone: %q", got)
+	}
+}
+
+// TestLostReferences replaces an XR by one without resourceRefs, as kubectl replace and some restores do. It goes on with the
+// AnsibleRuns that it has.
+func TestLostReferences(t *testing.T) {
+	t.Parallel()
+
+	d := composeData{Plural: "losers", Kind: "Loser", Scope: "Namespaced", Composition: "losers", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	loser := func(zones string) string {
+		return fmt.Sprintf(`
+apiVersion: e2e.example.org/v1
+kind: Loser
+metadata: {name: loser, namespace: %s}
+spec: {crossplane: {compositionRef: {name: losers}}, directory: %s, zones: %s}
+`, d.Namespace, d.Directory, zones)
+	}
+	objs := cp.Apply(t, d.composition()+`
+      runs:
+      - name: zone
+        forEach: "${xr.spec.zones}"
+        providerConfigRef: {kind: ProviderConfig, name: losers}
+        vars: {directory: "${xr.spec.directory}", name: "${each.key}"}
+        playbookInline: `+noted+`
+---
+apiVersion: ansible.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: losers, namespace: "[[.Namespace]]"}
+spec: {}
+---`+loser("[a, b]"), d)
+	xr := objs[len(objs)-1]
+
+	runs := func() (uids []string) {
+		for _, u := range cp.List(t, apiNamespaced, "AnsibleRun", d.Namespace) {
+			uids = append(uids, string(u.GetUID()))
+		}
+
+		return uids
+	}
+	referred := func(n int) Expectation {
+		return That(fmt.Sprintf("%d references", n), func(u *unstructured.Unstructured) bool {
+			refs, _, _ := unstructured.NestedSlice(u.Object, "spec", "crossplane", "resourceRefs")
+
+			return len(refs) == n
+		})
+	}
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), referred(2))
+	before := runs()
+
+	// It is replaced, and edited at once.
+	manifest := filepath.Join(t.TempDir(), "xr.yaml")
+	must(t, os.WriteFile(manifest, []byte(loser("[a, b, c]")), 0o600))
+	cp.Kubectl(t, "replace", "--filename="+manifest)
+
+	u := cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), referred(3))
+	if now := runs(); len(now) != 3 || !slices.Contains(now, before[0]) || !slices.Contains(now, before[1]) {
+		t.Errorf("An XR should go on with its AnsibleRuns %q, and not with %q: %s", before, now, Value(u, "spec.crossplane.resourceRefs"))
+	}
+
+	// Core knows them again, and can remove them.
+	cp.Apply(t, loser("[a, c]"), nil)
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), referred(2))
+	Eventually(t, "the absent run of what is gone", func() bool { return slices.Contains(lines(t, d.Directory), "b-absent-ends") })
+
+	want := []string{"a-present-begins", "b-absent-begins", "b-present-begins", "c-present-begins"}
+	got := slices.DeleteFunc(lines(t, d.Directory), func(l string) bool { return !strings.HasSuffix(l, "-begins") })
+	if slices.Sort(got); !slices.Equal(want, got) {
+		t.Errorf("Nothing should run twice, or be removed: want %q, got %q", want, got)
 	}
 }
 
