@@ -180,3 +180,46 @@ observed:
 		}
 	}
 }
+
+// Nor are values rendered over and over again: what is written for one XR is limited together.
+func TestValuesAreLimited(t *testing.T) {
+	const size = 1 << 20
+
+	for _, variables := range []string{`vars: {x: "${xr.spec.large}"}`, `vars: {x: "${locals.large}"}`, `varsFrom: [{value: "${{'x': xr.spec.large}}"}]`, `inventory: {all: {vars: {x: "${xr.spec.large}"}}}`} {
+		req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  locals: {large: "${xr.spec.large}"}
+  runs:
+  - {name: app, role: acme.app.server, forEach: "${lists.range(1000).map(i, string(i))}", `+variables+`}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {namespace: default, name: app}}}
+`)
+		large := make([]any, 10_000)
+		for i := range large {
+			large[i] = map[string]any{}
+		}
+
+		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large}))
+
+		var before, after runtime.MemStats
+
+		runtime.ReadMemStats(&before)
+
+		rsp, err := newFunction(t).RunFunction(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		runtime.ReadMemStats(&after)
+
+		if got := (after.TotalAlloc - before.TotalAlloc) / size; got > 500 {
+			t.Errorf("%s: want at most 500 MiB for 1000 runs, got %d", variables, got)
+		}
+
+		if got := rsp.GetConditions()[0].GetMessage(); !strings.Contains(got, "the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values") {
+			t.Errorf("%s: want an error that says what to do, got %.500q", variables, got)
+		}
+	}
+}

@@ -47,8 +47,8 @@ type resourceName struct {
 // evaluate the expression. A nil value without a problem is not there:
 // optional.none().
 func (p *program) evaluate(ctx context.Context, data *Data) (ref.Val, *Problem) {
-	if data.Budget.IsSpent() {
-		return nil, &Problem{Kind: Invalid, Message: "the expressions for this XR take too much work together: " + p.show()}
+	if err := data.Budget.Spent(); err != nil {
+		return nil, &Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()}
 	}
 
 	e := &evaluation{ctx: ctx, data: data, shape: p.shape, meter: cost.NewMeter(ctx)}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
@@ -454,7 +453,7 @@ func (t *Template) evaluateExpression(ctx context.Context, data *Data) (any, boo
 	w := value.Writer{Exact: data.exact}
 
 	v, ok, err := w.JSON(val)
-	data.Budget.Spend(cost.OfWriting(w))
+	data.Budget.Write(w)
 
 	if err != nil {
 		return nil, false, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.show()})
@@ -484,7 +483,7 @@ func (t *Template) evaluateString(ctx context.Context, data *Data) (any, bool, [
 		w := value.Writer{}
 
 		text, err := w.Text(val)
-		data.Budget.Spend(cost.OfWriting(w))
+		data.Budget.Write(w)
 
 		if err != nil {
 			problems = append(problems, t.at(Problem{Kind: Invalid, Message: err.Error() + ": " + p.program.show()})...)

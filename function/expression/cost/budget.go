@@ -6,6 +6,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/crossplane/function-sdk-go/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
@@ -14,6 +16,9 @@ const (
 	maxWork = celconfig.PerCallLimit
 	// maxTotalWork of all expressions for one XR.
 	maxTotalWork = celconfig.RuntimeCELCostBudget
+	// maxTotalSize of all values for one XR, in bytes. Of what is larger, core does
+	// not receive the third part.
+	maxTotalSize = 12 << 20
 	// perUnit is how many bytes of a text are gone through in a unit.
 	perUnit = 10
 	// perTurn is the work of a turn of a comprehension, apart from its calls.
@@ -23,11 +28,12 @@ const (
 	PerField = 10
 )
 
-// A Budget is the work that the expressions for one XR may take together: enough for
-// whatever a Composition may want of an XR, and little enough not to keep others
-// waiting. The zero Budget has it all. It must not be used concurrently.
+// A Budget is the work that the expressions for one XR may take together, and the size of
+// their values: enough for whatever a Composition may want of an XR, and little enough not
+// to keep others waiting. The zero Budget has it all. It must not be used concurrently.
 type Budget struct {
-	spent uint64
+	spent   uint64
+	written int
 }
 
 // Spend work, in units of about 100 ns. A nil Budget has no end.
@@ -37,16 +43,31 @@ func (b *Budget) Spend(work uint64) {
 	}
 }
 
-// IsSpent is true when there is nothing left.
-func (b *Budget) IsSpent() bool {
-	return b != nil && b.spent > maxTotalWork
+// Write what a Writer has written.
+func (b *Budget) Write(w value.Writer) {
+	if b != nil {
+		b.written += w.Bytes
+	}
+
+	b.Spend(OfText(w.Bytes) + uint64(max(w.Fields, 0))*PerField)
+}
+
+// Spent says what there is too much of; nil while something is left of everything.
+func (b *Budget) Spent() error {
+	switch {
+	case b == nil:
+		return nil
+	case b.spent > maxTotalWork:
+		return errors.New("the expressions for this XR take too much work together")
+	case b.written > maxTotalSize:
+		return errors.New("the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values")
+	}
+
+	return nil
 }
 
 // OfText is the work to go through this many bytes of text.
 func OfText(bytes int) uint64 { return uint64(max(bytes, 0)) / perUnit }
-
-// OfWriting is the work that a Writer has done.
-func OfWriting(w value.Writer) uint64 { return OfText(w.Bytes) + uint64(max(w.Fields, 0))*PerField }
 
 // MeterName is the name under which the activation of an evaluation has its Meter.
 // No expression can have such a name.

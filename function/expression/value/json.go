@@ -12,8 +12,15 @@ import (
 	"github.com/crossplane/function-sdk-go/errors"
 )
 
-// maxSize of one value in bytes. No more fits into a message to core.
-const maxSize = 4 << 20
+const (
+	// maxSize of one value in bytes. No more fits into a message to core.
+	maxSize = 4 << 20
+	// perValue is the size of a number in a message.
+	perValue = 8
+	// perParts is what a list or an object takes beyond that, about a tenth of what an
+	// empty one takes in memory.
+	perParts = 24
+)
 
 // A Writer makes JSON of values of CEL, with all numbers float64. Bytes become
 // base64, durations and timestamps what they are in JSON. A few values may be in
@@ -41,8 +48,7 @@ func (w *Writer) write(bytes int) error {
 // which is left out of lists and maps. Errors are values that JSON has not, or that
 // are larger than a message to core.
 func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
-	// A number in a message.
-	if err := w.write(8); err != nil { //nolint:mnd // See above.
+	if err := w.write(perValue); err != nil {
 		return nil, false, err
 	}
 
@@ -102,6 +108,10 @@ func (w *Writer) integer(n int64) any {
 }
 
 func (w *Writer) list(list traits.Lister) (any, bool, error) {
+	if err := w.write(perParts); err != nil {
+		return nil, false, err
+	}
+
 	l := []any{}
 
 	for it := list.Iterator(); it.HasNext() == types.True; {
@@ -119,6 +129,10 @@ func (w *Writer) list(list traits.Lister) (any, bool, error) {
 }
 
 func (w *Writer) object(mapper traits.Mapper) (any, bool, error) {
+	if err := w.write(perParts); err != nil {
+		return nil, false, err
+	}
+
 	m := map[string]any{}
 
 	// In order, so that of several errors it is always the same.
