@@ -38,6 +38,8 @@ type imitation struct {
 	applied map[string]string
 	ready   bool
 	changed bool
+	// lost are those that the XR has lost its references to.
+	lost map[string]bool
 }
 
 func (s *imitation) fail(wrong ...string) {
@@ -145,13 +147,21 @@ func (s *imitation) compose() {
 
 	observed := map[string]map[string]any{}
 	for name, o := range s.exists {
+		if s.lost[name] {
+			continue
+		}
+
 		observed[name] = structOf(o).AsMap()
 		req.Observed.Resources[name] = &fnv1.Resource{Resource: structOf(o)}
 	}
 
 	rsp := &fnv1.RunFunctionResponse{}
 
-	for {
+	for calls := 0; ; calls++ {
+		if calls > 5 {
+			s.fail("the requirements do not become stable")
+		}
+
 		was := rsp.GetRequirements()
 
 		var err error
@@ -178,9 +188,11 @@ func (s *imitation) compose() {
 	for name, r := range desired {
 		s.ready = s.ready && r.GetReady() == fnv1.Ready_READY_TRUE
 
-		if _, ok := observed[name]; !ok {
+		if _, ok := observed[name]; !ok && !s.lost[name] {
 			s.session.Notef("  core: create %s", name)
 		}
+
+		delete(s.lost, name)
 	}
 
 	for name, o := range observed {
@@ -259,6 +271,17 @@ func (s *imitation) edited(composition, xr bool) {
 	}
 
 	if xr {
+		// Somebody replaces the XR by one without references.
+		if s.rnd.IntN(5) == 0 {
+			s.session.Notef("  the XR loses its references")
+
+			for name, o := range s.exists {
+				if o["metadata"].(map[string]any)["deletionTimestamp"] == nil {
+					s.lost[name] = true
+				}
+			}
+		}
+
 		s.xr = map[string]any{
 			"apiVersion": "example.org/v1", "kind": "App",
 			"metadata": map[string]any{"name": "app", "namespace": "default", "uid": "xr", "annotations": map[string]any{"ansible.fn.crossplane.io/allow-removal": s.session.Allowed()}},
@@ -304,7 +327,7 @@ func TestEdits(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			session := edits.New(seed, "/tmp")
 			s := &imitation{
-				t: t, session: session, function: newFunction(t), working: map[string]edits.Entry{}, applied: map[string]string{},
+				t: t, session: session, function: newFunction(t), working: map[string]edits.Entry{}, lost: map[string]bool{}, applied: map[string]string{},
 				world: &world{rnd: rand.New(rand.NewPCG(seed, 2)), exists: map[string]map[string]any{}},
 			}
 			s.edited(true, true)

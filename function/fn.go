@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -128,6 +129,7 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 		Owned:     map[string]*structpb.Struct{},
 		Required:  map[string][]map[string]any{},
 		Context:   req.GetContext().AsMap(),
+		Lost:      map[string]bool{},
 		Earlier:   map[string]bool{},
 		Ready:     map[string]bool{},
 		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
@@ -151,7 +153,14 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 	for name, r := range req.GetRequiredResources() {
 		o.Required[name] = make([]map[string]any, 0, len(r.GetItems()))
 		for _, item := range r.GetItems() {
-			o.Required[name] = append(o.Required[name], item.GetResource().AsMap())
+			found := item.GetResource().AsMap()
+			o.Required[name] = append(o.Required[name], found)
+
+			if resource := ansiblerun.CompositionResource(found); strings.HasPrefix(name, observed.RequirementTerminating) && o.HasLost(found) {
+				o.Lost[resource] = true
+				o.Resources[resource] = composed(item.GetResource())
+				o.Owned[resource] = ansiblerun.Owned(item.GetResource())
+			}
 		}
 	}
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -130,6 +131,11 @@ func TestStays(t *testing.T) {
 	// What core deletes is not observed any more.
 	departing := strings.Replace(database, "    database:", "    -", 1)
 
+	// What is found, but not observed, and has core's label, was not deleted.
+	lost := func(resources string) string {
+		return regexp.MustCompile(`(?m)^    [^ ]*:$`).ReplaceAllString(strings.ReplaceAll(resources, "labels: {", "labels: {crossplane.io/composite: app, "), "    -")
+	}
+
 	const usage = `
     database uses monitor:
       resource:
@@ -206,6 +212,39 @@ func TestStays(t *testing.T) {
 			step:   step{runs: both, spec: "monitoring: true", observed: monitor + usage, departing: departing},
 			want:   []string{"monitor", "database uses monitor"},
 			said:   "DependencyNotReady\ndatabase: waiting for app-database, which is being deleted",
+		},
+		"Lost": {
+			reason: "What an XR has lost its references to is applied again, and nothing waits for it.",
+			step:   step{runs: both, spec: "monitoring: true", departing: lost(monitor + database)},
+			want:   []string{"monitor", "database", "database uses monitor"},
+			said:   "Available\n",
+		},
+		"LostOne": {
+			reason: "That may be one of many.",
+			step:   step{runs: both, spec: "monitoring: true", observed: monitor, departing: lost(database)},
+			want:   []string{"monitor", "database", "database uses monitor"},
+			said:   "Available\n",
+		},
+		"LostUnwanted": {
+			reason: "What is not wanted stays until core can delete it.",
+			step:   step{runs: both, spec: "monitoring: false", observed: monitor, departing: lost(database)},
+			want:   []string{"monitor", "database", "database uses monitor"},
+			said:   "Leaving\nmonitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but the XR has lost its reference to it, which comes back first",
+		},
+		"LostAdoptedUnwanted": {
+			reason: "And not be wanted any more.",
+			step: step{
+				runs:      `[{name: other, vars: {size: 6}}, {name: database, when: false, previousNames: [db], vars: {size: 5}}]`,
+				departing: lost(existing("other", "", "role: a.b.c, vars: {size: 6}") + existing("db", "", "role: a.b.c, vars: {size: 5}")),
+			},
+			want: []string{"other", "db"},
+			said: "Leaving\ndatabase: not wanted any more, but the XR has lost its reference to it, which comes back first",
+		},
+		"LostAdopted": {
+			reason: "It may have been adopted.",
+			step:   step{runs: `[{name: database, previousNames: [db], vars: {size: 5}}]`, departing: lost(existing("db", "", "role: a.b.c, vars: {size: 5}"))},
+			want:   []string{"db"},
+			said:   "Available\n",
 		},
 		"ListOptional": {
 			reason: "A list that is not there removes nothing.",
@@ -690,5 +729,55 @@ func TestStays(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { tc.check(t, tc.reason, tc.want, tc.said) })
+	}
+}
+
+// Core gives an object that it does not observe a name of its own, and would create one that is gone by now.
+func TestLost(t *testing.T) {
+	req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: database, role: a.b.c}]
+  connectionDetails: [{name: url, value: "${runs.database.connectionDetails.url}"}]
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}
+required_resources:
+  ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:
+    items:
+    - resource:
+        apiVersion: ansible.m.crossplane.io/v1alpha1
+        kind: AnsibleRun
+        metadata:
+          name: app-123
+          namespace: default
+          uid: r1
+          ownerReferences: [{uid: xr, controller: true}]
+          labels: {ansible.fn.crossplane.io/composite-uid: xr, crossplane.io/composite: app}
+          annotations: {crossplane.io/composition-resource-name: database}
+        spec: {providerConfigRef: {kind: ClusterProviderConfig, name: default}, forProvider: {role: a.b.c}}
+`)
+
+	rsp, err := newFunction(t).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The Secret would lose what it has, since core sends no connection details along.
+	want := map[string]any{"database": map[string]any{"name": "app-123", "namespace": "default", "uid": "r1", "labels": map[string]any{"ansible.fn.crossplane.io/composite-uid": "xr"}}}
+	got := map[string]any{}
+
+	for name, r := range rsp.GetDesired().GetResources() {
+		got[name] = r.GetResource().AsMap()["metadata"]
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("RunFunction(...): -want, +got:\n%s\n%v", diff, rsp.GetConditions())
+	}
+
+	// Core asks until the answer stays the same.
+	if len(rsp.GetRequirements().GetResources()) != 2 {
+		t.Errorf("RunFunction(...): want the same requirements as before, got %v", rsp.GetRequirements())
 	}
 }

@@ -37,6 +37,11 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	was := e.runs.Observed.Details[""]
 
 	if !legacy {
+		if len(e.runs.Observed.Lost) > 0 {
+			// Core sends no connection details of what it does not observe, nor the Secret.
+			return nil, nil, nil
+		}
+
 		was = secretData(e.runs.Observed.Resources[plan.ResourceConnection])
 	}
 

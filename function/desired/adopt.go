@@ -42,6 +42,7 @@ func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, da
 
 	r.Observed.Resources = renameKey(r.Observed.Resources, was, resource)
 	r.Observed.Owned = renameKey(r.Observed.Owned, was, resource)
+	r.Observed.Lost = renameKey(r.Observed.Lost, was, resource)
 	r.Observed.Details = renameKey(r.Observed.Details, was, resource)
 
 	return nil

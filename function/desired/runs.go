@@ -38,7 +38,7 @@ type Runs struct {
 	// Predecessors are the AnsibleRuns of earlier XRs of the same name, as far as core was
 	// asked for them.
 	Predecessors []observed.Terminating
-	// Creating is true when a run is to be created.
+	// Creating is true when a run is to be created, or one was lost.
 	Creating bool
 	// References are the names of the resources of other steps that runs refer to, by the
 	// composition resource names of the runs: true for resources that the run needs. Runs
@@ -81,6 +81,7 @@ func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 			Instances:    map[string]Instances{},
 			Terminating:  state.Terminating(),
 			Predecessors: state.Predecessors(),
+			Creating:     len(state.Lost) > 0,
 			References:   map[string]map[string]bool{},
 			Renamed:      map[string]string{},
 			Unresolved:   map[*plan.Run]bool{},

@@ -28,6 +28,9 @@ type State struct {
 	// Resources that the XR is composed of, by composition resource name. Their managed
 	// fields are not needed: Owned has what is read from these.
 	Resources map[string]map[string]any
+	// Lost are the names of those Resources that the XR has lost its references to. Core
+	// does not observe them, but has found them.
+	Lost map[string]bool
 	// Owned are the fields of Resources that core itself has applied, as FieldsV1 sets
 	// by the same names, see ansiblerun.Owned.
 	Owned map[string]*structpb.Struct

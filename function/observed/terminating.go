@@ -29,6 +29,16 @@ type Terminating struct {
 // String returns the name for a message.
 func (d Terminating) String() string { return manifest.Name(d.Object) + ", which is being deleted" }
 
+// HasLost is true for an AnsibleRun of the XR that core has found, does not observe, and has
+// not deleted: it takes its label away before that. Whoever replaces an XR by one without
+// references lets it lose them.
+func (o State) HasLost(found map[string]any) bool {
+	_, known := o.Resources[ansiblerun.CompositionResource(found)]
+
+	return !known && ansiblerun.Is(found) && o.Controls(found) && !manifest.IsDeleted(found) &&
+		manifest.NestedText(found, "metadata", "labels", ansiblerun.LabelCompositeName) != ""
+}
+
 // Terminating returns the AnsibleRuns of the XR that core has fetched and does not observe
 // any more, in the order of their names.
 func (o State) Terminating() []Terminating {

@@ -61,7 +61,15 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 	out := Result{Outcomes: outcomes, Removed: r.removed(outcomes), Usages: r.usages(), Requirements: r.requirements()}
 
 	for i := range outcomes {
-		outcomes[i].Resource = runs.PreviousName(outcomes[i].Resource)
+		out := &outcomes[i]
+
+		if out.Desired != nil && runs.Observed.Lost[out.Resource] {
+			// Core would give it a name of its own, and create one that is gone by now.
+			metadata, _ := runs.Observed.Resources[out.Resource]["metadata"].(map[string]any)
+			out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": manifest.Pick(metadata, "name", "namespace", "uid")})
+		}
+
+		out.Resource = runs.PreviousName(out.Resource)
 	}
 
 	return out
@@ -72,7 +80,8 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 func (r *remover) keepUnwanted(runs []desired.Outcome) []desired.Outcome {
 	kept := map[string]desired.Outcome{}
 
-	unwanted := r.keepUnresolved(slices.Clone(r.unwanted), kept)
+	unwanted := r.keepLost(slices.Clone(r.unwanted), kept)
+	unwanted = r.keepUnresolved(unwanted, kept)
 	unwanted = r.keepUnpruned(unwanted, kept)
 	unwanted = r.limitRemoval(unwanted, kept)
 	unwanted = r.holdRenamed(runs, unwanted, kept)
@@ -117,6 +126,18 @@ func (r *remover) findUnwanted() []string {
 // run of this step renders.
 func (r *remover) foreign(resource string) bool {
 	return r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) == nil
+}
+
+// keepLost keeps the AnsibleRuns that core does not observe, and so cannot delete. It returns
+// the others.
+func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) []string {
+	return slices.DeleteFunc(unwanted, func(resource string) bool {
+		if r.runs.Observed.Lost[resource] {
+			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Leaving, Messages: []string{"not wanted any more, but the XR has lost its reference to it, which comes back first"}})
+		}
+
+		return r.runs.Observed.Lost[resource]
+	})
 }
 
 // keepUnpruned keeps the AnsibleRuns whose prune is false. It returns the others.

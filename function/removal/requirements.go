@@ -10,9 +10,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
-// requirements select all AnsibleRuns of the XR, to find those that are being deleted. Core
-// is asked for them only when one is to be created or removed, and while the user of a Usage
-// is not observed. Those of earlier XRs of the same name matter to what is created alone.
+// requirements select all AnsibleRuns of the XR, to find those that are being deleted, and
+// those to which the XR has lost its references. Core is asked for them only when one is to
+// be created or removed, while the user of a Usage is not observed, and while nothing is.
+// Those of earlier XRs of the same name matter to what is created alone.
 func (r *remover) requirements() map[string]plan.Requirement {
 	uid, namespace := r.runs.Observed.UID(), manifest.Namespace(r.runs.Observed.XR)
 	if uid == "" || !r.runs.Creating && !r.mayRemove() {
@@ -45,10 +46,10 @@ func labelOf(xr map[string]any) string {
 	return cmp.Or(manifest.NestedText(xr, "metadata", "labels", ansiblerun.LabelCompositeName), manifest.Name(xr))
 }
 
-// mayRemove is true when an observed AnsibleRun is not wanted, or when the user of an
-// observed Usage is not observed.
+// mayRemove is true when an observed AnsibleRun is not wanted, when the user of an observed
+// Usage is not observed, and when nothing is observed: the XR may have lost its references.
 func (r *remover) mayRemove() bool {
-	if len(r.unwanted) > 0 {
+	if len(r.unwanted) > 0 || len(r.runs.Observed.Resources) == 0 {
 		return true
 	}
 
