@@ -36,6 +36,12 @@ func existing(name, on, parameters string) string {
         ` + readyOf
 }
 
+// asDeparting returns existing AnsibleRuns as core finds them when they are not observed any
+// more.
+func asDeparting(resources string) string {
+	return regexp.MustCompile(`(?m)^    [^ ]*:$`).ReplaceAllString(resources, "    -")
+}
+
 // A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
 type step struct {
 	defaults, locals, runs, spec, annotations, observed, departing string
@@ -129,11 +135,11 @@ func TestStays(t *testing.T) {
   - {name: database, when: "${xr.spec.monitoring}", dependsOn: [monitor]}`
 
 	// What core deletes is not observed any more.
-	departing := strings.Replace(database, "    database:", "    -", 1)
+	departing := asDeparting(database)
 
 	// What is found, but not observed, and has core's label, was not deleted.
 	lost := func(resources string) string {
-		return regexp.MustCompile(`(?m)^    [^ ]*:$`).ReplaceAllString(strings.ReplaceAll(resources, "labels: {", "labels: {crossplane.io/composite: app, "), "    -")
+		return asDeparting(strings.ReplaceAll(resources, "labels: {", "labels: {crossplane.io/composite: app, "))
 	}
 
 	const usage = `
@@ -516,6 +522,50 @@ func TestStays(t *testing.T) {
 			step:   step{runs: `[{name: database, previousNames: [], vars: {size: 5}}]`, observed: existing("db", "", "role: a.b.c, vars: {size: 5}")},
 			want:   nil,
 			said:   "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more",
+		},
+		"AnotherChanged": {
+			reason: "An edit of the XR does not let the two be there at once.",
+			step:   step{runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6", observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}")},
+			want:   nil,
+			said:   "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more",
+		},
+		"AnotherChangedLater": {
+			reason: "Nor one that is made while the one before is being deleted.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6",
+				departing: asDeparting(existing("db", "", "role: a.b.c, unsafeVars: {size: 5}")),
+			},
+			want: nil,
+			said: "DependencyNotReady\ndatabase: waiting for app-db, which is being deleted",
+		},
+		"AnotherTwice": {
+			reason: "Nor do two that are both said to be others come before it is gone.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: replica, previousNames: [], vars: {size: "${xr.spec.more}"}}]`, spec: "size: 6, more: 7",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: nil,
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nreplica: waiting for db, which is not wanted any more",
+		},
+		"AnotherTold": {
+			reason: "Which of several it was decides nothing but what is said of each.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: replica, vars: {size: "${xr.spec.more}"}}]`, spec: "size: 6, more: 7",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: []string{"db"},
+			said: "InvalidValue\nreplica: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"database: waiting for db, which is not wanted any more\ndb: not wanted any more, but may be what replica was called",
+		},
+		"AnotherMember": {
+			reason: "Members of a set come and go by themselves.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: [], vars: {name: "${each.key}"}}]`, spec: "zones: [c]",
+				observed:  existing("zone[a]", "", "role: a.b.c, unsafeVars: {name: a}"),
+				departing: asDeparting(existing("zone[b]", "", "role: a.b.c, unsafeVars: {name: b}")),
+			},
+			want: []string{"zone[c]"},
+			said: "Creating\nzone[c]: is being created",
 		},
 		"FoundNone": {
 			reason: "Other names of which it has none say nothing: a run that was renamed twice keeps its first name.",

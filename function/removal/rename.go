@@ -69,12 +69,13 @@ type candidates struct {
 	// claimed are the unwanted AnsibleRuns with the same workload as a run that is said to
 	// be new.
 	claimed map[string]bool
-	// similarTo caches the results of similar.
-	similarTo map[*plan.Run][]string
+	// similarTo and terminatingLike cache the results of similar and terminating.
+	similarTo       map[*plan.Run][]string
+	terminatingLike map[*plan.Run]string
 }
 
 func (r *remover) candidates(runs []desired.Outcome) candidates {
-	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}}
+	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{}}
 
 	for _, resource := range r.unwanted {
 		if o := r.runs.Observed.Resources[resource]; ansiblerun.DeletesContent(o) {
@@ -107,7 +108,7 @@ func (t candidates) similar(run *plan.Run) []string {
 
 	t.similarTo[run] = slices.DeleteFunc(slices.Clone(t.removing), func(was string) bool {
 		maker := t.plan.RunOf(was)
-		return maker != nil && maker != run || t.claimed[was] || !run.CouldBe(t.runs.Observed.Resources[was])
+		return maker != nil && maker != run || t.claimed[was] && !run.New || !run.CouldBe(t.runs.Observed.Resources[was])
 	})
 
 	return t.similarTo[run]
@@ -119,19 +120,45 @@ func (t candidates) strangers(run *plan.Run) []string {
 	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run || run.MayHaveHad(other) })
 }
 
+// terminating returns an AnsibleRun that is being deleted and may be a rendered run: it has
+// the same workload, or else all literal values of the run, and no run renders it any more;
+// "" for none.
+func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
+	if name, ok := t.terminatingByWorkload[ansiblerun.Workload(rendered)]; ok {
+		return name
+	}
+
+	if name, ok := t.terminatingLike[run]; ok {
+		return name
+	}
+
+	t.terminatingLike[run] = ""
+
+	for _, d := range t.runs.Terminating {
+		if t.plan.RunOf(d.Resource) == nil && !run.MayHaveHad(d.Resource) && run.CouldBe(d.Object) {
+			t.terminatingLike[run] = d.String()
+		}
+	}
+
+	return t.terminatingLike[run]
+}
+
 // match holds a rendered run, and keeps the candidates that may be the same run: those of
 // the same workload, or else those that differ in computed values alone, since these may
 // change at any time. Other members of its set are left out there, those with previous
 // names, too: they always differ so.
 func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
-	workload := ansiblerun.Workload(out.Desired)
-
-	if terminating, ok := t.terminatingByWorkload[workload]; ok {
+	if terminating := t.terminating(run, out.Desired); terminating != "" {
 		*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{terminating})
 		return
 	}
 
-	what, all := "the same content, hosts and variables", t.byWorkload[workload]
+	what, all := "the same content, hosts and variables", t.byWorkload[ansiblerun.Workload(out.Desired)]
+
+	if len(all) == 0 {
+		what += " but for computed values"
+		all = t.strangers(run)
+	}
 
 	if run.New {
 		i := slices.IndexFunc(all, func(was string) bool { return kept[was].Reason != desired.Retained })
@@ -140,11 +167,6 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 		}
 
 		return
-	}
-
-	if len(all) == 0 {
-		what = "the same content, hosts and variables but for computed values"
-		all = t.strangers(run)
 	}
 
 	if len(all) == 0 {
