@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -138,10 +139,9 @@ func (j Job) Reference() *common.JobReference {
 	}
 
 	namespace := j.Inputs.Execution.Namespace
-	proof := hmac.New(sha256.New, j.DigestKey)
-	proof.Write([]byte("job\x00" + namespace + "\x00" + j.ID))
+	proof := hex.EncodeToString(keyed.Sum(j.DigestKey, "job", []byte(namespace+"\x00"+j.ID)))
 
-	return &common.JobReference{Namespace: namespace, Name: "ansiblerun-" + j.ID, Proof: hex.EncodeToString(proof.Sum(nil))}
+	return &common.JobReference{Namespace: namespace, Name: "ansiblerun-" + j.ID, Proof: proof}
 }
 
 // Proved is false for a run that a former provider has begun, as the status says, but for which it has no proof: somebody

@@ -10,8 +10,6 @@ package pods
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"time"
 
@@ -27,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/keyed"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/kubeapi"
 )
 
@@ -257,10 +256,7 @@ func (x *Executor) contentDir(j executor.Job) string {
 
 // derived key for one configuration and one tenant.
 func (x *Executor) derived(purpose string, j executor.Job) []byte {
-	h := hmac.New(sha256.New, x.config.Key)
-	h.Write([]byte(purpose + "\x00" + j.Object.Tenant() + "\x00" + j.Inputs.Config))
-
-	return h.Sum(nil)
+	return keyed.Sum(x.config.Key, purpose, []byte(j.Object.Tenant()+"\x00"+j.Inputs.Config))
 }
 
 // isRefusal is true for an error of the API server that the same request would get again.
