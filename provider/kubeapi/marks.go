@@ -173,7 +173,12 @@ func (m *marker) mark(next http.Handler) http.Handler {
 		defer m.requests.Release(size)
 
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-		if err != nil || len(body) > maxBody {
+		if err != nil {
+			refuse(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "cannot read the object: "+err.Error())
+			return
+		}
+
+		if len(body) > maxBody {
 			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, "the object is longer than the API server takes")
 			return
 		}

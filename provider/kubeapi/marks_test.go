@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
@@ -174,6 +177,19 @@ func TestMark(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestMarkUnread has a request that breaks off.
+func TestMarkUnread(t *testing.T) {
+	m := &marker{owns: true, requests: semaphore.NewWeighted(maxBody)}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/namespaces/team-a/configmaps", iotest.ErrReader(io.ErrUnexpectedEOF))
+	rsp := httptest.NewRecorder()
+
+	m.mark(http.NotFoundHandler()).ServeHTTP(rsp, req)
+
+	if rsp.Code != http.StatusBadRequest || !strings.Contains(rsp.Body.String(), "cannot read the object: unexpected EOF") {
+		t.Errorf("What cannot be read is not called too long: got %d, %s", rsp.Code, rsp.Body)
 	}
 }
 
