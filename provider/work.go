@@ -265,7 +265,7 @@ const reportEvery = 500 * time.Millisecond
 type reporter struct {
 	mu sync.Mutex
 	w  *sealed.Writer
-	// next report, which timer has written; nil when there is none.
+	// next report, which timer writes; nil when there is none.
 	next  *executor.Report
 	tasks []events.TaskResult
 	timer *time.Timer

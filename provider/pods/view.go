@@ -26,7 +26,7 @@ type view struct {
 	// unproved is true for a Job that may be the run's or another one's: it is waited for, so that no
 	// run begins beside it, and nothing else is done with it.
 	unproved bool
-	// pod that was made last; nil when there is none.
+	// pod of the run, see isRather; nil when there is none.
 	pod *corev1.Pod
 	// trouble is why the cluster makes no Pod for the Job, or does not start it; empty when that is
 	// not known.
