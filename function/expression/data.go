@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"context"
-
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
 )
 
@@ -26,8 +24,8 @@ type Data struct {
 	Environment map[string]any
 	// Context of the pipeline.
 	Context map[string]any
-	// Locals are the values that the input has names for, as LocalValues.
-	Locals locals
+	// Locals are the values that the input has names for.
+	Locals *LocalValues
 	// Budget of the work for this XR. Without one, only the work of each
 	// expression is limited.
 	Budget *cost.Budget
@@ -70,12 +68,6 @@ func InvalidAt(path string, err error) Problem {
 // String returns the problem in one line.
 func (p Problem) String() string {
 	return p.Path + ": " + p.Message
-}
-
-// locals are computed when they are asked for.
-type locals interface {
-	// local of a name; false when there is none.
-	local(ctx context.Context, name string) (local, bool)
 }
 
 // A local has a value (true), is left out, or has a problem.

@@ -23,10 +23,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/workdir"
 )
 
-// Status is the resolved name of the action that reports outputs and
-// conditions.
-const Status = "crossplane.ansible.status"
-
 const (
 	modeFile fs.FileMode = 0o444
 	modeDir  fs.FileMode = 0o555

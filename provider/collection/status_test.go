@@ -235,6 +235,8 @@ func TestReserved(t *testing.T) {
 }
 
 func TestDocumentation(t *testing.T) {
+	const name = "crossplane.ansible.status"
+
 	var docs map[string]struct {
 		Doc struct {
 			Options map[string]any `json:"options"`
@@ -243,12 +245,12 @@ func TestDocumentation(t *testing.T) {
 		Return   map[string]any `json:"return"`
 	}
 
-	if err := json.Unmarshal([]byte(ansible(t, "ansible-doc", "--json", Status)), &docs); err != nil {
+	if err := json.Unmarshal([]byte(ansible(t, "ansible-doc", "--json", name)), &docs); err != nil {
 		t.Fatal(err)
 	}
 
-	got := docs[Status]
-	if len(got.Doc.Options) != 2 || len(got.Return) != 3 || !strings.Contains(got.Examples, Status) {
+	got := docs[name]
+	if len(got.Doc.Options) != 2 || len(got.Return) != 3 || !strings.Contains(got.Examples, name) {
 		t.Errorf("ansible-doc should explain the module, got %+v", got)
 	}
 }
