@@ -763,6 +763,56 @@ func TestStays(t *testing.T) {
 			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false\n" +
 				"area[b]: not wanted any more, but may be what a run was called, which is not known yet",
 		},
+		"FormerNamesUnknown": {
+			reason: "Nor of those that were runs of their own.",
+			step: step{
+				runs:     `[{name: zone, forEach: "${xr.spec.?zones.orValue([])}", previousNames: ["area-${each.key}"]}]`,
+				observed: existing("area-b", "", "role: a.b.c"),
+			},
+			want: []string{"area-b"},
+			said: "ValueNotSet\nzone: forEach: xr.spec.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false\n" +
+				"area-b: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"FormerNamesReferred": {
+			reason: "Nor does a run that is not wanted, and that the list is of.",
+			step: step{
+				runs: `
+  - {name: monitor, when: "${xr.spec.monitoring}"}
+  - {name: zone, forEach: "${runs.monitor.outputs.zones}", previousNames: ["area-${each.key}"]}`,
+				spec: "monitoring: false", observed: monitor + existing("area-b", "monitor", "role: a.b.c"),
+			},
+			want: []string{"monitor", "area-b", "area-b uses monitor"},
+			said: "ValueNotSet\nzone: forEach: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
+				"monitor: not wanted any more, but has to stay for area-b\narea-b: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"FormerNamesTooMany": {
+			reason: "Nor are more of them removed at once than may go.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area-${each.key}"], removal: {atMost: 1}}]`,
+				spec: "zones: [a]", observed: existing("area-a", "", "role: a.b.c") + existing("area-b", "", "role: a.b.c") + existing("area-c", "", "role: a.b.c"),
+			},
+			want: []string{"area-a", "area-b", "area-c"},
+			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
+		},
+		"FormerNamesOfTwo": {
+			reason: "They may have become members of several sets.",
+			step: step{
+				runs: `
+  - {name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], removal: {atMost: 1}}
+  - {name: region, forEach: "${xr.spec.?regions}", previousNames: ["area[${each.key}]"]}`,
+				spec: "zones: [a], regions: []", observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("area[c]", "", "role: a.b.c"),
+			},
+			want: []string{"area[a]", "area[b]", "area[c]"},
+			said: "RemovalHeld\nzone: 2 of 3 would be removed, and removal.atMost is 1; to remove them, annotate the XR with ansible.fn.crossplane.io/allow-removal: zone=2",
+		},
+		"FormerNamesOthers": {
+			reason: "A run of another name is none of them.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area-${each.key}"], removal: {atMost: 0}}]`,
+				spec: "zones: []", observed: existing("other", "", "role: a.b.c"),
+			},
+			said: "Available\n",
+		},
 		"OwnKey": {
 			reason: "A member goes with its key, whatever the others wait for.",
 			step: step{

@@ -368,7 +368,7 @@ func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression
 }
 
 // exists is true for a run whose AnsibleRun is observed, and for a set of which any member
-// is.
+// is, or may be.
 func (r *renderer) exists(run *plan.Run, resource string) bool {
 	if _, ok := r.Observed.Run(resource); ok || run.ForEach == nil || resource != run.Resource {
 		return ok
@@ -376,7 +376,7 @@ func (r *renderer) exists(run *plan.Run, resource string) bool {
 
 	return slices.ContainsFunc(manifest.SortedKeys(r.Observed.Resources), func(name string) bool {
 		_, observed := r.Observed.Run(name)
-		return observed && r.plan.RunOf(name) == run
+		return observed && r.plan.MayBeOf(run, name)
 	})
 }
 

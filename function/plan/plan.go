@@ -111,6 +111,13 @@ func (c *Plan) RunOf(resource string) *Run {
 	return c.PreviousSets[set]
 }
 
+// MayBeOf is true for a composed resource of a run, and for one of no run that a member of
+// the set may have been: core goes on calling it by the name that it had first.
+func (c *Plan) MayBeOf(run *Run, resource string) bool {
+	by := c.RunOf(resource)
+	return by == run || by == nil && run.MayHaveHad(resource)
+}
+
 // Templates returns all templates of the plan.
 func (c *Plan) Templates() []*expression.Template {
 	all := c.Reported()

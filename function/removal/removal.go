@@ -161,19 +161,16 @@ func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcom
 // limitRemoval keeps all unwanted members of a set when they are more than removal.atMost
 // allows to remove at once. It returns the others.
 func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcome) []string {
-	members := map[*plan.Run][]string{}
-
-	for _, resource := range unwanted {
-		if run := r.plan.RunOf(resource); run != nil && run.ForEach != nil && run.AtMost != nil {
-			members[run] = append(members[run], resource)
+	for _, run := range r.plan.Runs {
+		if run.ForEach == nil || run.AtMost == nil {
+			continue
 		}
-	}
 
-	for run, leaving := range members {
-		total := 0
+		isOther := func(resource string) bool { return !r.plan.MayBeOf(run, resource) }
+		leaving, total := slices.DeleteFunc(slices.Clone(unwanted), isOther), 0
 
 		for resource := range r.runs.Observed.Resources {
-			if _, ok := r.runs.Observed.Run(resource); ok && r.plan.RunOf(resource) == run {
+			if _, ok := r.runs.Observed.Run(resource); ok && !isOther(resource) {
 				total++
 			}
 		}

@@ -117,7 +117,7 @@ func (t candidates) similar(run *plan.Run) []string {
 // strangers returns the similar candidates that are no members of the set of the run, nor
 // have a previous name of such.
 func (t candidates) strangers(run *plan.Run) []string {
-	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.RunOf(other) == run || run.MayHaveHad(other) })
+	return slices.DeleteFunc(slices.Clone(t.similar(run)), func(other string) bool { return t.plan.MayBeOf(run, other) })
 }
 
 // terminating returns an AnsibleRun that is being deleted and may be a rendered run: it has
@@ -135,7 +135,7 @@ func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 	t.terminatingLike[run] = ""
 
 	for _, d := range t.runs.Terminating {
-		if t.plan.RunOf(d.Resource) == nil && !run.MayHaveHad(d.Resource) && run.CouldBe(d.Object) {
+		if t.plan.RunOf(d.Resource) == nil && !t.plan.MayBeOf(run, d.Resource) && run.CouldBe(d.Object) {
 			t.terminatingLike[run] = d.String()
 		}
 	}
