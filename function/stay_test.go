@@ -45,8 +45,8 @@ func asDeparting(resources string) string {
 // A step is one of an XR's life: what is wanted, what is there, and what becomes of it.
 type step struct {
 	defaults, locals, runs, spec, annotations, observed, departing string
-	// earlier is what earlier steps compose.
-	earlier string
+	// earlier is what earlier steps compose, and context what they say.
+	earlier, context string
 }
 
 // check which composed resources are wanted, and what is said.
@@ -97,6 +97,7 @@ required_resources:
     items: ` + s.departing + `
 desired:
   resources: ` + s.earlier + `
+context: {` + s.context + `}
 `
 
 	rsp, err := newFunction(t).RunFunction(context.Background(), request(t, req))
@@ -326,7 +327,34 @@ func TestStays(t *testing.T) {
 			reason: "It may come from elsewhere.",
 			step:   step{runs: `[{name: zone, forEach: "${environment.?zones}"}]`, observed: zones},
 			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
-			said:   "ValueNotSet\nzone: forEach: the list is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+			said:   "ValueNotSet\nzone: forEach: environment.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListElsewhereDefault": {
+			reason: "And have a default.",
+			step:   step{runs: `[{name: zone, forEach: "${environment.?zones.orValue([])}"}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: environment.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListElsewhereEmpty": {
+			reason: "An empty one removes all.",
+			step:   step{runs: `[{name: zone, forEach: "${environment.?zones.orValue([])}"}]`, context: "apiextensions.crossplane.io/environment: {zones: []}", observed: zones},
+			said:   "Available\n",
+		},
+		"ListContext": {
+			reason: "It may come from an earlier step.",
+			step:   step{runs: `[{name: zone, forEach: '${context[?"example.org/zones"].orValue([])}'}]`, observed: zones},
+			want:   []string{"zone[a]", "zone[b]", "zone[c]"},
+			said:   "ValueNotSet\nzone: forEach: context.example.org/zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		},
+		"ListRequired": {
+			reason: "Or from an object that is gone.",
+			step: step{
+				locals:   `zones: "${required.?settings.?data.?zones.orValue('').split(',').filter(z, z != '')}"`,
+				runs:     "[{name: zone, forEach: \"${locals.zones}\"}]\n  requiredResources: {settings: {apiVersion: v1, kind: ConfigMap, namespace: x, matchName: settings}}",
+				observed: zones,
+			},
+			want: []string{"zone[a]", "zone[b]", "zone[c]"},
+			said: "ValueNotSet\nzone: forEach: required.settings.data.zones is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
 		},
 		"ListEmpty": {
 			reason: "An empty list removes all.",

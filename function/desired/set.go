@@ -5,8 +5,6 @@ import (
 	"maps"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -72,8 +70,8 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 	what := "the list"
 
 	for _, path := range items.Defaulted() {
-		if !isThere(r.Observed.XR, path) {
-			what, meant = "xr."+strings.Join(path, "."), false
+		if !r.Data.Has(path) {
+			what, meant = strings.Join(path, "."), false
 			break
 		}
 	}
@@ -86,19 +84,6 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 		Path: "forEach", Kind: expression.NotSet,
 		Message: what + " is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
 	}}
-}
-
-// isThere is true for a field that an object has. What is asked for in a list is an item, and
-// no field.
-func isThere(object map[string]any, path []string) bool {
-	above, _, _ := unstructured.NestedFieldNoCopy(object, path[:len(path)-1]...)
-	if _, isList := above.([]any); isList {
-		return true
-	}
-
-	_, ok, err := unstructured.NestedFieldNoCopy(object, path...)
-
-	return ok && err == nil
 }
 
 // withMembers returns the outcome of a run. For a set that is not skipped, the outcomes of

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression/cost"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 )
 
 // Data is what expressions see. Its values are JSON, with numbers float64 or
@@ -32,6 +33,33 @@ type Data struct {
 
 	// exact values have int64 for integers, and float64 for doubles only.
 	exact bool
+}
+
+// Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
+// item, and no field.
+func (d Data) Has(path []string) bool {
+	var at any = map[string]any{rootXR: d.XR, rootRequired: d.Required, rootEnvironment: d.Environment, rootContext: d.Context}
+
+	for _, name := range path {
+		if p, ok := at.(value.Partial); ok {
+			at = p.Fields
+		}
+
+		if _, isList := at.([]any); isList {
+			return true
+		}
+
+		fields, _ := at.(map[string]any)
+
+		v, ok := fields[name]
+		if !ok {
+			return false
+		}
+
+		at = v
+	}
+
+	return true
 }
 
 // A Kind of problem.

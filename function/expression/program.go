@@ -30,7 +30,7 @@ type program struct {
 	shape  *value.Shape
 	// resources are the names of uses.computed.
 	resources []resourceName
-	// defaulted are the fields below the XR that the expression does without.
+	// defaulted are the paths of the fields that the expression does without.
 	defaulted [][]string
 	// known are the names of all fields that an object can have.
 	known []string

@@ -22,6 +22,9 @@ const (
 // roots of expressions, those of which only members can be used first.
 var roots = [...]string{rootRuns, rootRequired, rootResources, rootXR, rootEach, rootEnvironment, rootContext, rootLocals} //nolint:gochecknoglobals // Go has no constant arrays.
 
+// given are the roots of what others have written.
+var given = [...]string{rootXR, rootRequired, rootEnvironment, rootContext} //nolint:gochecknoglobals // Go has no constant arrays.
+
 // examples of names below roots.
 var examples = map[string]string{rootRuns: "database", rootRequired: "network", rootResources: "machine", rootLocals: "fqdn"} //nolint:gochecknoglobals // It is a constant.
 

@@ -149,8 +149,9 @@ func (t *Template) Sets() map[string]bool {
 	return sets
 }
 
-// Defaulted returns the fields below the XR that the expressions do without when they
-// are not there, as in xr.spec.?users.orValue([]).
+// Defaulted returns the paths of the fields of the XR, of required resources, of the
+// environment and of the context that the expressions do without when they are not there, as
+// in xr.spec.?users.orValue([]).
 func (t *Template) Defaulted() [][]string {
 	var all [][]string
 	for p := range t.programs {

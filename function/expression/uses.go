@@ -248,9 +248,10 @@ func computable(index ast.Expr) error {
 	return err
 }
 
-// defaulted returns the fields below the XR that an expression does without when they
-// are not there: those that it asks for, and those for which it has something else. Those
-// of the locals that it refers to are among them.
+// defaulted returns the paths, from a root, of the fields that an expression does without
+// when they are not there: those that it asks for, and those for which it has something else.
+// Those of the locals that it refers to are among them. Fields of runs, and of what other
+// steps compose, are not: these may be gone because somebody wants that.
 func (e *Environment) defaulted(a *ast.AST) [][]string {
 	var all [][]string
 
@@ -263,8 +264,8 @@ func (e *Environment) defaulted(a *ast.AST) [][]string {
 
 	ast.PreOrderVisit(ast.NavigateAST(a), ast.NewExprVisitor(func(x ast.Expr) {
 		if root, path, optional := placeOf(x); optional {
-			if below, ok := e.belowXR(root, path); ok {
-				add(below)
+			if path, ok := e.pathOf(root, path); ok {
+				add(path)
 			}
 		}
 
@@ -283,11 +284,11 @@ func (e *Environment) defaulted(a *ast.AST) [][]string {
 	return all
 }
 
-// belowXR returns the path below the XR of what is at a path below a root. It is false when
-// that is elsewhere, or when a local computes it.
-func (e *Environment) belowXR(root string, path []string) ([]string, bool) {
+// pathOf returns the path, from a root that is one of given, of what is at a path below a
+// root. It is false when that is elsewhere, or when a local computes it.
+func (e *Environment) pathOf(root string, path []string) ([]string, bool) {
 	if root != rootLocals {
-		return path, root == rootXR
+		return slices.Concat([]string{root}, path), slices.Contains(given[:], root)
 	}
 
 	local, rest := e.locals.at(path)
@@ -298,7 +299,7 @@ func (e *Environment) belowXR(root string, path []string) ([]string, bool) {
 	}
 
 	root, above, _ := placeOf(p.ast.Expr())
-	above, ok := e.belowXR(root, above)
+	above, ok := e.pathOf(root, above)
 
 	return slices.Concat(above, rest), ok
 }
