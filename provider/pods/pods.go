@@ -110,6 +110,7 @@ type Executor struct {
 	forget chan executor.Job
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
+	events    sparing
 	now       func() time.Time
 }
 
