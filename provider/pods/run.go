@@ -80,8 +80,8 @@ type run struct {
 	plan string
 	// asked is true once the API server was asked for the Job, so that it may be there.
 	asked bool
-	// meant is when the Pod was made that may run; zero when none was let run here.
-	meant metav1.Time
+	// meant is the Pod that may run; empty when none was let run here.
+	meant types.UID
 	// begun is true once the container may have started, touched once content may have changed
 	// something, and complete once the Pod has sent its last report.
 	begun, touched, complete bool
@@ -378,7 +378,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	r.disruption = cmp.Or(v.disruption(), r.disruption)
 
 	if v.started() {
-		r.begun, r.meant, r.report.Plan = true, v.pod.CreationTimestamp, ""
+		r.begun, r.meant, r.report.Plan = true, v.pod.UID, ""
 		r.followLog(v.pod)
 	}
 
@@ -402,7 +402,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 		r.begun = r.begun && v.pod != nil && v.suspended()
 
 		if v.stopped() || !v.suspended() {
-			r.meant = metav1.Time{}
+			r.meant = ""
 		}
 	case r.begun:
 		return false
@@ -469,7 +469,7 @@ func (r *run) notStarted(ctx context.Context, v view) {
 // open the gate of the Pod that is to run, and of no other one: a Job has one Pod as a rule, and
 // sometimes Kubernetes makes two.
 func (r *run) open(ctx context.Context, v view) error {
-	if v.pod == nil || !isGated(v.pod) || !r.meant.IsZero() || v.suspended() {
+	if v.pod == nil || !isGated(v.pod) || r.meant != "" || v.suspended() {
 		return nil
 	}
 
@@ -490,7 +490,7 @@ func (r *run) open(ctx context.Context, v view) error {
 		return errors.Wrap(err, "cannot let the Pod be scheduled")
 	}
 
-	r.meant = v.pod.CreationTimestamp
+	r.meant = v.pod.UID
 
 	return nil
 }
@@ -539,7 +539,7 @@ func (r *run) isIdle() bool {
 // mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun. A Pod that has no gate
 // is let run with its Job.
 func (r *run) mayHaveBegun() bool {
-	return !r.begun && (!r.meant.IsZero() || !r.since.IsZero() || r.asked && r.plan == "")
+	return !r.begun && (r.meant != "" || !r.since.IsZero() || r.asked && r.plan == "")
 }
 
 // isRevoked is true for a run that waits, while another one is due in place of it.

@@ -373,7 +373,7 @@ func TestStartsOver(t *testing.T) {
 				r = onCluster(t, j, next, was)
 			}
 
-			r.key, r.meant, r.begun = sealed.NewKey(), made, true
+			r.key, r.meant, r.begun = sealed.NewKey(), "was", true
 			r.report.Run.Phase = common.PhaseRunning
 			r.scope = &scope{Cache: &asCache{reader: byRun{cached.config.Client}}}
 
@@ -393,6 +393,42 @@ func TestStartsOver(t *testing.T) {
 				t.Errorf("%s\nThe run begins again: want %t, got %+v", tc.reason, tc.want, r.report)
 			}
 		})
+	}
+}
+
+// TestNotSeenYet looks at a run whose Pod the cache shows as it was before it was let run. That is so after each start, and
+// costs no requests.
+func TestNotSeenYet(t *testing.T) {
+	j := jobOf(t, onCluster(t))
+	p := podOf(j, "p", 0)
+	p.UID, p.Spec.SchedulingGates = "p", []corev1.PodSchedulingGate{{Name: gate}}
+
+	r := onCluster(t, j, p)
+	cluster, _ := r.config.Client.(client.WithWatch)
+	requests := 0
+	r.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			requests++
+			return errors.New("asked")
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			requests++
+			return errors.New("asked")
+		},
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			requests++
+			return nil
+		},
+	})
+	r.scope = &scope{Cache: &asCache{reader: byRun{cluster}}}
+	r.key = sealed.NewKey()
+
+	for range 3 {
+		r.look(t.Context(), false)
+	}
+
+	if requests != 1 {
+		t.Errorf("requests: want 1, which opens the gate, got %d", requests)
 	}
 }
 

@@ -186,7 +186,7 @@ func TestNotOpened(t *testing.T) {
 			r.watch = executor.Watch{Wanted: tc.wanted, Provider: t.Context(), Progress: func(executor.Report) {}}
 
 			if r.begun = tc.again; tc.again {
-				r.meant = metav1.NewTime(p.CreationTimestamp.Add(-time.Minute))
+				r.meant = "former"
 			}
 
 			r.look(t.Context(), tc.cancel)

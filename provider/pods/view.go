@@ -8,7 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
@@ -107,9 +107,14 @@ func (v view) everSuspended() bool {
 }
 
 // startsOver is true for a Job that goes on, and makes another Pod, although the one that was let run is gone: it was suspended
-// and resumed, or scaled. A Job that has failed says so before its Pod is gone.
-func (v view) startsOver(made metav1.Time) bool {
-	return !made.IsZero() && v.job != nil && v.job.DeletionTimestamp == nil && !v.finished() && (v.pod == nil || isGated(v.pod))
+// and resumed, or scaled. A Job that has failed says so before its Pod is gone. The Pod that was let run is shown with its gate
+// for some time.
+func (v view) startsOver(meant types.UID) bool {
+	if meant == "" || v.job == nil || v.job.DeletionTimestamp != nil || v.finished() {
+		return false
+	}
+
+	return v.pod == nil || isGated(v.pod) && v.pod.UID != meant
 }
 
 // installing is true while the content of the run is installed.
