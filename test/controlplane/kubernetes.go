@@ -65,7 +65,7 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		if err := writeFiles(dir, map[string][]byte{fileAudit: []byte(auditPolicy)}); err != nil {
 			return nil, err
 		}
-		audit = []string{"--audit-policy-file=" + filepath.Join(dir, fileAudit), "--audit-log-path=" + s.Audit()}
+		audit = []string{"--audit-policy-file=" + filepath.Join(dir, fileAudit), "--audit-log-path=" + s.Audit(), "--audit-log-maxsize=10000"}
 	}
 	return s.piece(nameAPIServer, ready, nil, append(audit,
 		"--bind-address=127.0.0.1",
@@ -102,7 +102,7 @@ rules:
 `
 
 // Audit is the file with the requests of the provider that have ended: one event of
-// audit.k8s.io/v1 per line. It is there only with the option Jobs.
+// audit.k8s.io/v1 per line, and is not rotated. It is there only with the option Jobs.
 func (s *Stack) Audit() string { return s.path("audit.log") }
 
 // Etcd is the piece that keeps the objects. The stack must be up.
