@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,12 +23,12 @@ const (
 	leftFor = 2 * time.Minute
 	// maxForgotten is how many Jobs wait to be released. The sweep finds the others.
 	maxForgotten = 10000
-	// gatherFor is how long a Job waits for others, and maxTogether is how many are released
-	// together: one request removes their Secrets.
-	gatherFor   = 500 * time.Millisecond
-	maxTogether = 100
-	// releasers is how many Jobs of a namespace are written to at a time.
-	releasers = 4
+	// gatherFor is how long a Job waits for others.
+	gatherFor = 500 * time.Millisecond
+	// maxTogether is how many Jobs are released by one of the releasers of a namespace. One request removes their
+	// Secrets, which the API server does one after the other.
+	maxTogether = 10
+	releasers   = 8
 )
 
 // Forget a job: the credentials of its Pod go now, the Job when it has been kept for as long as
@@ -58,7 +59,7 @@ func (x *Executor) gather(ctx context.Context, first executor.Job) map[string][]
 	t := time.NewTimer(gatherFor)
 	defer t.Stop()
 
-	for range maxTogether - 1 {
+	for range releasers*maxTogether - 1 {
 		select {
 		case j := <-x.forget:
 			ns := j.Reference().Namespace
@@ -122,6 +123,28 @@ func (x *Executor) clean(ctx context.Context, namespace string, jobs []executor.
 
 // release Jobs of a namespace: remove their Secrets, and have Kubernetes remove them in time.
 func (x *Executor) release(ctx context.Context, namespace string, jobs ...*batchv1.Job) error {
+	g := &errgroup.Group{}
+	g.SetLimit(releasers)
+
+	for some := range slices.Chunk(jobs, maxTogether) {
+		g.Go(func() error {
+			if err := x.removeSecrets(ctx, namespace, some); err != nil {
+				return err
+			}
+
+			var errs []error
+			for _, j := range some {
+				errs = append(errs, errors.Wrapf(x.expire(ctx, j), "cannot have the Job %q removed", j.Name))
+			}
+
+			return errors.Join(errs...)
+		})
+	}
+
+	return g.Wait()
+}
+
+func (x *Executor) removeSecrets(ctx context.Context, namespace string, jobs []*batchv1.Job) error {
 	var ids []string
 	for _, j := range jobs {
 		ids = append(ids, j.Labels[labelRun])
@@ -133,18 +156,8 @@ func (x *Executor) release(ctx context.Context, namespace string, jobs ...*batch
 	}
 
 	s := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*of)}
-	if err := x.config.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace), s); err != nil {
-		return errors.Wrap(err, "cannot remove the Secrets of runs")
-	}
 
-	g := &errgroup.Group{}
-	g.SetLimit(releasers)
-
-	for _, j := range jobs {
-		g.Go(func() error { return errors.Wrapf(x.expire(ctx, j), "cannot have the Job %q removed", j.Name) })
-	}
-
-	return g.Wait()
+	return errors.Wrap(x.config.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace), s), "cannot remove the Secrets of runs")
 }
 
 // expire has Kubernetes remove a Job when it has been kept for long enough.
