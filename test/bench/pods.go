@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -42,6 +43,8 @@ const (
 	maxToReady = 2 * time.Second
 	// minRate of runs, per second.
 	minRate = 20
+	// maxBare is how many bare Jobs are measured.
+	maxBare = 3000
 )
 
 // A crush of runs in Pods.
@@ -66,12 +69,12 @@ func (b *bench) manyPods(ctx context.Context, c *cli) error {
 			}
 		}
 	}
-	t := newTable(b.out, "Runs in Pods that are scripts", "runs", "Pods at a time", "each takes", "all Ready after", "runs per second",
-		"requests per run", "CPU per run", "CPU per run, API server", "resident before", "resident at most", "end to Ready, median", "at most", "reconciles per run", "load before", "load after")
+	t := newTable(b.out, "Runs in Pods that are scripts", "runs", "Pods at a time", "each takes", "all Ready after", "runs per second", "bare Jobs",
+		"requests per run", "CPU per run", "CPU per run, API server", "bare Jobs", "resident before", "resident at most", "end to Ready, median", "at most", "reconciles per run", "load before", "load after")
 	for _, f := range rows {
 		n := float64(f.runs)
-		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.requests.total()/n),
-			fmt.Sprintf("%.1f ms", 1000*f.cpu.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.server.Seconds()/n), mebibytes(f.before), mebibytes(f.peak),
+		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.jobs.rate()), fmt.Sprintf("%.1f", f.requests.total()/n),
+			fmt.Sprintf("%.1f ms", 1000*f.cpu.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.server.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.jobs.server.Seconds()/float64(f.jobs.runs)), mebibytes(f.before), mebibytes(f.peak),
 			seconds(median(f.toReady)), seconds(slices.Max(f.toReady)), fmt.Sprintf("%.1f", float64(f.reconciles)/n), f.loads[0], f.loads[1])
 	}
 	t.flush()
@@ -90,6 +93,8 @@ type figures struct {
 	crush
 
 	wall, cpu, server time.Duration
+	// jobs are as many bare Jobs at a time.
+	jobs bareJobs
 	// before and peak are resident memory of the provider, in bytes.
 	before, peak int64
 	toReady      []time.Duration
@@ -98,7 +103,15 @@ type figures struct {
 	loads        [2]string
 }
 
-func (f figures) rate() float64 { return float64(f.runs) / f.wall.Seconds() }
+// bareJobs are Jobs that no AnsibleRun is about.
+type bareJobs struct {
+	crush
+
+	wall, server time.Duration
+}
+
+func (f figures) rate() float64  { return float64(f.runs) / f.wall.Seconds() }
+func (j bareJobs) rate() float64 { return float64(j.runs) / j.wall.Seconds() }
 
 // crush the provider with runs.
 func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figures, error) {
@@ -137,6 +150,11 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	if err != nil {
 		return f, err
 	}
+	f.jobs.crush = cr
+	f.jobs.runs = min(cr.runs, maxBare)
+	if err := f.jobs.measure(ctx, b, name, c.KeepFor); err != nil {
+		return f, err
+	}
 	server, err := b.serverCPU(ctx)
 	if err != nil {
 		return f, err
@@ -153,7 +171,7 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	}
 	f.wall, f.loads[1] = wall, load()
 	// What is done after the runs is part of what they cost.
-	if err := b.cleaned(ctx); err != nil {
+	if err := b.noneLeft(ctx, "Secret", client.HasLabels{"ansible.crossplane.io/run"}); err != nil {
 		return f, err
 	}
 	after, err := b.provider.Usage()
@@ -178,6 +196,75 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 		f.toReady = append(f.toReady, t.Sub(ended[n]))
 	}
 	return f, nil
+}
+
+// measure Jobs with Pods of the same duration, as many at a time, and each kept for as long: what the cluster would do without
+// AnsibleRuns, which also have a Secret each.
+func (j *bareJobs) measure(ctx context.Context, b *bench, name string, keep time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	places := make(chan struct{}, j.pods)
+	ended := map[string]bool{}
+	done := make(chan struct{})
+	err := b.watch(ctx, cancel, &batchv1.Job{}, func(v any) {
+		o, ok := v.(*batchv1.Job)
+		if !ok || o.Labels["bench"] != name || o.Status.Succeeded == 0 || ended[o.Name] {
+			return
+		}
+		<-places
+		if ended[o.Name] = true; len(ended) == j.runs {
+			close(done)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	server, err := b.serverCPU(ctx)
+	if err != nil {
+		return err
+	}
+
+	start := time.Now()
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(creators)
+	for i := range j.runs {
+		select {
+		case places <- struct{}{}:
+			g.Go(func() error { return b.create(gctx, bareJob(fmt.Sprintf("%s-bare-%d", name, i), name, keep)) })
+		case <-gctx.Done():
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return errors.Wrap(context.Cause(ctx), "not all Jobs ended in time")
+	}
+	j.wall = time.Since(start)
+	after, err := b.serverCPU(ctx)
+	if err != nil {
+		return err
+	}
+	j.server = after - server
+	return b.noneLeft(ctx, "Pod", client.MatchingLabels{"bench": name})
+}
+
+func bareJob(name, label string, keep time.Duration) *batchv1.Job {
+	labels := map[string]string{"bench": label}
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(keep.Seconds())),
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				AutomountServiceAccountToken: new(false),
+				RestartPolicy:                corev1.RestartPolicyNever,
+				Containers:                   []corev1.Container{{Name: "run", Image: controlplane.ProviderImage}},
+			}},
+		},
+	}
 }
 
 // deleted one by one: the API server would give up a request to delete thousands.
@@ -206,18 +293,6 @@ func (b *bench) ready(ctx context.Context, cfg string, n int) (map[string]time.T
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	rest, err := b.stack.Config()
-	if err != nil {
-		return nil, 0, err
-	}
-	seen, err := cache.New(rest, cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
-	if err != nil {
-		return nil, 0, errors.Wrap(err, "cannot watch")
-	}
-	informer, err := seen.GetInformer(ctx, &v1alpha1.AnsibleRun{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return nil, 0, errors.Wrap(err, "cannot watch")
-	}
 	ready := map[string]time.Time{}
 	done := make(chan struct{})
 	look := func(v any) {
@@ -235,11 +310,9 @@ func (b *bench) ready(ctx context.Context, cfg string, n int) (map[string]time.T
 			close(done)
 		}
 	}
-	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, v any) { look(v) }}); err != nil {
-		return nil, 0, errors.Wrap(err, "cannot watch")
+	if err := b.watch(ctx, cancel, &v1alpha1.AnsibleRun{}, look); err != nil {
+		return nil, 0, err
 	}
-	go func() { cancel(seen.Start(ctx)) }()
-	seen.WaitForCacheSync(ctx)
 
 	start := time.Now()
 	g, gctx := errgroup.WithContext(ctx)
@@ -262,19 +335,41 @@ func (b *bench) ready(ctx context.Context, cfg string, n int) (map[string]time.T
 	}
 }
 
-// cleaned waits until no run has a Secret any more.
-func (b *bench) cleaned(ctx context.Context) error {
+// watch what is measured, until the context is done. If the watch ends before, it cancels.
+func (b *bench) watch(ctx context.Context, cancel context.CancelCauseFunc, o client.Object, look func(any)) error {
+	rest, err := b.stack.Config()
+	if err != nil {
+		return err
+	}
+	seen, err := cache.New(rest, cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
+	if err != nil {
+		return errors.Wrap(err, "cannot watch")
+	}
+	informer, err := seen.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+	if err != nil {
+		return errors.Wrap(err, "cannot watch")
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, v any) { look(v) }}); err != nil {
+		return errors.Wrap(err, "cannot watch")
+	}
+	go func() { cancel(seen.Start(ctx)) }()
+	seen.WaitForCacheSync(ctx)
+	return nil
+}
+
+// noneLeft waits until there are no such objects any more.
+func (b *bench) noneLeft(ctx context.Context, kind string, which client.ListOption) error {
 	for {
 		l := &metav1.PartialObjectMetadataList{}
-		l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-		if err := b.kube.List(ctx, l, client.InNamespace(namespace), client.HasLabels{"ansible.crossplane.io/run"}); err != nil {
+		l.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := b.kube.List(ctx, l, client.InNamespace(namespace), which); err != nil {
 			return errors.Wrap(err, "cannot list")
 		}
 		if len(l.Items) == 0 {
 			return nil
 		}
 		if err := sleep(ctx, time.Second); err != nil {
-			return errors.Wrapf(err, "%d Secrets of runs are left", len(l.Items))
+			return errors.Wrapf(err, "%d are left of kind %s", len(l.Items), kind)
 		}
 	}
 }

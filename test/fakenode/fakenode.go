@@ -284,8 +284,12 @@ func (n *Nodes) carryOut(ctx context.Context, p *corev1.Pod, l *log) (metav1.Tim
 	return began, phase, err
 }
 
-// payload of a Pod, once its Secrets are there. A kubelet would mount them.
-func (n *Nodes) payload(ctx context.Context, p *corev1.Pod) (pods.Payload, error) {
+// payload of a Pod, once its Secrets are there. A kubelet would mount them. It is nil for a Pod that mounts nothing, and is
+// no run of the provider.
+func (n *Nodes) payload(ctx context.Context, p *corev1.Pod) (*pods.Payload, error) {
+	if len(p.Spec.Volumes) == 0 {
+		return nil, nil //nolint:nilnil // That is no error.
+	}
 	files := fstest.MapFS{}
 	for _, v := range p.Spec.Volumes {
 		if v.Projected == nil {
@@ -302,14 +306,15 @@ func (n *Nodes) payload(ctx context.Context, p *corev1.Pod) (pods.Payload, error
 			}
 			s, err := n.secret(ctx, types.NamespacedName{Namespace: p.Namespace, Name: source.Secret.Name})
 			if err != nil {
-				return pods.Payload{}, err
+				return nil, err
 			}
 			for k, data := range s.Data {
 				files[k] = &fstest.MapFile{Data: data}
 			}
 		}
 	}
-	return pods.ReadPayload(files)
+	payload, err := pods.ReadPayload(files)
+	return &payload, err
 }
 
 func (n *Nodes) secret(ctx context.Context, name types.NamespacedName) (s *corev1.Secret, err error) {
@@ -344,7 +349,11 @@ func (n *Nodes) show(ctx context.Context, p *corev1.Pod, phase corev1.PodPhase, 
 }
 
 // work as the command work of provider-ansible does, with a runner that follows the script.
-func (n *Nodes) work(ctx context.Context, p pods.Payload, l *log) (common.RunPhase, error) {
+func (n *Nodes) work(ctx context.Context, p *pods.Payload, l *log) (common.RunPhase, error) {
+	if p == nil {
+		_, err := n.script.Work(ctx, runner.Spec{})
+		return common.PhaseSucceeded, err
+	}
 	w, err := sealed.NewWriter(l, p.Key, p.Spec.ID, p.Pod)
 	if err != nil {
 		return "", err
