@@ -160,7 +160,10 @@ func (l podLog) isOver(ctx context.Context) (over, succeeded bool) {
 		return true, false
 	}
 
-	return view{pod: p}.stopped(), p.Status.Phase == corev1.PodSucceeded
+	v := view{pod: p}
+	c := v.container()
+
+	return v.stopped(), c != nil && c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
 }
 
 // readOnce reads the log from a position until it breaks off, and moves that. It is true once the last

@@ -11,6 +11,7 @@ package pods
 import (
 	"context"
 	"encoding/hex"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -110,8 +111,9 @@ type Executor struct {
 	forget chan executor.Job
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
-	events    sparing
-	now       func() time.Time
+	// events has a *sparing for each namespace.
+	events sync.Map
+	now    func() time.Time
 }
 
 var _ executor.Executor = &Executor{}
@@ -218,7 +220,8 @@ func (x *Executor) sweep(ctx context.Context) {
 }
 
 func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
-	released := j.Annotations[annotationReleased] == "true"
+	// What was suspended before it was complete never ends.
+	released := j.Annotations[annotationReleased] == "true" && (!view{job: j}.suspended() || !completed(j).IsZero())
 	if !x.made(j) || released || x.scopes.followed(keyOf(j)) || x.now().Sub(j.CreationTimestamp.Time) < unfollowedFor {
 		return nil
 	}

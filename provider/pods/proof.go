@@ -72,7 +72,7 @@ func (r *run) names(j *batchv1.Job) bool {
 // ownsPod is true for a Pod of the Job. Of one whose Job is gone there may be only the labels.
 func (r *run) ownsPod(p *corev1.Pod, j *batchv1.Job) bool {
 	if j != nil {
-		return metav1.IsControlledBy(p, j)
+		return metav1.IsControlledBy(p, j) || r.meant != "" && p.UID == r.meant
 	}
 
 	if owner := metav1.GetControllerOf(p); owner != nil && r.uid != "" {

@@ -139,7 +139,7 @@ func TestForgetTogether(t *testing.T) {
 // for each Secret, one after the other, and 160 ms for a write. What is left of runs does not grow.
 func TestForgetMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const runs = 400
+		const runs = 200
 
 		var (
 			objects []client.Object
@@ -262,6 +262,42 @@ func TestReleaseOnce(t *testing.T) {
 
 			if kept := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; removals != 1 || kept != tc.want {
 				t.Errorf("%s\nsweepJob(...): want it released once and kept for %s, got %d times and %s", tc.reason, tc.want, removals, kept)
+			}
+		})
+	}
+}
+
+// TestReleasedSuspended sweeps up the Job of a run that is recorded and that somebody has suspended before it was complete.
+func TestReleasedSuspended(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason     string
+		conditions []batchv1.JobCondition
+		left       bool
+	}{
+		"Suspended": {"It never ends, so that nothing else removes it.", nil, false},
+		"Complete":  {"It has ended, and is kept for as long as it is to be.", []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Unix(1767222000, 0))}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, onCluster(t), suspended, func(j *batchv1.Job) {
+				j.CreationTimestamp, j.Status.Conditions = metav1.NewTime(time.Date(2025, 12, 31, 23, 0, 0, 0, time.UTC)), tc.conditions
+			})
+			x := onCluster(t, j).Executor
+			x.config.Status = func(context.Context, ObjectReference) (State, error) { return StateRecorded, nil }
+
+			if err := x.release(t.Context(), j.Namespace, j.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := x.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), j); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := x.sweepJob(t.Context(), j.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := x.config.Client.Get(t.Context(), client.ObjectKeyFromObject(j), j); (err == nil) != tc.left {
+				t.Errorf("%s\nThe Job is left: want %t, got %v", tc.reason, tc.left, err)
 			}
 		})
 	}

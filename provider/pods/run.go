@@ -418,7 +418,7 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 // startsOver is true for a run whose Job makes another Pod. The API server has to agree with the cache that nothing is left
 // of the one that was let run.
 func (r *run) startsOver(ctx context.Context, v view) bool {
-	if !v.startsOver(r.meant) {
+	if r.meant == "" && !r.begun || !v.startsOver(r.meant) {
 		return false
 	}
 
@@ -487,6 +487,11 @@ func (r *run) open(ctx context.Context, v view) error {
 
 	err := r.config.Client.Patch(ctx, v.pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(patch)))
 	if err != nil {
+		// It may have arrived.
+		if !isRefusal(err) {
+			r.plan = ""
+		}
+
 		return errors.Wrap(err, "cannot let the Pod be scheduled")
 	}
 

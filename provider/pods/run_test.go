@@ -156,17 +156,18 @@ func TestUnreadLog(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		phase  corev1.PodPhase
+		code   int32
 		want   bool
 	}{
-		"Succeeded": {"What has succeeded is waited for.", corev1.PodSucceeded, false},
-		"Failed":    {"What has failed may have no last report, and is repeated anyway.", corev1.PodFailed, true},
+		"Succeeded": {"What has succeeded is waited for.", corev1.PodSucceeded, 0, false},
+		"Failed":    {"What has failed may have no last report, and is repeated anyway.", corev1.PodFailed, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := jobOf(t, onCluster(t))
 				p := podOf(j, "p", time.Second)
 				p.UID = "p"
-				p.Status = aPod(tc.phase, container(containerRun, terminated(0, "Completed", ""))).Status
+				p.Status = aPod(tc.phase, container(containerRun, terminated(tc.code, "", ""))).Status
 
 				r := onCluster(t, j, p)
 				cluster, _ := r.config.Client.(client.WithWatch)
@@ -736,4 +737,150 @@ func waitingOn(t *testing.T, refused bool, state, began *corev1.ContainerState, 
 	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: byRun{cluster}}, ready: ready}}, followers: map[runKey]chan struct{}{}}
 
 	return x, r.job
+}
+
+// gatedPod is one that a Job has made just now.
+func gatedPod(j *batchv1.Job, name string) *corev1.Pod {
+	p := podOf(j, name, 0)
+	p.UID, p.Spec.SchedulingGates, p.Status.Phase = types.UID(name), []corev1.PodSchedulingGate{{Name: gate}}, corev1.PodPending
+
+	return p
+}
+
+// TestStartsOverLate lets the next Pod of a Job run, whatever was seen of the one before, and in whatever order.
+func TestStartsOverLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// suspended is true if the Job was seen suspended, with its Pod stopped. Its next Pod is seen right after that.
+		suspended bool
+		// late is true if a report of the Pod before comes after that was seen to be gone.
+		late bool
+	}{
+		"Suspended": {"The Job was resumed, and the Pod gone, by the next look.", true, false},
+		"Late":      {"A report of the Pod before comes late.", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var suspend []func(*batchv1.Job)
+			if tc.suspended {
+				suspend = append(suspend, suspended)
+			}
+
+			j := jobOf(t, onCluster(t), suspend...)
+			was := podOf(j, "was", time.Hour)
+			was.UID, was.Status = "was", aPod(corev1.PodRunning, container(containerRun, running())).Status
+
+			r := onCluster(t, j, was)
+			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+			r.key, r.stop, r.report.Run.Phase = sealed.NewKey(), func() {}, common.PhaseRunning
+			r.config.Context, r.logs = t.Context(), clientset.NewClientset()
+
+			defer func() { r.stop() }()
+
+			r.look(t.Context(), false)
+
+			if !r.begun {
+				t.Fatal("The run should have begun.")
+			}
+
+			if tc.suspended {
+				was.Status = aPod(corev1.PodFailed, container(containerRun, terminated(1, "Error", ""))).Status
+				if err := r.config.Client.Status().Update(t.Context(), was); err != nil {
+					t.Fatal(err)
+				}
+
+				r.look(t.Context(), false)
+			}
+
+			if err := r.config.Client.Delete(t.Context(), was); err != nil {
+				t.Fatal(err)
+			}
+
+			if tc.late {
+				r.look(t.Context(), false)
+				r.take(heard{Frame: sealed.Frame{Report: executor.Report{Run: common.Run{Phase: common.PhaseRunning}}}})
+			}
+
+			j.Spec.Suspend = nil
+			if err := r.config.Client.Update(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+
+			next := gatedPod(j, "next")
+			if err := r.config.Client.Create(t.Context(), next); err != nil {
+				t.Fatal(err)
+			}
+
+			for range 3 {
+				r.look(t.Context(), false)
+			}
+
+			if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(next), next); err != nil || isGated(next) {
+				t.Errorf("%s\nThe next Pod should be let run: %s %q, %v", tc.reason, r.report.Run.Phase, r.report.Run.Message, err)
+			}
+		})
+	}
+}
+
+// TestDetached has somebody remove the labels by which a Job knows its Pod. Kubernetes takes the Job off its owners then,
+// and makes another Pod. The first one runs on.
+func TestDetached(t *testing.T) {
+	j := jobOf(t, onCluster(t))
+	was := podOf(j, "was", time.Hour)
+	was.UID, was.Status = "was", aPod(corev1.PodRunning, container(containerRun, running())).Status
+	was.OwnerReferences = nil
+	next := gatedPod(j, "next")
+
+	r := onCluster(t, j, was, next)
+	r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+	r.key, r.stop, r.report.Run.Phase = sealed.NewKey(), func() {}, common.PhaseRunning
+	r.config.Context, r.logs = t.Context(), clientset.NewClientset()
+	r.meant, r.begun = "was", true
+
+	defer func() { r.stop() }()
+
+	r.look(t.Context(), false)
+
+	if err := r.config.Client.Get(t.Context(), client.ObjectKeyFromObject(next), next); err != nil || !isGated(next) {
+		t.Errorf("No Pod should run beside one that runs: %v", err)
+	}
+}
+
+// TestUnreadSidecar cannot read the log of a run that has succeeded, beside which another container goes on.
+func TestUnreadSidecar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := jobOf(t, onCluster(t))
+		p := podOf(j, "p", time.Second)
+		p.UID = "p"
+		p.Status = aPod(corev1.PodRunning, container(containerRun, terminated(0, "Completed", "")), container("proxy", running())).Status
+
+		r := onCluster(t, j, p)
+		r.key, r.stop = sealed.NewKey(), func() {}
+		r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+		r.config.Context, r.now = t.Context(), time.Now
+		r.report.Run.Phase = common.PhaseRunning
+
+		logs, err := kubernetes.NewForConfig(&rest.Config{Transport: unreachable{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		r.logs = logs
+
+		provider, stop := context.WithCancel(t.Context())
+		defer stop()
+
+		r.watch = executor.Watch{Progress: func(executor.Report) {}, Wanted: context.Background(), Provider: provider}
+		done := make(chan executor.Report, 1)
+
+		go func() { done <- r.follow(provider, make(chan struct{})) }()
+
+		time.Sleep(10 * time.Minute)
+		stop()
+
+		if got := <-done; got.Run.Phase.Finished() {
+			t.Errorf("What has succeeded is waited for, and not repeated: %s %s %q", got.Run.Phase, got.Run.Reason, got.Run.Message)
+		}
+
+		r.stop()
+	})
 }

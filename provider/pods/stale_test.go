@@ -287,3 +287,59 @@ func TestCanceledLate(t *testing.T) {
 		}
 	})
 }
+
+// TestOpenUnanswered loses the answer to the request that lets a Pod run, while the watch hangs, and cancels the run. What it
+// may have changed counts.
+func TestOpenUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, j := waitingOn(t, false, new(waiting("ContainerCreating", "")), nil, 0)
+		cluster, _ := x.config.Client.(client.WithWatch)
+		stale := &staleCache{Client: cluster}
+		ready := make(chan struct{})
+		close(ready)
+
+		x.scopes.all[""] = &scope{Cache: &asCache{reader: stale}, ready: ready}
+		x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+				pod, ok := o.(*corev1.Pod)
+				if !ok {
+					return c.Patch(ctx, o, p, opts...)
+				}
+
+				stale.was.Store(pod.DeepCopy())
+
+				if err := c.Patch(ctx, o, p, opts...); err != nil {
+					return err
+				}
+
+				pod.Status = aPod(corev1.PodRunning, container(containerRun, running())).Status
+				if err := c.Status().Update(ctx, pod); err != nil {
+					return err
+				}
+
+				return kerrors.NewTimeoutError("the answer was lost", 1)
+			},
+		})
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+
+		ended := make(chan executor.Report, 1)
+
+		go func() { ended <- x.Execute(ctx, j, executor.Watch{}) }()
+
+		for stale.was.Load() == nil {
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+
+		cancel()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		stale.was.Store(nil)
+
+		if got := <-ended; got.Run.Phase != common.PhaseCanceled || got.Untouched {
+			t.Errorf("A run that may have begun may have changed something: %s, untouched=%t", got.Run.Phase, got.Untouched)
+		}
+	})
+}

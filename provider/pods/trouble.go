@@ -18,7 +18,7 @@ const (
 	eventsShare = 9
 )
 
-// sparing asks for events. The API server has no index of them: it reads all events of a namespace for each list. On one that
+// sparing asks for the events of a namespace. The API server has no index of them: it reads all events of a namespace for each list. On one that
 // is so busy that Pods start late, as many lists as there are Pods would make everything later.
 type sparing struct {
 	asking sync.Mutex
@@ -43,6 +43,14 @@ func (s *sparing) ask(now func() time.Time, list func() error) bool {
 	s.next = end.Add(max(eventsLeast, eventsShare*end.Sub(begin)))
 
 	return true
+}
+
+// eventsOf a namespace. Whoever writes very many keeps only runs of the same namespace from reading theirs.
+func (x *Executor) eventsOf(namespace string) *sparing {
+	v, _ := x.events.LoadOrStore(namespace, &sparing{})
+	s, _ := v.(*sparing)
+
+	return s
 }
 
 // trouble is why the cluster makes no Pod, or does not start it, which only events say.
@@ -78,7 +86,7 @@ func (r *run) trouble(ctx context.Context, v view) string {
 	l := &corev1.EventList{}
 
 	// Whoever may write events could have written very many.
-	asked := r.events.ask(r.now, func() error {
+	asked := r.eventsOf(r.ref.Namespace).ask(r.now, func() error {
 		return r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
 			Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(about.GetUID()), "type": corev1.EventTypeWarning}),
 		})

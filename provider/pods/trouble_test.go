@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
 // Pods start late on a cluster that is busy. Asking it why must not keep it busy: a list of events takes the API server the
@@ -73,4 +75,51 @@ func TestTroublePace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTroubleElsewhere has somebody write so many events in a namespace that a list of them takes long, and nothing is to be
+// noticed of that in another one.
+func TestTroubleElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := onCluster(t)
+		cluster, _ := r.config.Client.(client.WithWatch)
+
+		x := r.Executor
+		x.now = time.Now
+		x.config.Client = interceptor.NewClient(cluster, interceptor.Funcs{
+			List: func(ctx context.Context, _ client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+				if (&client.ListOptions{}).ApplyOptions(opts).Namespace == "flooded" {
+					<-ctx.Done()
+
+					return ctx.Err()
+				}
+
+				l.(*corev1.EventList).Items = []corev1.Event{{Reason: "FailedMount", Message: "no such volume"}}
+
+				return nil
+			},
+		})
+
+		look := func(namespace string) string {
+			ctx, stop := context.WithTimeout(t.Context(), requestTimeout)
+			defer stop()
+
+			follower := run{Executor: x, job: r.job, ref: common.JobReference{Namespace: namespace}}
+
+			return follower.trouble(ctx, view{job: jobOf(t, r), pod: aPod(corev1.PodPending)})
+		}
+
+		go look("flooded")
+
+		synctest.Wait()
+
+		for _, when := range []string{"while the list takes long", "after that"} {
+			if look("ns") == "" {
+				t.Errorf("A run in another namespace should say what it waits for %s.", when)
+			}
+
+			time.Sleep(requestTimeout + eventsLeast)
+			synctest.Wait()
+		}
+	})
 }

@@ -110,7 +110,7 @@ func (v view) everSuspended() bool {
 // and resumed, or scaled. A Job that has failed says so before its Pod is gone. The Pod that was let run is shown with its gate
 // for some time.
 func (v view) startsOver(meant types.UID) bool {
-	if meant == "" || v.job == nil || v.job.DeletionTimestamp != nil || v.finished() {
+	if v.job == nil || v.job.DeletionTimestamp != nil || v.finished() {
 		return false
 	}
 
