@@ -185,7 +185,15 @@ observed:
 func TestValuesAreLimited(t *testing.T) {
 	const size = 1 << 20
 
-	for _, variables := range []string{`vars: {x: "${xr.spec.large}"}`, `vars: {x: "${locals.large}"}`, `varsFrom: [{value: "${{'x': xr.spec.large}}"}]`, `inventory: {all: {vars: {x: "${xr.spec.large}"}}}`} {
+	const (
+		values = "the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values"
+		state  = "compose fewer or smaller AnsibleRuns in one XR"
+	)
+
+	for variables, want := range map[string]string{
+		`vars: {x: "${xr.spec.large}"}`: values, `vars: {x: "${locals.large}"}`: values, `varsFrom: [{value: "${{'x': xr.spec.large}}"}]`: values,
+		`inventory: {all: {vars: {x: "${xr.spec.large}"}}}`: values, `inventory: {all: {children: "${xr.spec.deep}"}}`: state,
+	} {
 		req := request(t, `
 input:
   apiVersion: ansible.fn.crossplane.io/v1alpha1
@@ -201,7 +209,7 @@ observed:
 			large[i] = map[string]any{}
 		}
 
-		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large}))
+		req.GetObserved().GetComposite().GetResource().GetFields()["spec"] = structpb.NewStructValue(structOf(map[string]any{"large": large, "deep": nested(1500)}))
 
 		var before, after runtime.MemStats
 
@@ -218,8 +226,18 @@ observed:
 			t.Errorf("%s: want at most 500 MiB for 1000 runs, got %d", variables, got)
 		}
 
-		if got := rsp.GetConditions()[0].GetMessage(); !strings.Contains(got, "the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values") {
+		if got := rsp.GetConditions()[0].GetMessage(); !strings.Contains(got, want) {
 			t.Errorf("%s: want an error that says what to do, got %.500q", variables, got)
 		}
 	}
+}
+
+// nested returns groups of an inventory, each in another one. As YAML, that is indented, they take much more than as JSON.
+func nested(depth int) map[string]any {
+	groups := map[string]any{}
+	for range depth {
+		groups = map[string]any{"a": map[string]any{"children": groups}}
+	}
+
+	return groups
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,6 +40,7 @@ func TestPredecessors(t *testing.T) {
 		namespaced = `namespace: default, uid: u2`
 		deleted    = `, deletionTimestamp: "2026-01-01T00:00:00Z"`
 		database   = `, annotations: {crossplane.io/composition-resource-name: database}`
+		db         = `, annotations: {crossplane.io/composition-resource-name: db}`
 		controller = `, ownerReferences: [{apiVersion: example.org/v1alpha1, kind: App, name: app, uid: u1, controller: true}]`
 
 		waits   = "DependencyNotReady\ndatabase: waiting for app-123, which is being deleted"
@@ -55,6 +57,7 @@ func TestPredecessors(t *testing.T) {
 		said         string
 	}{
 		"Waits":          {"It waits until the other one is gone: its content would be removed after it was applied.", namespaced, `namespace: default` + deleted + database + controller, waits},
+		"PreviousName":   {"So it does for one that has kept the name that the run had.", namespaced, `namespace: default` + deleted + db + controller, waits},
 		"Cluster":        {"XRs may be cluster scoped, and so are their runs.", cluster, `labels: {a: b}` + deleted + database + controller, waits},
 		"NotDeletedYet":  {"Kubernetes deletes it a moment later, or when a Usage of it is gone.", namespaced, `namespace: default` + database + controller, waits},
 		"OtherRun":       {"Other runs do not matter.", namespaced, `namespace: default, annotations: {crossplane.io/composition-resource-name: app}` + deleted + controller, creates},
@@ -74,7 +77,9 @@ func TestPredecessors(t *testing.T) {
 				apiVersion = "ansible.crossplane.io/v1alpha1"
 			}
 
-			rsp, err := f.RunFunction(context.Background(), request(t, requestAfter(tc.xr, "{}", apiVersion, tc.metadata)))
+			after := strings.Replace(requestAfter(tc.xr, "{}", apiVersion, tc.metadata), "role: a.b.c}]", "role: a.b.c, previousNames: [db]}]", 1)
+
+			rsp, err := f.RunFunction(context.Background(), request(t, after))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -137,7 +137,7 @@ func TestResources(t *testing.T) {
 		},
 		"BecomesSet": {
 			reason: "A run that has become a set holds it until the set has taken its place.",
-			step:   step{runs: strings.Replace(runs, "name: setup", `name: setup, forEach: "${xr.status.zones}"`, 1), observed: machine("machine", there) + setup},
+			step:   step{runs: strings.Replace(runs, "name: setup", `name: setup, forEach: "${xr.status.zones}"`, 1), observed: machine("machine", there) + setup + using("setup", "machine")},
 			want:   []string{"setup", "setup uses machine"},
 			said:   "ValuePending\nsetup: forEach: xr.status is not there yet",
 		},

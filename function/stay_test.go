@@ -36,6 +36,20 @@ func existing(name, on, parameters string) string {
         ` + readyOf
 }
 
+// using is the Usage of an AnsibleRun by another one.
+func using(by, of string) string {
+	return `
+    ` + by + ` uses ` + of + `:
+      resource:
+        apiVersion: protection.crossplane.io/v1beta1
+        kind: Usage
+        metadata: {namespace: default, name: "` + by + `-` + of + `"}
+        spec:
+          of: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: "app-` + of + `"}}
+          by: {apiVersion: ansible.m.crossplane.io/v1alpha1, kind: AnsibleRun, resourceRef: {name: "app-` + by + `"}}
+`
+}
+
 // asDeparting returns existing AnsibleRuns as core finds them when they are not observed any
 // more.
 func asDeparting(resources string) string {
@@ -432,7 +446,7 @@ func TestStays(t *testing.T) {
 			step: step{
 				runs:     `[{name: app, vars: {size: 6}}, {name: database, dependsOn: [app], vars: {size: "${xr.spec.size}"}}]`,
 				spec:     "size: 5",
-				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
+				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}") + using("db", "app"),
 			},
 			want: []string{"app", "db", "db uses app"},
 			said: "Updating\napp: is being updated\ndatabase: waiting for app\ndb: not wanted any more, but may be what database was called, which is not known yet",
@@ -525,7 +539,7 @@ func TestStays(t *testing.T) {
 			step: step{
 				runs: `[{name: other, when: false}]`,
 				observed: strings.ReplaceAll(existing("zone[a]", "app", "role: a.b.c"), "annotations: {", `annotations: {ansible.fn.crossplane.io/prune: never, `) +
-					existing("app", "database", "role: a.b.c") + existing("database", "", "role: a.b.c"),
+					existing("app", "database", "role: a.b.c") + existing("database", "", "role: a.b.c") + using("zone[a]", "app") + using("app", "database"),
 			},
 			want: []string{"app", "app uses database", "database", "zone[a]", "zone[a] uses app"},
 			said: "Available\napp: not wanted any more, and stays with zone[a]\ndatabase: not wanted any more, and stays with app\nzone[a]: not wanted any more, and stays, since prune is false",
@@ -617,7 +631,7 @@ func TestStays(t *testing.T) {
 			step: step{
 				runs:     `[{name: app, vars: {size: 6}}, {name: postgres, previousNames: [database], dependsOn: [app], vars: {size: "${xr.spec.size}"}}]`,
 				spec:     "size: 5",
-				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}"),
+				observed: existing("db", "app", "role: a.b.c, unsafeVars: {size: 5}") + existing("app", "", "role: a.b.c, vars: {size: 5}") + using("db", "app"),
 			},
 			want: []string{"app", "db", "db uses app"},
 			said: "Updating\napp: is being updated\npostgres: waiting for app\ndb: not wanted any more, but may be what postgres was called, which is not known yet",
@@ -640,12 +654,42 @@ func TestStays(t *testing.T) {
 			want: []string{"db", "app", "app uses db"},
 			said: "Available\n",
 		},
+		"GoneWithoutUsages": {
+			reason: "A run that is gone from the Composition, and may have had usages: false, gets no Usages that it did not have.",
+			step:   step{runs: `[{name: monitor}]`, observed: monitor + existing("database", "monitor", "role: x.y.z")},
+			want:   []string{"monitor"},
+			said:   "Available\n",
+		},
+		"FormerNameDeparting": {
+			reason: "A member waits for one that has a previous name, and is being deleted, whatever its values were.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", previousNames: ["area[${each.key}]"], vars: {size: "${each.value}"}}]`, spec: "zones: {a: 6}",
+				departing: asDeparting(existing("area[a]", "", "role: a.b.c, unsafeVars: {size: 5}")),
+			},
+			want: nil,
+			said: "DependencyNotReady\nzone[a]: waiting for app-area[a], which is being deleted",
+		},
+		"FormerNameDepartingChanged": {
+			reason: "So does a run whose literal values are others.",
+			step: step{
+				runs:      `[{name: database, previousNames: [db], vars: {size: 6}}]`,
+				departing: asDeparting(existing("db", "", "role: a.b.c, vars: {size: 5}")),
+			},
+			want: nil,
+			said: "DependencyNotReady\ndatabase: waiting for app-db, which is being deleted",
+		},
+		"LongerText": {
+			reason: "A text that begins and ends with the one of a run is another one.",
+			step:   step{runs: `[{name: blue, vars: {version: "1"}}]`, observed: existing("green", "", `role: a.b.c, vars: {version: "1.1"}`)},
+			want:   []string{"blue"},
+			said:   "Creating\nblue: is being created",
+		},
 		"AdoptedAndGone": {
 			reason: "It is removed by its own when, after what depends on it.",
 			step: step{
 				runs:     `[{name: database, previousNames: [sql, db], when: "${xr.spec.wanted}", vars: {size: 5}}]`,
 				spec:     "wanted: false",
-				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c"),
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("app", "db", "role: a.b.c") + using("app", "db"),
 			},
 			want: []string{"db", "app uses db"},
 			said: "Leaving\ndatabase: not wanted any more, but has to stay for app",
@@ -807,7 +851,7 @@ func TestStays(t *testing.T) {
 				runs: `
   - {name: monitor, when: "${xr.spec.monitoring}"}
   - {name: zone, forEach: "${runs.monitor.outputs.zones}", previousNames: ["area-${each.key}"]}`,
-				spec: "monitoring: false", observed: monitor + existing("area-b", "monitor", "role: a.b.c"),
+				spec: "monitoring: false", observed: monitor + existing("area-b", "monitor", "role: a.b.c") + using("area-b", "monitor"),
 			},
 			want: []string{"monitor", "area-b", "area-b uses monitor"},
 			said: "ValueNotSet\nzone: forEach: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
@@ -907,5 +951,36 @@ required_resources:
 	// Core asks until the answer stays the same.
 	if len(rsp.GetRequirements().GetResources()) != 2 {
 		t.Errorf("RunFunction(...): want the same requirements as before, got %v", rsp.GetRequirements())
+	}
+}
+
+// TestLostOne is about an XR that has lost one of its AnsibleRuns: its Secret, which is observed, stays as it is.
+func TestLostOne(t *testing.T) {
+	rsp, err := newFunction(t).RunFunction(t.Context(), request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c}
+  runs: [{name: database}, {name: cache}]
+  connectionDetails: [{name: url, value: "${runs.database.outputs.url}"}]
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}
+  resources:
+    connection-details:
+      resource: {apiVersion: v1, kind: Secret, metadata: {name: app-connection, namespace: default}, data: {url: dGhlcmU=, old: Z29uZQ==}}
+`+existing("database", "", "role: a.b.c")+`
+required_resources:
+  ansible.fn.crossplane.io/runs/ansible.m.crossplane.io/v1alpha1:
+    items:`+asDeparting(strings.ReplaceAll(existing("cache", "", "role: a.b.c"), "labels: {", "labels: {crossplane.io/composite: app, "))))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := map[string]any{"url": "dGhlcmU=", "old": "Z29uZQ=="}
+	got := rsp.GetDesired().GetResources()["connection-details"].GetResource().AsMap()["data"]
+
+	if diff := cmp.Diff(any(want), got); diff != "" {
+		t.Errorf("RunFunction(...): -want Secret, +got:\n%s\n%v", diff, rsp.GetConditions())
 	}
 }

@@ -37,12 +37,13 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 	was := e.runs.Observed.Details[""]
 
 	if !legacy {
-		if len(e.runs.Observed.Lost) > 0 {
-			// Core sends no connection details of what it does not observe, nor the Secret.
-			return nil, nil, nil
-		}
-
 		was = secretData(e.runs.Observed.Resources[plan.ResourceConnection])
+
+		// Core sends no connection details of what it does not observe: the Secret stays as it is.
+		if len(e.runs.Observed.Lost) > 0 {
+			secret, problems = e.secret(ctx, was)
+			return nil, secret, problems
+		}
 	}
 
 	values := map[string][]byte{}

@@ -84,6 +84,8 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, res
 			return nil, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf("%s is a run of the Composition", name))}
 		}
 
+		r.former[resource] = append(r.former[resource], name)
+
 		if _, ok := r.Observed.Run(name); ok && !slices.Contains(found, name) {
 			found = append(found, name)
 		}

@@ -76,13 +76,13 @@ func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expressio
 	return problems
 }
 
-// terminatingAs returns the AnsibleRuns of this name that are still being deleted, those of
-// earlier XRs among them. Content is not applied while it is being removed.
+// terminatingAs returns the AnsibleRuns of this name, or a previous one, that are still being
+// deleted, those of earlier XRs among them. Content is not applied while it is being removed.
 func (r *renderer) terminatingAs(resource string) []string {
 	var names []string
 
 	for _, terminating := range slices.Concat(r.Terminating, r.Predecessors) {
-		if terminating.Resource == resource {
+		if terminating.Resource == resource || slices.Contains(r.former[resource], terminating.Resource) {
 			names = append(names, terminating.String())
 		}
 	}

@@ -58,6 +58,8 @@ type renderer struct {
 	plan *plan.Plan
 	// missing says why required resources are not there, by their names.
 	missing map[string][]expression.Problem
+	// former are the previous names of composed resources, by the names that they have now.
+	former map[string][]string
 	// usageCount is how many Usages the runs need that were rendered so far.
 	usageCount int
 }
@@ -66,7 +68,8 @@ type renderer struct {
 // wrong is the Reason of an Outcome, never an error.
 func Render(ctx context.Context, p *plan.Plan, state observed.State) Runs {
 	r := &renderer{
-		plan: p,
+		plan:   p,
+		former: map[string][]string{},
 		Runs: Runs{
 			Observed: state,
 			Data: expression.Data{

@@ -343,6 +343,8 @@ func (t *Template) MayBe(v any) bool {
 		return ok && (t.computed || slices.EqualFunc(t.items, list, (*Template).MayBe))
 	case len(t.parts) == 1 && t.parts[0].program != nil:
 		return true
+	case len(t.parts) == 1:
+		return v == t.parts[0].text
 	case len(t.parts) > 0:
 		s, ok := v.(string)
 		return ok && strings.HasPrefix(s, t.parts[0].text) && strings.HasSuffix(s, t.parts[len(t.parts)-1].text)

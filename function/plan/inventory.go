@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -50,7 +51,11 @@ func (i *Inventory) Evaluate(ctx context.Context, data expression.Data) (string,
 		return "", e.problems
 	}
 
-	return ansible.Inventory(groups), nil
+	text := ansible.Inventory(groups)
+	// A value that is nested is indented, and takes more than where it came from.
+	data.Budget.Write(value.Writer{Bytes: len(text)})
+
+	return text, nil
 }
 
 func (e *evaluation) invalid(path string, err error) {

@@ -27,8 +27,15 @@ func (r *remover) usages() map[string]map[string]any {
 				continue
 			}
 
+			name := r.runs.PreviousName(by) + usesSeparator + r.runs.PreviousName(of)
+
+			// A run that is gone from the Composition may have had usages: false.
+			if r.plan.RunOf(by) == nil && r.runs.Observed.Resources[name] == nil {
+				continue
+			}
+
 			if u := usage(r.runs.Observed.Resources[of], user); u != nil {
-				usages[r.runs.PreviousName(by)+usesSeparator+r.runs.PreviousName(of)] = u
+				usages[name] = u
 			}
 		}
 	}
