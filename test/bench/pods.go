@@ -110,8 +110,8 @@ type bareJobs struct {
 	wall, server time.Duration
 }
 
-func (f figures) rate() float64  { return float64(f.runs) / f.wall.Seconds() }
-func (j bareJobs) rate() float64 { return float64(j.runs) / j.wall.Seconds() }
+func (f figures) rate() float64   { return float64(f.runs) / f.wall.Seconds() }
+func (j *bareJobs) rate() float64 { return float64(j.runs) / j.wall.Seconds() }
 
 // crush the provider with runs.
 func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figures, error) {

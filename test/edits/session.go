@@ -143,6 +143,14 @@ func (s *Session) Applied() {
 			}
 			w = m.to
 			s.worlds[w.id()] = w
+
+			for called, o := range w {
+				if s.deleted[o.Thing] { // It may still be going.
+					without := maps.Clone(w)
+					delete(without, called)
+					s.worlds[without.id()] = without
+				}
+			}
 		}
 	}
 }
