@@ -184,8 +184,12 @@ func (s *imitation) compose() {
 		}
 	}
 
+	// A reference that comes back changes the XR, so that core composes once more.
+	found := false
+
 	desired := rsp.GetDesired().GetResources()
 	for name, r := range desired {
+		found = found || s.lost[name]
 		s.ready = s.ready && r.GetReady() == fnv1.Ready_READY_TRUE
 
 		if _, ok := observed[name]; !ok && !s.lost[name] {
@@ -211,7 +215,7 @@ func (s *imitation) compose() {
 
 	before := structOf(map[string]any{"x": plain(s.exists)})
 	s.apply(observed, desired)
-	s.changed = !proto.Equal(before, structOf(map[string]any{"x": plain(s.exists)}))
+	s.changed = found || !proto.Equal(before, structOf(map[string]any{"x": plain(s.exists)}))
 	s.session.Notef("  core: %s: %s", rsp.GetConditions()[0].GetReason(), strings.ReplaceAll(rsp.GetConditions()[0].GetMessage(), "\n", "; "))
 }
 
