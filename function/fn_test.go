@@ -680,7 +680,7 @@ desired:
       resource:
         apiVersion: ansible.m.crossplane.io/v1alpha1
         kind: AnsibleRun
-        metadata: {}
+        metadata: {annotations: {ansible.fn.crossplane.io/depends-on: database}}
         spec:
           providerConfigRef: {kind: ClusterProviderConfig, name: default}
           forProvider:

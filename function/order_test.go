@@ -124,10 +124,10 @@ conditions:
 			reason: "One that is not wanted goes once the other one does not depend on it any more.",
 			rendering: rendering{
 				input: input, spec: `size: 5, database: false, app: true`, observed: both,
-				want: "desired:\n  resources:\n    database:" + appliedDatabase + "    app:\n      ready: READY_FALSE" +
+				want: "desired:\n  resources:\n    database:" + appliedDatabase + "    app:\n      ready: READY_TRUE" +
 					strings.Replace(app, "\n          annotations: {ansible.fn.crossplane.io/depends-on: database}", " {}", 1) + usage + `
 conditions:
-- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Updating, message: "app: is being updated\ndatabase: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
+- {type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: Leaving, message: "database: not wanted any more, but has to stay for app", target: TARGET_COMPOSITE_AND_CLAIM}
 `,
 			},
 		},

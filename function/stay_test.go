@@ -654,6 +654,36 @@ func TestStays(t *testing.T) {
 			want: []string{"db", "app", "app uses db"},
 			said: "Available\n",
 		},
+		"Replaced": {
+			reason: "It stays until what is to do without it has been applied so.",
+			step: step{
+				runs: `[{name: database}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
+					strings.Replace(existing("app", "database,db", "role: a.b.c, unsafeVars: {url: there}"), "generation: 1", "generation: 2", 1),
+			},
+			want: []string{"app", "app uses database", "app uses db", "database", "db"},
+			said: "Running\napp: is running\ndb: not wanted any more, but has to stay for app",
+		},
+		"ReplacedReady": {
+			reason: "Then it goes, when Kubernetes knows that nothing needs it.",
+			step: step{
+				runs: `[{name: database}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
+					existing("app", "database,db", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"app", "app uses database", "app uses db", "database", "db"},
+			said: "Leaving\ndb: not wanted any more, but has to stay for app",
+		},
+		"ReplacedSettled": {
+			reason: "That is so once the one that has done without it depends on it no more.",
+			step: step{
+				runs: `[{name: database}, {name: app, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("database", "", "role: a.b.c") + existing("db", "", "role: x.y.z") +
+					existing("app", "database", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"app", "app uses database", "database"},
+			said: "Available\n",
+		},
 		"GoneWithoutUsages": {
 			reason: "A run that is gone from the Composition, and may have had usages: false, gets no Usages that it did not have.",
 			step:   step{runs: `[{name: monitor}]`, observed: monitor + existing("database", "monitor", "role: x.y.z")},

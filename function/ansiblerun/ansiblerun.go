@@ -128,6 +128,20 @@ func DependsOn(o map[string]any) []string {
 	return slices.Compact(entries)
 }
 
+// StillAfter returns a rendered AnsibleRun that depends on what it was rendered after so far, too.
+func StillAfter(rendered, observed map[string]any) map[string]any {
+	on := DependsOn(rendered)
+	before := slices.DeleteFunc(DependsOn(observed), func(entry string) bool { return slices.Contains(on, entry) })
+
+	if len(before) == 0 {
+		return rendered
+	}
+
+	all := slices.Sorted(slices.Values(slices.Concat(on, before)))
+
+	return manifest.Overlay(rendered, map[string]any{"metadata": map[string]any{"annotations": map[string]any{AnnotationDependsOn: strings.Join(all, ",")}}})
+}
+
 // DeletesContent is true for an AnsibleRun whose content runs with state absent when it is
 // deleted.
 func DeletesContent(o map[string]any) bool {

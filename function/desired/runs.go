@@ -274,8 +274,14 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 		}
 	}
 
-	out.Desired = object
-	out.Reason, out.Messages = reasonOf(r.Observed.Resources[out.Resource], r.Observed.Owned[out.Resource], object, r.Observed.FailuresReported(out.Name))
+	was := r.Observed.Resources[out.Resource]
+	rendered := ansiblerun.StillAfter(object, was)
+	out.Reason, out.Messages = reasonOf(was, r.Observed.Owned[out.Resource], rendered, r.Observed.FailuresReported(out.Name))
+
+	// What it does without from now on may go once it has run so.
+	if out.Desired = rendered; out.Reason == Ready {
+		out.Desired = object
+	}
 
 	if out.Reason == Ready && run.ReadyWhen != nil {
 		return r.evaluateReadyWhen(ctx, run, out, data)
