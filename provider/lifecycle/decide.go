@@ -363,8 +363,15 @@ func retry(s Situation, t common.RunTrigger) Decision {
 // be, or was canceled by somebody.
 func exhausted(s Situation) bool {
 	last := s.Recorded.LastApply
+	if !failed(last) || last.ID == s.Canceled {
+		return failed(last)
+	}
 
-	return failed(last) && (s.RetryLimit > 0 && last.Attempts >= s.RetryLimit || last.ID == s.Canceled)
+	// A run that was cut off is no attempt: somebody has asked for it, and it is tried again.
+	cut := last.Result == common.PhaseCanceled || last.Result == common.PhaseInterrupted ||
+		s.Recorded.Interruptions > 0 && s.Recorded.LastRun != nil && s.Recorded.LastRun.ID == last.ID
+
+	return s.RetryLimit > 0 && last.Attempts >= s.RetryLimit && !cut
 }
 
 // canceled is true for a run that somebody has canceled.

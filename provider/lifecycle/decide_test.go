@@ -847,3 +847,42 @@ func TestBackoff(t *testing.T) {
 		})
 	}
 }
+
+// A run that was asked for after the attempts were exhausted, and that ended by no fault of its own, is tried again.
+func TestRequestedBlameless(t *testing.T) {
+	for name, r := range map[string]executor.Report{
+		"Pod evicted":      {Blameless: true, Run: common.Run{Phase: common.PhaseInterrupted, Reason: executor.ReasonPodEnded}},
+		"Provider stopped": {Run: common.Run{Phase: common.PhaseCanceled}},
+		"Disk full":        {Blameless: true, Run: common.Run{Phase: common.PhaseFailed, Reason: executor.ReasonInternal}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) { s.Request = "now" })
+
+			st := Decide(s).Start
+			if st == nil {
+				t.Fatal("no start")
+			}
+
+			r.Run.ID, r.Run.Mode, r.Run.State, r.Run.Trigger, r.Run.InputsDigest = "7", st.Mode, st.State, st.Trigger, digestA
+			r.Run.StartTime, r.Run.CompletionTime = at(0), at(0)
+			r.Attempt, r.Request = st.Attempt, "now"
+			Record(&s.Recorded, r)
+
+			if d := Decide(s); d.Exhausted {
+				t.Errorf("it should be tried again: %+v", d)
+			}
+		})
+	}
+}
+
+// A check that was cut off says nothing of an apply whose attempts are exhausted.
+func TestExhaustedBesideCheck(t *testing.T) {
+	s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) {
+		s.Recorded.LastRun = &common.Run{ID: "9", Mode: common.ModeCheck, State: common.StatePresent, Phase: common.PhaseInterrupted, InputsDigest: digestA, CompletionTime: at(0)}
+		s.Recorded.Interruptions = 1
+	})
+
+	if d := Decide(s); !d.Exhausted {
+		t.Errorf("it should stay given up: %+v", d)
+	}
+}

@@ -22,7 +22,7 @@ func inWindow(s Situation, d Decision) Decision {
 
 	d.Start, d.Until, d.Held = nil, opens, true
 
-	if failed(s.Recorded.LastApply) && (s.Deleted || failedHere(s)) {
+	if last := s.Recorded.LastApply; failed(last) && (s.Deleted && last.State == common.StateAbsent || !s.Deleted && failedHere(s)) {
 		d.Failure = errors.Wrapf(failure(s), "waits for its window, which opens at %s", opens.UTC().Format(time.RFC3339))
 	}
 
@@ -73,7 +73,5 @@ func askedFor(s Situation, st Start) bool {
 		return false
 	}
 
-	r := s.Recorded.LastRun
-
-	return st.Mode == common.ModeApply && r != nil && r.Mode == common.ModeCheck && r.Trigger == common.TriggerRequested
+	return st.Mode == common.ModeApply && !s.Deleted && checked(s) && differs(s) && s.Recorded.LastRun.Trigger == common.TriggerRequested
 }

@@ -167,3 +167,39 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("The content should run when it has asked to: %+v", got)
 	}
 }
+
+// Who has asked for a check that has found nothing has not asked for what happens later.
+func TestWindowAfterRequestedCheck(t *testing.T) {
+	clean := func(s *Situation) {
+		s.Policy = common.CheckWhenObserve
+		s.Recorded.LastRun = &common.Run{ID: "3", Mode: common.ModeCheck, State: common.StatePresent, Trigger: common.TriggerRequested, Phase: common.PhaseSucceeded, InputsDigest: digestA, CompletionTime: at(0)}
+	}
+
+	for name, o := range map[string]option{
+		"Deleted":     func(s *Situation) { s.Deleted, s.Digest = true, "" },
+		"Unpublished": func(s *Situation) { s.Unpublished = true },
+		"Changed":     func(s *Situation) { s.Digest = digestB },
+		"Policy":      func(s *Situation) { s.Digest = digestB; s.Policy = common.ObserveAndDelete },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := given(applied(digestA), clean, o, within(t, common.ChangesWait))
+			if d := Decide(s); d.Start != nil || !d.Held {
+				t.Errorf("it should wait for the window: %+v %+v", d, d.Start)
+			}
+			if !s.Deleted && s.Digest == digestB {
+				if c := Ready(s, xpv2.Condition{}); c.Reason != common.ReasonWaitingForWindow {
+					t.Errorf("Ready: %+v", c)
+				}
+			}
+		})
+	}
+}
+
+// A deletion that waits for its window says so, and not that a run of it has failed.
+func TestWindowOfDeletionAfterFailure(t *testing.T) {
+	s := given(lastFailed(common.StatePresent, digestA, 1, common.PhaseFailed), func(s *Situation) { s.Deleted, s.Digest = true, "" }, within(t, common.ChangesWait))
+
+	if d := Decide(s); !d.Held || d.Failure != nil {
+		t.Errorf("no run of the deletion has failed: %+v", d)
+	}
+}
