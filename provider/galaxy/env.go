@@ -41,8 +41,8 @@ func environment(own []string, config map[string]string, credentials []inputs.Fi
 		// A configuration of git names programs to run. It may be in a credential, or in
 		// other content.
 		"GIT_CONFIG_GLOBAL": "/dev/null",
-		// Other protocols, such as ext, run commands.
-		"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+		// Other protocols, such as ext, run commands, and that of git:// knows neither secrets nor signatures.
+		"GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
 		"GIT_SSH_COMMAND":    sshCommand(sshKeys(config, credentials), credentials, w.Home()),
 	})
 

@@ -71,7 +71,7 @@ func TestEnvironment(t *testing.T) {
 		"ANSIBLE_LOCAL_TEMP=/workspace/temp",
 		"ANSIBLE_NOCOLOR=1",
 		"ANSIBLE_ROLES_PATH=/workspace/set/roles",
-		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
+		"GIT_ALLOW_PROTOCOL=file:http:https:ssh",
 		"GIT_ASKPASS=",
 		"GIT_CONFIG_COUNT=2",
 		"GIT_CONFIG_GLOBAL=/dev/null",
