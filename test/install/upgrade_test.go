@@ -106,7 +106,7 @@ apiVersion: v1
 kind: PersistentVolume
 metadata: {name: provider-ansible}
 spec:
-  capacity: {storage: 30Gi}
+  capacity: {storage: 100Gi}
   accessModes: [ReadWriteOnce]
   claimRef: {namespace: crossplane-system, name: provider-ansible}
   hostPath: {path: DIR/state}
