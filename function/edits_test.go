@@ -360,7 +360,7 @@ func TestEdits(t *testing.T) {
 			s.settle()
 
 			if !s.ready {
-				t.Errorf("the XR is not ready in the end")
+				s.fail("the XR is not ready in the end")
 			}
 		})
 	}
