@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/calendar"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 )
 
@@ -368,8 +369,9 @@ func exhausted(s Situation) bool {
 	}
 
 	// A run that was cut off is no attempt: somebody has asked for it, and it is tried again.
+	r := s.Recorded.LastRun
 	cut := last.Result == common.PhaseCanceled || last.Result == common.PhaseInterrupted ||
-		s.Recorded.Interruptions > 0 && s.Recorded.LastRun != nil && s.Recorded.LastRun.ID == last.ID
+		r != nil && r.ID == last.ID && (s.Recorded.Interruptions > 0 || r.Reason == executor.ReasonForbidden)
 
 	return s.RetryLimit > 0 && last.Attempts >= s.RetryLimit && !cut
 }

@@ -854,6 +854,7 @@ func TestRequestedBlameless(t *testing.T) {
 		"Pod evicted":      {Blameless: true, Run: common.Run{Phase: common.PhaseInterrupted, Reason: executor.ReasonPodEnded}},
 		"Provider stopped": {Run: common.Run{Phase: common.PhaseCanceled}},
 		"Disk full":        {Blameless: true, Run: common.Run{Phase: common.PhaseFailed, Reason: executor.ReasonInternal}},
+		"Rights lacking":   {Blameless: true, NotBefore: t0.Add(executor.AccessAgain), Run: common.Run{Phase: common.PhaseFailed, Reason: executor.ReasonForbidden}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := given(lastFailed(common.StatePresent, digestA, 5, common.PhaseFailed), limit(5), func(s *Situation) { s.Request = "now" })
