@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,7 +39,9 @@ import (
 
 // steps is a pool in which a run comes as far as it is told to.
 type steps struct {
-	now    func() time.Time
+	now func() time.Time
+	// begins is told of each run that is about to begin.
+	begins func(executor.Job)
 	job    executor.Job
 	report *executor.Report
 	queued bool
@@ -86,6 +89,7 @@ func (p *steps) Submit(j executor.Job) bool {
 	now := metav1.NewTime(p.now())
 	r.Run.StartTime = &now
 	p.job, p.report, p.turn, p.noted = j, &r, false, j.Mode == common.ModeCheck
+	p.begins(j)
 
 	return true
 }
@@ -170,6 +174,10 @@ func (p *steps) begin() {
 func (p *steps) end(phase common.RunPhase) {
 	now := metav1.NewTime(p.now())
 	p.report.Run.Phase, p.report.Run.CompletionTime = phase, &now
+
+	if phase != common.PhaseSucceeded {
+		p.report.Run.Message = "it ended as " + string(phase)
+	}
 }
 
 func (p *steps) discard() {
@@ -180,6 +188,12 @@ func (p *steps) discard() {
 // pollOfPlay is longer than any back-off, so that what only a poll would find
 // is found out.
 const pollOfPlay = time.Hour
+
+// lasting is how long the window of a play stays open, once a day.
+const (
+	lasting = 2 * time.Hour
+	day     = 24 * time.Hour
+)
 
 // A play is an object that the runtime's reconciler takes through a sequence of
 // events, and what is true of its runs.
@@ -213,6 +227,24 @@ type play struct {
 	// failures are the applies that failed by themselves since one is known to
 	// have succeeded.
 	failures int64
+
+	// opens is a time at which the window opens, and zero if there is none.
+	opens time.Time
+	// limit of the attempts, and 0 if there is none.
+	limit int64
+	// tried is how often an apply of the inputs with the digest failed by itself, and counted
+	// the last run that did.
+	tried   int64
+	digest  string
+	counted string
+	// cut is true when the last apply that began was cut off, or ended by no fault of its own.
+	cut bool
+	// found are the inputs for which a check that was asked for has ended without being clean, if
+	// nothing has begun since.
+	found string
+	// deleted is true for an object that is deleted, removed when a run of that has succeeded,
+	// and gone when the object is not there any more.
+	deleted, removed, gone bool
 }
 
 // failed is true for an apply that ended without success.
@@ -235,7 +267,7 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 	run.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
 
 	w := &play{t: t, object: run, now: t0, wanted: "a"}
-	w.pool = &steps{now: func() time.Time { return w.now }}
+	w.pool = &steps{now: func() time.Time { return w.now }, begins: w.begins}
 	w.kube = fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(run).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.UpdateOption) error {
 			if w.offline {
@@ -302,7 +334,7 @@ func acts() []act {
 		{"lose the content", 1, func(w *play) { w.pool.lacks = true }},
 		{"install", 2, func(w *play) { w.pool.install() }},
 		{"announce", 5, func(w *play) { w.pool.announce() }},
-		{"begin", 4, func(w *play) { w.pool.begin() }},
+		{"begin", 4, (*play).begin},
 		{"touch", 2, (*play).touch},
 		{"succeed", 3, func(w *play) { w.end(common.PhaseSucceeded) }},
 		{"fail", 2, func(w *play) { w.end(common.PhaseFailed) }},
@@ -338,18 +370,139 @@ func acts() []act {
 		{"pause", 2, func(w *play) { w.pause(!w.paused) }},
 		{"drift", 3, func(w *play) { w.target, w.now = "", w.now.Add(2*pollOfPlay) }},
 		{"wait", 3, func(w *play) { w.now = w.now.Add(6 * time.Second) }},
-		{"settle", 2, (*play).settle},
+		{"settle", 2, func(w *play) {
+			if !w.deleted {
+				w.settle()
+			}
+		}},
+		{"open a window", 2, func(w *play) { w.window(w.now.Truncate(time.Minute)) }},
+		{"close a window", 3, func(w *play) { w.window(w.now.Truncate(time.Minute).Add(-lasting)) }},
+		{"remove the window", 1, func(w *play) { w.window(time.Time{}) }},
+		{"come to an edge of the window", 2, func(w *play) {
+			if w.now = w.now.Add(w.untilOpen()); w.untilOpen() == 0 {
+				w.now = w.now.Add(w.left() - time.Second*time.Duration(len(w.told)%2))
+			}
+		}},
+		{"limit", 2, func(w *play) { w.retries(1 + int64(len(w.told)%2)) }},
+		{"no limit", 1, func(w *play) { w.retries(0) }},
+		{"give up, request, and cut off", 1, (*play).cutOff},
+		{"fail again and again", 2, func(w *play) {
+			for range 16 {
+				w.goOn(common.PhaseFailed)
+			}
+		}},
 		{"poll", 1, func(w *play) { w.now = w.now.Add(2 * pollOfPlay) }},
 	}
 }
 
 func (w *play) read() {
 	run := &v1alpha1.AnsibleRun{}
-	if err := w.kube.Get(w.t.Context(), client.ObjectKeyFromObject(w.object), run); err != nil {
+
+	err := w.kube.Get(w.t.Context(), client.ObjectKeyFromObject(w.object), run)
+	if w.gone = w.deleted && kerrors.IsNotFound(err); w.gone {
+		return
+	}
+
+	if err != nil {
 		w.t.Fatal(err)
 	}
 
 	w.object = run
+}
+
+// edit the spec of the object.
+func (w *play) edit(e func(*common.AnsibleRunParameters)) {
+	w.read()
+	e(w.object.Parameters())
+
+	if err := w.kube.Update(w.t.Context(), w.object); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// window that opens at a time each day, or none.
+func (w *play) window(opens time.Time) {
+	w.opens = opens
+
+	w.edit(func(p *common.AnsibleRunParameters) {
+		if p.Window = nil; !opens.IsZero() {
+			p.Window = &common.Window{
+				Times: common.Times{Cron: fmt.Sprintf("%d %d * * *", opens.Minute(), opens.Hour())}, Duration: metav1.Duration{Duration: lasting}, Changes: common.ChangesWait,
+			}
+		}
+	})
+}
+
+// retries are limited, unless the limit is 0.
+func (w *play) retries(limit int64) {
+	w.limit = limit
+
+	w.edit(func(p *common.AnsibleRunParameters) {
+		if p.RetryLimit = nil; limit > 0 {
+			p.RetryLimit = new(int32(limit))
+		}
+	})
+}
+
+// left is how long the window stays open; nothing or less if it is closed.
+func (w *play) left() time.Duration { return lasting - w.now.Sub(w.opens)%day }
+
+// untilOpen is how long the window stays closed.
+func (w *play) untilOpen() time.Duration {
+	if w.opens.IsZero() || w.left() > 0 {
+		return 0
+	}
+
+	return w.left() - lasting + day
+}
+
+// asked is true for an object with a request that no run has answered.
+func (w *play) asked() bool {
+	a := w.object.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
+
+	return a != w.object.Observation().HandledRequest && !strings.HasPrefix(a, common.CheckRequest)
+}
+
+// begins is told of a run that is about to begin.
+func (w *play) begins(j executor.Job) {
+	w.t.Helper()
+	w.read()
+
+	if j.Trigger == common.TriggerPreview || w.asked() {
+		return
+	}
+
+	follows := j.Mode == common.ModeApply && j.State == common.StatePresent && w.found != "" && w.found == j.Inputs.Parameters.PlaybookInline
+	if !follows && w.untilOpen() > 0 {
+		w.fatalf("%s run (%s, %s) begins at %s, while the window is closed", j.State, j.Mode, j.Trigger, w.now)
+	}
+
+	if j.Mode == common.ModeApply && w.spent() && w.digest == w.pool.report.Run.InputsDigest {
+		w.fatalf("%s run begins after %d attempts of %d", j.State, w.tried, w.limit)
+	}
+}
+
+// spent is true when the last inputs that were tried were so as often as they may be.
+func (w *play) spent() bool { return w.limit > 0 && w.tried >= w.limit && !w.cut }
+
+// begin what was noted.
+func (w *play) begin() {
+	w.pool.begin()
+
+	r := w.pool.report
+	if !w.pool.began() || r.Run.Trigger == common.TriggerPreview {
+		return
+	}
+
+	w.found = ""
+
+	if r.Run.Mode == common.ModeApply {
+		w.cut = false
+
+		if w.digest != r.Run.InputsDigest {
+			w.tried, w.digest = 0, r.Run.InputsDigest
+		}
+	}
 }
 
 func (w *play) annotate(k, v string) {
@@ -434,7 +587,13 @@ func (w *play) reconcile() {
 		_, err = r.Reconcile(w.t.Context(), req)
 	}
 
-	w.read()
+	if w.read(); w.gone {
+		if w.executed && !w.removed {
+			w.fatalf("the object is gone, and what it has made is not")
+		}
+
+		return
+	}
 
 	if run := w.object.Observation().LastRun; run != nil && run.StartTime != nil {
 		w.pool.Noted("", run.ID)
@@ -468,6 +627,10 @@ func (w *play) end(phase common.RunPhase) {
 	}
 
 	want := w.pool.job.Inputs.Parameters.PlaybookInline
+	if w.pool.job.State == common.StateAbsent {
+		want = ""
+	}
+
 	differs := w.target != want
 
 	if phase == common.PhaseSucceeded {
@@ -488,14 +651,26 @@ func (w *play) end(phase common.RunPhase) {
 		if differs && phase == common.PhaseSucceeded {
 			w.pool.report.Run.Hosts.Changed = 1
 		}
+
+		o := w.object.Observation()
+		if phase != common.PhaseSucceeded {
+			differs = o.AppliedDigest == ""
+		}
+
+		if w.pool.job.Trigger == common.TriggerRequested && (differs || failed(o.LastApply)) {
+			w.found = want
+		}
 	case phase == common.PhaseSucceeded:
+		w.tried, w.removed = 0, w.pool.job.State == common.StateAbsent
 		w.target, w.broken, w.drifted = want, false, false
 		w.latest = w.pool.report.Run.ID
 		w.pool.report.ConnectionDetails = map[string][]byte{"id": []byte(w.latest)}
 	default:
 		w.broken = w.broken || !w.pool.report.Untouched
-		if !w.pool.report.Blameless {
+		if w.cut = w.pool.report.Blameless; !w.cut {
 			w.failures++
+			w.tried++
+			w.counted = w.pool.report.Run.ID
 		}
 	}
 }
@@ -505,7 +680,7 @@ func (w *play) untried(reason string) {
 	r := w.pool.report
 	r.Run.Reason, r.Blameless = reason, true
 
-	if reason != executor.ReasonPodNotStarted {
+	if reason == executor.ReasonForbidden || reason == executor.ReasonInstallFailed {
 		r.NotBefore = w.now.Add(executor.AccessAgain)
 	}
 
@@ -514,8 +689,45 @@ func (w *play) untried(reason string) {
 
 // cancel the run, as a provider that is told to stop.
 func (w *play) cancel() {
-	w.broken = w.broken || w.pool.began() && w.pool.job.Mode == common.ModeApply && !w.pool.report.Untouched
+	if w.pool.began() && w.pool.job.Mode == common.ModeApply {
+		w.broken, w.cut = w.broken || !w.pool.report.Untouched, true
+	}
+
 	w.pool.Cancel("")
+}
+
+// cutOff a run that was asked for when there were no attempts left, in one of the ways that are no attempts.
+func (w *play) cutOff() {
+	w.retries(1)
+
+	for i := 0; i < 12 && !w.spent() && !w.gone; i++ {
+		w.goOn(common.PhaseFailed)
+	}
+
+	if w.gone {
+		return
+	}
+
+	w.annotate(meta.AnnotationKeyReconcileRequestedAt, strconv.Itoa(len(w.told)))
+
+	for i := 0; i < 12 && !w.gone && !w.pool.began(); i++ {
+		w.goOn(common.PhaseFailed)
+	}
+
+	if !w.pool.began() {
+		return
+	}
+
+	switch w.ids % 4 {
+	case 0:
+		w.cancel()
+	case 1:
+		w.restart()
+	case 2:
+		w.untried(executor.ReasonForbidden)
+	default:
+		w.untried(executor.ReasonInternal)
+	}
 }
 
 // restart the provider. Of a run that is in progress, according to the status,
@@ -524,10 +736,15 @@ func (w *play) restart() {
 	w.read()
 
 	if r := w.object.Observation().LastRun; r != nil && !r.Phase.Finished() && r.StartTime != nil && r.Mode == common.ModeApply {
-		w.broken, w.executed = true, true
+		w.broken, w.executed, w.cut = true, true, true
+
+		// Nobody has noted that it failed.
+		if w.counted == r.ID {
+			w.tried--
+		}
 	}
 
-	*w.pool = steps{now: w.pool.now}
+	*w.pool = steps{now: w.pool.now, begins: w.pool.begins}
 	w.connect.schedule = newSchedule(pollOfPlay, time.Second)
 }
 
@@ -536,6 +753,25 @@ func (w *play) check() {
 	w.t.Helper()
 
 	o, ready := w.object.Observation(), w.object.GetCondition(xpv2.TypeReady)
+
+	waits := ready
+	if w.deleted {
+		waits = w.object.GetCondition(common.TypeDeletable)
+	}
+
+	if opens := w.now.Add(w.untilOpen()).UTC().Format(time.RFC3339); waits.Reason == common.ReasonWaitingForWindow && (w.untilOpen() == 0 || !strings.Contains(waits.Message, opens)) {
+		w.fatalf("it should not say at %s that it %s", w.now, waits.Message)
+	}
+
+	// While another run is in progress the condition may stay as it was.
+	if waits.Reason == common.ReasonRetriesExhausted && w.pool.report == nil && w.object.GetAnnotations()[common.AnnotationCancel] != o.LastApply.ID &&
+		(w.cut || w.limit == 0 || w.failures < w.limit) {
+		w.fatalf("the object gives up after %d attempts of %d, cut off: %t", w.failures, w.limit, w.cut)
+	}
+
+	if w.deleted {
+		return
+	}
 
 	if !w.broken && failed(o.LastApply) && !o.LastApply.Untouched {
 		w.fatalf("no apply failed that changed something, but the object says so")
@@ -575,8 +811,13 @@ func (w *play) fatalf(format string, args ...any) {
 }
 
 // proceed with what goes well.
-func (w *play) proceed() {
-	w.reconcile()
+func (w *play) proceed() { w.goOn(common.PhaseSucceeded) }
+
+// goOn with what comes next. Runs end in a phase.
+func (w *play) goOn(phase common.RunPhase) {
+	if w.reconcile(); w.gone {
+		return
+	}
 
 	switch {
 	case w.pool.installing:
@@ -586,9 +827,9 @@ func (w *play) proceed() {
 	case w.pool.report == nil:
 		w.now = w.now.Add(time.Minute)
 	case w.pool.began():
-		w.end(common.PhaseSucceeded)
+		w.end(phase)
 	default:
-		w.pool.begin()
+		w.begin()
 	}
 }
 
@@ -596,13 +837,7 @@ func (w *play) proceed() {
 // applied and says so before a poll is due.
 func (w *play) settle() {
 	w.t.Helper()
-	w.pause(false)
-	w.refused = false
-
-	// What was canceled is not tried again by itself.
-	if w.object.GetAnnotations()[common.AnnotationCancel] != "" {
-		w.annotate(meta.AnnotationKeyReconcileRequestedAt, "settle"+strconv.Itoa(len(w.told)))
-	}
+	w.resume()
 
 	for due := w.now.Add(pollOfPlay * 8 / 10); w.now.Before(due); {
 		w.proceed()
@@ -619,6 +854,61 @@ func (w *play) settle() {
 	w.fatalf("the object should be applied in the end")
 }
 
+// resume what goes on by itself when the window is open, and ask for the rest. What was asked for does not wait.
+func (w *play) resume() {
+	w.t.Helper()
+	w.pause(false)
+	w.refused = false
+
+	// What was canceled, or tried as often as it may be, is not tried again by itself.
+	if w.object.GetAnnotations()[common.AnnotationCancel] != "" || w.limit > 0 && w.failures >= w.limit && !w.cut {
+		w.annotate(meta.AnnotationKeyReconcileRequestedAt, "settle"+strconv.Itoa(len(w.told)))
+	}
+
+	if w.untilOpen() > 0 {
+		for range 40 {
+			if w.proceed(); w.gone {
+				return
+			}
+		}
+
+		if w.asked() {
+			w.fatalf("a request should not wait for the window")
+		}
+	}
+
+	// An hour has to be left.
+	if w.now = w.now.Add(w.untilOpen()); !w.opens.IsZero() && w.left() < time.Hour {
+		w.now = w.now.Add(w.left() - lasting + day)
+	}
+}
+
+// remove the object, which is deleted: everything goes well from now on, and it is gone before a poll is due.
+func (w *play) remove() {
+	w.t.Helper()
+	w.resume()
+
+	for due := w.now.Add(pollOfPlay * 8 / 10); w.now.Before(due) && !w.gone; {
+		w.proceed()
+	}
+
+	if !w.gone {
+		w.fatalf("the object should be gone in the end")
+	}
+}
+
+// delete the object.
+func (w *play) delete() {
+	w.read()
+
+	if err := w.kube.Delete(w.t.Context(), w.object); err != nil {
+		w.t.Fatal(err)
+	}
+
+	w.deleted, w.failures = true, 0
+	w.read()
+}
+
 // Whatever happens, and in whatever order: the last apply is one that has begun
 // or may have, and nothing that has is forgotten.
 func TestSequences(t *testing.T) {
@@ -633,14 +923,31 @@ func TestSequences(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 0))
 				w := newPlay(t, p)
 
-				for range 60 {
-					a := pack[r.IntN(len(pack))]
-					w.told = append(w.told, a.name)
-					a.do(w)
+				happens := func(times int) {
+					for ; times > 0 && !w.gone; times-- {
+						a := pack[r.IntN(len(pack))]
+						w.told = append(w.told, a.name)
+						a.do(w)
+					}
 				}
 
-				w.told = append(w.told, "settle")
-				w.settle()
+				happens(60)
+
+				if seed%3 > 0 {
+					w.told = append(w.told, "settle")
+					w.settle()
+
+					return
+				}
+
+				w.told = append(w.told, "delete")
+				w.delete()
+				happens(30)
+
+				if !w.gone {
+					w.told = append(w.told, "remove")
+					w.remove()
+				}
 			})
 		}
 	}
