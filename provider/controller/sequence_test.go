@@ -918,7 +918,7 @@ func TestSequences(t *testing.T) {
 	}
 
 	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
-		for seed := range uint64(120) {
+		for seed := range uint64(60) {
 			t.Run(fmt.Sprintf("%s/%d", p, seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 0))
 				w := newPlay(t, p)
