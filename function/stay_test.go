@@ -684,6 +684,15 @@ func TestStays(t *testing.T) {
 			want: []string{"app", "app uses database", "database"},
 			said: "Available\n",
 		},
+		"OptionalThere": {
+			reason: "What a run could do without is used when it is there.",
+			step: step{
+				runs:     `[{name: database}, {name: app, vars: {url: "${runs.?database.outputs.url.orValue('none')}"}}]`,
+				observed: existing("database", "", "role: a.b.c") + existing("app", "database", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"app", "app uses database", "database"},
+			said: "Available\n",
+		},
 		"GoneWithoutUsages": {
 			reason: "A run that is gone from the Composition, and may have had usages: false, gets no Usages that it did not have.",
 			step:   step{runs: `[{name: monitor}]`, observed: monitor + existing("database", "monitor", "role: x.y.z")},
