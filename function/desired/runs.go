@@ -159,7 +159,7 @@ func (o Instances) Done() bool {
 // addRunData adds what is observed of a run to the data that the expressions of later runs
 // see. A run that is not wanted is left out.
 func (r *renderer) addRunData(run *plan.Run, out Instances) {
-	if _, referenced := r.plan.Referenced[run.Name]; out.Unwanted || !referenced {
+	if out.Unwanted || !r.plan.Referenced[run.Name] {
 		return
 	}
 

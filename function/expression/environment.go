@@ -130,7 +130,9 @@ func (e *Environment) Runs() map[string]bool {
 
 	for _, out := range e.programs {
 		if out.program != nil {
-			maps.Copy(runs, out.program.uses.runs)
+			for name := range out.program.uses.runs { // Some of them they can do without.
+				runs[name] = true
+			}
 		}
 	}
 

@@ -27,7 +27,7 @@ type Plan struct {
 	PreviousSets map[string]*Run
 	// Locals that expressions see.
 	Locals *expression.Locals
-	// Referenced are the runs that expressions refer to, by name: true for those that one cannot do without.
+	// Referenced are the runs that expressions refer to, by name, also those that they can do without.
 	Referenced map[string]bool
 	// Status of the XR, if there is any.
 	Status *expression.Template

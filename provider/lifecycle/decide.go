@@ -364,8 +364,12 @@ func retry(s Situation, t common.RunTrigger) Decision {
 // be, or was canceled by somebody.
 func exhausted(s Situation) bool {
 	last := s.Recorded.LastApply
-	if !failed(last) || last.ID == s.Canceled {
-		return failed(last)
+
+	switch {
+	case !failed(last):
+		return false
+	case last.ID == s.Canceled:
+		return true
 	}
 
 	// A run that was cut off is no attempt: somebody has asked for it, and it is tried again.

@@ -21,6 +21,23 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 )
 
+// cleansUp has an executor clean up after runs, whose Jobs a cache shows at once, until it is stopped.
+func cleansUp(t *testing.T, x *Executor, cluster client.Reader) context.CancelFunc {
+	t.Helper()
+
+	ready := make(chan struct{})
+	close(ready)
+
+	x.forget = make(chan executor.Job, maxForgotten)
+	x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: cluster}, ready: ready}}, followers: map[runKey]chan struct{}{}}
+
+	ctx, stop := context.WithCancel(t.Context())
+
+	go x.cleanAll(ctx)
+
+	return stop
+}
+
 // TestForgetTogether forgets runs that end together in two namespaces, one of which refuses to
 // have its Secrets removed, and looks at the requests and at what is left.
 func TestForgetTogether(t *testing.T) {
@@ -84,15 +101,8 @@ func TestForgetTogether(t *testing.T) {
 				return c.DeleteAllOf(ctx, o, opts...)
 			},
 		})
-		x.forget = make(chan executor.Job, maxForgotten)
-		ready := make(chan struct{})
-		close(ready)
-		x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: cluster}, ready: ready}}, followers: map[runKey]chan struct{}{}}
-
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-
-		go x.cleanAll(ctx)
+		stop := cleansUp(t, x, cluster)
+		defer stop()
 
 		for _, j := range jobs {
 			x.Forget(j)
@@ -173,15 +183,8 @@ func TestForgetMany(t *testing.T) {
 				return nil
 			},
 		})
-		x.forget = make(chan executor.Job, maxForgotten)
-		ready := make(chan struct{})
-		close(ready)
-		x.scopes = &scopes{config: x.config, all: map[string]*scope{"": {Cache: &asCache{reader: cluster}, ready: ready}}, followers: map[runKey]chan struct{}{}}
-
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-
-		go x.cleanAll(ctx)
+		stop := cleansUp(t, x, cluster)
+		defer stop()
 
 		for _, j := range jobs {
 			x.Forget(j)
