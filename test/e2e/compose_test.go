@@ -157,6 +157,51 @@ spec:
 	}
 }
 
+// TestReplaced moves a run from one that it refers to on to another one. What it has used is removed when it has been applied
+// without that, not while it still is.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+
+	d := composeData{Plural: "moves", Kind: "Move", Scope: "Namespaced", Composition: "moves", Namespace: cp.Namespace(t), Directory: directory(t)}
+	objs := cp.Apply(t, d.composition()+`
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: moves}
+        vars: {directory: "${xr.spec.directory}"}
+        playbookInline: `+noted+`
+      runs:
+      - {name: old, when: "${!xr.spec.moved}", vars: {name: old}}
+      - {name: new, when: "${xr.spec.moved}", vars: {name: new}}
+      - {name: app, usages: false, vars: {name: "app-of-${runs.?new.outputs.name.or(runs.?old.outputs.name).orValue('none')}"}}
+---
+apiVersion: `+apiNamespaced+`
+kind: ProviderConfig
+metadata: {name: moves, namespace: "[[.Namespace]]"}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: Move
+metadata: {name: shop, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: moves}}
+  directory: [[.Directory]]
+  moved: false
+`, d)
+	xr := objs[len(objs)-1]
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
+	cp.Kubectl(t, "patch", "moves.e2e.example.org", "shop", "--namespace="+d.Namespace, "--type=merge", `--patch={"spec": {"moved": true}}`)
+	Eventually(t, "the end of what was replaced", func() bool { return slices.Contains(lines(t, d.Directory), "old-absent-ends") })
+
+	want := []string{
+		"old-present-begins", "old-present-ends", "app-of-old-present-begins", "app-of-old-present-ends",
+		"new-present-begins", "new-present-ends", "app-of-new-present-begins", "app-of-new-present-ends",
+		"old-absent-begins", "old-absent-ends",
+	}
+	if got := lines(t, d.Directory); !slices.Equal(want, got) {
+		t.Errorf("The ledger should be in order: want %q, got %q", want, got)
+	}
+}
+
 // TestResources has runs refer to what another step composes: in a Composition that
 // changes, each is gone before what it refers to is, and nothing waits for ever.
 func TestResources(t *testing.T) {
