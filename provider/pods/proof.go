@@ -69,7 +69,8 @@ func (r *run) names(j *batchv1.Job) bool {
 	return j.Labels[labelRun] == r.job.ID && j.Labels[labelObject] == string(r.job.Object.UID)
 }
 
-// ownsPod is true for a Pod of the Job. Of one whose Job is gone there may be only the labels.
+// ownsPod is true for a Pod of the Job, and for the one that was let run, which the Job loses with its labels. Of one
+// whose Job is gone there may be only the labels.
 func (r *run) ownsPod(p *corev1.Pod, j *batchv1.Job) bool {
 	if j != nil {
 		return metav1.IsControlledBy(p, j) || r.meant != "" && p.UID == r.meant

@@ -18,8 +18,8 @@ const (
 	eventsShare = 9
 )
 
-// sparing asks for the events of a namespace. The API server has no index of them: it reads all events of a namespace for each list. On one that
-// is so busy that Pods start late, as many lists as there are Pods would make everything later.
+// sparing asks for the events of a namespace. The API server has no index of them: it reads all events of a namespace for each
+// list. On one that is so busy that Pods start late, as many lists as there are Pods would make everything later.
 type sparing struct {
 	asking sync.Mutex
 	next   time.Time
