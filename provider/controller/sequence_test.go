@@ -475,8 +475,12 @@ func (w *play) begins(j executor.Job) {
 		return
 	}
 
-	follows := j.Mode == common.ModeApply && j.State == common.StatePresent && w.found != "" && w.found == j.Inputs.Parameters.PlaybookInline
-	if !follows && w.untilOpen() > 0 {
+	free := j.Inputs.Approval && j.Mode == common.ModeCheck && j.Trigger != common.TriggerDrift // So that there is time to approve.
+	if !j.Inputs.Approval && j.Mode == common.ModeApply && j.State == common.StatePresent {
+		free = w.found != "" && w.found == j.Inputs.Parameters.PlaybookInline
+	}
+
+	if !free && w.untilOpen() > 0 {
 		w.fatalf("%s run (%s, %s) begins at %s, while the window is closed", j.State, j.Mode, j.Trigger, w.now)
 	}
 
