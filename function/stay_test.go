@@ -565,6 +565,42 @@ func TestStays(t *testing.T) {
 			want:   nil,
 			said:   "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more",
 		},
+		"AnotherReferred": {
+			reason: "What waits for it does not keep the one before: the three would wait for one another. Its Usage goes first.",
+			step: step{
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + using("web", "db"),
+			},
+			want: []string{"db", "web"},
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for web uses db",
+		},
+		"AnotherReferredGoes": {
+			reason: "Then it goes itself.",
+			step: step{
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"web"},
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nweb: waiting for database",
+		},
+		"AnotherReferredByChain": {
+			reason: "So it does for what waits for it by way of others.",
+			step: step{
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache, dependsOn: [database], vars: {size: 1}}, {name: web, dependsOn: [cache], vars: {size: 2}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, vars: {size: 2}"),
+			},
+			want: []string{"web"},
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\ncache: waiting for database\nweb: waiting for cache",
+		},
+		"AnotherNotReferred": {
+			reason: "What does not wait for it is applied without the one before first.",
+			step: step{
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {size: 2}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, vars: {size: 1}"),
+			},
+			want: []string{"db", "web", "web uses db"},
+			said: "Updating\nweb: is being updated\ndatabase: waiting for db, which is not wanted any more\ndb: not wanted any more, but has to stay for web",
+		},
 		"AnotherChanged": {
 			reason: "An edit of the XR does not let the two be there at once.",
 			step:   step{runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}]`, spec: "size: 6", observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}")},

@@ -65,9 +65,14 @@ func (rel relations) resourcesFor(entry string) []string {
 	return named
 }
 
-// detached is true for a member of a set whose item is gone, once the run that depends on
-// the set is Ready. The run was rendered without the item then.
+// detached is true for an AnsibleRun that goes before one that was rendered after it: it makes
+// room for a run that the other one waits for, or is a member of a set whose item is gone, once
+// the run that depends on the set is Ready. The run was rendered without the item then.
 func (r *remover) detached(of, by string) bool {
+	if slices.ContainsFunc(r.replacing[of], func(run *plan.Run) bool { return r.awaits(by, run) }) {
+		return true
+	}
+
 	if _, _, ok := plan.Member(of); !ok || r.reasons[by] != desired.Ready {
 		return false
 	}
@@ -76,6 +81,32 @@ func (r *remover) detached(of, by string) bool {
 	run := r.plan.RunOf(of)
 
 	return run != nil && run.ForEach != nil && (!wanted || reason == desired.Skipped)
+}
+
+// awaits is true for an AnsibleRun that waits for a run, or for others that need it.
+func (r *remover) awaits(resource string, on *plan.Run) bool {
+	run := r.plan.RunOf(resource)
+
+	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.needing(on)[run.Name]
+}
+
+// needing returns the names of the runs that need a run, or others that do.
+func (r *remover) needing(on *plan.Run) map[string]bool {
+	if all, ok := r.waitingFor[on]; ok {
+		return all
+	}
+
+	all := map[string]bool{}
+	r.waitingFor[on] = all
+
+	// Each run comes after those that it needs.
+	for _, run := range r.plan.Runs {
+		for name := range run.Needs {
+			all[run.Name] = all[run.Name] || name == on.Name || all[name]
+		}
+	}
+
+	return all
 }
 
 // dependencies returns the observed resources that an AnsibleRun was rendered after.

@@ -46,11 +46,20 @@ type remover struct {
 	// unwanted are the observed AnsibleRuns that nothing wants, by their composition
 	// resource names, in order.
 	unwanted []string
+	// replacing are the runs that are created when an unwanted AnsibleRun is gone, by its
+	// composition resource name.
+	replacing map[string][]*plan.Run
+	// waitingFor caches the names of the runs that need a run, or others that do.
+	waitingFor map[*plan.Run]map[string]bool
 }
 
 // Decide returns what becomes of the observed AnsibleRuns that are not among the wanted runs.
 func Decide(p *plan.Plan, runs desired.Runs) Result {
-	r := &remover{plan: p, runs: runs, relations: relationsOf(p, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes))}
+	r := &remover{
+		plan: p, runs: runs, relations: relationsOf(p, runs), reasons: make(map[string]desired.Reason, len(runs.Outcomes)),
+		replacing: map[string][]*plan.Run{}, waitingFor: map[*plan.Run]map[string]bool{},
+	}
+
 	for _, o := range runs.Outcomes {
 		r.reasons[o.Resource] = o.Reason
 	}

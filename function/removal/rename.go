@@ -161,9 +161,15 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 	}
 
 	if run.New {
-		i := slices.IndexFunc(all, func(was string) bool { return kept[was].Reason != desired.Retained })
-		if i >= 0 {
-			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{all[i] + ", which is not wanted any more"})
+		all = slices.DeleteFunc(slices.Clone(all), func(was string) bool { return kept[was].Reason == desired.Retained })
+		if len(all) > 0 {
+			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{all[0] + ", which is not wanted any more"})
+		}
+
+		for _, was := range all {
+			if !slices.Contains(t.replacing[was], run) {
+				t.replacing[was] = append(t.replacing[was], run)
+			}
 		}
 
 		return

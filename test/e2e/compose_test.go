@@ -202,6 +202,59 @@ spec:
 	}
 }
 
+// TestAnother has a new run take the place of one that another run was rendered after. The one before goes first, the new
+// one follows, and what refers to it is applied last.
+func TestAnother(t *testing.T) {
+	t.Parallel()
+
+	d := composeData{Plural: "others", Kind: "Other", Scope: "Namespaced", Composition: "others", Namespace: cp.Namespace(t), Directory: directory(t)}
+
+	composition := func(name, previous, of string) string {
+		return d.composition() + `
+      defaults:
+        providerConfigRef: {kind: ProviderConfig, name: others}
+        vars: {directory: "${xr.spec.directory}"}
+        playbookInline: ` + noted + `
+      runs:
+      - {name: ` + name + `, vars: {name: database}` + previous + `}
+      - {name: app, vars: {name: "` + of + `-of-${runs.` + name + `.outputs.name}"}}
+`
+	}
+
+	objs := cp.Apply(t, composition("db", "", "first")+`---
+apiVersion: `+apiNamespaced+`
+kind: ProviderConfig
+metadata: {name: others, namespace: "[[.Namespace]]"}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: Other
+metadata: {name: shop, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: others}}
+  directory: [[.Directory]]
+`, d)
+	xr := objs[len(objs)-1]
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
+		That("a usage", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 3 }))
+	cp.Apply(t, composition("database", ", previousNames: []", "second"), d)
+	Eventually(t, "the end of what refers to the new one", func() bool {
+		return slices.Contains(lines(t, d.Directory), "second-of-database-present-ends")
+	})
+
+	want := []string{
+		"database-present-begins", "database-present-ends", "first-of-database-present-begins", "first-of-database-present-ends",
+		"database-absent-begins", "database-absent-ends",
+		"database-present-begins", "database-present-ends", "second-of-database-present-begins", "second-of-database-present-ends",
+	}
+	if got := lines(t, d.Directory); !slices.Equal(want, got) {
+		t.Errorf("The ledger should be in order: want %q, got %q", want, got)
+	}
+
+	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
+}
+
 // TestResources has runs refer to what another step composes: in a Composition that
 // changes, each is gone before what it refers to is, and nothing waits for ever.
 func TestResources(t *testing.T) {
