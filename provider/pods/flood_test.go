@@ -3,6 +3,7 @@ package pods
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
@@ -71,21 +72,22 @@ func TestAttackFlood(t *testing.T) {
 			}
 
 			x := onLogs(t, text.Bytes())
-			paces := make([]*rate.Limiter, pods)
-			for n := range paces {
-				paces[n] = flood(t, x, key)
+			ends := make([]<-chan struct{}, pods)
+			for n := range ends {
+				ends[n] = flood(t, x, key)
 			}
 
 			peak := uint64(0)
+			tick := time.NewTicker(time.Millisecond)
 
-			for again := true; again; time.Sleep(time.Millisecond) {
-				stats := runtime.MemStats{}
-				runtime.ReadMemStats(&stats)
-				peak = max(peak, stats.HeapAlloc)
-
-				again = false
-				for _, p := range paces {
-					again = again || p.Tokens() > 0
+			for n := 0; n < pods; {
+				select {
+				case <-ends[n]:
+					n++
+				case <-tick.C:
+					stats := runtime.MemStats{}
+					runtime.ReadMemStats(&stats)
+					peak = max(peak, stats.HeapAlloc)
 				}
 			}
 
@@ -200,11 +202,15 @@ func onLogs(t *testing.T, text []byte) *Executor {
 	return x
 }
 
-// flood reads a log, as a run does that follows it. It returns how much more may be read at once.
-func flood(t *testing.T, x *Executor, key []byte) *rate.Limiter {
+// flood reads as much of a log at once as a run does that follows it. What it returns is closed at the end.
+func flood(t *testing.T, x *Executor, key []byte) <-chan struct{} {
 	t.Helper()
 
-	ctx := t.Context()
+	// No more comes with time, since a slow machine would never be done. Nobody waits for more than there is when that would
+	// come too late.
+	pace := rate.NewLimiter(0, logBurst)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	t.Cleanup(cancel)
 
 	reader, err := sealed.NewReader(key, "id", "pod")
 	if err != nil {
@@ -212,10 +218,17 @@ func flood(t *testing.T, x *Executor, key []byte) *rate.Limiter {
 	}
 
 	frames := make(chan heard)
-	l := podLog{Executor: x, reader: reader, pace: newPace(), namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
+	l := podLog{Executor: x, reader: reader, pace: pace, namespace: "ns", pod: "p", frames: frames, shown: &shown{}}
 	r := onCluster(t)
+	end := make(chan struct{})
 
-	go func() { _, _ = l.readOnce(ctx, &position{}) }()
+	go func() {
+		defer close(end)
+
+		if _, err := l.readOnce(ctx, &position{}); ctx.Err() == nil && !strings.Contains(err.Error(), "would exceed context deadline") {
+			t.Errorf("readOnce(...): %v", err)
+		}
+	}()
 	go func() {
 		for {
 			select {
@@ -227,5 +240,5 @@ func flood(t *testing.T, x *Executor, key []byte) *rate.Limiter {
 		}
 	}()
 
-	return l.pace
+	return end
 }
