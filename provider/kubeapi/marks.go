@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,7 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
+	"github.com/crossplane-ansible/crossplane-ansible/apis/common/yamltext"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/dependents"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
@@ -38,11 +42,17 @@ const (
 	maxBody = 4 << 20
 	// maxMemory that the requests of a run take which are read, and their answers, in bytes.
 	maxMemory = 32 << 20
+	// maxDecoded is the length of the longest metadata, and of the longest YAML, in bytes. When they are decoded they
+	// take up to a hundred times as much, and of YAML with aliases nobody knows how much.
+	maxDecoded = 512 << 10
 	// maxKinds that are known while a run lasts. Of some of those that earlier runs have made nothing may be left.
 	maxKinds = 2 * dependents.MaxKinds
 	// maxDeleted are the objects that a run has deleted and that are known.
 	maxDeleted = 10_000
 )
+
+// errLongMetadata says why an object gets no marks.
+var errLongMetadata = errors.Errorf("their metadata has to have %d bytes at most", maxDecoded)
 
 // A marker marks what a run writes: what it creates by an owner reference, or by annotations where
 // Kubernetes allows none, and all of it by a label.
@@ -54,6 +64,8 @@ type marker struct {
 	get func(r *http.Request) (*metav1.PartialObjectMetadata, error)
 	// requests and answers have the memory for bodies that are read.
 	requests, answers *semaphore.Weighted
+	// decoding is locked while something is decoded: one request at a time.
+	decoding sync.Mutex
 
 	mu    sync.Mutex
 	kinds []common.DependentKind
@@ -183,10 +195,8 @@ func (m *marker) mark(next http.Handler) http.Handler {
 			return
 		}
 
-		if body, ok = m.marked(r, way, t, body); !ok {
-			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-				"objects of this run get marks, for which they have to be JSON, YAML or Protobuf and not "+contentType(r.Header))
-
+		if body, err = m.marked(r, way, t, body); err != nil {
+			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "objects of this run get marks, for which "+err.Error())
 			return
 		}
 
@@ -205,21 +215,28 @@ func sizeOf(length int64) int64 {
 	return min(length, maxBody)
 }
 
-// marked is the body of a request, with marks. It is false for one that cannot be read.
-func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]byte, bool) {
+// marked is the body of a request, with marks. The error says why it gets none.
+func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]byte, error) {
 	owns := m.owns && m.makes(r, way)
 	if !owns && !m.labels {
-		return body, true
+		return body, nil
 	}
+
+	m.decoding.Lock()
+	defer m.decoding.Unlock()
 
 	switch kind := contentType(r.Header); kind {
 	case typeProtobuf:
-		return injectProtobuf(body, m.marksOf(t.namespace, owns)), true
+		return injectProtobuf(body, m.marksOf(t.namespace, owns))
 	case typeJSON, string(types.MergePatchType), string(types.StrategicMergePatchType):
 	case "application/yaml", string(types.ApplyYAMLPatchType):
-		text, err := yaml.YAMLToJSON(body)
+		text, err := jsonOf(body)
 		if err != nil {
-			return body, true // The API server says what is wrong with it.
+			return nil, err
+		}
+
+		if text == nil {
+			return body, nil // The API server says what is wrong with it.
 		}
 
 		body = text
@@ -228,10 +245,45 @@ func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]b
 			r.Header.Set("Content-Type", typeJSON)
 		}
 	default:
-		return nil, false
+		return nil, errors.Errorf("they have to be JSON, YAML or Protobuf and not %s", kind)
 	}
 
-	return inject(body, m.marksOf(t.namespace, owns)), true
+	return inject(body, m.marksOf(t.namespace, owns))
+}
+
+// jsonOf YAML; nil for what is no YAML. Most clients write JSON in its place.
+func jsonOf(text []byte) ([]byte, error) {
+	if json.Valid(text) {
+		return text, nil
+	}
+
+	if len(text) > maxDecoded {
+		return nil, errors.Errorf("YAML has to have %d bytes at most; JSON may have more", maxDecoded)
+	}
+
+	if err := yamltext.Check(text); err != nil {
+		return nil, errors.Wrap(err, "YAML has to be simple")
+	}
+
+	root, err := yamltext.Parse(string(text))
+
+	switch {
+	case errors.Is(err, yamltext.ErrMany):
+		return nil, errors.New("YAML has to be a single document")
+	case err != nil || root == nil:
+		return nil, nil //nolint:nilerr // See above.
+	case hasAlias(root):
+		return nil, errors.New("YAML has to have no aliases; JSON has none")
+	}
+
+	text, _ = yaml.YAMLToJSON(text)
+
+	return text, nil
+}
+
+// hasAlias is true for YAML that repeats a part of itself.
+func hasAlias(n *yamlv3.Node) bool {
+	return n.Kind == yamlv3.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
 // makes is true for a request that creates an object, and for one that writes an object as a whole which
@@ -306,19 +358,60 @@ func (m *marker) marksOf(namespace string, owns bool) marks {
 	return of
 }
 
-// inject marks into an object, or a patch of one. All else stays as it is written.
-func inject(body []byte, marks marks) []byte {
-	var o, meta map[string]json.RawMessage
-	if json.Unmarshal(body, &o) != nil || o == nil {
-		return body
+// inject marks into an object, or a patch of one. All else stays as it is written. The error says why that cannot be done.
+func inject(body []byte, marks marks) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if brace, _ := d.Token(); brace != json.Delim('{') || !json.Valid(body) {
+		return body, nil
 	}
 
-	_ = json.Unmarshal(o["metadata"], &meta) // What is no mapping the API server refuses.
+	out, found := bytes.NewBufferString("{"), false
+	write := func(field any, value json.RawMessage) {
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+
+		out.Write(encode(field))
+		out.WriteByte(':')
+		out.Write(value)
+	}
+
+	for d.More() {
+		var value json.RawMessage
+
+		field, _ := d.Token() // It is valid.
+		_ = d.Decode(&value)
+
+		if field == "metadata" {
+			if len(value) > maxDecoded {
+				return nil, errLongMetadata
+			}
+
+			found, value = true, marks.in(value)
+		}
+
+		write(field, value)
+	}
+
+	if !found {
+		write("metadata", marks.in(nil))
+	}
+
+	out.WriteByte('}')
+
+	return out.Bytes(), nil
+}
+
+// in the metadata of an object: the same with the marks.
+func (m marks) in(metadata json.RawMessage) json.RawMessage {
+	var meta map[string]json.RawMessage
+
+	_ = json.Unmarshal(metadata, &meta) // What is no mapping the API server refuses.
 	if meta == nil {
 		meta = map[string]json.RawMessage{}
 	}
 
-	for field, more := range map[string]map[string]string{"labels": marks.labels, "annotations": marks.annotations} {
+	for field, more := range map[string]map[string]string{"labels": m.labels, "annotations": m.annotations} {
 		if len(more) == 0 {
 			continue
 		}
@@ -337,28 +430,30 @@ func inject(body []byte, marks marks) []byte {
 		meta[field] = encode(values)
 	}
 
-	if marks.owner != nil {
+	if m.owner != nil {
 		var owners []json.RawMessage
 
 		_ = json.Unmarshal(meta["ownerReferences"], &owners)
 		owners = slices.DeleteFunc(owners, func(raw json.RawMessage) bool {
 			var r metav1.OwnerReference
 
-			return json.Unmarshal(raw, &r) == nil && r.UID == marks.owner.UID
+			return json.Unmarshal(raw, &r) == nil && r.UID == m.owner.UID
 		})
-		meta["ownerReferences"] = encode(append(owners, encode(marks.owner)))
+		meta["ownerReferences"] = encode(append(owners, encode(m.owner)))
 	}
 
-	o["metadata"] = encode(meta)
-
-	return encode(o)
+	return encode(meta)
 }
 
-// encode a value that has nothing that JSON does not have.
+// encode a value that has nothing that JSON does not have. It is no longer than it was written: no text is for HTML.
 func encode(v any) json.RawMessage {
-	text, _ := json.Marshal(v) //nolint:errchkjson // See above.
+	out := &bytes.Buffer{}
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
 
-	return text
+	_ = e.Encode(v) //nolint:errchkjson // See above.
+
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // learn the kinds of objects with the label, and what is deleted, from the answers of the API server.

@@ -44,6 +44,10 @@ func readProtobuf(body []byte) (*runtime.Unknown, *metav1.PartialObjectMetadata,
 		return nil, nil, err
 	}
 
+	if lengthOf(fieldMetadata, around.Raw) > maxDecoded {
+		return nil, nil, errLongMetadata
+	}
+
 	// A message skips the fields that it does not have, those of the spec for example.
 	if err := o.Unmarshal(around.Raw); err != nil {
 		return nil, nil, err
@@ -54,12 +58,36 @@ func readProtobuf(body []byte) (*runtime.Unknown, *metav1.PartialObjectMetadata,
 	return around, o, nil
 }
 
+// lengthOf a field of a message, each time that it is there, in bytes.
+func lengthOf(field protowire.Number, message []byte) int {
+	length := 0
+
+	for len(message) > 0 {
+		number, _, n := protowire.ConsumeField(message)
+		if n < 0 {
+			break // The message cannot be read.
+		}
+
+		if number == field {
+			length += n
+		}
+
+		message = message[n:]
+	}
+
+	return length
+}
+
 // injectProtobuf injects marks as inject does. A message is read as the one before it in the same field, merged with
 // it: what is appended to an object adds to it, whatever kind it is.
-func injectProtobuf(body []byte, marks marks) []byte {
+func injectProtobuf(body []byte, marks marks) ([]byte, error) {
 	around, o, err := readProtobuf(body)
-	if err != nil {
-		return body // The API server says what is wrong with it.
+
+	switch {
+	case errors.Is(err, errLongMetadata):
+		return nil, err
+	case err != nil:
+		return body, nil // The API server says what is wrong with it.
 	}
 
 	var meta []byte
@@ -83,10 +111,10 @@ func injectProtobuf(body []byte, marks marks) []byte {
 
 	text, err := around.Marshal()
 	if err != nil {
-		return body
+		return body, nil
 	}
 
-	return append(prefixProtobuf(), text...)
+	return append(prefixProtobuf(), text...), nil
 }
 
 // appendField appends a field to a message.
