@@ -63,6 +63,7 @@ func TestReportStatus(t *testing.T) {
 		"Conditions": {"Conditions are conditions of the content, but for those of Crossplane.", "", []report{{`{"conditions":[{"type":"Up","status":"True","reason":"Yes"},{"type":"Ready","status":"True"}]}`, false}}, `{}`, "Up=True Yes", ""},
 		"Secret":     {"Secrets are masked.", "", []report{{`{"password":"hunter22"}`, false}}, `{"password":"********"}`, "", ""},
 		"TooLarge":   {"What is too large is refused, and changes nothing.", `{"a":1}`, []report{{`{"b":"` + strings.Repeat("x", MaxOutputs) + `"}`, false}}, ``, "", "at most 65536 can be kept"},
+		"Huge":       {"Much is not even decoded: it would take far more memory than it has bytes.", `{"a":1}`, []report{{`{"b":null,"c":[` + strings.Repeat("0,", maxStatus/2) + `0]}`, false}}, ``, "", "at most 1048576 can be read"},
 		"NoObject":   {"So is what is no object.", "", []report{{`[1]`, false}}, ``, "", "cannot read the status"},
 		"Unstorable": {"So is what the API server cannot keep.", "", []report{{`{"n":1` + strings.Repeat("0", 400) + `}`, false}}, ``, "", "cannot be kept"},
 	} {

@@ -14,6 +14,10 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
+// maxStatus is the length of the longest status that is read, with its conditions, in bytes. When it is decoded it takes
+// up to a hundred times as much.
+const maxStatus = 1 << 20
+
 // ReportStatus records what content sets of the status of its XR, while the run goes on: it is merged over what
 // is there, as a JSON merge patch, or replaces it. Its conditions are conditions that the content reports.
 // The error says why it cannot be kept.
@@ -37,6 +41,10 @@ func (r *Recorder) ReportStatus(status json.RawMessage, replace bool) error {
 func (r *Recorder) reportStatus(reported json.RawMessage, replace bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
+	if len(reported) > maxStatus {
+		return errors.Errorf("the status has %d bytes; at most %d can be read", len(reported), maxStatus)
+	}
 
 	patch, err := object(reported)
 	if err != nil {
