@@ -117,9 +117,10 @@ func (j Job) Plan() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Approves is true if a set is the content that the object's last run, a check, used.
+// Approves is true if a set is the content that the job was decided on with, which the digest of an approval stands for.
+// What the status shows of the last run others may have edited.
 func (j Job) Approves(set content.Set) bool {
-	was := j.Before.Content
+	was := j.Known
 	// The key does not matter: both digests are made here.
 	checked, err := j.Inputs.Digest(nil, was.Collections, was.Roles, was.Project)
 	now, _ := j.Inputs.Digest(nil, set.Collections, set.Roles, set.Project)

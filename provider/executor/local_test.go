@@ -457,12 +457,14 @@ func TestExecuteApproved(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		approved bool
+		shown    string
 		now      content.Set
 		want     common.Run
 		runs     int
 	}{
-		"Same":       {reason: "The content that was checked should be applied.", approved: true, now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
-		"Changed":    {reason: "Another version should not begin.", approved: true, now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: ReasonContentChanged}},
+		"Edited":     {reason: "Nor should it when somebody has edited the status, so that it shows that version.", approved: true, shown: "1.0.1", now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: ReasonContentChanged}},
+		"Same":       {reason: "The content that was checked should be applied.", approved: true, shown: "1.0.0", now: set("1.0.0"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
+		"Changed":    {reason: "Another version should not begin.", approved: true, shown: "1.0.0", now: set("1.0.1"), want: common.Run{Phase: common.PhaseFailed, Reason: ReasonContentChanged}},
 		"NotGuarded": {reason: "Without approvals the latest version should be applied.", now: set("1.0.1"), want: common.Run{Phase: common.PhaseSucceeded}, runs: 1},
 	}
 
@@ -477,7 +479,7 @@ func TestExecuteApproved(t *testing.T) {
 				}),
 			)
 
-			j := Job{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved}, Before: Before{Content: set("1.0.0")}}
+			j := Job{Spec: runner.Spec{ID: "1", Mode: common.ModeApply, State: common.StatePresent, Approved: tc.approved}, Known: set("1.0.0"), Before: Before{Content: set(tc.shown)}}
 			r := x.Execute(t.Context(), j, Watch{})
 
 			if diff := cmp.Diff(tc.want, common.Run{Phase: r.Run.Phase, Reason: r.Run.Reason}); diff != "" || runs != tc.runs {
