@@ -474,6 +474,17 @@ func TestTemplate(t *testing.T) {
 			template:  `{"metadata":{"labels":{"ansible.crossplane.io/uid":"another"}}}`,
 			change:    func(p *corev1.PodTemplateSpec) { p.Labels["a"] = "b" },
 		},
+		"Directives": {
+			reason: "Nor do keys remove what the provider sets, or what a template does. The API server refuses them.",
+			execution: common.Execution{
+				Labels: map[string]string{"$patch": "delete"}, Annotations: map[string]string{"$patch": "delete"}, NodeSelector: map[string]string{"$patch": "delete"},
+			},
+			all: `{"metadata":{"labels":{"a":"all"}},"spec":{"nodeSelector":{"a":"all"}}}`,
+			change: func(p *corev1.PodTemplateSpec) {
+				p.Labels["a"], p.Labels["$patch"], p.Annotations["$patch"] = "all", "delete", "delete"
+				p.Spec.NodeSelector = map[string]string{"a": "all", "$patch": "delete"}
+			},
+		},
 		"Volume": {
 			reason:   "A template may bound the provider's volumes.",
 			template: `{"spec":{"volumes":[{"name":"ansible","emptyDir":{"sizeLimit":"1Gi"}}]}}`,
@@ -522,7 +533,7 @@ func TestTemplate(t *testing.T) {
 
 			r := onCluster(t)
 			e := &r.job.Inputs.Execution
-			e.Labels, e.Resources = tc.execution.Labels, tc.execution.Resources
+			e.Labels, e.Annotations, e.NodeSelector, e.Resources = tc.execution.Labels, tc.execution.Annotations, tc.execution.NodeSelector, tc.execution.Resources
 
 			if tc.all != "" {
 				r.config.Template = []byte(tc.all)

@@ -144,6 +144,14 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 		return t, errors.Wrap(err, "spec.execution.podTemplate is no PodTemplateSpec")
 	}
 
+	// Keys of users are no directives of a patch.
+	t.Labels = merged(t.Labels, merged(e.Labels, labelsOf(j)))
+	t.Annotations = merged(t.Annotations, merged(e.Annotations, annotationsOf(j)))
+
+	if len(e.NodeSelector) > 0 {
+		t.Spec.NodeSelector = merged(t.Spec.NodeSelector, e.NodeSelector)
+	}
+
 	// A Pod that no scheduler places has no gates.
 	if t.Spec.NodeName == "" {
 		t.Spec.SchedulingGates = append(t.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
@@ -265,7 +273,7 @@ func defaultResources() corev1.ResourceRequirements {
 	}
 }
 
-// own is what the provider sets of a Pod. It meets Pod Security's standard "restricted".
+// own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod Security's standard "restricted".
 func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
@@ -297,7 +305,6 @@ func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.Po
 		AutomountServiceAccountToken: new(e.ServiceAccountName != ""),
 		EnableServiceLinks:           new(false),
 		ImagePullSecrets:             provider.pullSecrets(j),
-		NodeSelector:                 e.NodeSelector,
 		Tolerations:                  e.Tolerations,
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsNonRoot:   new(true),
@@ -329,13 +336,7 @@ func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.Po
 
 	spec.Containers = []corev1.Container{run}
 
-	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{
-			Labels:      merged(e.Labels, labelsOf(j)),
-			Annotations: merged(e.Annotations, map[string]string{annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name, annotationNamespace: j.Object.Namespace}),
-		},
-		Spec: spec,
-	}
+	return corev1.PodTemplateSpec{Spec: spec}
 }
 
 // pullSecrets of the Pod of a job: those of its configuration, and the provider's where they are.
@@ -356,6 +357,10 @@ func (o Own) pullSecrets(j executor.Job) []corev1.LocalObjectReference {
 
 func labelsOf(j executor.Job) map[string]string {
 	return map[string]string{"app.kubernetes.io/managed-by": "provider-ansible", labelRun: j.ID, labelObject: string(j.Object.UID)}
+}
+
+func annotationsOf(j executor.Job) map[string]string {
+	return map[string]string{annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name, annotationNamespace: j.Object.Namespace}
 }
 
 // restricted is the security context of a container.
