@@ -592,6 +592,26 @@ func TestStays(t *testing.T) {
 			want: []string{"web"},
 			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\ncache: waiting for database\nweb: waiting for cache",
 		},
+		"AnotherTwiceReferred": {
+			reason: "What depends on the one before goes before it, and does not stay for what waits for the new one either.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache2, previousNames: [], dependsOn: [database], vars: {size: 6}}, {name: web, vars: {url: "${runs.cache2.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("cache", "db", "role: a.b.c, vars: {size: 6}") +
+					existing("web", "cache", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"db", "web"},
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\ncache2: waiting for database\nweb: waiting for cache2\ndb: not wanted any more, but has to stay for cache",
+		},
+		"AnotherBetweenGone": {
+			reason: "That may be gone from the Composition for good.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("cache", "db", "role: a.b.c, vars: {size: 6}") +
+					existing("web", "cache", "role: a.b.c, unsafeVars: {url: there}"),
+			},
+			want: []string{"db", "web"},
+			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for cache",
+		},
 		"AnotherNotReferred": {
 			reason: "What does not wait for it is applied without the one before first.",
 			step: step{

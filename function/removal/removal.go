@@ -46,8 +46,8 @@ type remover struct {
 	// unwanted are the observed AnsibleRuns that nothing wants, by their composition
 	// resource names, in order.
 	unwanted []string
-	// replacing are the runs that are created when an unwanted AnsibleRun is gone, by its
-	// composition resource name.
+	// replacing are the runs that are created when an unwanted AnsibleRun is gone, or one that
+	// it depends on, by its composition resource name.
 	replacing map[string][]*plan.Run
 	// waitingFor caches the names of the runs that need a run, or others that do.
 	waitingFor map[*plan.Run]map[string]bool

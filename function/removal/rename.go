@@ -3,6 +3,7 @@ package removal
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -72,10 +73,12 @@ type candidates struct {
 	// similarTo and terminatingLike cache the results of similar and terminating.
 	similarTo       map[*plan.Run][]string
 	terminatingLike map[*plan.Run]string
+	// dependents are what they are before anything makes room.
+	dependents func() map[string][]string
 }
 
 func (r *remover) candidates(runs []desired.Outcome) candidates {
-	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{}}
+	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{}, dependents: sync.OnceValue(r.dependents)}
 
 	for _, resource := range r.unwanted {
 		if o := r.runs.Observed.Resources[resource]; ansiblerun.DeletesContent(o) {
@@ -167,9 +170,7 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 		}
 
 		for _, was := range all {
-			if !slices.Contains(t.replacing[was], run) {
-				t.replacing[was] = append(t.replacing[was], run)
-			}
+			t.makeRoom(was, run)
 		}
 
 		return
@@ -187,6 +188,22 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
 		"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", all[0], what, advice))})
 	t.keepAll(all, out.Name+" was called", kept)
+}
+
+// makeRoom for a run: an unwanted AnsibleRun has to go first, and before it those that depend
+// on it.
+func (t candidates) makeRoom(was string, run *plan.Run) {
+	if slices.Contains(t.replacing[was], run) {
+		return
+	}
+
+	t.replacing[was] = append(t.replacing[was], run)
+
+	for _, by := range t.dependents()[was] {
+		if slices.Contains(t.unwanted, by) {
+			t.makeRoom(by, run)
+		}
+	}
 }
 
 // keepAll keeps candidates of a run, with the end of the message that says why.
