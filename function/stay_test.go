@@ -612,6 +612,26 @@ func TestStays(t *testing.T) {
 			want: []string{"db", "web"},
 			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for cache",
 		},
+		"AnotherRetained": {
+			reason: "It does not wait for what stays for good with another one: that goes with the XR alone.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: 5}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") +
+					strings.Replace(existing("app", "db", "role: a.b.c, vars: {size: 7}"), "annotations: {", "annotations: {ansible.fn.crossplane.io/prune: never, ", 1),
+			},
+			want: []string{"app", "database", "db"},
+			said: "Creating\ndatabase: is being created\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
+		},
+		"AnotherRetainedReferred": {
+			reason: "Whatever else depends on that.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") +
+					strings.Replace(existing("app", "db", "role: a.b.c, vars: {size: 7}"), "annotations: {", "annotations: {ansible.fn.crossplane.io/prune: never, ", 1),
+			},
+			want: []string{"app", "database", "db", "web", "web uses db"},
+			said: "Creating\ndatabase: is being created\nweb: waiting for database\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
+		},
 		"AnotherNotReferred": {
 			reason: "What does not wait for it is applied without the one before first.",
 			step: step{

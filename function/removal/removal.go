@@ -149,22 +149,46 @@ func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) [
 	})
 }
 
-// keepUnpruned keeps the AnsibleRuns whose prune is false. It returns the others.
+// keepUnpruned keeps the AnsibleRuns whose prune is false, and those that such depend on: they
+// cannot go before these do. It returns the others.
 func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
-	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		prune := manifest.Annotation(r.runs.Observed.Resources[resource], ansiblerun.AnnotationPrune)
-		retained := prune == ansiblerun.PruneNever
+	retain := func(resource, message string) {
+		kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Retained, Messages: []string{"not wanted any more, and stays" + message}})
+	}
 
+	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
+
+	for _, resource := range unwanted {
+		prune := manifest.Annotation(r.runs.Observed.Resources[resource], ansiblerun.AnnotationPrune) != ansiblerun.PruneNever
 		if run := r.plan.RunOf(resource); run != nil {
-			retained = !run.Prune
+			prune = run.Prune
 		}
 
-		if retained {
-			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Retained, Messages: []string{"not wanted any more, and stays, since prune is false"}})
+		if !prune {
+			retain(resource, ", since prune is false")
 		}
+	}
 
-		return retained
-	})
+	rest := slices.DeleteFunc(unwanted, func(resource string) bool { return !goes(resource) })
+	if len(rest) == len(unwanted) {
+		return rest
+	}
+
+	dependents := r.dependents()
+
+	for again := true; again; {
+		again = false
+
+		for _, resource := range rest {
+			if by := slices.DeleteFunc(slices.Clone(dependents[resource]), goes); goes(resource) && len(by) > 0 {
+				retain(resource, " with "+strings.Join(by, ", "))
+
+				again = true
+			}
+		}
+	}
+
+	return slices.DeleteFunc(rest, func(resource string) bool { return !goes(resource) })
 }
 
 // limitRemoval keeps all unwanted members of a set when they are more than removal.atMost
@@ -239,29 +263,6 @@ func (r *remover) keepNeeded(unwanted []string, kept map[string]desired.Outcome)
 			Reason:   desired.Leaving,
 			Messages: []string{"not wanted any more, but has to stay for " + strings.Join(blocked[resource], ", ")},
 		})
-	}
-
-	r.retainNeeded(blocked, kept)
-}
-
-// retainNeeded marks an AnsibleRun as retained when only retained ones depend on it: it
-// cannot go before they do, and they stay for good.
-func (r *remover) retainNeeded(blocked map[string][]string, kept map[string]desired.Outcome) {
-	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
-
-	for again := true; again; {
-		again = false
-
-		for resource, by := range blocked {
-			if !goes(resource) || slices.ContainsFunc(by, goes) {
-				continue
-			}
-
-			run := kept[resource]
-			run.Reason = desired.Retained
-			run.Messages = []string{"not wanted any more, and stays with " + strings.Join(by, ", ")}
-			kept[resource], again = run, true
-		}
 	}
 }
 

@@ -515,7 +515,7 @@ func (l *settling) ordering(going []string, maker func(called string) *plan) []s
 	for range going {
 		for _, called := range going {
 			by := blocked(called)
-			l.kept[called] = len(by) > 0 && !slices.ContainsFunc(by, func(other string) bool { return !l.kept[other] })
+			l.kept[called] = l.kept[called] || slices.ContainsFunc(by, func(other string) bool { return l.kept[other] })
 		}
 	}
 	l.held = l.held || slices.ContainsFunc(going, func(called string) bool { return !l.kept[called] && !slices.Contains(free, called) })
