@@ -632,6 +632,15 @@ func TestStays(t *testing.T) {
 			want: []string{"app", "database", "db", "web", "web uses db"},
 			said: "Creating\ndatabase: is being created\nweb: waiting for database\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
 		},
+		"AnotherListed": {
+			reason: "A set whose list waits for it does not keep what none of its members was called.",
+			step: step{
+				runs:     `[{name: probe, previousNames: [], vars: {size: 5}}, {name: zone, forEach: "${runs.probe.outputs.zones}", previousNames: ["area-${each.key}"]}]`,
+				observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}") + existing("zone[a]", "monitor", "role: a.b.c"),
+			},
+			want: []string{"zone[a]"},
+			said: "DependencyNotReady\nprobe: waiting for monitor, which is not wanted any more\nzone: waiting for probe",
+		},
 		"AnotherNotReferred": {
 			reason: "What does not wait for it is applied without the one before first.",
 			step: step{

@@ -216,14 +216,21 @@ func (t candidates) keepAll(all []string, what string, kept map[string]desired.O
 }
 
 // keepUnresolved keeps AnsibleRuns while the previous names of some run are not known: those
-// that no run renders any more, and the members of such a run. It returns the others.
+// that may have such a name and that no run renders any more, and the members of such a run.
+// It returns the others.
 func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outcome) []string {
 	if len(r.runs.Unresolved) == 0 {
 		return unwanted
 	}
 
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		if run := r.plan.RunOf(resource); run != nil && !r.runs.Unresolved[run] {
+		maker, may := r.plan.RunOf(resource), false
+
+		for run := range r.runs.Unresolved {
+			may = may || maker == run || maker == nil && slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(resource) })
+		}
+
+		if !may {
 			return false
 		}
 

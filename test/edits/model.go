@@ -110,6 +110,11 @@ func (p plan) was(called string) bool {
 	return slices.ContainsFunc(p.Previous, func(f former) bool { return f.Key != "" && strings.HasPrefix(called, f.Name+"[") })
 }
 
+// mayHaveHad is true for a set of which an item may have been called so.
+func (p plan) mayHaveHad(called string) bool {
+	return p.List != "" && (p.was(called) || slices.ContainsFunc(p.Previous, func(f former) bool { return f.Item != "" }))
+}
+
 func (p plan) value(s state) string {
 	if p.Computed {
 		return fmt.Sprintf("c%d.x%d", p.Literal, s.Value)
@@ -201,8 +206,9 @@ type settling struct {
 	// unknown are plans with AnsibleRuns to create that cannot be rendered yet.
 	unknown []plan
 
-	held      bool
-	uncertain bool
+	held bool
+	// uncertain are plans whose former names are not known.
+	uncertain []plan
 }
 
 // step returns the move that the function makes from a world.
@@ -286,7 +292,7 @@ func (l *settling) look(p plan) {
 	if p.When != "" {
 		on, ok := l.state.Toggles[p.When]
 		if !ok {
-			l.uncertain = l.uncertain || p.List != "" && p.Previous != nil
+			l.uncertain = append(l.uncertain, p)
 			l.keep(p)
 			return
 		}
@@ -307,7 +313,7 @@ func (l *settling) look(p plan) {
 		keys[i.field(p.Key)] = true
 	}
 	if !ok {
-		l.uncertain = l.uncertain || p.Previous != nil
+		l.uncertain = append(l.uncertain, p)
 		l.keep(p)
 		return
 	}
@@ -459,7 +465,7 @@ func (l *settling) bounded(held map[string]bool, maker func(called string) *plan
 		}
 		p := maker(called)
 		switch {
-		case p == nil && l.uncertain:
+		case p == nil && slices.ContainsFunc(l.uncertain, func(p plan) bool { return p.mayHaveHad(called) }):
 			l.held = true
 			continue
 		case p == nil && l.from[called].Keep, p != nil && p.Keep:
