@@ -182,6 +182,16 @@ func TestStays(t *testing.T) {
 			said: "ValueNotSet\ndatabase: vars.url: runs.monitor is not wanted any more; it stays as it is: to do without, write runs.?monitor and what else it may be, and to remove it, too, give it the same when\n" +
 				"app: waiting for database\nmonitor: not wanted any more, but has to stay for database",
 		},
+		"ReferredRenamed": {
+			reason: "It is not removed because it has another name now.",
+			step: step{
+				runs: `[{name: monitor, when: "${xr.spec.monitoring}"}, {name: store, vars: {url: "${runs.monitor.outputs.url}"}}]`,
+				spec: "monitoring: false", observed: monitor + database,
+			},
+			want: []string{"database", "monitor"},
+			said: "InvalidValue\nstore: previousNames: database, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"database\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"monitor: not wanted any more, but has to stay for database\ndatabase: not wanted any more, but may be what store was called, which is not known yet",
+		},
 		"NotThere": {
 			reason: "What does not exist is not wanted either.",
 			step:   step{runs: refers, spec: "monitoring: false"},
@@ -683,6 +693,16 @@ func TestStays(t *testing.T) {
 			want: []string{"db"},
 			said: "InvalidValue\nreplica: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
 				"database: waiting for db, which is not wanted any more\ndb: not wanted any more, but may be what replica was called",
+		},
+		"AnotherTellsLater": {
+			reason: "What waits for another one is asked for, too: it would be known only when the one before is gone.",
+			step: step{
+				runs: `[{name: database, previousNames: [], vars: {size: "${xr.spec.size}"}}, {name: replica, dependsOn: [database], vars: {size: "${xr.spec.more}"}}]`, spec: "size: 6, more: 7",
+				observed: existing("db", "", "role: a.b.c, unsafeVars: {size: 5}"),
+			},
+			want: []string{"db"},
+			said: "InvalidValue\nreplica: previousNames: db, which is not wanted any more, has the same content, hosts and variables but for computed values: write previousNames: [\"db\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"database: waiting for db, which is not wanted any more\ndb: not wanted any more, but may be what replica was called, which is not known yet",
 		},
 		"AnotherMember": {
 			reason: "Members of a set come and go by themselves.",

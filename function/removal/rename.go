@@ -31,11 +31,8 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 		case exists || run == nil:
 		case out.Reason == desired.Creating:
 			t.match(run, out, kept)
-		case out.Held() && run.PreviousNames != nil && !run.New:
-			// What former members were called is known.
-			t.keepAll(t.strangers(run), out.Name+" was called, which is not known yet", kept)
-		case out.Held() && !run.New:
-			t.keepAll(t.similar(run), out.Name+" was called, which is not known yet", kept)
+		case !run.New && (out.Held() || out.Reason == desired.Skipped && len(out.Messages) > 0):
+			t.keepHeld(run, out, kept)
 		}
 	}
 
@@ -44,6 +41,12 @@ func (r *remover) holdRenamed(runs []desired.Outcome, unwanted []string, kept ma
 		return ok
 	})
 }
+
+// What an AnsibleRun has that may be a run under another name.
+const (
+	same            = "the same content, hosts and variables"
+	sameButComputed = same + " but for computed values"
+)
 
 // setOrRun returns the resource name of the run of the input that a composed resource may
 // come from: that of the set, for a member.
@@ -156,11 +159,10 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 		return
 	}
 
-	what, all := "the same content, hosts and variables", t.byWorkload[ansiblerun.Workload(out.Desired)]
+	what, all := same, t.byWorkload[ansiblerun.Workload(out.Desired)]
 
 	if len(all) == 0 {
-		what += " but for computed values"
-		all = t.strangers(run)
+		what, all = sameButComputed, t.strangers(run)
 	}
 
 	if run.New {
@@ -180,13 +182,7 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 		return
 	}
 
-	advice := fmt.Sprintf("write previousNames: [%q] to go on with it, or", all[0])
-	if run.PreviousNames != nil {
-		advice = fmt.Sprintf("add %q to previousNames to go on with it, or write", all[0])
-	}
-
-	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
-		"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", all[0], what, advice))})
+	t.ask(run, out, all[0], what)
 	t.keepAll(all, out.Name+" was called", kept)
 }
 
@@ -204,6 +200,37 @@ func (t candidates) makeRoom(was string, run *plan.Run) {
 			t.makeRoom(by, run)
 		}
 	}
+}
+
+// ask whether an AnsibleRun is the run that is held.
+func (t candidates) ask(run *plan.Run, out *desired.Outcome, was, what string) {
+	advice := fmt.Sprintf("write previousNames: [%q] to go on with it, or", was)
+	if run.PreviousNames != nil {
+		advice = fmt.Sprintf("add %q to previousNames to go on with it, or write", was)
+	}
+
+	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
+		"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", was, what, advice))})
+}
+
+// keepHeld keeps the candidates that a run may be which cannot be rendered yet. If it waits for
+// a run that is created when one of them is gone, it would wait for ever. One that refers to what
+// is not wanted would be left out.
+func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
+	all := t.similar(run)
+	if run.PreviousNames != nil || out.Reason == desired.Skipped {
+		// What former members were called is known, or goes by the keys.
+		all = t.strangers(run)
+	}
+
+	for _, was := range all {
+		if out.Reason == desired.Skipped || slices.ContainsFunc(t.replacing[was], func(on *plan.Run) bool { return t.needing(on)[run.Name] }) {
+			t.ask(run, out, was, sameButComputed)
+			break
+		}
+	}
+
+	t.keepAll(all, out.Name+" was called, which is not known yet", kept)
 }
 
 // keepAll keeps candidates of a run, with the end of the message that says why.

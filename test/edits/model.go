@@ -205,6 +205,8 @@ type settling struct {
 	fresh []thing
 	// unknown are plans with AnsibleRuns to create that cannot be rendered yet.
 	unknown []plan
+	// skipped are plans without AnsibleRuns that refer to what is not wanted.
+	skipped []plan
 
 	held bool
 	// uncertain are plans whose former names are not known.
@@ -347,6 +349,7 @@ func (l *settling) render(p plan, resource, key, id string) bool {
 		if p.List == "" {
 			l.off[p.ID] = true
 		}
+		l.skipped = append(l.skipped, p)
 		return true
 	}
 	for _, on := range slices.Concat(p.After, p.Refs) {
@@ -445,6 +448,11 @@ func (l *settling) going() []string {
 		hold(func(called string, was thing) bool {
 			m := maker(called)
 			return (m == nil || m.ID == p.ID) && !declared[called] && p.mayHaveBeen(was)
+		})
+	}
+	for _, p := range l.skipped {
+		hold(func(called string, was thing) bool {
+			return maker(called) == nil && !declared[called] && p.mayHaveBeen(was)
 		})
 	}
 	going := l.bounded(held, maker)
