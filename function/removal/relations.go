@@ -125,12 +125,13 @@ func (r *remover) dependencies(resource string, o map[string]any) []string {
 }
 
 // dependents returns the AnsibleRuns that depend on each observed resource, as they were
-// applied or as they are wanted now. AnsibleRuns that are being deleted are among them.
+// applied or as they are wanted now. AnsibleRuns that are being deleted are among them. Those
+// of earlier steps are not: such a step knows better what they need, and has kept that.
 func (r *remover) dependents() map[string][]string {
 	all := map[string][]string{}
 
 	for _, resource := range manifest.SortedKeys(r.runs.Observed.Resources) {
-		if !ansiblerun.Is(r.runs.Observed.Resources[resource]) {
+		if !ansiblerun.Is(r.runs.Observed.Resources[resource]) || r.foreign(resource) {
 			continue
 		}
 
