@@ -193,9 +193,10 @@ func (t candidates) makeRoom(was string, run *plan.Run) {
 		return
 	}
 
+	dependents := t.dependents()
 	t.replacing[was] = append(t.replacing[was], run)
 
-	for _, by := range t.dependents()[was] {
+	for _, by := range dependents[was] {
 		if slices.Contains(t.unwanted, by) {
 			t.makeRoom(by, run)
 		}

@@ -87,7 +87,7 @@ func injectProtobuf(body []byte, marks marks) ([]byte, error) {
 	case errors.Is(err, errLongMetadata):
 		return nil, err
 	case err != nil:
-		return body, nil // The API server says what is wrong with it.
+		return body, nil //nolint:nilerr // The API server says what is wrong with it.
 	}
 
 	var meta []byte
@@ -111,7 +111,7 @@ func injectProtobuf(body []byte, marks marks) ([]byte, error) {
 
 	text, err := around.Marshal()
 	if err != nil {
-		return body, nil
+		return body, nil //nolint:nilerr // As above.
 	}
 
 	return append(prefixProtobuf(), text...), nil

@@ -273,7 +273,8 @@ func defaultResources() corev1.ResourceRequirements {
 	}
 }
 
-// own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod Security's standard "restricted".
+// own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod Security's
+// standard "restricted".
 func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
