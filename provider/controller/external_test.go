@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/pool"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 )
 
@@ -995,6 +996,54 @@ func TestAttach(t *testing.T) {
 	if _, err := connect(t, p, object(observed(status)), resolved).Observe(t.Context(), object(observed(status))); err != nil || len(p.attached) > 0 {
 		t.Errorf("A run that has ended is not followed: %v, %v", p.attached, err)
 	}
+}
+
+// TestAttachLate has a cache show late that a former provider has begun a run: the run that was decided on meanwhile does not
+// take its place.
+func TestAttachLate(t *testing.T) {
+	began := make(chan string, 2)
+	runs := pool.New(executor.Func(func(_ context.Context, j executor.Job, w executor.Watch) executor.Report {
+		began <- j.ID
+
+		<-w.Provider.Done()
+
+		return executor.Report{Run: *j.Begun}
+	}), map[common.Place]pool.Limits{common.PlacePod: {Jobs: 1, PerTenant: 1}})
+	inPod := func() (inputs.Inputs, error) {
+		i := in("a")
+		i.Execution = common.Execution{Place: common.PlacePod, Namespace: "jobs"}
+
+		return i, nil
+	}
+
+	run := object(observed(common.AnsibleRunObservation{AppliedDigest: "former"}))
+	e := connect(t, nil, run, inPod, func(c *connector) { c.pool = runs })
+
+	if _, err := e.Observe(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := e.Update(t.Context(), run); err != nil || run.Observation().LastRun == nil || run.Observation().LastRun.ID == "1" {
+		t.Fatalf("There should be a run: %+v, %v", run.Observation().LastRun, err)
+	}
+
+	// The API server has refused that status.
+	last := &common.Run{
+		ID: "1", Mode: common.ModeApply, State: common.StatePresent, Phase: common.PhaseRunning, StartTime: at(0), Job: &common.JobReference{Namespace: "jobs", Name: "ansiblerun-1"},
+	}
+	run = object(observed(common.AnsibleRunObservation{AppliedDigest: "former", LastRun: last}))
+	p := &fakePool{}
+
+	o, err := connect(t, p, run, inPod, func(c *connector) { c.pool = runs }).Observe(t.Context(), run)
+	if got := run.Observation().LastRun; err != nil || !o.ResourceUpToDate || got.ID != "1" || got.Phase != common.PhaseRunning || len(p.ended) > 0 {
+		t.Fatalf("The run of the former provider should go on: %+v, %v, ended %v", got, err, p.ended)
+	}
+
+	if got := <-began; got != "1" {
+		t.Errorf("It should be followed, and not %q", got)
+	}
+
+	runs.Stop(t.Context())
 }
 
 // TestAttachProved shows the run that an object has begun as in progress, as it is and as others may make it up.

@@ -262,6 +262,55 @@ func TestAttachMadeUp(t *testing.T) {
 	}
 }
 
+// A provider that has just begun to lead may see objects as they were a moment ago, and decide on a run of one whose run the
+// former provider has just begun. Only one of the two is carried out.
+func TestAttachLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// before the run is found.
+		before func(p *Pool, j executor.Job)
+		want   string
+	}{
+		"Acquired":  {"A job for which a place is kept gives way.", func(p *Pool, j executor.Job) { p.Acquire(j, func() {}) }, "former"},
+		"Submitted": {"So does one that no status shows.", func(p *Pool, j executor.Job) { enter(p, j, func() {}) }, "former"},
+		"Noted": {"One that a status has shown may have begun.", func(p *Pool, j executor.Job) {
+			enter(p, j, func() {})
+			p.Noted("a", j.ID)
+		}, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, x := newLanes(t)
+
+				j := inPod("a")
+				j.ID = "a"
+				tc.before(p, j)
+
+				former := inPod("a")
+				former.ID = "former"
+				former.Begun = &common.Run{ID: former.ID, Phase: common.PhaseRunning, Job: former.Reference()}
+				p.Attach(former, func() {})
+				p.Noted("a", j.ID)
+				synctest.Wait()
+
+				if r, _ := p.Report("a"); r.Run.ID != tc.want {
+					t.Errorf("%s\nwant the run %q, got %+v", tc.reason, tc.want, r.Run)
+				}
+
+				if got := <-x.began; got.ID != tc.want || len(x.began) > 0 {
+					t.Errorf("%s\nwant %q to be carried out alone, got %q and %d others", tc.reason, tc.want, got.ID, len(x.began))
+				}
+
+				p.Stop(t.Context())
+
+				if got := p.Stats()[common.PlacePod].Running; got != 0 {
+					t.Errorf("%s\nJobs that count in the end: %d", tc.reason, got)
+				}
+			})
+		})
+	}
+}
+
 // A run that somebody has made up may never be found. It goes with its object.
 func TestAttachMadeUpGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -223,6 +223,10 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
+	if e, known := p.entries[j.UID()]; known && e.report.Run.ID != j.ID {
+		p.giveWay(e)
+	}
+
 	_, gone := p.gone.Get(j.UID())
 	if _, known := p.entries[j.UID()]; known || gone || p.stopped {
 		return
@@ -242,6 +246,22 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 
 	// The status shows it.
 	p.begin(e, func() { e.note() })
+	p.dispatch(nil)
+}
+
+// giveWay to a run that has begun before: the cache did not show it yet when another one was decided on. That one may
+// have begun as well, if somebody has made the status up.
+func (p *Pool) giveWay(e *entry) {
+	switch {
+	case e.cancel == nil:
+		p.withdraw(e)
+	case !e.isNoted():
+		e.cancel(context.Canceled)
+	default:
+		return
+	}
+
+	delete(p.entries, e.uid)
 }
 
 // begin to carry a job out, after it was announced.
@@ -580,7 +600,8 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 		p.executor.Forget(e.job)
 	}
 
-	if e.abandoned || detached {
+	// Another run of the object may have replaced it.
+	if replaced := p.entries[e.uid] != e; !replaced && (e.abandoned || detached) {
 		delete(p.entries, e.uid)
 	}
 
