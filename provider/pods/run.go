@@ -433,9 +433,8 @@ func (r *run) notStarted(ctx context.Context, v view) {
 		return
 	}
 
-	// Without its inputs a run never starts.
 	if r.key == nil {
-		r.cancel(ctx, &end{common.PhaseInterrupted, executor.ReasonNotStarted, "the provider ended before the run had its inputs", true})
+		r.cancelWithout(ctx)
 		return
 	}
 
@@ -464,6 +463,22 @@ func (r *run) notStarted(ctx context.Context, v view) {
 	}
 
 	r.waits(message)
+}
+
+// cancelWithout its inputs a run that was not seen to start: it never does, unless its gate was opened while it had them.
+func (r *run) cancelWithout(ctx context.Context) {
+	v, err := r.live(ctx)
+	if err != nil {
+		return
+	}
+
+	why := end{common.PhaseInterrupted, executor.ReasonNotStarted, "the provider ended before the run had its inputs", true}
+	if v.pod != nil && !isGated(v.pod) {
+		r.touched = true
+		why.reason, why.message = executor.ReasonProviderEnded, "the provider ended, and the inputs of the run were removed before its Pod was seen to start"
+	}
+
+	r.cancel(ctx, &why)
 }
 
 // open the gate of the Pod that is to run, and of no other one: a Job has one Pod as a rule, and
@@ -611,13 +626,13 @@ func (r *run) ended(ctx context.Context) bool {
 // conclude the report of a run that has ended without its last one.
 func (r *run) conclude(v view) {
 	// Reports may be lost.
-	revoked := r.why != nil && r.why.phase == common.PhaseCanceled
-	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil && !revoked) && !r.complete
+	waited := r.why != nil && r.why.reason == executor.ReasonNotStarted
+	r.touched = r.touched || (r.begun || v.started() || !r.since.IsZero() && v.pod == nil && !waited) && !r.complete
 
 	e := v.end(r.job.Limit())
 
 	switch {
-	case r.why != nil && (!revoked || !r.touched):
+	case r.why != nil && (!waited || !r.touched):
 		e = *r.why
 	case !r.canceled.IsZero():
 		e = end{common.PhaseCanceled, runner.ReasonCanceled, "canceled", false}

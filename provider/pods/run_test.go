@@ -821,6 +821,42 @@ func TestStartsOverLate(t *testing.T) {
 	}
 }
 
+// TestWithoutInputs attaches to a run whose inputs are gone, and whose Pod is not seen to start. Whether it may have begun
+// says its gate.
+func TestWithoutInputs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		opened bool
+		want   string
+	}{
+		"Gated":  {reason: "Nobody has let it run.", want: executor.ReasonNotStarted},
+		"Opened": {reason: "It may start in that moment.", opened: true, want: executor.ReasonProviderEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := jobOf(t, onCluster(t))
+
+			p := gatedPod(j, "p")
+			if tc.opened {
+				p.Spec.SchedulingGates = nil
+			}
+
+			r := onCluster(t, j, p)
+			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+			r.key, r.since, r.report.Run.Phase = nil, time.Now(), common.PhaseQueued
+
+			r.look(t.Context(), false)
+
+			if err := r.config.Client.Delete(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+
+			if !r.look(t.Context(), false) || r.report.Run.Phase != common.PhaseInterrupted || r.report.Run.Reason != tc.want || r.report.Untouched == tc.opened {
+				t.Errorf("%s\n%+v", tc.reason, r.report)
+			}
+		})
+	}
+}
+
 // TestDetached has somebody remove the labels by which a Job knows its Pod. Kubernetes takes the Job off its owners then,
 // and makes another Pod. The first one runs on.
 func TestDetached(t *testing.T) {
