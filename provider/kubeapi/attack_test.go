@@ -59,6 +59,7 @@ func TestAttackMarks(t *testing.T) {
 		"Items":    {"Each item of a list takes a hundred times its length.", yamlType, "a: [" + strings.Repeat("b,", maxBody/2-100) + "b]\n", 415, false},
 		"Tags":     {"The parser compares each directive with all others.", yamlType, strings.Repeat("%TAG !a! b\n", 10_000) + "--- a\n", 415, false},
 		"Many":     {"Nobody can tell which of several documents is the object.", yamlType, "a: 1\n---\nb: 1\n", 415, false},
+		"Garbage":  {"What one parser cannot read another one may.", yamlType, "a: [\n", 415, false},
 		"InJSON":   {"Who sends JSON as YAML may send much.", yamlType, `{"data":{"a":"` + strings.Repeat("x", maxBody-100) + `"}}`, 200, true},
 	} {
 		t.Run(name, func(t *testing.T) {

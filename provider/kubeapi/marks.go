@@ -251,7 +251,7 @@ func (m *marker) marked(r *http.Request, way string, t target, body []byte) ([]b
 	return inject(body, m.marksOf(t.namespace, owns))
 }
 
-// jsonOf YAML; nil for what is no YAML. Most clients write JSON in its place.
+// jsonOf YAML; nil if there is nothing. Most clients write JSON in its place.
 func jsonOf(text []byte) ([]byte, error) {
 	if json.Valid(text) {
 		return text, nil
@@ -261,17 +261,13 @@ func jsonOf(text []byte) ([]byte, error) {
 		return nil, errors.Errorf("YAML has to have %d bytes at most; JSON may have more", maxDecoded)
 	}
 
-	if err := yamltext.Check(text); err != nil {
-		return nil, errors.Wrap(err, "YAML has to be simple")
-	}
-
 	root, err := yamltext.Parse(string(text))
 
 	switch {
-	case errors.Is(err, yamltext.ErrMany):
-		return nil, errors.New("YAML has to be a single document")
-	case err != nil || root == nil:
-		return nil, nil //nolint:nilerr // See above.
+	case err != nil:
+		return nil, errors.Wrap(err, "YAML has to be readable")
+	case root == nil:
+		return nil, nil
 	case hasAlias(root):
 		return nil, errors.New("YAML has to have no aliases; JSON has none")
 	}

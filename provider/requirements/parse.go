@@ -23,10 +23,6 @@ const maxItems = 1000
 // ansible-galaxy would silently ignore is an error; each error names the path
 // within the text. The same requirement twice is one.
 func Parse(text string) (File, error) {
-	if err := yamltext.Check([]byte(text)); err != nil {
-		return File{}, err
-	}
-
 	root, err := yamltext.Parse(text)
 
 	switch {

@@ -16,8 +16,12 @@ import (
 var ErrMany = errors.New("it must be a single document")
 
 // Parse the only document of a text, and return its root; nil when there is none. The
-// error is ErrMany with a line, or that of the parser.
+// error is ErrMany with a line, or that of Check or the parser.
 func Parse(text string) (*yaml.Node, error) {
+	if err := Check([]byte(text)); err != nil {
+		return nil, err
+	}
+
 	d := yaml.NewDecoder(strings.NewReader(text))
 
 	var document, next yaml.Node

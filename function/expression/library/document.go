@@ -146,10 +146,6 @@ func numeral(f float64) (any, error) {
 // unmarshalYAML reads one YAML document of plain values, as JSON has them. Tags such as
 // !vault are errors, and so are aliases, by which a short text may become a huge value.
 func unmarshalYAML(text string) (any, error) {
-	if err := yamltext.Check([]byte(text)); err != nil {
-		return nil, errors.Wrap(err, "the text")
-	}
-
 	root, err := yamltext.Parse(text)
 
 	switch {
