@@ -149,6 +149,13 @@ func TestStays(t *testing.T) {
   - {name: monitor, when: "${xr.spec.monitoring}"}
   - {name: database, when: "${xr.spec.monitoring}", dependsOn: [monitor]}`
 
+	// Each of these was rendered after the one before.
+	chain := existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("cache", "db", "role: a.b.c, vars: {size: 6}") +
+		existing("web", "cache", "role: a.b.c, unsafeVars: {url: there}")
+
+	// The run of this one had prune: false.
+	unpruned := strings.Replace(existing("app", "db", "role: a.b.c, vars: {size: 7}"), "annotations: {", "annotations: {ansible.fn.crossplane.io/prune: never, ", 1)
+
 	// What core deletes is not observed any more.
 	departing := asDeparting(database)
 
@@ -605,9 +612,8 @@ func TestStays(t *testing.T) {
 		"AnotherTwiceReferred": {
 			reason: "What depends on the one before goes before it, and does not stay for what waits for the new one either.",
 			step: step{
-				runs: `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache2, previousNames: [], dependsOn: [database], vars: {size: 6}}, {name: web, vars: {url: "${runs.cache2.outputs.url}"}}]`,
-				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("cache", "db", "role: a.b.c, vars: {size: 6}") +
-					existing("web", "cache", "role: a.b.c, unsafeVars: {url: there}"),
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: cache2, previousNames: [], dependsOn: [database], vars: {size: 6}}, {name: web, vars: {url: "${runs.cache2.outputs.url}"}}]`,
+				observed: chain,
 			},
 			want: []string{"db", "web"},
 			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\ncache2: waiting for database\nweb: waiting for cache2\ndb: not wanted any more, but has to stay for cache",
@@ -615,9 +621,8 @@ func TestStays(t *testing.T) {
 		"AnotherBetweenGone": {
 			reason: "That may be gone from the Composition for good.",
 			step: step{
-				runs: `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
-				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("cache", "db", "role: a.b.c, vars: {size: 6}") +
-					existing("web", "cache", "role: a.b.c, unsafeVars: {url: there}"),
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: chain,
 			},
 			want: []string{"db", "web"},
 			said: "DependencyNotReady\ndatabase: waiting for db, which is not wanted any more\nweb: waiting for database\ndb: not wanted any more, but has to stay for cache",
@@ -625,9 +630,8 @@ func TestStays(t *testing.T) {
 		"AnotherRetained": {
 			reason: "It does not wait for what stays for good with another one: that goes with the XR alone.",
 			step: step{
-				runs: `[{name: database, previousNames: [], vars: {size: 5}}]`,
-				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") +
-					strings.Replace(existing("app", "db", "role: a.b.c, vars: {size: 7}"), "annotations: {", "annotations: {ansible.fn.crossplane.io/prune: never, ", 1),
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + unpruned,
 			},
 			want: []string{"app", "database", "db"},
 			said: "Creating\ndatabase: is being created\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",
@@ -635,9 +639,8 @@ func TestStays(t *testing.T) {
 		"AnotherRetainedReferred": {
 			reason: "Whatever else depends on that.",
 			step: step{
-				runs: `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
-				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") +
-					strings.Replace(existing("app", "db", "role: a.b.c, vars: {size: 7}"), "annotations: {", "annotations: {ansible.fn.crossplane.io/prune: never, ", 1),
+				runs:     `[{name: database, previousNames: [], vars: {size: 5}}, {name: web, vars: {url: "${runs.database.outputs.url}"}}]`,
+				observed: existing("db", "", "role: a.b.c, vars: {size: 5}") + existing("web", "db", "role: a.b.c, unsafeVars: {url: there}") + unpruned,
 			},
 			want: []string{"app", "database", "db", "web", "web uses db"},
 			said: "Creating\ndatabase: is being created\nweb: waiting for database\napp: not wanted any more, and stays, since prune is false\ndb: not wanted any more, and stays with app",

@@ -101,19 +101,7 @@ func TestOrder(t *testing.T) {
       runs:
       - {name: app, dependsOn: [database], when: "${!xr.spec.?off.orValue(false)}", vars: {name: app}`+app+`}
       - {name: database, when: "${!xr.spec.?off.orValue(false)}", vars: {name: database}}
-`+more+`---
-apiVersion: `+api+`
-kind: ProviderConfig
-metadata: {name: `+d.Composition+`, namespace: "[[.Namespace]]"}
-spec: {}
----
-apiVersion: e2e.example.org/v1
-kind: [[.Kind]]
-metadata: {name: shop, namespace: "[[.Namespace]]"}
-spec:
-  crossplane: {compositionRef: {name: [[.Composition]]}}
-  directory: [[.Directory]]
-`, d)
+`+more+instance(api), d)
 			xr := objs[len(objs)-1]
 
 			u := cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
@@ -157,6 +145,23 @@ spec:
 	}
 }
 
+// instance is an XR of a composeData, as a template, with the configuration of its runs, which has the name of the Composition.
+func instance(api string) string {
+	return `---
+apiVersion: ` + api + `
+kind: ProviderConfig
+metadata: {name: [[.Composition]], namespace: "[[.Namespace]]"}
+spec: {}
+---
+apiVersion: e2e.example.org/v1
+kind: [[.Kind]]
+metadata: {name: shop, namespace: "[[.Namespace]]"}
+spec:
+  crossplane: {compositionRef: {name: [[.Composition]]}}
+  directory: [[.Directory]]
+`
+}
+
 // TestReplaced moves a run from one that it refers to on to another one. What it has used is removed when it has been applied
 // without that, not while it still is.
 func TestReplaced(t *testing.T) {
@@ -172,19 +177,7 @@ func TestReplaced(t *testing.T) {
       - {name: old, when: "${!xr.spec.moved}", vars: {name: old}}
       - {name: new, when: "${xr.spec.moved}", vars: {name: new}}
       - {name: app, usages: false, vars: {name: "app-of-${runs.?new.outputs.name.or(runs.?old.outputs.name).orValue('none')}"}}
----
-apiVersion: `+apiNamespaced+`
-kind: ProviderConfig
-metadata: {name: moves, namespace: "[[.Namespace]]"}
-spec: {}
----
-apiVersion: e2e.example.org/v1
-kind: Move
-metadata: {name: shop, namespace: "[[.Namespace]]"}
-spec:
-  crossplane: {compositionRef: {name: moves}}
-  directory: [[.Directory]]
-  moved: false
+`+instance(apiNamespaced)+`  moved: false
 `, d)
 	xr := objs[len(objs)-1]
 
@@ -221,19 +214,7 @@ func TestAnother(t *testing.T) {
 `
 	}
 
-	objs := cp.Apply(t, composition("db", "", "first")+`---
-apiVersion: `+apiNamespaced+`
-kind: ProviderConfig
-metadata: {name: others, namespace: "[[.Namespace]]"}
-spec: {}
----
-apiVersion: e2e.example.org/v1
-kind: Other
-metadata: {name: shop, namespace: "[[.Namespace]]"}
-spec:
-  crossplane: {compositionRef: {name: others}}
-  directory: [[.Directory]]
-`, d)
+	objs := cp.Apply(t, composition("db", "", "first")+instance(apiNamespaced), d)
 	xr := objs[len(objs)-1]
 
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"),
@@ -282,23 +263,10 @@ func TestResources(t *testing.T) {
         playbookInline: ` + noted + `
       runs:
       - {name: ` + run + `, vars: {name: "` + run + `-${resources.` + resource + `.data.address}"}}
----
 `
 	}
 
-	objs := cp.Apply(t, d.definition()+composition("app", "settings")+`
-apiVersion: `+apiNamespaced+`
-kind: ProviderConfig
-metadata: {name: boxes, namespace: "[[.Namespace]]"}
-spec: {}
----
-apiVersion: e2e.example.org/v1
-kind: Box
-metadata: {name: box, namespace: "[[.Namespace]]"}
-spec:
-  crossplane: {compositionRef: {name: boxes}}
-  directory: [[.Directory]]
-`, d)
+	objs := cp.Apply(t, d.definition()+composition("app", "settings")+instance(apiNamespaced), d)
 	xr := objs[len(objs)-1]
 
 	// used waits until a run uses a ConfigMap, which it returns. A finalizer holds that
@@ -340,14 +308,14 @@ spec:
 
 	// The same run refers to another resource: core deletes the first one before it
 	// composes the second one.
-	cp.Apply(t, strings.TrimSuffix(strings.TrimSpace(composition("app", "others")), "---"), d)
+	cp.Apply(t, composition("app", "others"), d)
 	deleted(first, want...)
 
 	want = append(want, "app-of-others-present-begins", "app-of-others-present-ends")
 	second := used("of-others")
 
 	// Both are removed.
-	cp.Apply(t, strings.TrimSuffix(strings.TrimSpace(composition("new", "last")), "---"), d)
+	cp.Apply(t, composition("new", "last"), d)
 
 	want = append(want, "app-of-others-absent-begins", "app-of-others-absent-ends")
 	deleted(second, want...)
