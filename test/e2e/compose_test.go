@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/base64"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
@@ -445,10 +445,14 @@ spec: {}
 	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), referred(2))
 	before := runs()
 
-	// It is replaced, and edited at once.
-	manifest := filepath.Join(t.TempDir(), "xr.yaml")
-	must(t, os.WriteFile(manifest, []byte(loser("[a, b, c]")), 0o600))
-	cp.Kubectl(t, "replace", "--filename="+manifest)
+	// It is replaced, and edited at once. Core may have written in between, which is a conflict.
+	must(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		u := cp.Get(t, xr)
+		unstructured.RemoveNestedField(u.Object, "spec", "crossplane", "resourceRefs")
+		must(t, unstructured.SetNestedStringSlice(u.Object, []string{"a", "b", "c"}, "spec", "zones"))
+
+		return cp.Kube.Update(t.Context(), u)
+	}))
 
 	u := cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"), referred(3))
 	if now := runs(); len(now) != 3 || !slices.Contains(now, before[0]) || !slices.Contains(now, before[1]) {
