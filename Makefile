@@ -40,7 +40,7 @@ OPERATOR      := $(addprefix .cache/collections/,$(addsuffix .tar.gz,kubernetes-
 # are listed in this file (test/needs).
 export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 
-.PHONY: help build tools binaries images packages plugins push sbom audit reproduce FORCE generate requirements lint test-unit test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-node bench-function up node-image down demo recording clean
+.PHONY: help build tools binaries images packages plugins push sbom audit reproduce FORCE generate requirements lint test-unit unit-race unit-warm unit-alone test-install test-pods test-e2e test-faults test-security fuzz test bench bench-pods bench-node bench-function up node-image down demo recording clean
 
 help: ## Show this help
 	@sed -n -e 's/^##@ \(.*\)/\n\1/p' -e 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -80,13 +80,27 @@ test: test-unit lint fuzz test-security test-faults test-install test-pods test-
 # Tests that need a control plane, or attack the provider, have a target of their own,
 # and so have TestNode and TestOperations.
 ELSEWHERE := e2e|install|pods|render|security
+UNITS      = $$(go list ./... | grep -vE '/(provider/runner|test/($(ELSEWHERE)))$$')
+
+# Tests of bounds and of long sequences, whose code has one goroutine. The race detector finds nothing there, and takes ten
+# times as long.
+ALONE := ^Test(ApprovalSequences|AttackHeld|AttackMarks|AttackPayload|Bombs|Budget|CutDetails|DigestGuess|Edits|Excess|ExcessDetails|MessagesAreLimited|Payload|Prefixes|ResolveTooMuch|Runaway|RunsAreNeverDropped|Sequences|ServeLargeRequest|ServeNoGrowth|Stable|ValuesAreLimited|WorkIsLimited)$$
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
 	@rm -f $(TESTS_SKIPPED)
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) -timeout=20m -skip '^Test(Node|Operations)$$' $$(go list ./... | grep -vE '/test/($(ELSEWHERE))$$')
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test $(RACE) ./provider/runner -timeout=20m -skip '^Test(Alike|Shipped|Warm|AttackWarm)' -args -warm
-	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort $(TESTS_SKIPPED); }
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(MAKE) --no-print-directory --jobs=2 unit-race unit-warm unit-alone
+	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort -u $(TESTS_SKIPPED); }
+
+# What takes longest comes first.
+unit-race:
+	go test $(RACE) -timeout=20m -skip '^Test(Node|Operations)$$|$(ALONE)' ./provider/runner $(UNITS)
+
+unit-warm:
+	go test $(RACE) ./provider/runner -timeout=20m -skip '^Test(Alike|Shipped|Warm|AttackWarm)|$(ALONE)' -args -warm
+
+unit-alone:
+	go test -timeout=20m -run '$(ALONE)' ./provider/runner $(UNITS)
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that generated files are up to date
 	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \
