@@ -34,7 +34,7 @@ import (
 // a minute, and deletes nothing that such a kind owns before.
 const (
 	maxWait  = 6 * time.Minute
-	interval = 100 * time.Millisecond
+	interval = 250 * time.Millisecond
 )
 
 // A Cluster is the control plane as the tests see it.
