@@ -311,6 +311,80 @@ func TestAttachLate(t *testing.T) {
 	}
 }
 
+// What a provider has seen of an object may be older still: a run that has ended since, and another one that was begun
+// by then. It may have begun a check in its own process meanwhile.
+func TestAttachLater(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// before the run is found.
+		before func(p *Pool, x *outliving)
+		madeUp bool
+		want   string
+	}{
+		"Attached": {"A run that was attached to is over.", func(*Pool, *outliving) {}, false, "last"},
+		"Ended":    {"So it is when its end is known, which nobody could record.", func(_ *Pool, x *outliving) { x.end <- common.PhaseSucceeded }, false, "last"},
+		"MadeUp":   {"It goes on when somebody has made up the other one.", func(*Pool, *outliving) {}, true, "run-of-a"},
+		"Check": {"A check that no status shows is cut off.", func(p *Pool, x *outliving) {
+			x.end <- common.PhaseSucceeded
+
+			synctest.Wait()
+			p.Forget("a", "run-of-a")
+
+			j := newJob("a", common.TriggerCreated)
+			j.Mode = common.ModeCheck
+			enter(p, j, func() {})
+		}, false, "last"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x, here := &outliving{scripted: *newScripted(), forgotten: make(chan string, 10)}, newScripted()
+				p := New(executor.Places{common.PlacePod: x, common.PlaceProvider: here}, map[common.Place]Limits{
+					common.PlaceProvider: {Jobs: 1, PerTenant: 1}, common.PlacePod: {Jobs: 2, PerTenant: 2},
+				})
+				found := func(id string, proved bool) {
+					j := inPod("a")
+					j.ID = id
+					j.Begun = &common.Run{ID: id, Phase: common.PhaseRunning, Job: j.Reference()}
+
+					if !proved {
+						j.Begun.Job.Proof = ""
+					}
+
+					p.Attach(j, func() {})
+				}
+
+				found("run-of-a", true)
+				<-x.began
+				tc.before(p, x)
+				synctest.Wait()
+
+				if name == "Check" {
+					<-here.began
+				}
+
+				found("last", !tc.madeUp)
+				synctest.Wait()
+
+				if r, _ := p.Report("a"); r.Run.ID != tc.want {
+					t.Errorf("%s\nwant the run %q, got %+v", tc.reason, tc.want, r.Run)
+				}
+
+				if began(&x.scripted) == tc.madeUp {
+					t.Errorf("%s\nThe other one is followed: %t", tc.reason, tc.madeUp)
+				}
+
+				p.Stop(t.Context())
+
+				for place, s := range p.Stats() {
+					if s.Running != 0 {
+						t.Errorf("%s\nJobs that count in the end in the place %q: %d", tc.reason, place, s.Running)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A run that somebody has made up may never be found. It goes with its object.
 func TestAttachMadeUpGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

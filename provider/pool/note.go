@@ -34,6 +34,7 @@ func (p *Pool) Noted(uid types.UID, runID string) {
 
 	e, known := p.entries[uid]
 	if known && e.note != nil && e.report.Run.ID == runID {
+		e.shown = true
 		e.note()
 	}
 }

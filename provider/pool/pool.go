@@ -98,6 +98,9 @@ type entry struct {
 	pace   pace
 	// lent is true while the job waits for something else, so that its place does not count.
 	lent bool
+	// attached is true for a run that a former provider has begun, and shown for one that a status has shown since it
+	// was submitted.
+	attached, shown bool
 	// extra is true for a job that has no place: the pool was attached to it, and its tenant cannot have one for it.
 	extra bool
 	// held is true while the object is paused.
@@ -224,7 +227,7 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	defer p.mu.Unlock()
 
 	if e, known := p.entries[j.UID()]; known && e.report.Run.ID != j.ID {
-		p.giveWay(e)
+		p.giveWay(e, j)
 	}
 
 	_, gone := p.gone.Get(j.UID())
@@ -234,8 +237,8 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 
 	e := &entry{
 		uid: j.UID(), tenant: j.Object.Tenant(), lane: p.lanes[j.Place()], class: j.Class(), wake: wake, job: j,
-		report: executor.Report{Run: *j.Begun.DeepCopy(), Attaching: true},
-		pace:   pace{last: p.now(), pause: firstPause},
+		report: executor.Report{Run: *j.Begun.DeepCopy(), Attaching: true}, attached: true,
+		pace: pace{last: p.now(), pause: firstPause},
 	}
 	p.entries[e.uid] = e
 
@@ -249,13 +252,15 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	p.dispatch(nil)
 }
 
-// giveWay to a run that has begun before: the cache did not show it yet when another one was decided on. That one may
-// have begun as well, if somebody has made the status up.
-func (p *Pool) giveWay(e *entry) {
+// giveWay to a run that has begun before: the cache did not show it yet when another one was decided on, or was attached
+// to, which is over then. One that a status has shown may have begun as well, if somebody has made the status up.
+func (p *Pool) giveWay(e *entry, to executor.Job) {
 	switch {
 	case e.cancel == nil:
 		p.withdraw(e)
-	case !e.isNoted():
+	case e.attached && to.Proved():
+		e.leave()
+	case !e.attached && !e.shown:
 		e.cancel(context.Canceled)
 	default:
 		return
