@@ -465,7 +465,8 @@ func (r *run) notStarted(ctx context.Context, v view) {
 	r.waits(message)
 }
 
-// cancelWithout its inputs a run that was not seen to start: it never does, unless its gate was opened while it had them.
+// cancelWithout its inputs a run that was not seen to start: it never does, unless its gate was opened while it had
+// them. Of a Pod that is gone nobody knows.
 func (r *run) cancelWithout(ctx context.Context) {
 	v, err := r.live(ctx)
 	if err != nil {
@@ -473,7 +474,7 @@ func (r *run) cancelWithout(ctx context.Context) {
 	}
 
 	why := end{common.PhaseInterrupted, executor.ReasonNotStarted, "the provider ended before the run had its inputs", true}
-	if v.pod != nil && !isGated(v.pod) {
+	if v.pod == nil || !isGated(v.pod) || v.everSuspended() {
 		r.touched = true
 		why.reason, why.message = executor.ReasonProviderEnded, "the provider ended, and the inputs of the run were removed before its Pod was seen to start"
 	}

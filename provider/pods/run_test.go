@@ -822,18 +822,29 @@ func TestStartsOverLate(t *testing.T) {
 }
 
 // TestWithoutInputs attaches to a run whose inputs are gone, and whose Pod is not seen to start. Whether it may have begun
-// says its gate.
+// say its gate and its Job.
 func TestWithoutInputs(t *testing.T) {
+	since := func(status corev1.ConditionStatus) func(*batchv1.Job) {
+		return func(j *batchv1.Job) {
+			j.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: status, LastTransitionTime: metav1.Now()}}
+		}
+	}
+
 	for name, tc := range map[string]struct {
-		reason string
-		opened bool
-		want   string
+		reason       string
+		job          []func(*batchv1.Job)
+		opened, gone bool
+		want         string
 	}{
-		"Gated":  {reason: "Nobody has let it run.", want: executor.ReasonNotStarted},
-		"Opened": {reason: "It may start in that moment.", opened: true, want: executor.ReasonProviderEnded},
+		"Gated":     {reason: "Nobody has let it run.", want: executor.ReasonNotStarted},
+		"Opened":    {reason: "It may start in that moment.", opened: true, want: executor.ReasonProviderEnded},
+		"Gone":      {reason: "It may have been deleted in the middle of its play.", gone: true, want: executor.ReasonProviderEnded},
+		"Suspended": {reason: "So may the Pod of a Job that was suspended.", job: []func(*batchv1.Job){suspended, since(corev1.ConditionTrue)}, gone: true, want: executor.ReasonProviderEnded},
+		"Resumed":   {reason: "It may be the next Pod of a Job.", job: []func(*batchv1.Job){since(corev1.ConditionFalse)}, want: executor.ReasonProviderEnded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := jobOf(t, onCluster(t))
+			j := jobOf(t, onCluster(t), tc.job...)
 
 			p := gatedPod(j, "p")
 			if tc.opened {
@@ -841,16 +852,25 @@ func TestWithoutInputs(t *testing.T) {
 			}
 
 			r := onCluster(t, j, p)
-			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+			r.scope = &scope{Cache: &asCache{reader: byRun{onCluster(t, j.DeepCopy(), p.DeepCopy()).config.Client}}}
 			r.key, r.since, r.report.Run.Phase = nil, time.Now(), common.PhaseQueued
+
+			if tc.gone {
+				if err := r.config.Client.Delete(t.Context(), p); err != nil {
+					t.Fatal(err)
+				}
+			}
 
 			r.look(t.Context(), false)
 
-			if err := r.config.Client.Delete(t.Context(), p); err != nil {
+			if err := r.config.Client.Delete(t.Context(), p); client.IgnoreNotFound(err) != nil {
 				t.Fatal(err)
 			}
 
-			if !r.look(t.Context(), false) || r.report.Run.Phase != common.PhaseInterrupted || r.report.Run.Reason != tc.want || r.report.Untouched == tc.opened {
+			r.scope = &scope{Cache: &asCache{reader: byRun{r.config.Client}}}
+
+			untouched := tc.want == executor.ReasonNotStarted
+			if n := &r.report.Run; !r.look(t.Context(), false) || n.Phase != common.PhaseInterrupted || n.Reason != tc.want || r.report.Untouched != untouched {
 				t.Errorf("%s\n%+v", tc.reason, r.report)
 			}
 		})
