@@ -153,9 +153,17 @@ func (e *external) withdraw(run common.AnsibleRun, s lifecycle.Situation) {
 }
 
 // giveUp a run that waits, about which nothing can be decided: whoever has edited the object since does not want that run,
-// and its window may be closed by now.
+// its window may be closed by now, and its approval may be withdrawn. A deletion may never have its inputs again.
 func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
-	if w := e.waiting; w != nil && (w.Generation != run.GetGeneration() || lifecycle.Closed(s, w.Run, w.Before)) {
+	w := e.waiting
+	if w == nil {
+		return
+	}
+
+	a := s.Recorded.Approval
+	approved := !s.Deleted && w.Run.Mode == common.ModeApply && a != nil && a.State == common.ApprovalApproved
+
+	if approved || w.Generation != run.GetGeneration() || lifecycle.Closed(s, w.Run, w.Before) {
 		e.pool.Revoke(run.GetUID())
 	}
 }

@@ -715,6 +715,18 @@ func TestRevoke(t *testing.T) {
 				run.Spec.ForProvider.Window = &common.Window{Times: common.Times{Cron: "0 2 * * *"}, Duration: metav1.Duration{Duration: time.Hour}}
 			},
 		},
+		"MissingApproved": {
+			reason: "Its approval may be withdrawn, and nobody can tell.", run: object(), err: errBoom, want: 1,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApproved}
+			},
+		},
+		"MissingApplied": {
+			reason: "It is not the one that was approved.", run: object(), err: errBoom,
+			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, _ *executor.Report) {
+				run.Status.AtProvider.Approval = &common.ApprovalObservation{State: common.ApprovalApplied}
+			},
+		},
 		"MissingEnded": {
 			reason: "What has ended cannot be revoked.", run: object(), err: errBoom,
 			change: func(run *v1alpha1.AnsibleRun, _ *inputs.Inputs, r *executor.Report) {
