@@ -54,6 +54,7 @@ func TestAttackMarks(t *testing.T) {
 		"Fields":   {"Fields are not kept apart.", jsonType, `{` + fields(maxBody-100) + `}`, 200, true},
 		"Labels":   {"Nobody has that many labels.", jsonType, `{"metadata":{"labels":{` + fields(maxBody-100) + `}}}`, 415, false},
 		"Owners":   {"Nor owners.", jsonType, `{"metadata":{"ownerReferences":[` + strings.Repeat("0,", maxBody/2-100) + `0]}}`, 415, false},
+		"Again":    {"An object has metadata once, and would have marks each time.", jsonType, `{` + strings.Repeat(`"metadata":{},`, maxBody/14-100) + `"a":0}`, 415, false},
 		"Protobuf": {"In no format.", typeProtobuf, string(prefixProtobuf()) + string(message), 415, false},
 		"Aliases":  {"YAML that repeats itself would be gigabytes.", yamlType, "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a,", 1_000) + "*a]\n", 415, false},
 		"Items":    {"Each item of a list takes a hundred times its length.", yamlType, "a: [" + strings.Repeat("b,", maxBody/2-100) + "b]\n", 415, false},

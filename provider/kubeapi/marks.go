@@ -379,7 +379,10 @@ func inject(body []byte, marks marks) ([]byte, error) {
 		_ = d.Decode(&value)
 
 		if field == "metadata" {
-			if len(value) > maxDecoded {
+			switch {
+			case found:
+				return nil, errors.New("their metadata has to be there once")
+			case len(value) > maxDecoded:
 				return nil, errLongMetadata
 			}
 
