@@ -1,12 +1,21 @@
 package kubeapi
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"golang.org/x/sync/semaphore"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	krt "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
@@ -100,3 +109,79 @@ func TestAttackMarks(t *testing.T) {
 		})
 	}
 }
+
+// TestAttackRead has content write one object by very many requests at a time, which has as much metadata as the API
+// server takes. What is read of it takes a bounded part of the memory.
+func TestAttackRead(t *testing.T) {
+	const many = 100
+
+	t.Run("Before", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var reading atomic.Int32
+
+			ctx, cancel := context.WithCancel(t.Context())
+			m := &marker{owns: true, answers: semaphore.NewWeighted(maxMemory), get: func(*http.Request) (*metav1.PartialObjectMetadata, error) {
+				reading.Add(1)
+				<-ctx.Done()
+
+				return nil, ctx.Err()
+			}}
+
+			for range many {
+				go m.makes(httptest.NewRequestWithContext(ctx, http.MethodPut, "/", nil), wayReplace)
+			}
+
+			synctest.Wait()
+			cancel()
+
+			if got := reading.Load(); got == 0 || got > maxMemory/maxBody {
+				t.Errorf("Objects that are read at a time: %d", got)
+			}
+		})
+	})
+
+	t.Run("After", func(t *testing.T) {
+		m := &marker{object: runner.Object{UID: "1-2"}, labels: true, answers: semaphore.NewWeighted(maxMemory)}
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), targetKey{}, target{}), http.MethodPut, "/", nil)
+		body := &atEnd{Reader: strings.NewReader("{}"), end: make(chan struct{})}
+		learned := make(chan error, 1)
+
+		m.decoding.Lock()
+
+		go func() {
+			learned <- m.learn(&http.Response{StatusCode: http.StatusOK, Request: r, Body: body, ContentLength: 2})
+		}()
+
+		<-body.end
+
+		select {
+		case <-learned:
+			t.Error("An answer should be decoded when nothing else of the run is.")
+		case <-time.After(50 * time.Millisecond):
+			m.decoding.Unlock()
+
+			if err := <-learned; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// atEnd tells when it was read.
+type atEnd struct {
+	io.Reader
+
+	once sync.Once
+	end  chan struct{}
+}
+
+func (a *atEnd) Read(b []byte) (int, error) {
+	n, err := a.Reader.Read(b)
+	if err != nil {
+		a.once.Do(func() { close(a.end) })
+	}
+
+	return n, err
+}
+
+func (a *atEnd) Close() error { return nil }

@@ -62,7 +62,7 @@ type marker struct {
 	owns, labels bool
 	// get reads the metadata of the object that a request is about.
 	get func(r *http.Request) (*metav1.PartialObjectMetadata, error)
-	// requests and answers have the memory for bodies that are read.
+	// requests and answers have the memory for bodies that are read, also for those of objects that are to be written.
 	requests, answers *semaphore.Weighted
 	// decoding is locked while something is decoded: one request at a time.
 	decoding sync.Mutex
@@ -292,6 +292,11 @@ func (m *marker) makes(r *http.Request, way string) bool {
 		return false
 	}
 
+	if m.answers.Acquire(r.Context(), maxBody) != nil {
+		return false
+	}
+	defer m.answers.Release(maxBody)
+
 	o, err := m.get(r)
 
 	switch {
@@ -479,7 +484,10 @@ func (m *marker) learn(rsp *http.Response) error {
 		return err
 	}
 
+	m.decoding.Lock()
 	o := metadataIn(contentType(rsp.Header), head)
+	m.decoding.Unlock()
+
 	if _, labeled := o.Labels[dependents.Label(m.object.UID)]; labeled {
 		m.add(common.DependentKind{APIVersion: t.apiVersion(), Kind: o.Kind, Resource: t.resource, Namespace: t.namespace})
 	}
