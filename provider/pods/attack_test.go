@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -84,6 +85,56 @@ func podOf(j *batchv1.Job, name string, age time.Duration) *corev1.Pod {
 	p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 
 	return p
+}
+
+// TestAttackCache has others put much into the metadata of Jobs and Pods that look like those of runs: a hundred Pods of
+// a quota can have a hundred thousand labels each. The cache keeps nothing of that.
+func TestAttackCache(t *testing.T) {
+	r := onCluster(t)
+	job := jobOf(t, r, failed("BackoffLimitExceeded"), suspended)
+	pod := gatedPod(job, "p")
+	pod.Status.Message = "as it is"
+	job.Spec, pod.Annotations = batchv1.JobSpec{Suspend: job.Spec.Suspend}, nil
+	job.OwnerReferences = []metav1.OwnerReference{{UID: "another", Controller: new(true)}}
+	pod.OwnerReferences = []metav1.OwnerReference{{UID: job.UID, Controller: new(true)}}
+
+	delete(job.Labels, "app.kubernetes.io/managed-by")
+	delete(pod.Labels, "app.kubernetes.io/managed-by")
+
+	for _, o := range []client.Object{job, pod} {
+		was, ok := o.DeepCopyObject().(client.Object)
+		if !ok {
+			t.Fatal("It is an object.")
+		}
+
+		o.GetLabels()["a"] = "b"
+		o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{"a": "b"}))
+		o.SetFinalizers([]string{"example.org/a"})
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "a"}})
+		o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{UID: "b", Name: "b"}))
+		o.GetOwnerReferences()[0].Name = "long"
+
+		switch o := o.(type) {
+		case *batchv1.Job:
+			o.Status.CompletedIndexes, o.Spec.Template.Labels = "0-100", map[string]string{"a": "b"}
+		case *corev1.Pod:
+			o.Spec.SchedulingGates = append(o.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "example.org/a"})
+		}
+
+		got, err := strip(o)
+		if diff := cmp.Diff(any(was), got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("The cache should keep what is read of %T: -want, +got:\n%s", o, diff)
+		}
+	}
+
+	if !r.owns(job) || !r.ownsPod(pod, job) || !isGated(pod) {
+		t.Error("It should keep whose they are.")
+	}
+
+	job.Annotations[annotationKeepFor] = strings.Repeat("1", 1<<10)
+	if _, err := strip(job); err != nil || job.Annotations[annotationKeepFor] != "" {
+		t.Errorf("It should keep no long values: %v", err)
+	}
 }
 
 // TestAttackView shows a run what others have put in its namespace.

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,10 @@ import (
 
 // podPage is how many Pods are read from the API server at a time. Whoever may make Pods may have made very many, and large ones.
 const podPage = 10
+
+// maxKept is the length of the longest value that the cache keeps of the metadata of a Job or a Pod, in bytes. Those of
+// the provider are shorter.
+const maxKept = 512
 
 // fieldRun indexes Pods by the run that they belong to.
 const fieldRun = "run"
@@ -306,18 +311,53 @@ func isGated(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 }
 
-// strip what is not read of Jobs and Pods.
+// strip what is not read of Jobs and Pods. Others may have made them, and very many with much in them.
 func strip(v any) (any, error) {
 	switch o := v.(type) {
 	case *corev1.Pod:
-		o.ManagedFields, o.Annotations = nil, nil
-		o.Spec = corev1.PodSpec{NodeName: o.Spec.NodeName, SchedulingGates: o.Spec.SchedulingGates}
+		gated := isGated(o)
+		o.ObjectMeta, o.Spec = kept(o.ObjectMeta), corev1.PodSpec{NodeName: o.Spec.NodeName}
+		o.Annotations = nil
+
+		if gated {
+			o.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
+		}
 	case *batchv1.Job:
-		o.ManagedFields = nil
-		o.Spec = batchv1.JobSpec{Suspend: o.Spec.Suspend}
+		o.ObjectMeta, o.Spec = kept(o.ObjectMeta), batchv1.JobSpec{Suspend: o.Spec.Suspend}
+		o.Status = batchv1.JobStatus{Conditions: o.Status.Conditions, StartTime: o.Status.StartTime}
 	}
 
 	return v, nil
+}
+
+// kept of metadata is what tells which object it is, and whose.
+func kept(m metav1.ObjectMeta) metav1.ObjectMeta {
+	all := metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+		Labels: some(m.Labels, labelRun, labelObject, batchv1.JobNameLabel),
+		Annotations: some(m.Annotations,
+			annotationProof, annotationKind, annotationNamespace, annotationName, annotationKeepFor, annotationReleased),
+	}
+
+	if c := metav1.GetControllerOfNoCopy(&m); c != nil && len(c.UID) <= maxKept {
+		all.OwnerReferences = []metav1.OwnerReference{{UID: c.UID, Controller: new(true)}}
+	}
+
+	return all
+}
+
+// some entries of a map, unless they are too long.
+func some(all map[string]string, keys ...string) map[string]string {
+	m := map[string]string{}
+
+	for _, k := range keys {
+		if v, ok := all[k]; ok && len(v) <= maxKept {
+			m[k] = v
+		}
+	}
+
+	return m
 }
 
 // startCluster watches the whole cluster, where the provider has the rights for that.
