@@ -22,8 +22,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// podPage is how many Pods are read from the API server at a time. Whoever may make Pods may have made very many, and large ones.
-const podPage = 10
+// podPage is how many Pods of a run are read from the API server at a time, and askers for how many runs that is done at a
+// time. A run has one Pod, but whoever may make Pods may have made very many, and such that take 12 MiB each.
+const (
+	podPage = 2
+	askers  = 8
+)
 
 // maxKept is the length of the longest value that the cache keeps of the metadata of a Job or a Pod, in bytes. Those of
 // the provider are shorter.
@@ -223,12 +227,31 @@ func (s *scopes) followed(run runKey) bool {
 
 // live view of the run, from the API server.
 func (r *run) live(ctx context.Context) (view, error) {
-	v, err := r.view(ctx, r.config.Client, client.MatchingLabels{labelRun: r.job.ID}, client.Limit(podPage))
+	v, err := r.view(ctx, asker{r.config.Client, r.asking}, client.MatchingLabels{labelRun: r.job.ID}, client.Limit(podPage))
 	if r.hidden = kerrors.IsForbidden(err); err == nil {
 		r.lostSince = time.Time{}
 	}
 
 	return v, err
+}
+
+// An asker lists when it has a place.
+type asker struct {
+	client.Reader
+
+	places chan struct{}
+}
+
+// List objects.
+func (a asker) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	select {
+	case a.places <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-a.places }()
+
+	return a.Reader.List(ctx, l, opts...)
 }
 
 // known view of the run: from the cache, unless that may be old, or the run is to end. A cache that lags behind never shows

@@ -111,6 +111,8 @@ type Executor struct {
 	forget chan executor.Job
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
+	// asking has one for each page of Pods that is read from the API server.
+	asking chan struct{}
 	// events has a *sparing for each namespace.
 	events sync.Map
 	now    func() time.Time
@@ -126,7 +128,8 @@ func New(c Config) (*Executor, error) {
 	}
 
 	return &Executor{
-		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten), unpacking: make(chan struct{}, unpackers),
+		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
+		unpacking: make(chan struct{}, unpackers), asking: make(chan struct{}, askers),
 		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[runKey]chan struct{}{}},
 	}, nil
 }
