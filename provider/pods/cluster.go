@@ -213,7 +213,9 @@ func (s *scopes) follow(run runKey) (changes <-chan struct{}, release func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		delete(s.followers, run)
+		if s.followers[run] == c { // Not the next one's, which may have begun to follow before this one has ended.
+			delete(s.followers, run)
+		}
 	}
 }
 

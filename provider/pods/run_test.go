@@ -482,12 +482,23 @@ func TestAttackFollowers(t *testing.T) {
 	_, thief := s.follow(runKey{"thief", "id"})
 	thief()
 
-	s.changed(runKey{"u", "id"})
+	// Nor does it matter when the one that has followed the run before ends.
+	_, before := s.follow(runKey{"again", "id"})
 
-	select {
-	case <-victim:
-	default:
-		t.Error("The run should be told of its changes.")
+	again, release := s.follow(runKey{"again", "id"})
+	defer release()
+
+	before()
+
+	s.changed(runKey{"u", "id"})
+	s.changed(runKey{"again", "id"})
+
+	for _, c := range []<-chan struct{}{victim, again} {
+		select {
+		case <-c:
+		default:
+			t.Error("The run should be told of its changes.")
+		}
 	}
 }
 
