@@ -70,7 +70,7 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.
 		Endpoint:  endpoint,
 		Key:       key,
 		Status: func(ctx context.Context, ref pods.ObjectReference) (pods.State, error) {
-			return controller.StateOf(ctx, mgr.GetClient(), ref)
+			return controller.StateOf(ctx, mgr.GetAPIReader(), ref) // A cache that is behind would have Jobs in progress deleted.
 		},
 		Log: log,
 	})
