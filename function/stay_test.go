@@ -1051,6 +1051,28 @@ func TestStays(t *testing.T) {
 	}
 }
 
+// TestRetained is about an AnsibleRun that stays because of prune: false, which it was not applied with: it stays when
+// its run is gone from the Composition, too.
+func TestRetained(t *testing.T) {
+	rsp, err := newFunction(t).RunFunction(t.Context(), request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  runs: [{name: database, role: a.b.c, when: false, prune: false}]
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}}
+  resources:`+existing("database", "", "role: a.b.c")))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	annotations := rsp.GetDesired().GetResources()["database"].GetResource().AsMap()["metadata"].(map[string]any)["annotations"]
+	if diff := cmp.Diff(any(map[string]any{"ansible.fn.crossplane.io/prune": "never"}), annotations); diff != "" {
+		t.Errorf("RunFunction(...): -want annotations, +got:\n%s\n%v", diff, rsp.GetConditions())
+	}
+}
+
 // Core gives an object that it does not observe a name of its own, and would create one that is gone by now.
 func TestLost(t *testing.T) {
 	req := request(t, `

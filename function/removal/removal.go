@@ -166,6 +166,11 @@ func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcom
 
 		if !prune {
 			retain(resource, ", since prune is false")
+
+			// Its run may be gone from the Composition later.
+			out := kept[resource]
+			out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": map[string]any{"annotations": map[string]any{ansiblerun.AnnotationPrune: ansiblerun.PruneNever}}})
+			kept[resource] = out
 		}
 	}
 

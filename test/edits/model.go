@@ -478,6 +478,9 @@ func (l *settling) bounded(held map[string]bool, maker func(called string) *plan
 			continue
 		case p == nil && l.from[called].Keep, p != nil && p.Keep:
 			l.kept[called] = true
+			o := l.to[called]
+			o.Keep = true
+			l.to[called] = o
 			continue
 		}
 		going = append(going, called)
