@@ -972,6 +972,17 @@ func TestStays(t *testing.T) {
 			want: []string{"area[a]", "area[b]", "app", "app uses area[a]", "app uses area[b]"},
 			said: "Updating\napp: is being updated\narea[b]: not wanted any more, but has to stay for app",
 		},
+		"FormerMemberComputed": {
+			reason: "Once that has run without it, it goes, also where the former name of the set is computed.",
+			step: step{
+				runs: `
+  - {name: zone, forEach: "${xr.spec.zones}", previousNames: ["${'area[' + each.key + ']'}"]}
+  - {name: app, vars: {zones: "${runs.zone.transformList(k, z, k)}"}}`,
+				spec: "zones: [a]", observed: existing("area[a]", "", "role: a.b.c") + existing("area[b]", "", "role: a.b.c") + existing("app", "area[],zone[]", `role: a.b.c, unsafeVars: {zones: [a]}`),
+			},
+			want: []string{"area[a]", "app", "app uses area[a]"},
+			said: "Available\n",
+		},
 		"FormerMembersUnknown": {
 			reason: "A list that is not there removes none of them.",
 			step: step{

@@ -20,11 +20,13 @@ type relations struct {
 	// before it, by the resource name of the set. An entry for a key of the set may mean
 	// any of them.
 	formerlyNamed map[string][]string
+	// formerSets are the names of sets of which other sets have adopted members.
+	formerSets map[string]bool
 }
 
 // relationsOf returns the relations of what is observed of an XR.
 func relationsOf(p *plan.Plan, runs desired.Runs) relations {
-	rel := relations{named: map[string][]string{}, formerlyNamed: map[string][]string{}}
+	rel := relations{named: map[string][]string{}, formerlyNamed: map[string][]string{}, formerSets: map[string]bool{}}
 
 	for _, resource := range manifest.SortedKeys(runs.Observed.Resources) {
 		if observed.IsUsage(runs.Observed.Resources[resource]) {
@@ -48,6 +50,7 @@ func relationsOf(p *plan.Plan, runs desired.Runs) relations {
 
 		if set, _, ok := plan.Member(was); ok {
 			rel.named[set+plan.AllKeys] = append(rel.named[set+plan.AllKeys], resource)
+			rel.formerSets[set] = true
 		}
 	}
 
@@ -73,14 +76,14 @@ func (r *remover) detached(of, by string) bool {
 		return true
 	}
 
-	if _, _, ok := plan.Member(of); !ok || r.reasons[by] != desired.Ready {
+	set, _, ok := plan.Member(of)
+	if !ok || r.reasons[by] != desired.Ready || r.plan.RunOf(of) == nil && !r.relations.formerSets[set] {
 		return false
 	}
 
 	reason, wanted := r.reasons[of]
-	run := r.plan.RunOf(of)
 
-	return run != nil && run.ForEach != nil && (!wanted || reason == desired.Skipped)
+	return !wanted || reason == desired.Skipped
 }
 
 // awaits is true for an AnsibleRun that waits for a run, or for others that need it.
