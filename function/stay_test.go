@@ -654,6 +654,35 @@ func TestStays(t *testing.T) {
 			want: []string{"zone[a]"},
 			said: "DependencyNotReady\nprobe: waiting for monitor, which is not wanted any more\nzone: waiting for probe",
 		},
+		"AnotherListedRenamed": {
+			reason: "Nor do those that its members were called, which are known only then: they stay, and the one before goes.",
+			step: step{
+				runs:     `[{name: probe, previousNames: [], vars: {size: 5}}, {name: zone, forEach: "${runs.probe.outputs.zones}", previousNames: ["area[${each.key}]"]}]`,
+				observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}") + existing("area[a]", "monitor", "role: a.b.c"),
+			},
+			want: []string{"area[a]"},
+			said: "DependencyNotReady\nprobe: waiting for monitor, which is not wanted any more\nzone: waiting for probe\narea[a]: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"AnotherListedUnknown": {
+			reason: "If the one before itself may be what a member was called, it would stay for ever.",
+			step: step{
+				runs:     `[{name: probe, previousNames: [], vars: {size: 5}}, {name: zone, forEach: "${runs.probe.outputs.zones}", previousNames: ["${each.value}"]}]`,
+				observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}") + existing("zone[a]", "monitor", "role: a.b.c"),
+			},
+			want: []string{"monitor", "zone[a]"},
+			said: "InvalidValue\nprobe: previousNames: monitor, which is not wanted any more, may be what zone was called, which is not known before probe is there: write previousNames: [\"monitor\"] to go on with it, or literal text beside the expressions in previousNames of zone\n" +
+				"zone: waiting for probe\nmonitor: not wanted any more, but may be what a run was called, which is not known yet",
+		},
+		"AnotherNamed": {
+			reason: "The same goes for previous names that are taken from its outputs.",
+			step: step{
+				runs:     `[{name: probe, previousNames: [], vars: {size: 5}}, {name: web, previousNames: ["${runs.probe.outputs.url}"]}]`,
+				observed: existing("monitor", "", "role: a.b.c, vars: {size: 5}"),
+			},
+			want: []string{"monitor"},
+			said: "InvalidValue\nprobe: previousNames: monitor, which is not wanted any more, may be what web was called, which is not known before probe is there: write previousNames: [\"monitor\"] to go on with it, or literal text beside the expressions in previousNames of web\n" +
+				"web: previousNames[0]: runs.probe is not there yet\nmonitor: not wanted any more, but may be what a run was called, which is not known yet",
+		},
 		"AnotherNotReferred": {
 			reason: "What does not wait for it is applied without the one before first.",
 			step: step{

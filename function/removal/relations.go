@@ -86,11 +86,32 @@ func (r *remover) detached(of, by string) bool {
 	return !wanted || reason == desired.Skipped
 }
 
-// awaits is true for an AnsibleRun that waits for a run, or for others that need it.
+// awaits is true for an AnsibleRun that waits for a run, or for others that need it. So does one
+// that stays because its run is not known before.
 func (r *remover) awaits(resource string, on *plan.Run) bool {
 	run := r.plan.RunOf(resource)
 
-	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.needing(on)[run.Name]
+	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.needing(on)[run.Name] || r.knownAfter(on, resource) != nil
+}
+
+// knownAfter returns a run that an AnsibleRun may be, and whose previous names are not known
+// before another run is there, or others that need it; nil for none.
+func (r *remover) knownAfter(on *plan.Run, resource string) *plan.Run {
+	for _, run := range r.plan.Runs {
+		if !r.runs.Unresolved[run] || !r.mayBecome(resource, run) {
+			continue
+		}
+
+		for _, t := range append(run.ForEach.Templates(), run.When, run.PreviousNames) {
+			for name := range t.Runs() {
+				if name == on.Name || r.needing(on)[name] {
+					return run
+				}
+			}
+		}
+	}
+
+	return nil
 }
 
 // needing returns the names of the runs that need a run, or others that do.

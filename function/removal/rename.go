@@ -172,6 +172,11 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 		}
 
 		for _, was := range all {
+			if other := t.knownAfter(run, was); other != nil {
+				*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
+					"%s, which is not wanted any more, may be what %s was called, which is not known before %s is there: write previousNames: [%q] to go on with it, or literal text beside the expressions in previousNames of %s", was, other.Name, run.Name, was, other.Name))})
+			}
+
 			t.makeRoom(was, run)
 		}
 
@@ -252,18 +257,23 @@ func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outc
 	}
 
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
-		maker, may := r.plan.RunOf(resource), false
-
 		for run := range r.runs.Unresolved {
-			may = may || maker == run || maker == nil && slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(resource) })
+			if r.mayBecome(resource, run) {
+				kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Leaving, Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"}})
+				return true
+			}
 		}
 
-		if !may {
-			return false
-		}
-
-		kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Leaving, Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"}})
-
-		return true
+		return false
 	})
+}
+
+// mayBecome is true for an AnsibleRun that is not wanted, and that a run whose previous names are
+// not known yet may have under such a name.
+func (r *remover) mayBecome(resource string, run *plan.Run) bool {
+	if maker := r.plan.RunOf(resource); maker != nil {
+		return maker == run
+	}
+
+	return slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(resource) })
 }
