@@ -468,6 +468,17 @@ func TestStays(t *testing.T) {
 			want: []string{"app", "db", "db uses app"},
 			said: "Updating\napp: is being updated\ndatabase: waiting for app\ndb: not wanted any more, but may be what database was called, which is not known yet",
 		},
+		"RenamedBesideDeparting": {
+			reason: "Nor while one that is being deleted may be the new one as well.",
+			step: step{
+				runs: `[{name: zone, forEach: "${xr.spec.zones}", vars: {key: "${each.key}"}}]`, spec: "zones: [a]",
+				observed:  existing("area[a]", "", "role: a.b.c, unsafeVars: {key: a}"),
+				departing: asDeparting(existing("area[b]", "", "role: a.b.c, unsafeVars: {key: b}")),
+			},
+			want: []string{"area[a]"},
+			said: "InvalidValue\nzone[a]: previousNames: area[a], which is not wanted any more, has the same content, hosts and variables: write previousNames: [\"area[a]\"] to go on with it, or previousNames: [] to remove it all the same\n" +
+				"area[a]: not wanted any more, but may be what zone[a] was called",
+		},
 		"RenamedNotSet": {
 			reason: "Nor while it lacks a value, of which set it may be.",
 			step: step{

@@ -154,15 +154,15 @@ func (t candidates) terminating(run *plan.Run, rendered map[string]any) string {
 // change at any time. Other members of its set are left out there, those with previous
 // names, too: they always differ so.
 func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]desired.Outcome) {
-	if terminating := t.terminating(run, out.Desired); terminating != "" {
-		*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{terminating})
-		return
-	}
-
 	what, all := same, t.byWorkload[ansiblerun.Workload(out.Desired)]
 
 	if len(all) == 0 {
 		what, all = sameButComputed, t.strangers(run)
+	}
+
+	if terminating := t.terminating(run, out.Desired); terminating != "" && (run.New || len(all) == 0) {
+		*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{terminating})
+		return
 	}
 
 	if run.New {
