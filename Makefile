@@ -97,7 +97,7 @@ UNITS      = $$(go list ./... | grep -vE '/(provider/runner|test/($(ELSEWHERE)))
 
 # Tests of bounds and of long sequences, whose code has one goroutine. The race detector finds nothing there, and takes ten
 # times as long.
-ALONE := ^Test(ApprovalSequences|AttackHeld|AttackMarks|AttackPayload|Bombs|Budget|CutDetails|DigestGuess|Edits|Excess|ExcessDetails|MessagesAreLimited|Payload|Prefixes|ResolveTooMuch|Runaway|RunsAreNeverDropped|Sequences|ServeLargeRequest|ServeNoGrowth|Stable|ValuesAreLimited|WorkIsLimited)$$
+ALONE := ^Test(ApprovalSequences|AttackHeld|AttackMarks|AttackPayload|Bombs|Budget|CutDetails|DigestGuess|Edits|Excess|ExcessDetails|Liveness|MessagesAreLimited|Payload|Prefixes|ResolveTooMuch|Runaway|RunsAreNeverDropped|Sequences|ServeLargeRequest|ServeNoGrowth|Stable|ValuesAreLimited|WorkIsLimited)$$
 
 test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
