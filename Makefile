@@ -102,18 +102,19 @@ ALONE := ^Test(ApprovalSequences|AttackHeld|AttackMarks|AttackPayload|Bombs|Budg
 test-unit: $(ANSIBLE) ## Run the unit tests
 	@test -n '$(RACE)' || echo 'There is no C compiler: the unit tests run without the race detector.' >&2
 	@rm -f $(TESTS_SKIPPED)
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(MAKE) --no-print-directory --jobs=2 unit-race unit-warm unit-alone
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(MAKE) --no-print-directory unit-race
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(MAKE) --no-print-directory --jobs=2 unit-warm unit-alone
 	@test ! -e $(TESTS_SKIPPED) || { echo 'Skipped, for what this machine cannot do:'; sort -u $(TESTS_SKIPPED); }
 
-# What takes longest comes first.
+# The runner takes longest, one test after the other, and so comes first.
 unit-race:
-	go test $(RACE) -timeout=20m -skip '^Test(Node|Operations)$$|$(ALONE)' ./provider/runner $(UNITS)
+	go test $(RACE) -timeout=40m -skip '^Test(Node|Operations)$$|$(ALONE)' ./provider/runner $(UNITS)
 
 unit-warm:
-	go test $(RACE) ./provider/runner -timeout=20m -skip '^Test(Alike|Shipped|Warm|AttackWarm)|$(ALONE)' -args -warm
+	go test $(RACE) ./provider/runner -timeout=40m -skip '^Test(Alike|Shipped|Warm|AttackWarm)|$(ALONE)' -args -warm
 
 unit-alone:
-	go test -timeout=20m -run '$(ALONE)' ./provider/runner $(UNITS)
+	go test -p=1 -timeout=40m -run '$(ALONE)' $$(grep -rlE '^func $(ALONE:^%$$=%)\(' --include='*_test.go' apis function plugin provider | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 lint: $(BIN)/golangci-lint $(BIN)/controller-gen $(BIN)/actionlint ## Check style, and that generated files are up to date
 	@sums() { find apis docs package-function package-provider -type f | sort | xargs sha256sum; }; \
@@ -140,15 +141,15 @@ endif
 # Only root may run a node. An ordinary user's make goes on without it.
 test-install: build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(BIN)/crank $(if $(filter 0,$(shell id -u)),packages) ## Install both packages, on a control plane and a node of their own
 	go test ./test/controlplane -run '^TestNode$$' -count=1 -v
-	go test ./test/install/... -count=1 -timeout=20m -v
+	go test ./test/install/... -count=1 -timeout=40m -v
 
 test-pods: build $(RACING) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(PROVIDER_IMAGE) $(if $(filter 0,$(shell id -u)),$(ENVIRONMENTS)) $(ANSIBLE) ## Run the tests of runs in Pods, on a control plane with a node of their own
-	go test $(RACE) ./test/pods -count=1 -parallel=8 -timeout=20m -v; status=$$?; \
+	go test $(RACE) ./test/pods -count=1 -parallel=8 -timeout=40m -v; status=$$?; \
 	$(STACK) down --dir=.cache/pods --kubeconfig=.cache/pods.kubeconfig; exit $$status
 
 test-security: build $(CONTROL_PLANE) $(ANSIBLE) ## Attack the provider as content and tenants could, and look for leaked secrets
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security/... -count=1 -timeout=40m -v
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^Test(Play[^s]|Names)' -count=1 -timeout=20m -v -args -warm
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./test/security -run '^Test(Play[^s]|Names)' -count=1 -timeout=40m -v -args -warm
 	$(if $(SHORT),,PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go test ./function/... ./provider/... -count=1 -v -run 'Attack|Foreign|Guess|Redact|Secret|Vault')
 	$(if $(SHORT),,go test ./test/e2e/... -count=1 -v -run 'Secret|References')
 

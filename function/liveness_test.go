@@ -83,7 +83,7 @@ type life struct {
 	ready           bool
 }
 
-func (l *life) fail(format string, args ...any) {
+func (l *life) failf(format string, args ...any) {
 	l.t.Helper()
 
 	var names []string
@@ -258,7 +258,7 @@ func (l *life) compose() (changed bool) {
 
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			l.fail("%s", r.GetMessage())
+			l.failf("%s", r.GetMessage())
 		}
 	}
 
@@ -354,14 +354,14 @@ func (l *life) mayRemove(name string, o map[string]any, observed map[string]map[
 		}
 
 		if keys, known := l.wanted(r); !known || slices.Contains(keys, any(key)) {
-			l.fail("%s is removed, which nobody has asked for", name)
+			l.failf("%s is removed, which nobody has asked for", name)
 		}
 	}
 
 	// Nobody can know of one that was never applied, nor kept, with prune: false.
 	unpruned := o["metadata"].(map[string]any)["annotations"].(map[string]any)["ansible.fn.crossplane.io/prune"] == "never"
 	if r := l.bySerial(serialOf(o)); unpruned && (r == nil || r.keep) {
-		l.fail("%s is removed despite prune: false", name)
+		l.failf("%s is removed despite prune: false", name)
 	}
 
 	for _, by := range slices.Concat(slices.Collect(maps.Values(observed)), l.departing) {
@@ -375,7 +375,7 @@ func (l *life) mayRemove(name string, o map[string]any, observed map[string]map[
 		}
 
 		if r := l.bySerial(serialOf(by)); r == nil || !l.awaitsNew(r) {
-			l.fail("%s is removed before %s, which depends on it", name, called)
+			l.failf("%s is removed before %s, which depends on it", name, called)
 		}
 	}
 }
@@ -403,13 +403,13 @@ func (l *life) mayCreate(name string, o map[string]any, observed map[string]map[
 
 	for other, was := range observed {
 		if was["kind"] == "AnsibleRun" && isLike(was) && !l.isRetained(other, was) {
-			l.fail("%s is created beside %s", name, other)
+			l.failf("%s is created beside %s", name, other)
 		}
 	}
 
 	for _, was := range l.departing {
 		if isLike(was) {
-			l.fail("%s is created while %v is being deleted", name, was["metadata"])
+			l.failf("%s is created while %v is being deleted", name, was["metadata"])
 		}
 	}
 }
@@ -473,7 +473,7 @@ func (l *life) settle() {
 		}
 	}
 
-	l.fail("it never ends")
+	l.failf("it never ends")
 }
 
 var (
@@ -712,11 +712,11 @@ func (l *life) live() {
 		}
 
 		if !l.obey() {
-			l.fail("it hangs")
+			l.failf("it hangs")
 		}
 	}
 
-	l.fail("it does not help to do what the messages say")
+	l.failf("it does not help to do what the messages say")
 }
 
 // reached fails unless there is what is wanted, and what stays for good.
@@ -742,7 +742,7 @@ func (l *life) reached() {
 	}
 
 	if !maps.Equal(want, got) {
-		l.fail("there is %v, and there should be %v", got, want)
+		l.failf("there is %v, and there should be %v", got, want)
 	}
 }
 
