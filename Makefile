@@ -77,13 +77,13 @@ clean: down ## Remove all built files
 test: build $(RACING) $(CONTROL_PLANE) $(NODE_PROGRAMS) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTION) $(OPERATOR) $(PROVIDER_IMAGE) ## Run all tests and checks
 	$(MAKE) --no-print-directory test-unit
 	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target SHORT=true FAULTS='--short --seed=1' test-apart test-with-node
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target SHORT=true test-apart test-with-node
+	$(MAKE) --no-print-directory test-faults FAULTS='--short --seed=1' # By itself: on a busy machine the moments of some faults do not come.
 	$(MAKE) --no-print-directory test-e2e
 
 test-apart:
 	$(MAKE) fuzz
 	$(MAKE) test-security
-	$(MAKE) test-faults
 
 test-with-node:
 	$(MAKE) test-install
