@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/sync/semaphore"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -55,7 +56,7 @@ func onCluster(t *testing.T, objects ...client.Object) *run {
 			Status: func(context.Context, ObjectReference) (State, error) { return StateGone, nil },
 		},
 		scopes:    &scopes{followers: map[runKey]chan struct{}{}},
-		unpacking: make(chan struct{}, unpackers), asking: make(chan struct{}, askers),
+		unpacking: make(chan struct{}, unpackers), asking: semaphore.NewWeighted(askers),
 		now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) },
 	}
 	j := executor.Job{Spec: fill(t).Spec}

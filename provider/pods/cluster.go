@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -241,17 +242,15 @@ func (r *run) live(ctx context.Context) (view, error) {
 type asker struct {
 	client.Reader
 
-	places chan struct{}
+	places *semaphore.Weighted
 }
 
 // List objects.
 func (a asker) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
-	select {
-	case a.places <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := a.places.Acquire(ctx, 1); err != nil {
+		return err
 	}
-	defer func() { <-a.places }()
+	defer a.places.Release(1)
 
 	return a.Reader.List(ctx, l, opts...)
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -112,7 +113,7 @@ type Executor struct {
 	// unpacking has a place for each report that is unpacked: that takes memory.
 	unpacking chan struct{}
 	// asking has one for each page of Pods that is read from the API server.
-	asking chan struct{}
+	asking *semaphore.Weighted
 	// events has a *sparing for each namespace.
 	events sync.Map
 	now    func() time.Time
@@ -129,7 +130,7 @@ func New(c Config) (*Executor, error) {
 
 	return &Executor{
 		config: c, logs: logs, now: time.Now, forget: make(chan executor.Job, maxForgotten),
-		unpacking: make(chan struct{}, unpackers), asking: make(chan struct{}, askers),
+		unpacking: make(chan struct{}, unpackers), asking: semaphore.NewWeighted(askers),
 		scopes: &scopes{config: c, all: map[string]*scope{}, followers: map[runKey]chan struct{}{}},
 	}, nil
 }

@@ -832,8 +832,8 @@ func TestStartsOverLate(t *testing.T) {
 	}
 }
 
-// TestWithoutInputs attaches to a run whose inputs are gone, and whose Pod is not seen to start. Whether it may have begun
-// say its gate and its Job.
+// TestWithoutInputs attaches to a run whose inputs are gone, and whose Pod is not seen to start. Its gate and its
+// Job say whether it may have begun.
 func TestWithoutInputs(t *testing.T) {
 	since := func(status corev1.ConditionStatus) func(*batchv1.Job) {
 		return func(j *batchv1.Job) {
