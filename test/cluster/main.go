@@ -18,12 +18,13 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// A Suite is the tests of a package in test, which share a stack of their own. The stack of make up
-// may run beside it.
+// A Suite is the tests of a package in test, which share a stack. The stack of make up may run beside it.
 type Suite struct {
-	// Name of the suite: of its stack below .cache, and after test- of the target of make that
-	// builds what the tests need, and runs them.
-	Name string
+	// Stack is the name of the suite's stack below .cache, and of its logs. Suites of one name share a stack, one
+	// after the other.
+	Stack string
+	// Target of make that builds what the tests need, and runs them.
+	Target string
 	// Options of the stack, without its paths.
 	Options controlplane.Options
 	// Built says what is missing beside the programs of the stack; nil if nothing can be.
@@ -42,7 +43,7 @@ func (s *Suite) Main(m *testing.M) {
 
 	code, err := s.run(m, *keep)
 	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "the tests that make test-%s prepares failed: %s\n", s.Name, err)
+		_, _ = fmt.Fprintf(os.Stderr, "the tests that make %s prepares failed: %s\n", s.Target, err)
 		code = 1
 	}
 	os.Exit(code)
@@ -53,7 +54,8 @@ func (s *Suite) run(m *testing.M, keep bool) (code int, err error) {
 	defer stop()
 
 	o := s.Options
-	o.Root, o.Dir, o.Logs, o.Kubeconfig, o.Out = "../..", ".cache/"+s.Name, ".cache/logs/"+s.Name, ".cache/"+s.Name+".kubeconfig", os.Stderr
+	o.Root, o.Dir, o.Logs, o.Out = "../..", ".cache/"+s.Stack, ".cache/logs/"+s.Stack, os.Stderr
+	o.Kubeconfig = o.Dir + ".kubeconfig"
 	stack, err := controlplane.New(o)
 	if err != nil {
 		return 0, err
@@ -65,7 +67,7 @@ func (s *Suite) run(m *testing.M, keep bool) (code int, err error) {
 	if s.Built != nil {
 		missing = errors.Join(missing, s.Built())
 	}
-	if needs.None(missing, "test-"+s.Name) {
+	if needs.None(missing, s.Target) {
 		return 0, nil
 	}
 	unlock, err := stack.Lock(ctx)

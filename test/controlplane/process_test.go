@@ -32,8 +32,6 @@ func piece(how string) {
 		os.Exit(1)
 	case "Stubborn":
 		signal.Ignore(syscall.SIGTERM)
-	case "Racy":
-		race()
 	case "Parent":
 		// A child of the same piece that does not care for its parent.
 		cmd := exec.Command("sleep", "3600")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -321,13 +322,35 @@ func (s *Stack) Down(ctx context.Context) error {
 	if stopped == 0 {
 		s.printf("  nothing was running\n")
 	}
+	left := s.left()
 	if err := s.disconnect(ctx); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(s.opts.Dir); err != nil {
 		return errors.Wrap(err, "cannot remove data")
 	}
+	for _, path := range left {
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			return errors.Errorf("the stack has left %q behind", path)
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return errors.Wrap(err, "cannot read mounts")
+	}
+	if strings.Contains(string(mounts), s.opts.Dir+"/") {
+		return errors.Errorf("the stack has left mounts below %q behind", s.opts.Dir)
+	}
 	return errors.Wrap(ignoreNotExist(os.Remove(s.opts.Kubeconfig)), "cannot remove kubeconfig")
+}
+
+// left is where the node of a stack would leave something behind.
+func (s *Stack) left() []string {
+	out := []string{filepath.Join("/sys/class/net", s.link())}
+	for _, h := range hierarchies() {
+		out = append(out, filepath.Join(h, s.link()))
+	}
+	return out
 }
 
 // pieces in the order in which they start, those included that run and are not
@@ -381,6 +404,9 @@ func (s *Stack) Tool(name string) string {
 // of the one that is pinned: what make CROSSPLANE=v2.0.2 builds.
 const envRelease = "CROSSPLANE"
 
+// envRace is set where stacks run the function and the provider with the race detector: what make RACE=1 builds.
+const envRace = "RACE"
+
 // Since says whether the Crossplane of stacks is of a release, such as v2.2, or a
 // newer one.
 func Since(release string) bool {
@@ -417,7 +443,7 @@ func (s *Stack) path(elem ...string) string {
 func (s *Stack) bin(name string) string {
 	switch name {
 	case nameFunction, nameProvider:
-		if detecting {
+		if os.Getenv(envRace) != "" {
 			return filepath.Join(s.opts.Root, "bin", "race", name)
 		}
 		return filepath.Join(s.opts.Root, "bin", name)

@@ -23,7 +23,7 @@ var cp *cluster.Cluster
 var place = common.PlaceProvider
 
 func TestMain(m *testing.M) {
-	s := &cluster.Suite{Name: "e2e", Prepare: prepare}
+	s := &cluster.Suite{Stack: "test", Target: "test-e2e", Prepare: prepare}
 	flag.Func("place", "Where runs are carried out: Provider or Pod. Pods need what a node needs.", func(text string) error {
 		if place = common.Place(text); place != common.PlaceProvider && place != common.PlacePod {
 			return errors.New("want Provider or Pod")

@@ -32,7 +32,7 @@ var (
 
 func TestMain(m *testing.M) {
 	(&cluster.Suite{
-		Name:    "install",
+		Stack: "install", Target: "test-node",
 		Options: controlplane.Options{Packages: true},
 		Built: func() error {
 			_, err := os.Stat(filepath.Join(released, "provider-ansible.xpkg"))

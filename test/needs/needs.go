@@ -39,7 +39,7 @@ func Program(tb testing.TB, name string) string {
 		}
 	}
 
-	missing(tb, "There is no "+name+" in PATH. make test-unit and make test-security run this test.")
+	missing(tb, "There is no "+name+" in PATH. make test runs this test.")
 
 	return ""
 }

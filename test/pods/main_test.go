@@ -15,7 +15,7 @@ var cp *cluster.Cluster
 
 func TestMain(m *testing.M) {
 	(&cluster.Suite{
-		Name:    "pods",
+		Stack: "test", Target: "test-node",
 		Options: controlplane.Options{Node: true},
 		Prepare: func(ctx context.Context, s *controlplane.Stack) (err error) {
 			if err := s.ImportProvider(ctx); err != nil {

@@ -1,0 +1,23 @@
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestMachine compares the packages that CONTRIBUTING.md has installed with the one list of them.
+func TestMachine(t *testing.T) {
+	packages, err := exec.CommandContext(t.Context(), "../machine.sh", "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\napt-get install --yes " + string(packages); !strings.Contains(string(page), want) {
+		t.Errorf("CONTRIBUTING.md should have the line that test/machine.sh list prints:%s", want)
+	}
+}

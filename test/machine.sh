@@ -1,0 +1,56 @@
+#!/bin/sh
+# machine.sh GROUP…: see that the machine has the programs that a group of tests needs
+# machine.sh list: print the packages of Debian that have them all
+#
+# Beside Go, git, make and Python nothing is needed to build, nor for the demo. As root with apt-get, missing
+# packages are installed. Otherwise the line to run is printed, and the target of make fails at its start.
+set -eu
+cd "$(dirname "$0")/.."
+
+# Packages, the groups that need them, and a command that fails where they are missing.
+needs() {
+	cat <<-'END'
+		python3 python3-venv        | all           | package/python.sh
+		git                         | all           | git --version
+		gcc libc6-dev               | unit          | echo '#include <stdlib.h>' | cc -E -
+		gpg                         | unit e2e node | gpg --version
+		openssh-client              | unit e2e node | command -v ssh-keygen
+		openssh-server              | unit e2e node | command -v sshd
+		tmux                        | e2e           | tmux -V
+		buildah mmdebstrap          | node images   | package/engine.sh
+		runc                        | node          | command -v runc
+		iproute2                    | node          | command -v ip
+	END
+}
+
+if [ "$1" = list ]; then
+	needs | cut -d'|' -f1 | xargs
+	exit
+fi
+
+PATH=$PATH:/usr/sbin:/sbin
+missing=
+while IFS='|' read -r packages groups command; do
+	for group in $groups; do
+		case " all $* " in
+		*" $group "*) sh -c "$command" >/dev/null 2>&1 || missing="$missing $(echo $packages)"; break ;;
+		esac
+	done
+done <<END
+$(needs)
+END
+if [ -z "$missing" ]; then exit; fi
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	echo "Installing packages that this machine lacks:$missing"
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends $missing >/dev/null
+	exit
+fi
+cat >&2 <<END
+This machine lacks programs that are needed. On Debian and Ubuntu, this installs them:
+
+  sudo apt-get install --yes$missing
+
+END
+exit 1
