@@ -313,7 +313,11 @@ func (s *Stack) Down(ctx context.Context) error {
 		if len(ps) == 0 {
 			continue
 		}
-		if err := p.Stop(ctx); err != nil {
+		stop := p.Stop
+		if n == nameAPIServer {
+			stop = p.Kill // It would wait for half a minute, for what goes with it.
+		}
+		if err := stop(ctx); err != nil {
 			return err
 		}
 		s.printf("  %-26s %-10s %5.1fs\n", n, "stopped", time.Since(t).Seconds())
@@ -326,7 +330,7 @@ func (s *Stack) Down(ctx context.Context) error {
 	if err := s.disconnect(ctx); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(s.opts.Dir); err != nil {
+	if err := removeAll(s.opts.Dir); err != nil {
 		return errors.Wrap(err, "cannot remove data")
 	}
 	for _, path := range left {
@@ -342,6 +346,17 @@ func (s *Stack) Down(ctx context.Context) error {
 		return errors.Errorf("the stack has left mounts below %q behind", s.opts.Dir)
 	}
 	return errors.Wrap(ignoreNotExist(os.Remove(s.opts.Kubeconfig)), "cannot remove kubeconfig")
+}
+
+// removeAll removes a directory with all that is in there, also where its owner may not write.
+func removeAll(dir string) error {
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // The directory is about to go.
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
 }
 
 // left is where the node of a stack would leave something behind.
