@@ -1,77 +1,292 @@
 package security
 
 import (
+	"bufio"
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
+	"github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
-// TestOldKernel plays where the kernel has no Landlock.
-func TestOldKernel(t *testing.T) {
-	needs.Ansible(t)
-
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "forget", os.Args[0], "-test.run=^TestBestEffort$", "-test.v")
-
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestBestEffort") {
-		t.Errorf("Without Landlock: %v\n%s", err, out)
-	}
+// kernels that this one imitates, and the system calls that they refuse.
+var kernels = map[string]seccomp.SyscallGroup{
+	// It reports version 6, by the flag, and lacks the scope of signals. A filter sees no more of a ruleset than its size:
+	// 24 bytes have scopes in them.
+	"RHEL9": {
+		NamesWithCondtions: []seccomp.NameWithConditions{{Name: "landlock_create_ruleset", Conditions: seccomp.ArgumentConditions{
+			{Argument: 1, Operation: seccomp.GreaterOrEqual, Value: 24}, {Argument: 2, Operation: seccomp.Equal},
+		}}},
+		Action: seccomp.ActionErrno | seccomp.Action(unix.EINVAL),
+	},
+	"NoLandlock": {
+		Names:  []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"},
+		Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS),
+	},
 }
 
-// TestBestEffort is run by TestOldKernel.
-func TestBestEffort(t *testing.T) {
-	if sandbox.Kernel() > 0 {
-		t.Skip("the kernel has Landlock")
-	}
-
-	if _, err := sandbox.Required.Check(sandbox.Kernel(), sandbox.Filters()); err == nil {
-		t.Error("Who requires confinement gets an error.")
-	}
-
-	warning, err := sandbox.BestEffort.Check(sandbox.Kernel(), sandbox.Filters())
-	must(t, err)
-
-	if !strings.Contains(warning, "no Landlock") {
-		t.Errorf("The warning says what is missing, not %q", warning)
-	}
-
-	r, _ := newRunner(t, sandbox.BestEffort)
-
-	got := play(t, r, `
-  - {ansible.builtin.command: cat /proc/1/comm, register: outside}
-  - {ansible.builtin.command: "unshare --user true", register: namespace, ignore_errors: true}
-  - ansible.builtin.set_stats: {data: {outside: "{{ outside is succeeded }}", namespace: "{{ namespace is succeeded }}"}}
-`)
-
-	want := map[string]any{"outside": true, "namespace": false}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("System calls are filtered; files and processes are open to all.\n-want, +got:\n%s", diff)
-	}
-}
-
-// forget that the kernel has Landlock, and become another program.
-func forget(argv []string) error {
+// onKernel executes a program on another kernel.
+func onKernel(name string, argv []string) error {
 	runtime.LockOSThread()
 
 	filter := seccomp.Filter{NoNewPrivs: true, Policy: seccomp.Policy{
-		DefaultAction: seccomp.ActionAllow,
-		Syscalls: []seccomp.SyscallGroup{{
-			Names:  []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"},
-			Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS),
-		}},
+		DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{kernels[name]},
 	}}
 	if err := seccomp.LoadFilter(filter); err != nil {
 		return err
 	}
 
 	return unix.Exec(argv[0], argv, os.Environ())
+}
+
+// openShift is the user that OpenShift gives a Pod: no image knows the id, and the group is root's.
+var openShift = user{1000680000, 0}
+
+// A world is where the program runs, and what is to come of it.
+type world struct {
+	reason string
+	// kernel that is imitated; empty for that of the test.
+	kernel string
+	// user of the program; that of the test by default.
+	user user
+	// home of the user; empty for none, HERE for a directory that the user may write to.
+	home string
+	// start the controllers, instead of a play.
+	start bool
+	// ssh is true for a play on a host, instead of one on this machine.
+	ssh bool
+	// cluster is true for an AnsibleRun of the platform team.
+	cluster bool
+	flag    string
+	// want is a part of the output. It says why if a play is refused.
+	want    string
+	refused bool
+	// fault is what the program says as long as something else is true.
+	fault string
+}
+
+// local are tasks that tell what a run may do on its own machine.
+const local = `
+  - {ansible.builtin.file: {path: "{{ playbook_dir }}/made", state: touch, mode: "600"}, register: made}
+  - {ansible.builtin.command: cat SECRET, register: secret, ignore_errors: true}
+  - {ansible.builtin.command: unshare --user true, register: namespace, ignore_errors: true}
+  - ansible.builtin.debug: {msg: "made={{ made.changed }} secret={{ secret is succeeded }} namespace={{ namespace is succeeded }}"}
+`
+
+// TestWorlds has the program play, and start, where its users have it: on other kernels than that of the tests, and as a user
+// that no machine knows.
+func TestWorlds(t *testing.T) {
+	const (
+		confined = "made=True secret=False namespace=False"
+		filtered = "made=True secret=True namespace=False"
+		started  = `"msg":"Starting"`
+		none     = "the kernel has no Landlock"
+		homeless = "Unable to create local directories"
+	)
+
+	cases := map[string]world{
+		"NoHome":          {reason: "A run needs neither a home nor a user with a name.", user: openShift, want: confined, fault: homeless},
+		"RootHome":        {reason: "Nor a home that it may write to.", user: openShift, home: "/", want: confined, fault: homeless},
+		"Home":            {reason: "With a home it runs.", user: openShift, home: "HERE", want: confined},
+		"SSH":             {reason: "It reaches hosts.", user: openShift, home: "HERE", ssh: true, want: "reached=True", fault: "No user exists for uid"},
+		"Start":           {reason: "The provider starts as any user.", user: openShift, home: "/", start: true, want: started, fault: homeless},
+		"RHEL9":           {reason: "A kernel that lacks a scope keeps runs from files.", kernel: "RHEL9", want: confined, fault: "cannot make a ruleset"},
+		"StartRHEL9":      {reason: "The provider starts there.", kernel: "RHEL9", start: true, want: started},
+		"Tenant":          {reason: "Without Landlock a tenant's run is refused, with what to do.", kernel: "NoLandlock", want: none, refused: true},
+		"Platform":        {reason: "That of the platform team is not.", kernel: "NoLandlock", cluster: true, want: filtered, fault: none},
+		"BestEffort":      {reason: "System calls are filtered nevertheless.", kernel: "NoLandlock", flag: "--confinement=BestEffort", want: filtered},
+		"StartNoLandlock": {reason: "The provider starts on every kernel.", kernel: "NoLandlock", start: true, want: started, fault: none},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needLandlock(t)
+
+			if tc.fault == "" {
+				if err := tc.visit(t); err != nil {
+					t.Errorf("%s\n%v", tc.reason, err)
+				}
+
+				return
+			}
+
+			knownFault(t, tc.reason, func() error {
+				err := tc.visit(t)
+				if err != nil && !strings.Contains(err.Error(), tc.fault) {
+					t.Errorf("The fault should be %q", tc.fault)
+				}
+
+				return err
+			})
+		})
+	}
+}
+
+// knownFault states what is to be right, and is not. It fails once that is right.
+func knownFault(t *testing.T, right string, check func() error) {
+	t.Helper()
+
+	err := check()
+	if err == nil {
+		t.Fatalf("It is right now, so have the test demand it: %s", right)
+	}
+
+	t.Logf("A known fault. Right would be: %s\n%v", right, err)
+}
+
+// visit a world, and return an error if something else comes of it.
+func (w world) visit(t *testing.T) error {
+	t.Helper()
+
+	program, err := filepath.Abs("../../bin/provider-ansible")
+	must(t, err)
+	needs.Built(t, "test-security", program)
+
+	dir := openDir(t, w.user)
+	write := func(name, text string) string {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+
+		return filepath.Join(dir, name)
+	}
+
+	argv := []string{program, "start", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
+	if !w.start {
+		tasks := strings.ReplaceAll(local, "SECRET", write("secret", "of another run"))
+		if w.ssh {
+			tasks = overSSH(t)
+		}
+
+		argv = []string{program, "run", "--file=" + write("run.yaml", manifests(w.cluster, tasks))}
+	}
+
+	argv = append(argv, "--state-dir="+filepath.Join(dir, "state"))
+	if w.flag != "" {
+		argv = append(argv, w.flag)
+	}
+
+	cmd := w.user.command(t, argv...)
+	if w.kernel != "" {
+		cmd.Path, cmd.Args = os.Args[0], slices.Concat([]string{os.Args[0], "on-kernel", w.kernel}, cmd.Args)
+	}
+
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + write("kubeconfig", kubeconfig(t))}
+
+	if w.home != "" {
+		cmd.Env = append(cmd.Env, "HOME="+strings.ReplaceAll(w.home, "HERE", dir))
+	}
+
+	pipe, err := cmd.StdoutPipe()
+	must(t, err)
+
+	cmd.Stderr = cmd.Stdout
+	must(t, able(t, cmd.Start()))
+
+	var out strings.Builder
+
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		out.WriteString(lines.Text() + "\n")
+
+		if w.start && strings.Contains(lines.Text(), w.want) {
+			must(t, cmd.Process.Signal(syscall.SIGTERM))
+		}
+	}
+
+	if err = cmd.Wait(); strings.Contains(out.String(), w.want) && (w.start || w.refused == (err != nil)) {
+		return nil
+	}
+
+	return fmt.Errorf("%v\n%s", err, &out)
+}
+
+// manifests of an AnsibleRun with tasks, which is cluster scoped or not.
+func manifests(cluster bool, tasks string) string {
+	group, kind := "ansible.m.crossplane.io", "kind: ProviderConfig,"
+	if cluster {
+		group, kind = "ansible.crossplane.io", ""
+	}
+
+	playbook := strings.ReplaceAll("- hosts: localhost\n  gather_facts: false\n  tasks:"+tasks, "\n", "\n      ")
+
+	return strings.NewReplacer("GROUP", group, "KIND", kind, "PLAYBOOK", playbook).Replace(`
+apiVersion: GROUP/v1alpha1
+kind: ProviderConfig
+metadata: {namespace: default, name: default}
+spec: {}
+---
+apiVersion: GROUP/v1alpha1
+kind: AnsibleRun
+metadata: {namespace: default, name: run}
+spec:
+  providerConfigRef: {KIND name: default}
+  forProvider:
+    playbookInline: |
+      PLAYBOOK
+`)
+}
+
+// overSSH are tasks that reach a host.
+func overSSH(t *testing.T) string {
+	t.Helper()
+	needs.Program(t, "sshd")
+
+	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
+	must(t, err)
+	t.Cleanup(server.Stop)
+
+	return fmt.Sprintf(`
+  - {ansible.builtin.copy: {dest: key, mode: "600", content: %q}}
+  - ansible.builtin.add_host: {name: target, ansible_host: %q, ansible_port: %d, ansible_user: %q, ansible_ssh_private_key_file: key}
+  - {ansible.builtin.raw: "true", delegate_to: target, register: reached}
+  - ansible.builtin.debug: {msg: "reached={{ reached is succeeded }}"}
+`, server.Key, server.Host, server.Port, server.User)
+}
+
+// kubeconfig of an API server that knows what a provider asks it until its controllers start.
+func kubeconfig(t *testing.T) string {
+	t.Helper()
+
+	answers := map[string]string{
+		"/api": `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/api/v1": `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+			{"name": "configmaps", "kind": "ConfigMap", "namespaced": true}, {"name": "secrets", "kind": "Secret", "namespaced": true}]}`,
+		"/apis": `{"kind": "APIGroupList", "groups": [
+			{"name": "apiextensions.k8s.io", "versions": [{"groupVersion": "apiextensions.k8s.io/v1", "version": "v1"}]},
+			{"name": "authorization.k8s.io", "versions": [{"groupVersion": "authorization.k8s.io/v1", "version": "v1"}]}]}`,
+		"/apis/apiextensions.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "apiextensions.k8s.io/v1", "resources": [
+			{"name": "customresourcedefinitions", "kind": "CustomResourceDefinition"}]}`,
+		"/apis/authorization.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "authorization.k8s.io/v1", "resources": [
+			{"name": "selfsubjectaccessreviews", "kind": "SelfSubjectAccessReview"}]}`,
+		"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": `{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": true}}`,
+		"/api/v1/namespaces/crossplane-system/secrets/" + config.KeySecret: `{"kind": "Secret", "apiVersion": "v1", "data": {"key": "` +
+			base64.StdEncoding.EncodeToString(make([]byte, config.KeySize)) + `"}}`,
+	}
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+
+		if answers[r.URL.Path] == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+
+		fmt.Fprint(w, cmp.Or(answers[r.URL.Path], `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`))
+	}))
+	t.Cleanup(server.Close)
+
+	return fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x}}], clusters: [{name: x, cluster: {server: %q}}]}`, server.URL)
 }

@@ -29,12 +29,15 @@ func TestMain(m *testing.M) {
 		if tool(os.Args[2], os.Args[3:]) {
 			fmt.Println(owned)
 		}
-	case len(os.Args) > 2 && os.Args[1] == "forget":
-		fmt.Println(forget(os.Args[2:]))
-		os.Exit(1)
-	case len(os.Args) > 3 && os.Args[1] == "as-user":
-		fmt.Println(becomeUser(strings.Split(os.Args[2], ":"), os.Args[3:]))
-		os.Exit(1)
+	case len(os.Args) > 3 && os.Args[1] == "on-kernel":
+		panic(onKernel(os.Args[2], os.Args[3:]))
+	case len(os.Args) > 4 && os.Args[1] == "as-user":
+		var u user
+		if _, err := fmt.Sscanf(os.Args[2], "%d:%d", &u.uid, &u.gid); err != nil {
+			panic(err)
+		}
+
+		panic(becomeUser(u, strings.Split(os.Args[3], ":"), os.Args[4:]))
 	default:
 		os.Exit(m.Run())
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/sshd"
 )
 
 // everyRunWarm is a parameter of all tests here: their runs start warm, or cold.
@@ -146,24 +145,16 @@ func TestNames(t *testing.T) {
 // TestSockets looks at the sockets by which ssh keeps connections open between tasks. Most kernels let
 // another run connect that knows the name, so two runs on one host have names that nobody can guess.
 func TestSockets(t *testing.T) {
-	needs.Program(t, "sshd")
-
-	server, err := sshd.Start(t.Context(), t.TempDir(), sshd.Options{})
-	must(t, err)
-	t.Cleanup(server.Stop)
-
 	r, _ := newRunner(t, sandbox.Required)
 
+	tasks := overSSH(t) + `
+  - {ansible.builtin.command: find ../cp -type s -printf %f, register: find}
+  - ansible.builtin.set_stats: {data: {found: "{{ find.stdout }}"}}
+`
 	names := map[string]bool{}
 
 	for range 2 {
-		got := play(t, r, fmt.Sprintf(`
-  - {ansible.builtin.copy: {dest: key, mode: "600", content: %q}}
-  - ansible.builtin.add_host: {name: target, ansible_host: %q, ansible_port: %d, ansible_user: %q, ansible_ssh_private_key_file: key}
-  - {ansible.builtin.raw: "true", delegate_to: target}
-  - {ansible.builtin.command: find ../cp -type s -printf %%f, register: find}
-  - ansible.builtin.set_stats: {data: {found: "{{ find.stdout }}"}}
-`, server.Key, server.Host, server.Port, server.User))
+		got := play(t, r, tasks)
 
 		name, hash, _ := strings.Cut(fmt.Sprint(got["found"]), "-")
 		if len(name) < 26 || len(hash) != 40 || names[name] {

@@ -19,39 +19,26 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// ordinaryUser is the user that the image of the provider has. It needs no name.
-const ordinaryUser = 2000
+// A user by its ids. It needs no name.
+type user struct{ uid, gid int }
+
+// ordinaryUser is the user that the image of the provider has.
+var ordinaryUser = user{2000, 2000}
 
 // TestAttacksAsUser repeats the attacks as an ordinary user, who has fewer rights than root, and
 // other limits.
 func TestAttacksAsUser(t *testing.T) {
-	program, temp := copyForUser(t)
-
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^(TestAttacks|TestCalls|TestLimits|TestGrants)$", "-test.v")
-	cmd.Dir = temp
-	cmd.Env = []string{"TMPDIR=" + temp, "PATH=/usr/bin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
-
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("As user %d: %v\n%s", ordinaryUser, err, out)
-	}
+	testAsUser(t, os.Args[0], "TestAttacks", "TestCalls", "TestLimits", "TestGrants")
 }
 
 // TestPlaysAsUser repeats plays and installations as an ordinary user.
 func TestPlaysAsUser(t *testing.T) {
 	needLandlock(t)
-
-	program, temp := copyForUser(t)
-
-	out := outputAsUser(t, program, temp, program, "-test.run=^(TestPlay.*|TestModes|TestInstall.*)$", "-test.skip=AsUser", "-test.v")
-	wantPassed(t, out, "TestPlayAttacks", "TestPlayEndless", "TestPlayOutage")
+	testAsUser(t, os.Args[0], "TestPlayAttacks", "TestPlayEndless", "TestPlayOutage")
 }
 
 // TestPartsAsUser repeats the attacks in the tests of single packages as an ordinary user.
 func TestPartsAsUser(t *testing.T) {
-	needs.Ansible(t)
-
 	for part, attacks := range map[string][]string{
 		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
 		"installed":  {"TestManifestOfAttacks"},
@@ -59,81 +46,86 @@ func TestPartsAsUser(t *testing.T) {
 		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
 	} {
 		t.Run(part, func(t *testing.T) {
-			program, temp := copyForUser(t)
-			tests := filepath.Join(filepath.Dir(program), part)
+			t.Parallel()
+
+			tests := filepath.Join(t.TempDir(), part)
 
 			if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", tests, "../../provider/"+part).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 
-			out := outputAsUser(t, program, temp, tests, "-test.run=^("+strings.Join(attacks, "|")+")$", "-test.v")
-			wantPassed(t, out, attacks...)
+			testAsUser(t, tests, attacks...)
 		})
 	}
 }
 
-// outputAsUser returns the output of a program that an ordinary user runs, who can reach Ansible even
-// below directories that only root can pass.
-func outputAsUser(t *testing.T, program, temp string, argv ...string) string {
+// testAsUser runs tests of a program as an ordinary user. One that is skipped proves nothing.
+func testAsUser(t *testing.T, program string, tests ...string) {
 	t.Helper()
 
-	needed, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
-	must(t, err)
-
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"as-user", strings.Join(needed, ":")}, argv...)...)
-	cmd.Dir = temp
-	cmd.Env = []string{"TMPDIR=" + temp, "PATH=" + os.Getenv("PATH")}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	cmd := ordinaryUser.command(t, program, "-test.run=^("+strings.Join(tests, "|")+")$", "-test.v")
+	cmd.Dir = openDir(t, ordinaryUser)
+	cmd.Env = []string{"TMPDIR=" + cmd.Dir, "PATH=" + os.Getenv("PATH")}
 
 	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) {
-		needs.Machinef(t, "root may not mount anything here: %v", err)
+	if err = able(t, err); err != nil {
+		t.Errorf("As user %d: %v\n%s", ordinaryUser.uid, err, out)
 	}
-
-	if err != nil {
-		t.Errorf("As user %d: %v\n%s", ordinaryUser, err, out)
-	}
-
-	return string(out)
-}
-
-// wantPassed looks for tests that have passed. One that was skipped proves nothing.
-func wantPassed(t *testing.T, out string, tests ...string) {
-	t.Helper()
 
 	for _, name := range tests {
-		if !strings.Contains(out, "--- PASS: "+name+" (") {
-			t.Errorf("As user %d: want %s passed\n%s", ordinaryUser, name, out)
+		if !strings.Contains(string(out), "--- PASS: "+name+" (") {
+			t.Errorf("As user %d: want %s passed\n%s", ordinaryUser.uid, name, out)
 		}
 	}
 }
 
-// copyForUser makes a copy of this program that an ordinary user can run, and a directory for its
-// temporary files.
-func copyForUser(t *testing.T) (program, temp string) {
+// command of a user; that of the test by default. Another one can reach the program and Ansible even below directories that only root can pass.
+func (u user) command(t *testing.T, argv ...string) *exec.Cmd {
 	t.Helper()
 
-	needs.Root(t, "Only root can become an ordinary user.")
+	if u == (user{}) {
+		return exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	}
 
-	// Below directories that all users can pass.
+	needs.Root(t, "Only root can become another user.")
+
+	paths, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
+	must(t, err)
+
+	paths = append(paths, argv[0])
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"as-user", fmt.Sprintf("%d:%d", u.uid, u.gid), strings.Join(paths, ":")}, argv...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+
+	return cmd
+}
+
+// able skips the test where root may not mount anything, and returns other errors.
+func able(t *testing.T, err error) error {
+	t.Helper()
+
+	if errors.Is(err, syscall.EPERM) {
+		needs.Machinef(t, "root may not mount anything here: %v", err)
+	}
+
+	return err
+}
+
+// openDir is a directory of a user and its group, below directories that all users can pass.
+func openDir(t *testing.T, u user) string {
+	t.Helper()
+
 	dir, err := os.MkdirTemp("/var/tmp", "security-") //nolint:usetesting // TMPDIR may be out of reach for others.
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	must(t, os.Chown(dir, -1, u.gid))
+	must(t, os.Chmod(dir, 0o770))
 
-	program, temp = filepath.Join(dir, "test"), filepath.Join(dir, "temp")
-	raw, err := os.ReadFile(os.Args[0])
-	must(t, err)
-	must(t, os.WriteFile(program, raw, 0o755))
-	must(t, os.Mkdir(temp, 0o700))
-	must(t, os.Chown(temp, ordinaryUser, ordinaryUser))
-
-	return program, temp
+	return dir
 }
 
-// becomeUser executes a program as an ordinary user, who can reach the paths even below directories
+// becomeUser executes a program as another user, who can reach the paths even below directories
 // that only root can pass. Such a directory has only the paths in it then, in a mount namespace.
-func becomeUser(paths, argv []string) error {
+func becomeUser(u user, paths, argv []string) error {
 	runtime.LockOSThread()
 
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -201,7 +193,7 @@ func becomeUser(paths, argv []string) error {
 		}
 	}
 
-	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(ordinaryUser, ordinaryUser, ordinaryUser), unix.Setresuid(ordinaryUser, ordinaryUser, ordinaryUser)); err != nil {
+	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(u.gid, u.gid, u.gid), unix.Setresuid(u.uid, u.uid, u.uid)); err != nil {
 		return err
 	}
 
