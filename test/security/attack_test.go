@@ -212,6 +212,8 @@ func TestAttacks(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			if tc.skip {
 				needs.Machinef(t, "The kernel is too old.")
 			}

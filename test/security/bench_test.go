@@ -14,8 +14,8 @@ import (
 // compares how long that takes, and how much of a processor, which depends less on
 // what else the machine does.
 func BenchmarkConfinement(b *testing.B) {
-	off, _ := newRunner(b, sandbox.Off)
-	confined, _ := newRunner(b, sandbox.Required)
+	off, _ := newRunner(b, sandbox.Off, cold)
+	confined, _ := newRunner(b, sandbox.Required, cold)
 
 	// The first round warms up: files are read, Python compiles.
 	measure(b, off)

@@ -24,19 +24,28 @@ const forged = `{"uuid": "u", "event": "playbook_on_stats", "event_data": {"proc
 // TestPlayForgesEvents has a run write an event to everything that another run has open: its
 // terminals, and the pipe of its events. Some terminals may belong to other tests.
 func TestPlayForgesEvents(t *testing.T) {
+	if asUser(t) {
+		return
+	}
+
 	cases := map[string]struct {
 		reason string
 		mode   sandbox.Mode
+		start  func(*settings)
 		want   string
 	}{
-		"Confined":   {reason: "Only a run itself makes its events.", mode: sandbox.Required},
-		"Unconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, want: `{"forged":true}`},
+		"Warm":           {reason: "Only a run itself makes its events.", mode: sandbox.Required, start: func(*settings) {}},
+		"Cold":           {reason: "Also one that is executed.", mode: sandbox.Required, start: cold},
+		"WarmUnconfined": {reason: "Without confinement the attack succeeds.", mode: sandbox.Off, start: func(*settings) {}, want: `{"forged":true}`},
+		"ColdUnconfined": {reason: "Here, too.", mode: sandbox.Off, start: cold, want: `{"forged":true}`},
 	}
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			shared := t.TempDir()
-			r, state := newRunner(t, tc.mode, func(p *sandbox.Policy) { p.Write = []string{shared} })
+			r, state := newRunner(t, tc.mode, tc.start, func(s *settings) { s.Write = []string{shared} })
 			outputs := make(chan string, 1)
 
 			go func() {

@@ -24,6 +24,10 @@ const flood = `umask 0; mkdir flood && cd flood && n=0; while test $n -lt 64; do
 
 // TestPlayFills has a play fill its private data directory.
 func TestPlayFills(t *testing.T) {
+	if asUser(t) {
+		return
+	}
+
 	cases := map[string]struct {
 		reason string
 		size   int64
@@ -48,7 +52,9 @@ func TestPlayFills(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, state := newRunner(t, sandbox.Required, func(p *sandbox.Policy) { p.RunSize = tc.size })
+			r, state := newRunner(t, sandbox.Required, func(s *settings) { s.RunSize = tc.size })
+
+			t.Parallel()
 
 			got, err := r.Run(t.Context(), runner.Spec{
 				ID: "own", Mode: common.ModeApply, State: common.StatePresent, Trigger: common.TriggerCreated, Attempt: 1, Timeout: maxWait,
@@ -73,7 +79,9 @@ func TestPlayFills(t *testing.T) {
 
 // TestInstallFills has what installs content fill its workspace.
 func TestInstallFills(t *testing.T) {
-	needLandlock(t)
+	if asUser(t) {
+		return
+	}
 
 	l := newInstallFixture(t)
 	l.write(t, map[string]string{"MIRROR/bin/git": "#!/bin/sh\nWAIT=1000\n" + flood + "\n"})

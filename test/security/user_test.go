@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,32 +30,49 @@ func TestAttacksAsUser(t *testing.T) {
 	testAsUser(t, os.Args[0], "TestAttacks", "TestCalls", "TestLimits", "TestGrants")
 }
 
-// TestPlaysAsUser repeats plays and installations as an ordinary user.
-func TestPlaysAsUser(t *testing.T) {
-	needLandlock(t)
-	testAsUser(t, os.Args[0], "TestPlayAttacks", "TestPlayEndless", "TestPlayOutage")
-}
-
 // TestPartsAsUser repeats the attacks in the tests of single packages as an ordinary user.
 func TestPartsAsUser(t *testing.T) {
-	for part, attacks := range map[string][]string{
+	t.Parallel()
+
+	parts := map[string][]string{
 		"content":    {"TestAttacks", "TestAttackBytecode", "TestAttackSparse", "TestAttackUnlisted"},
 		"installed":  {"TestManifestOfAttacks"},
-		"runner":     {"TestAttackEvents", "TestAttackWarm", "TestSweepStopped"},
+		"runner":     {"TestAttackWarm", "TestSweepStopped"},
 		"supervisor": {"TestRunAttacked", "TestRunAttackedCareless"},
-	} {
+	}
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", dir)
+
+	for part := range parts {
+		build.Args = append(build.Args, "../../provider/"+part)
+	}
+
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	for part, attacks := range parts {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
-
-			tests := filepath.Join(t.TempDir(), part)
-
-			if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", tests, "../../provider/"+part).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-
-			testAsUser(t, tests, attacks...)
+			testAsUser(t, filepath.Join(dir, part+".test"), attacks...)
 		})
 	}
+}
+
+// asUser has an ordinary user, as the provider is by default, run the test if root runs it, in a process of its own. It is
+// true once that is done.
+func asUser(t *testing.T) bool {
+	t.Helper()
+
+	if os.Geteuid() != 0 {
+		return false
+	}
+
+	t.Parallel()
+	needLandlock(t)
+	testAsUser(t, os.Args[0], t.Name())
+
+	return true
 }
 
 // testAsUser runs tests of a program as an ordinary user. One that is skipped proves nothing.
@@ -79,7 +95,8 @@ func testAsUser(t *testing.T, program string, tests ...string) {
 	}
 }
 
-// command of a user; that of the test by default. Another one can reach the program and Ansible even below directories that only root can pass.
+// command of a user; that of the test by default. Another one can reach the program and Ansible even below directories
+// that only root can pass.
 func (u user) command(t *testing.T, argv ...string) *exec.Cmd {
 	t.Helper()
 
@@ -92,8 +109,8 @@ func (u user) command(t *testing.T, argv ...string) *exec.Cmd {
 	paths, err := sandbox.Programs(t.Context(), filepath.Join(needs.Ansible(t), "ansible-playbook"), environ.List(environ.Passed(os.Environ())))
 	must(t, err)
 
-	paths = append(paths, argv[0])
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"as-user", fmt.Sprintf("%d:%d", u.uid, u.gid), strings.Join(paths, ":")}, argv...)...)
+	as := []string{"as-user", fmt.Sprintf("%d:%d", u.uid, u.gid), strings.Join(append(paths, argv[0]), ":")}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(as, argv...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 
 	return cmd
@@ -124,7 +141,7 @@ func openDir(t *testing.T, u user) string {
 }
 
 // becomeUser executes a program as another user, who can reach the paths even below directories
-// that only root can pass. Such a directory has only the paths in it then, in a mount namespace.
+// that only root can pass: in a mount namespace, all can pass them.
 func becomeUser(u user, paths, argv []string) error {
 	runtime.LockOSThread()
 
@@ -132,64 +149,18 @@ func becomeUser(u user, paths, argv []string) error {
 		return err
 	}
 
-	// The paths are reached by their descriptors once their directories are covered by mounts.
-	type bind struct {
-		fd   int
-		path string
-		dir  bool
-	}
-
-	var (
-		binds  []bind
-		closed []string
-	)
-
-	slices.Sort(paths)
-
 	for _, p := range paths {
-		info, err := os.Stat(p)
-		top := barred(p)
-
-		if err != nil || top == "" || len(binds) > 0 && strings.HasPrefix(p+"/", binds[len(binds)-1].path+"/") {
-			continue
-		}
-
-		fd, err := unix.Open(p, unix.O_PATH, 0)
-		if err != nil {
-			return err
-		}
-
-		binds = append(binds, bind{fd: fd, path: p, dir: info.IsDir()})
-
-		if !slices.Contains(closed, top) {
-			closed = append(closed, top)
-		}
-	}
-
-	for _, dir := range closed {
-		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"); err != nil {
-			return err
-		}
-	}
-
-	for _, b := range binds {
-		dir := b.path
-		if !b.dir {
-			dir = filepath.Dir(b.path)
-		}
-
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-
-		if !b.dir {
-			if err := os.WriteFile(b.path, nil, 0o600); err != nil {
+		for dir := barred(p); dir != ""; dir = barred(p) {
+			fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+			if err != nil {
 				return err
 			}
-		}
 
-		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", b.fd), b.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-			return err
+			// The upper one of the layers has the mode that counts.
+			layers := fmt.Sprintf("lowerdir=%s:/proc/self/fd/%d", dir, fd)
+			if err := errors.Join(unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"), unix.Mount("overlay", dir, "overlay", 0, layers)); err != nil {
+				return err
+			}
 		}
 	}
 
