@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
@@ -19,56 +21,71 @@ import (
 
 var (
 	firstSeed = flag.Uint64("edits.seed", 0, "First seed of TestEdits.")
-	seeds     = flag.Uint64("edits.seeds", 12, "How many seeds of TestEdits there are.")
+	seeds     = flag.Uint64("edits.seeds", 20, "How many seeds of TestEdits there are.")
 )
 
-// An imitation of core and of the provider, to which a session is applied. Its
-// objects are by their composition resource names.
-type imitation struct {
-	*world
+const deleted = "2026-01-01T00:00:00Z"
 
+// An imitation of core and of the provider, which a session edits. Its objects are by their
+// composition resource names.
+type imitation struct {
 	t        *testing.T
+	rnd      *rand.Rand
 	session  *edits.Session
 	function *Function
-	// composition and xr are what core has.
+
 	input, xr map[string]any
-	serial    int
-	// working is what the provider runs, by the uid of the AnsibleRun.
+	exists    map[string]map[string]any
+	// departing is what core has deleted and does not observe any more.
+	departing []map[string]any
+	// lost are those that the XR has lost its references to.
+	lost   map[string]bool
+	serial int
+	paused bool
+	// doubts are the wrong statuses that are left for this time.
+	doubts int
+
+	// working is what the provider runs, and applied what it has run last, by the uid of the AnsibleRun.
 	working map[string]edits.Entry
 	applied map[string]string
+
 	ready   bool
-	changed bool
-	// lost are those that the XR has lost its references to.
-	lost map[string]bool
+	message string
+	seen    map[string]int
 }
 
-func (s *imitation) fail(wrong ...string) {
+func (s *imitation) fail(why string) {
 	s.t.Helper()
+	s.t.Fatalf("%s\nwrong: %s\n%v\n%v", strings.Join(s.session.Log, "\n"), why, structOf(map[string]any{"runs": s.input["runs"]}), s.xr)
+}
 
-	if len(wrong) > 0 {
-		s.t.Fatalf("%s\n%s\n%v\n%v", strings.Join(s.session.Log, "\n"), strings.Join(wrong, "\n"), structOf(map[string]any{"runs": s.input["runs"]}), s.xr)
+func structOf(m map[string]any) *structpb.Struct {
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		panic(err)
 	}
+
+	return s
 }
 
-// entryOf an AnsibleRun is what its play writes to the ledger.
-func entryOf(o map[string]any) edits.Entry {
-	parameters := o["spec"].(map[string]any)["forProvider"].(map[string]any)
-	vars, _ := parameters["vars"].(map[string]any)
-	unsafe, _ := parameters["unsafeVars"].(map[string]any)
-	all := merge(unsafe, vars)
+func metadataOf(o map[string]any) map[string]any { return o["metadata"].(map[string]any) }
 
-	return edits.Entry{Thing: fmt.Sprint(all["thing"]), Form: fmt.Sprint(all["form"]), Value: fmt.Sprint(all["value"]), Upstream: fmt.Sprint(all["upstream"])}
+func isRun(o map[string]any) bool { return o["kind"] == "AnsibleRun" }
+
+func merge(a, b map[string]any) map[string]any {
+	out := maps.Clone(b)
+	maps.Copy(out, a)
+
+	return out
 }
 
-// provide does what the provider does next about an AnsibleRun. It is false when that
-// is nothing.
+// provide does what the provider does next about an AnsibleRun. It is false when that is nothing.
 func (s *imitation) provide(o map[string]any, gone func()) bool {
-	metadata := o["metadata"].(map[string]any)
-	uid := metadata["uid"].(string)
-	_, deleted := metadata["deletionTimestamp"]
+	uid := metadataOf(o)["uid"].(string)
+	_, going := metadataOf(o)["deletionTimestamp"]
 
 	state := "present"
-	if deleted {
+	if going {
 		state = "absent"
 	}
 
@@ -83,34 +100,65 @@ func (s *imitation) provide(o map[string]any, gone func()) bool {
 		run.Begins = false
 		delete(s.working, uid)
 		s.applied[uid] = run.Inputs()
-		s.fail(s.session.Record(run)...)
+		s.session.Record(run)
 
-		if deleted {
+		if going {
 			gone()
 		}
 
 		return true
-	case deleted && !was:
+	case going && !was:
 		gone()
 		return true
 	}
 
-	if is := entryOf(o); deleted || last != is.Inputs() {
+	if is := edits.RunOf(o).Entry; going || last != is.Inputs() {
 		s.serial++
 		is.State, is.Run, is.Begins = state, fmt.Sprint(s.serial), true
 		s.working[uid] = is
 		s.applied[uid] = "begun"
-		s.fail(s.session.Record(is)...)
+		s.session.Record(is)
 		s.status(o, "False", nil)
 
 		return true
 	}
 
-	status, _ := o["status"].(map[string]any)
-	before := proto.Clone(structOf(map[string]any{"x": status}))
-	s.status(o, "True", map[string]any{"value": entryOf(o).Thing + ":" + entryOf(o).Value})
+	return s.report(o)
+}
 
-	return !proto.Equal(before, structOf(map[string]any{"x": o["status"]}))
+// report the status of an AnsibleRun that is as it is to be, for which there may be doubts.
+func (s *imitation) report(o map[string]any) bool {
+	before := structOf(map[string]any{"x": o["status"]})
+	is := edits.RunOf(o)
+	outputs := map[string]any{"value": is.Thing + ":" + is.Value}
+
+	if vars, ok := o["spec"].(map[string]any)["forProvider"].(map[string]any)["vars"].(map[string]any); ok && vars["list"] != nil {
+		outputs["list"] = vars["list"]
+	}
+
+	s.status(o, "True", outputs)
+
+	changed := !proto.Equal(before, structOf(map[string]any{"x": o["status"]}))
+	if !changed && s.doubts > 0 && s.rnd.IntN(3) == 0 {
+		s.doubts--
+		status := o["status"].(map[string]any)
+		condition := status["conditions"].([]any)[s.rnd.IntN(2)].(map[string]any)
+
+		switch s.rnd.IntN(4) {
+		case 0:
+			condition["status"] = "False"
+		case 1:
+			condition["status"] = "Unknown"
+		case 2:
+			condition["observedGeneration"] = 0.0
+		case 3:
+			delete(status, "atProvider")
+		}
+
+		return true
+	}
+
+	return changed
 }
 
 func (s *imitation) status(o map[string]any, ready string, outputs map[string]any) {
@@ -121,62 +169,112 @@ func (s *imitation) status(o map[string]any, ready string, outputs map[string]an
 		provider = map[string]any{"outputs": outputs}
 	}
 
-	generation := o["metadata"].(map[string]any)["generation"]
+	generation := metadataOf(o)["generation"]
 	o["status"] = map[string]any{
-		"atProvider": provider,
 		"conditions": []any{
 			map[string]any{"type": "Ready", "status": ready, "observedGeneration": generation},
 			map[string]any{"type": "Synced", "status": "True", "observedGeneration": generation},
 		},
 	}
-	if provider == nil {
-		delete(o["status"].(map[string]any), "atProvider")
+
+	if provider != nil {
+		o["status"].(map[string]any)["atProvider"] = provider
 	}
 }
 
-// compose as core does.
-func (s *imitation) compose() {
-	// What is deleted by hand is seen.
-	req := &fnv1.RunFunctionRequest{
-		Input: structOf(s.input),
-		Observed: &fnv1.State{
-			Composite: &fnv1.Resource{Resource: structOf(s.xr)},
-			Resources: map[string]*fnv1.Resource{},
-		},
+// request of core.
+func (s *imitation) request() *fnv1.RunFunctionRequest {
+	environment := map[string]any{}
+	if v := s.session.Value(edits.OfEnvironment); v != nil {
+		environment["x"] = v
 	}
 
-	observed := map[string]map[string]any{}
+	if o := s.exists["machine"]; o != nil {
+		status := map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+		o["status"] = status
+
+		if v := s.session.Value(edits.OfMachine); v != nil {
+			status["x"] = v
+		}
+	}
+
+	req := &fnv1.RunFunctionRequest{
+		Input:    structOf(s.input),
+		Context:  structOf(map[string]any{"apiextensions.crossplane.io/environment": environment}),
+		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: structOf(s.xr)}, Resources: map[string]*fnv1.Resource{}},
+		Desired: &fnv1.State{Resources: map[string]*fnv1.Resource{"machine": {Resource: structOf(map[string]any{
+			"apiVersion": "cloud.example.org/v1", "kind": "Machine", "metadata": map[string]any{},
+		})}}},
+	}
+
 	for name, o := range s.exists {
-		if s.lost[name] {
+		if !s.lost[name] {
+			req.Observed.Resources[name] = &fnv1.Resource{Resource: structOf(o)}
+		}
+	}
+
+	return req
+}
+
+// answer what is required.
+func (s *imitation) answer(rsp *fnv1.RunFunctionResponse) map[string]*fnv1.Resources {
+	all := map[string]*fnv1.Resources{}
+
+	switch v := s.session.Value(edits.OfRequired).(type) {
+	case nil:
+	case int:
+		all["net"] = &fnv1.Resources{Items: []*fnv1.Resource{{Resource: structOf(map[string]any{"data": map[string]any{"x": fmt.Sprint(v)}})}}}
+	default:
+		all["net"] = &fnv1.Resources{}
+	}
+
+	for name, selector := range rsp.GetRequirements().GetResources() {
+		uid, ok := selector.GetMatchLabels().GetLabels()["ansible.fn.crossplane.io/composite-uid"]
+		if !ok {
 			continue
 		}
 
-		observed[name] = structOf(o).AsMap()
-		req.Observed.Resources[name] = &fnv1.Resource{Resource: structOf(o)}
+		all[name] = &fnv1.Resources{}
+
+		for _, o := range slices.Concat(slices.Collect(maps.Values(s.exists)), s.departing) {
+			labels, _ := metadataOf(o)["labels"].(map[string]any)
+			if isRun(o) && labels["ansible.fn.crossplane.io/composite-uid"] == uid {
+				all[name].Items = append(all[name].Items, &fnv1.Resource{Resource: structOf(o)})
+			}
+		}
 	}
 
-	rsp := &fnv1.RunFunctionResponse{}
+	return all
+}
 
-	for calls := 0; ; calls++ {
-		if calls > 5 {
-			s.fail("the requirements do not become stable")
-		}
-
-		was := rsp.GetRequirements()
-
-		var err error
-		if rsp, err = s.function.RunFunction(context.Background(), proto.CloneOf(req)); err != nil {
+// respond calls the function until it requires the same as before.
+func (s *imitation) respond(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	call := func() *fnv1.RunFunctionResponse {
+		rsp, err := s.function.RunFunction(context.Background(), proto.CloneOf(req))
+		if err != nil {
 			s.t.Fatal(err)
 		}
 
-		if proto.Equal(was, rsp.GetRequirements()) {
+		return rsp
+	}
+
+	rsp := call()
+	for calls := 0; ; calls++ {
+		was := rsp.GetRequirements()
+		req.RequiredResources = s.answer(rsp)
+
+		if rsp = call(); proto.Equal(was, rsp.GetRequirements()) {
 			break
 		}
 
-		req.RequiredResources = s.answer(rsp)
+		if calls > 5 {
+			s.fail("the requirements do not become stable")
+		}
 	}
 
-	s.ready = rsp.GetConditions()[0].GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE && rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE
+	if again := call(); s.rnd.IntN(4) == 0 && !proto.Equal(rsp, again) {
+		s.fail(fmt.Sprintf("the same request has two responses:\n%v\n%v", rsp, again))
+	}
 
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
@@ -184,39 +282,163 @@ func (s *imitation) compose() {
 		}
 	}
 
+	return rsp
+}
+
+// compose as core does. It is false when nothing changes.
+func (s *imitation) compose() bool {
+	if s.paused {
+		return false
+	}
+
+	req := s.request()
+	observed := map[string]map[string]any{}
+
+	for name, r := range req.GetObserved().GetResources() {
+		observed[name] = r.GetResource().AsMap()
+	}
+
+	rsp := s.respond(req)
+	condition := rsp.GetConditions()[0]
+	s.message = condition.GetMessage()
+	s.ready = condition.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE && rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE
+	s.seen[condition.GetReason()]++
+
 	// A reference that comes back changes the XR, so that core composes once more.
 	found := false
-
 	desired := rsp.GetDesired().GetResources()
-	for name, r := range desired {
-		found = found || s.lost[name]
-		s.ready = s.ready && r.GetReady() == fnv1.Ready_READY_TRUE
 
-		if _, ok := observed[name]; !ok && !s.lost[name] {
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		s.ready = s.ready && (name == "machine" || desired[name].GetReady() == fnv1.Ready_READY_TRUE)
+		found = found || s.lost[name]
+
+		if observed[name] == nil && !s.lost[name] {
 			s.session.Notef("  core: create %s", name)
 		}
 
 		delete(s.lost, name)
 	}
 
+	s.check(observed, desired)
+
+	before := structOf(map[string]any{"x": plain(s.exists)})
+	s.apply(observed, desired)
+	s.session.Notef("  core: %s: %s", condition.GetReason(), strings.ReplaceAll(s.message, "\n", "; "))
+
+	return found || !proto.Equal(before, structOf(map[string]any{"x": plain(s.exists)}))
+}
+
+// dependsOn is true for an AnsibleRun that was rendered after another one.
+func dependsOn(o map[string]any, name string) bool {
+	annotations, _ := metadataOf(o)["annotations"].(map[string]any)
+	on, _ := annotations["ansible.fn.crossplane.io/depends-on"].(string)
+	set, _, _ := strings.Cut(name, "[")
+
+	return slices.Contains(strings.Split(on, ","), name) || slices.Contains(strings.Split(on, ","), set+"[]")
+}
+
+// check what core is to do.
+func (s *imitation) check(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
 	for name, o := range observed {
-		if desired[name] != nil {
+		if desired[name] != nil || !isRun(o) {
 			continue
 		}
 
 		s.session.Notef("  core: delete %s", name)
 
+		for _, d := range s.departing {
+			if dependsOn(d, name) {
+				s.fail(fmt.Sprintf("%s goes while %v, which depends on it, is being deleted", name, d["metadata"]))
+			}
+		}
+
 		for _, u := range observed {
-			if u["kind"] == "Usage" && o["kind"] == "AnsibleRun" && u["spec"].(map[string]any)["of"].(map[string]any)["resourceRef"].(map[string]any)["name"] == o["metadata"].(map[string]any)["name"] {
+			if u["kind"] == "Usage" && u["spec"].(map[string]any)["of"].(map[string]any)["resourceRef"].(map[string]any)["name"] == metadataOf(o)["name"] {
 				s.fail("core would refuse to delete " + name)
 			}
 		}
 	}
 
-	before := structOf(map[string]any{"x": plain(s.exists)})
-	s.apply(observed, desired)
-	s.changed = found || !proto.Equal(before, structOf(map[string]any{"x": plain(s.exists)}))
-	s.session.Notef("  core: %s: %s", rsp.GetConditions()[0].GetReason(), strings.ReplaceAll(rsp.GetConditions()[0].GetMessage(), "\n", "; "))
+	for _, d := range s.departing {
+		resource := edits.RunOf(d).Called
+
+		for name, u := range observed {
+			usage := resource + " uses " + name
+			if u["kind"] != "Usage" && dependsOn(d, name) && observed[usage] != nil && desired[usage] == nil {
+				s.fail(fmt.Sprintf("%q goes before its user has", usage))
+			}
+		}
+	}
+
+	var wanted []edits.Run
+
+	for name, r := range desired {
+		o := r.GetResource().AsMap()
+		if !isRun(o) {
+			continue
+		}
+
+		if o["metadata"] == nil {
+			o["metadata"] = map[string]any{}
+		}
+
+		annotations, _ := metadataOf(o)["annotations"].(map[string]any)
+		metadataOf(o)["annotations"] = merge(annotations, map[string]any{"crossplane.io/composition-resource-name": name})
+		wanted = append(wanted, edits.RunOf(o))
+		s.checkRun(name, o, r.GetReady() == fnv1.Ready_READY_TRUE, observed, desired)
+	}
+
+	if s.ready {
+		if why := s.session.Reached(wanted, true, "", false); why != "" {
+			s.fail(why)
+		}
+	}
+}
+
+// checkRun checks an AnsibleRun that core is to apply.
+func (s *imitation) checkRun(name string, o map[string]any, ready bool, observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
+	is, uid := edits.RunOf(o), metadataOf(o)["uid"]
+
+	for _, d := range s.departing {
+		if was := edits.RunOf(d); uid != metadataOf(d)["uid"] && (was.Called == name || was.Thing == is.Thing) {
+			s.fail(fmt.Sprintf("%s is applied while %s is being deleted", name, was.Called))
+		}
+	}
+
+	if was := observed[name]; was != nil {
+		fixed, _ := s.session.Must(edits.RunOf(was))
+		if ready && !fixed && metadataOf(was)["deletionTimestamp"] != nil {
+			s.fail(name + " is being deleted and said to be ready")
+		}
+
+		if fixed {
+			if diff := cmp.Diff(was["spec"], o["spec"]); diff != "" {
+				s.fail(name + " is held and changes: -was, +is:\n" + diff)
+			}
+		}
+
+		return
+	}
+
+	if uid != nil { // It was lost.
+		return
+	}
+
+	_, after := s.session.Must(is)
+	for other, was := range s.exists {
+		on := edits.RunOf(was)
+		if isRun(was) && on.Thing == is.Thing {
+			s.fail(fmt.Sprintf("%s is created beside %s", name, other))
+		}
+
+		if i := slices.Index(after, on.Thing); isRun(was) && i >= 0 && desired[other].GetReady() == fnv1.Ready_READY_TRUE {
+			after = slices.Delete(after, i, i+1)
+		}
+	}
+
+	if len(after) > 0 {
+		s.fail(fmt.Sprintf("%s is created before %v", name, after))
+	}
 }
 
 func plain(m map[string]map[string]any) map[string]any {
@@ -228,31 +450,129 @@ func plain(m map[string]map[string]any) map[string]any {
 	return out
 }
 
-// live on, one thing after the other. It is false when there is nothing to do.
-func (s *imitation) live() bool {
-	type deed func() bool
-
-	deeds := []deed{func() bool { s.compose(); return s.changed }}
-
-	for _, name := range slices.Sorted(maps.Keys(s.exists)) {
-		if s.exists[name]["kind"] == "AnsibleRun" {
-			deeds = append(deeds, func() bool {
-				o, ok := s.exists[name]
-				return ok && o["kind"] == "AnsibleRun" && s.provide(o, func() { delete(s.exists, name) })
-			})
+// apply what the function wants, as core does: what was observed and is not wanted is deleted, and not
+// observed any more.
+func (s *imitation) apply(observed map[string]map[string]any, desired map[string]*fnv1.Resource) {
+	for _, name := range slices.Sorted(maps.Keys(observed)) {
+		if desired[name] == nil {
+			s.leave(s.exists[name])
+			delete(s.exists, name)
 		}
 	}
 
-	for _, o := range slices.Clone(s.departing) {
-		deeds = append(deeds, func() bool {
-			// A cache knows it at last.
-			o["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		s.applyOne(name, desired[name].GetResource().AsMap())
+	}
+}
 
-			return s.provide(o, func() {
-				s.departing = slices.DeleteFunc(s.departing, func(d map[string]any) bool {
-					return d["metadata"].(map[string]any)["uid"] == o["metadata"].(map[string]any)["uid"]
-				})
-			})
+// leave takes its label away from an AnsibleRun before it is deleted. A cache may know neither yet.
+// What is no AnsibleRun waits for nothing.
+func (s *imitation) leave(o map[string]any) {
+	if !isRun(o) {
+		return
+	}
+
+	known := s.rnd.IntN(3)
+	if known > 0 {
+		delete(metadataOf(o)["labels"].(map[string]any), "crossplane.io/composite")
+	}
+
+	if known > 1 {
+		metadataOf(o)["deletionTimestamp"] = deleted
+	}
+
+	s.departing = append(s.departing, o)
+}
+
+func (s *imitation) applyOne(name string, o map[string]any) {
+	metadata, _ := o["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		o["metadata"] = metadata
+	}
+
+	// A cache did not know of the deletion.
+	if i := slices.IndexFunc(s.departing, func(d map[string]any) bool { return metadata["uid"] != nil && metadataOf(d)["uid"] == metadata["uid"] }); i >= 0 {
+		metadataOf(s.departing[i])["deletionTimestamp"] = deleted
+		s.exists[name] = s.departing[i]
+		s.departing = slices.Delete(s.departing, i, i+1)
+	}
+
+	was := s.exists[name]
+
+	// The API server refuses to create an object that is to have a uid.
+	if was == nil && metadata["uid"] != nil {
+		return
+	}
+
+	labels, _ := metadata["labels"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	metadata["labels"] = merge(labels, map[string]any{"crossplane.io/composite": "app"})
+	metadata["managedFields"] = []any{map[string]any{"manager": "apiextensions.crossplane.io/composed/x", "operation": "Apply", "fieldsV1": owned(o)}}
+	metadata["namespace"] = "default"
+	metadata["ownerReferences"] = []any{map[string]any{"uid": "xr", "controller": true}}
+	metadata["annotations"] = merge(annotations, map[string]any{"crossplane.io/composition-resource-name": name})
+	s.exists[name] = o
+
+	if was == nil {
+		s.serial++
+		metadata["name"], metadata["uid"], metadata["generation"] = fmt.Sprintf("object-%d", s.serial), fmt.Sprintf("uid-%d", s.serial), 1.0
+
+		return
+	}
+
+	before := metadataOf(was)
+	metadata["name"], metadata["uid"], metadata["generation"] = before["name"], before["uid"], before["generation"]
+
+	if t, ok := before["deletionTimestamp"]; ok {
+		metadata["deletionTimestamp"] = t
+	}
+
+	if !proto.Equal(structOf(map[string]any{"x": was["spec"]}), structOf(map[string]any{"x": o["spec"]})) {
+		metadata["generation"] = before["generation"].(float64) + 1
+	}
+
+	if status, ok := was["status"]; ok {
+		o["status"] = status
+	}
+}
+
+// owned fields of an object, as a FieldsV1 set.
+func owned(o map[string]any) map[string]any {
+	set := map[string]any{}
+
+	for k, v := range o {
+		set["f:"+k] = map[string]any{}
+		if v, ok := v.(map[string]any); ok {
+			set["f:"+k] = owned(v)
+		}
+	}
+
+	return set
+}
+
+// live on, one thing after the other. It is false when there is nothing to do.
+func (s *imitation) live() bool {
+	deeds := []func() bool{s.compose}
+
+	for _, name := range slices.Sorted(maps.Keys(s.exists)) {
+		deeds = append(deeds, func() bool {
+			o, ok := s.exists[name]
+			return ok && isRun(o) && s.provide(o, func() { delete(s.exists, name) })
+		})
+	}
+
+	for _, o := range s.departing {
+		deeds = append(deeds, func() bool {
+			is := func(d map[string]any) bool { return metadataOf(d)["uid"] == metadataOf(o)["uid"] }
+			if !slices.ContainsFunc(s.departing, is) { // It is observed again.
+				return true
+			}
+
+			// A cache knows it at last.
+			metadataOf(o)["deletionTimestamp"] = deleted
+
+			return s.provide(o, func() { s.departing = slices.DeleteFunc(s.departing, is) })
 		})
 	}
 
@@ -266,8 +586,8 @@ func (s *imitation) live() bool {
 	return done
 }
 
-// edited applies the Composition, the XR, or both, as they are now.
-func (s *imitation) edited(composition, xr bool) {
+// Apply the Composition, the XR, or both, and live on for a while.
+func (s *imitation) Apply(composition, xr bool) {
 	s.serial++
 
 	if composition {
@@ -275,93 +595,95 @@ func (s *imitation) edited(composition, xr bool) {
 	}
 
 	if xr {
-		// Somebody replaces the XR by one without references.
-		if s.rnd.IntN(5) == 0 {
-			s.session.Notef("  the XR loses its references")
+		s.replace()
+	}
 
-			for name, o := range s.exists {
-				if o["metadata"].(map[string]any)["deletionTimestamp"] == nil {
-					s.lost[name] = true
-				}
+	for range s.rnd.IntN(4) {
+		s.live()
+	}
+}
+
+// replace the XR.
+func (s *imitation) replace() {
+	// It may be replaced by one without references.
+	if s.rnd.IntN(5) == 0 {
+		s.session.Notef("  the XR loses its references")
+
+		for name, o := range s.exists {
+			if metadataOf(o)["deletionTimestamp"] == nil && name != "machine" {
+				s.lost[name] = true
 			}
-		}
-
-		s.xr = map[string]any{
-			"apiVersion": "example.org/v1", "kind": "App",
-			"metadata": map[string]any{"name": "app", "namespace": "default", "uid": "xr", "annotations": map[string]any{"ansible.fn.crossplane.io/allow-removal": s.session.Allowed()}},
-			"spec":     s.session.Spec(s.serial),
 		}
 	}
 
-	s.session.Applied()
+	s.xr = map[string]any{
+		"apiVersion": "example.org/v1", "kind": "App",
+		"metadata": map[string]any{"name": "app", "namespace": "default", "uid": "xr", "annotations": map[string]any{"ansible.fn.crossplane.io/allow-removal": s.session.Allowed()}},
+		"spec":     s.session.Spec(s.serial),
+	}
 }
 
-func (s *imitation) settle() {
+// Delete an AnsibleRun by hand.
+func (s *imitation) Delete(called string) {
+	metadataOf(s.exists[called])["deletionTimestamp"] = deleted
+	s.session.Deleted(edits.RunOf(s.exists[called]))
+}
+
+// Pause the XR now and then.
+func (s *imitation) Pause(on bool) { s.paused = on && s.rnd.IntN(6) == 0 }
+
+// Settle until there is nothing to do.
+func (s *imitation) Settle() (bool, string) {
+	s.doubts = s.rnd.IntN(4)
+
 	for range 300 {
 		if s.live() {
 			continue
 		}
 
-		got := map[string]edits.Entry{}
+		var runs []edits.Run
 
-		for name, o := range s.exists {
-			if o["kind"] == "AnsibleRun" {
-				got[name] = entryOf(o)
+		for _, o := range s.exists {
+			if isRun(o) {
+				runs = append(runs, edits.RunOf(o))
 			}
 		}
 
-		why, ok := s.session.Reached(got, s.ready)
-		if !ok {
+		if why := s.session.Reached(runs, s.ready, s.message, true); why != "" {
 			s.fail(why)
 		}
 
-		s.fail(s.session.Unapplied()...)
-
-		return
+		return s.ready, s.message
 	}
 
 	s.fail("it never ends")
+
+	return false, ""
 }
 
-// TestEdits edits Compositions and XRs at random, and sees that nothing is removed
-// but what somebody asked for, that dependents go first, that nothing runs twice for
-// the same inputs, and that all ends as the last edit says.
+// TestEdits edits Compositions and XRs at random, and sees that nothing is removed but what an edit
+// has asked for, that dependents go first, that nothing runs twice for the same inputs, and that all
+// comes to an end: there is what the last edit says, or a message says what helps.
 func TestEdits(t *testing.T) {
+	seen, function := map[string]int{}, newFunction(t)
+
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			session := edits.New(seed, "/tmp")
 			s := &imitation{
-				t: t, session: session, function: newFunction(t), working: map[string]edits.Entry{}, lost: map[string]bool{}, applied: map[string]string{},
-				world: &world{rnd: rand.New(rand.NewPCG(seed, 2)), exists: map[string]map[string]any{}},
+				t: t, rnd: rand.New(rand.NewPCG(seed, 2)), function: function, seen: seen,
+				exists: map[string]map[string]any{}, lost: map[string]bool{}, working: map[string]edits.Entry{}, applied: map[string]string{},
 			}
-			s.edited(true, true)
-			s.settle()
-
-			for range 12 {
-				if free := session.Deletable(); len(free) > 0 && session.Chance(6) {
-					called := free[session.Pick(len(free))]
-					s.exists[called]["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-					session.Deleted(called)
-				}
-
-				for range 1 + session.Pick(3) {
-					for range session.Pick(4) {
-						s.live()
-					}
-
-					s.edited(session.Edit())
-				}
-
-				s.settle()
-			}
-
-			session.Right()
-			s.edited(true, true)
-			s.settle()
-
-			if !s.ready {
-				s.fail("the XR is not ready in the end")
-			}
+			s.session = edits.New(seed, "/tmp", s.fail, edits.OfRequired, edits.OfEnvironment, edits.OfMachine)
+			s.session.Walk(s, 12)
 		})
+	}
+
+	// The walks are worth nothing when they do not lead everywhere.
+	for _, reason := range []string{
+		"Available", "Creating", "Updating", "Running", "Deleting", "Leaving", "RemovalHeld", "ValueNotSet", "InvalidValue", "ValuePending", "DependencyNotReady",
+	} {
+		if seen[reason] == 0 && *seeds >= 20 {
+			t.Errorf("no XR became %s: %v", reason, seen)
+		}
 	}
 }
