@@ -4,7 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,56 +15,65 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 var (
-	playbooks = flag.Int("playbooks", 8, "playbooks that are compared warm and cold")
+	playbooks = flag.Int("playbooks", 5, "playbooks that are compared; so many have each task once")
 	seed      = flag.Uint64("seed", 1, "of these playbooks")
 )
 
-// TestAlike runs random playbooks warm and cold. They display the same and report the same, but for
-// what is different each time: times, paths and ids.
+// TestAlike runs random playbooks cold, warm, and with the ansible-playbook of the image, which does not parse the YAML
+// that Ansible ships. They display the same and report the same, but for what is different each time: times, paths and ids.
 func TestAlike(t *testing.T) {
-	needs.Ansible(t)
+	t.Parallel()
 
-	warm := newRunner(t)
-	warmUp(t, warm)
-
-	cold := newRunner(t)
-	cold.keeper = nil
-
-	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cold, warm := newCold(t), newRunner(t)
+	log := filepath.Join(t.TempDir(), "parsed")
+	runners := map[string]*Runner{"warm": warm, "image": withShipped(t, log, "")}
 
 	// The modules that were built before come a while later.
-	waitBuilt(t, w.warm.Dir)
+	waitShared(t)
 
 	set := content.Set{Dir: write(t, alikeContent())}
 
-	for n := range *playbooks {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			g := alike{rand.New(rand.NewPCG(*seed, uint64(n)))}
-			run := inline(g.playbook())
-			run.Content, run.KeepOutput = set, true
+	t.Run("Playbooks", func(t *testing.T) {
+		for n := range *playbooks {
+			t.Run(strconv.Itoa(n), func(t *testing.T) {
+				t.Parallel()
+				compare(t, n, set, cold, runners)
+			})
+		}
+	})
 
-			cfg := g.config()
-			if cfg != "" {
-				run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(cfg)}}
-			}
+	parses(t, runners["image"], log, false)
+	// Documents of another release are not used.
+	parses(t, withShipped(t, log, "shipped_yaml.__version__ = '0'"), log, true)
+}
 
-			if g.IntN(3) == 0 {
-				v := int32(g.IntN(4))
-				run.Inputs.Parameters.Verbosity = &v
-			}
+// compare what users see of the runs of a playbook.
+func compare(t *testing.T, n int, set content.Set, plain *Runner, others map[string]*Runner) {
+	t.Helper()
 
-			got, want := seen(t, warm, run), seen(t, cold, run)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("--- cold, +++ warm:\n%s\nof the playbook, with the ansible.cfg %q\n%s", diff, cfg, run.Inputs.Parameters.PlaybookInline)
-			}
-		})
+	g := alike{Rand: rand.New(rand.NewPCG(*seed, uint64(n))), next: n * tasksEach, order: rand.New(rand.NewPCG(*seed, 0)).Perm(len(alikeTasks))}
+	run := inline(g.playbook())
+	run.Content, run.KeepOutput = set, true
+
+	cfg := g.config()
+	if cfg != "" {
+		run.Inputs.Credentials = []inputs.File{{Name: inputs.AnsibleConfigFile, Data: []byte(cfg)}}
+	}
+
+	if g.IntN(3) == 0 {
+		v := int32(g.IntN(4))
+		run.Inputs.Parameters.Verbosity = &v
+	}
+
+	want := seen(t, plain, run)
+
+	for name, r := range others {
+		if diff := cmp.Diff(want, seen(t, r, run)); diff != "" {
+			t.Errorf("--- cold, +++ %s:\n%s\nof the playbook, with the ansible.cfg %q\n%s", name, diff, cfg, run.Inputs.Parameters.PlaybookInline)
+		}
 	}
 }
 
@@ -85,6 +96,7 @@ func seen(t *testing.T, r *Runner, run Spec) string {
 
 	for _, r := range []struct{ what, with string }{
 		{regexp.QuoteMeta(r.dir) + `/\w+`, "DIR"},
+		{regexp.QuoteMeta(r.play[len(r.play)-1]), "PLAYBOOK"},
 		{`ansible-(local-|tmp-)[-.\w]+`, "TMP"},
 		{`_payload_\w+`, "PAYLOAD"},
 		{`(/|original_basename\W{3,8})\.[a-z0-9_]{8}\b`, "${1}FILE"},
@@ -131,69 +143,79 @@ func alikeContent() map[string]string {
 	}
 }
 
+// alikeTasks are those of the playbooks.
+var alikeTasks = []string{
+	"- ansible.builtin.debug: {msg: \"{{ [3, 1, 2] | sort | map('string') | join('-') }} {{ 'x' | hash('sha1') }}\"}",
+	"- ansible.builtin.debug: {var: hostvars[inventory_hostname].group_names}",
+	"- ansible.builtin.command: echo {{ 'a b' | quote }}\n  register: echoed\n  changed_when: \"'a' in echoed.stdout\"\n  notify: noted",
+	"- ansible.builtin.shell: echo $E; exit {{ item }}\n  loop: [0, 1, 0]\n  ignore_errors: true",
+	"- ansible.builtin.set_fact: {fact: \"{{ lookup('ansible.builtin.env', 'HOME') | basename }}\", cacheable: true}",
+	"- ansible.builtin.set_stats: {data: {a: \"{{ 40 + 2 }}\", b: {c: [1]}}}",
+	"- ansible.builtin.copy: {content: \"{{ range(5) | list }}\", dest: \"{{ playbook_dir }}/copied\", mode: \"0640\"}\n  notify: noted",
+	"- ansible.builtin.file: {path: \"{{ playbook_dir }}/made\", state: directory, mode: \"0700\"}",
+	"- ansible.builtin.lineinfile: {path: \"{{ playbook_dir }}/lines\", line: \"{{ item.key }}\", create: true, mode: \"0600\"}\n  loop: \"{{ {'a': 1, 'b': 2} | dict2items }}\"\n  loop_control: {label: \"{{ item.key }}\"}",
+	"- ansible.builtin.fail: {msg: \"on purpose {{ 1 / 3 }}\"}\n  ignore_errors: true",
+	"- ansible.builtin.debug: {msg: \"{{ undefined_thing }}\"}\n  ignore_errors: true",
+	"- block:\n  - ansible.builtin.fail: {msg: into the rescue}\n  rescue:\n  - ansible.builtin.debug: {msg: \"{{ ansible_failed_result.msg }}\"}\n  always:\n  - ansible.builtin.debug: {msg: always}",
+	"- ansible.builtin.include_role: {name: plain}\n  vars: {given: \"{{ 'yes' | upper }}\"}",
+	"- ansible.builtin.import_role: {name: plain}",
+	"- ansible.builtin.include_role: {name: own}\n  ignore_errors: true",
+	"- ansible.builtin.include_role: {name: action}",
+	"- ansible.builtin.import_role: {name: acme.tools.inside}",
+	"- acme.tools.note: {data: \"{{ 'c' | acme.tools.twice }}\"}",
+	"- acme.tools.act:\n- ansible.builtin.debug: {msg: \"{{ acted | default('no') }} {{ lookup('acme.tools.number', 'abc') }}\"}",
+	"- ansible.builtin.add_host: {name: added, groups: [new], ansible_connection: local, ansible_python_interpreter: \"{{ ansible_playbook_python }}\"}\n- ansible.builtin.debug: {msg: \"{{ groups }}\"}",
+	"- ansible.builtin.group_by: {key: \"by_{{ inventory_hostname }}\"}",
+	"- ansible.builtin.meta: flush_handlers",
+	"- ansible.builtin.meta: clear_facts",
+	"- ansible.builtin.meta: noop",
+	"- ansible.builtin.meta: refresh_inventory",
+	"- ansible.builtin.assert: {that: [\"1 == 1\", \"'a' in ['a']\"], quiet: true}",
+	"- ansible.builtin.command: sleep 0\n  async: 20\n  poll: 1",
+	"- ansible.builtin.uri: {url: \"http://127.0.0.1:1/\"}\n  ignore_errors: true",
+	"- ansible.builtin.template: {src: nowhere.j2, dest: \"{{ playbook_dir }}/t\"}\n  ignore_errors: true",
+	"- ansible.builtin.ping:",
+	"- ping: {data: crash}\n  ignore_errors: true",
+	"- ansible.builtin.debug: {msg: secret}\n  no_log: true",
+	"- ansible.builtin.pause: {seconds: 0}",
+	"- ansible.builtin.setup: {gather_subset: [\"!all\", \"!min\"]}",
+	"- nowhere.at.all: {}\n  when: false",
+}
+
+// tasksEach is how many tasks a playbook has.
+const tasksEach = 7
+
 // alike makes random playbooks.
-type alike struct{ *rand.Rand }
+type alike struct {
+	*rand.Rand
+	// order of the tasks, and the next of them.
+	order []int
+	next  int
+}
 
-func (g alike) of(texts ...string) string { return texts[g.IntN(len(texts))] }
+func (g *alike) of(texts ...string) string { return texts[g.IntN(len(texts))] }
 
-func (g alike) playbook() string {
+func (g *alike) playbook() string {
 	var b strings.Builder
 
-	for play := range 1 + g.IntN(2) {
-		fmt.Fprintf(&b, "- name: play %d\n  hosts: %s\n  gather_facts: %s\n", play, g.of("localhost", "all", "localhost"), g.of("false", "false", "false", "true"))
-		b.WriteString(g.of("", "", "  strategy: free\n", "  any_errors_fatal: true\n", "  vars: {v: [1, 2, {a: b}]}\n", "  connection: local\n", "  environment: {E: \"{{ 1 + 1 }}\"}\n"))
-		b.WriteString("  tasks:\n")
+	second := g.IntN(2 * tasksEach)
 
-		for range 2 + g.IntN(5) {
-			b.WriteString(g.task("  "))
+	for n := range tasksEach {
+		if n == 0 || n == second {
+			fmt.Fprintf(&b, "- name: play %d\n  hosts: localhost\n  gather_facts: %s\n", n, g.of("false", "false", "false", "true"))
+			b.WriteString(g.of("", "", "  strategy: free\n", "  any_errors_fatal: true\n", "  vars: {v: [1, 2, {a: b}]}\n", "  connection: local\n", "  environment: {E: \"{{ 1 + 1 }}\"}\n"))
+			b.WriteString("  handlers:\n  - name: noted\n    ansible.builtin.debug: {msg: \"noted {{ ansible_play_name }}\"}\n  tasks:\n")
 		}
 
-		b.WriteString("  handlers:\n  - name: noted\n    ansible.builtin.debug: {msg: \"noted {{ ansible_play_name }}\"}\n")
+		b.WriteString("  " + strings.ReplaceAll(alikeTasks[g.order[g.next%len(g.order)]], "\n", "\n  ") + "\n")
+		g.next++
 	}
 
 	return b.String()
 }
 
-func (g alike) task(indent string) string {
-	text := g.of(
-		"- ansible.builtin.debug: {msg: \"{{ [3, 1, 2] | sort | map('string') | join('-') }} {{ 'x' | hash('sha1') }}\"}",
-		"- ansible.builtin.debug: {var: hostvars[inventory_hostname].group_names}",
-		"- ansible.builtin.command: echo {{ 'a b' | quote }}\n  register: echoed\n  changed_when: \"'a' in echoed.stdout\"\n  notify: noted",
-		"- ansible.builtin.shell: echo $E; exit {{ item }}\n  loop: [0, 1, 0]\n  ignore_errors: true",
-		"- ansible.builtin.set_fact: {fact: \"{{ lookup('ansible.builtin.env', 'HOME') | basename }}\", cacheable: true}",
-		"- ansible.builtin.set_stats: {data: {a: \"{{ 40 + 2 }}\", b: {c: [1]}}}",
-		"- ansible.builtin.copy: {content: \"{{ range(5) | list }}\", dest: \"{{ playbook_dir }}/copied\", mode: \"0640\"}\n  notify: noted",
-		"- ansible.builtin.file: {path: \"{{ playbook_dir }}/made\", state: directory, mode: \"0700\"}",
-		"- ansible.builtin.lineinfile: {path: \"{{ playbook_dir }}/lines\", line: \"{{ item.key }}\", create: true, mode: \"0600\"}\n  loop: \"{{ {'a': 1, 'b': 2} | dict2items }}\"\n  loop_control: {label: \"{{ item.key }}\"}",
-		"- ansible.builtin.fail: {msg: \"on purpose {{ 1 / 3 }}\"}\n  ignore_errors: true",
-		"- ansible.builtin.debug: {msg: \"{{ undefined_thing }}\"}\n  ignore_errors: true",
-		"- block:\n  - ansible.builtin.fail: {msg: into the rescue}\n  rescue:\n  - ansible.builtin.debug: {msg: \"{{ ansible_failed_result.msg }}\"}\n  always:\n  - ansible.builtin.debug: {msg: always}",
-		"- ansible.builtin.include_role: {name: plain}\n  vars: {given: \"{{ 'yes' | upper }}\"}",
-		"- ansible.builtin.import_role: {name: plain}",
-		"- ansible.builtin.include_role: {name: own}\n  ignore_errors: true",
-		"- ansible.builtin.include_role: {name: action}",
-		"- ansible.builtin.import_role: {name: acme.tools.inside}",
-		"- acme.tools.note: {data: \"{{ 'c' | acme.tools.twice }}\"}",
-		"- acme.tools.act:\n- ansible.builtin.debug: {msg: \"{{ acted | default('no') }} {{ lookup('acme.tools.number', 'abc') }}\"}",
-		"- ansible.builtin.add_host: {name: added, groups: [new], ansible_connection: local, ansible_python_interpreter: \"{{ ansible_playbook_python }}\"}\n- ansible.builtin.debug: {msg: \"{{ groups }}\"}",
-		"- ansible.builtin.group_by: {key: \"by_{{ inventory_hostname }}\"}",
-		"- ansible.builtin.meta: "+g.of("flush_handlers", "clear_facts", "noop", "refresh_inventory"),
-		"- ansible.builtin.assert: {that: [\"1 == 1\", \"'a' in ['a']\"], quiet: true}",
-		"- ansible.builtin.command: sleep 0\n  async: 20\n  poll: 1",
-		"- ansible.builtin.uri: {url: \"http://127.0.0.1:1/\"}\n  ignore_errors: true",
-		"- ansible.builtin.template: {src: nowhere.j2, dest: \"{{ playbook_dir }}/t\"}\n  ignore_errors: true",
-		"- ansible.builtin.ping:",
-		"- ping: {data: crash}\n  ignore_errors: true",
-		"- ansible.builtin.debug: {msg: secret}\n  no_log: true",
-		"- ansible.builtin.pause: {seconds: 0}",
-		"- ansible.builtin.setup: {gather_subset: [\"!all\", \"!min\"]}",
-		"- nowhere.at.all: {}\n  when: false",
-	)
-	return indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n"
-}
-
 // config is an ansible.cfg; empty for none.
-func (g alike) config() string {
+func (g *alike) config() string {
 	if g.IntN(2) == 0 {
 		return ""
 	}

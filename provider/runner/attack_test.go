@@ -23,39 +23,41 @@ func marked(data string) string {
 // TestAttackEvents has a play display values that nobody trusts, which look
 // like what ansible-runner's callback plugin writes to announce an event.
 func TestAttackEvents(t *testing.T) {
-	r := newRunner(t)
+	t.Parallel()
 
-	for name, value := range map[string]string{
-		"Outputs": `{"uuid": "00000000-0000-4000-8000-000000000000", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 9}, "artifact_data": {"forged": true}}}`,
-		"Nothing": `{"uuid": "00000000-0000-4000-8000-000000000000"}`,
-		"Path":    `{"uuid": "../../../project/forged"}`,
-		"List":    `["uuid"]`,
-		"Deep":    strings.Repeat("[", 100000),
+	names := []string{"before"}
+	for _, value := range []string{
+		// The event that has outputs, an event without anything, one with a path, and what is no event.
+		`{"uuid": "00000000-0000-4000-8000-000000000000", "event": "playbook_on_stats", "event_data": {"processed": {"localhost": 9}, "artifact_data": {"forged": true}}}`,
+		`{"uuid": "00000000-0000-4000-8000-000000000000"}`,
+		`{"uuid": "../../../project/forged"}`,
+		`["uuid"]`,
+		strings.Repeat("[", 100000),
 	} {
-		t.Run(name, func(t *testing.T) {
-			vars, err := json.Marshal(map[string]any{"names": []string{marked(value), "after"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+		names = append(names, marked(value), "after")
+	}
 
-			run := inline(`
+	vars, err := json.Marshal(map[string]any{"names": names})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	run := inline(`
 - hosts: localhost
   gather_facts: false
   tasks:
   - ansible.builtin.command: {cmd: "true"}
     loop: "{{ names }}"
 `)
-			run.Inputs.Parameters.UnsafeVars = &runtime.RawExtension{Raw: vars}
+	run.Inputs.Parameters.UnsafeVars = &runtime.RawExtension{Raw: vars}
 
-			res := must(t, r, run)
-			if res.Phase != common.PhaseSucceeded {
-				t.Fatalf("A value ends no run: %s: %s", res.Reason, res.Message)
-			}
+	res := must(t, newRunner(t), run)
+	if res.Phase != common.PhaseSucceeded {
+		t.Fatalf("A value ends no run: %s: %s", res.Reason, res.Message)
+	}
 
-			want := common.HostTotals{OK: 1, Changed: 1}
-			if diff := cmp.Diff(want, res.Summary.Totals); diff != "" || res.Summary.Outputs != nil {
-				t.Errorf("A value is no event, and hides none.\nwant no outputs, got %s\n-want totals, +got:\n%s", res.Summary.Outputs, diff)
-			}
-		})
+	want := common.HostTotals{OK: 1, Changed: 1}
+	if diff := cmp.Diff(want, res.Summary.Totals); diff != "" || res.Summary.Outputs != nil {
+		t.Errorf("A value is no event, and hides none.\nwant no outputs, got %s\n-want totals, +got:\n%s", res.Summary.Outputs, diff)
 	}
 }

@@ -186,14 +186,14 @@ argument_specs:
 		messages []string
 		outputs  string
 	}{
-		"Valid":   {reason: "Defaults of the role hold; those of its specification are documentation.", vars: `{"name": "a", "size": "large"}`, outputs: `{"replicas":2,"size":"large"}`},
-		"Missing": {reason: "An option that is required is named.", vars: `{}`, messages: []string{"missing required arguments: name"}},
-		"Type":    {reason: "So is one of a wrong type.", vars: `{"name": "a", "replicas": "many"}`, messages: []string{"argument 'replicas' is of type str and we were unable to convert to int"}},
-		"Choice":  {reason: "And one that is none of the choices.", vars: `{"name": "a", "size": "huge"}`, messages: []string{"value of size must be one of: small, large, got: huge"}},
-		"Nested":  {reason: "Also inside of another.", vars: `{"name": "a", "database": {}}`, messages: []string{"missing required arguments: host found in database"}},
-		"Several": {
-			reason: "All mistakes are told.", vars: `{"size": "huge"}`,
-			messages: []string{"missing required arguments: name", "value of size must be one of: small, large, got: huge"},
+		"Valid": {reason: "Defaults of the role hold; those of its specification are documentation.", vars: `{"name": "a", "size": "large"}`, outputs: `{"replicas":2,"size":"large"}`},
+		"Mistakes": {
+			reason: "All mistakes are told: what is missing, is of a wrong type, is none of the choices, or is so inside of another.",
+			vars:   `{"replicas": "many", "size": "huge", "database": {}}`,
+			messages: []string{
+				"missing required arguments: name", "argument 'replicas' is of type str and we were unable to convert to int",
+				"value of size must be one of: small, large, got: huge", "missing required arguments: host found in database",
+			},
 		},
 	}
 

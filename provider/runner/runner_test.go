@@ -39,11 +39,9 @@ func TestMain(m *testing.M) {
 
 	code := m.Run()
 
-	if *everyRunWarm {
-		if w, err := shared(); err == nil {
-			w.Close()
-			_ = os.RemoveAll(filepath.Dir(w.dir))
-		}
+	if w, err := shared(); err == nil {
+		w.Close()
+		_ = os.RemoveAll(filepath.Dir(w.dir))
 	}
 
 	os.Exit(code)
@@ -69,26 +67,32 @@ func provide(dir, playbook string, warm bool) {
 	fmt.Println(res, err)
 }
 
-// newRunner returns a runner in an empty directory.
+// newRunner returns a runner in an empty directory. Its runs start warm, which is the default of the provider.
 func newRunner(t *testing.T, o ...Option) *Runner {
+	t.Helper()
+
+	r := newCold(t, o...)
+	warmUp(t, r)
+
+	if r.keeper != nil && r.warm.Started == nil {
+		r.warm.Started = func(cold string) {
+			if cold != "" {
+				t.Errorf("The run should start warm. It started cold: %s", cold)
+			}
+		}
+	}
+
+	return r
+}
+
+// newCold returns a runner in an empty directory, whose runs start as those in Pods and those of the command run do.
+func newCold(t *testing.T, o ...Option) *Runner {
 	t.Helper()
 	needs.Ansible(t)
 
 	r, err := New(t.TempDir(), o...)
 	if err != nil {
 		t.Fatalf("New(...): %v", err)
-	}
-
-	if *everyRunWarm {
-		warmUp(t, r)
-
-		if r.keeper != nil && r.warm.Started == nil {
-			r.warm.Started = func(cold string) {
-				if cold != "" {
-					t.Errorf("The run should start warm. It started cold: %s", cold)
-				}
-			}
-		}
 	}
 
 	return r
@@ -336,6 +340,10 @@ func TestRunCheck(t *testing.T) {
 }
 
 func TestRunFailures(t *testing.T) {
+	t.Parallel()
+
+	const play = "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug:\n"
+
 	ssh := filepath.Join(t.TempDir(), "ssh")
 	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho no route >&2\nexit 255\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -427,6 +435,26 @@ func TestRunFailures(t *testing.T) {
 				Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true,
 				Message: "the role 'acme.nothing' was not found (installed: nothing)\nOrigin: playbook.yml:2:11",
 			},
+		},
+		"Syntax": {
+			reason:   "A playbook that cannot be parsed has no tasks.",
+			playbook: play + "  - a: b\n    c: d\n",
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+		},
+		"SecondPlay": {
+			reason:   "All plays are loaded before the first one begins.",
+			playbook: play + "- hosts: localhost\n  roles: [nothing]\n",
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError, Untouched: true},
+		},
+		"IncludedRole": {
+			reason:   "A role that is included is missed when it is its turn: there were tasks before.",
+			playbook: play + "  - include_role: {name: nothing}\n",
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonTaskFailed},
+		},
+		"Undefined": {
+			reason:   "A play whose variables cannot be templated ends Ansible after the plays before it.",
+			playbook: play + "- hosts: '{{ nothing }}'\n  tasks: []\n",
+			want:     Result{Phase: common.PhaseFailed, Reason: ReasonPlaybookError},
 		},
 		"Outputs": {
 			reason:   "Outputs that are too large fail the run.",
@@ -583,12 +611,13 @@ func TestRunEnded(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
-		// cause ends the run; nil for its timeout.
-		cause error
-		want  Result
+		runner func(*testing.T, ...Option) *Runner
+		cause  error
+		want   Result
 	}{
 		"Canceled": {
 			reason: "A run that is canceled ends with everything that it started.",
+			runner: newRunner,
 			cause:  context.Canceled,
 			want: Result{
 				Phase: common.PhaseCanceled, Reason: ReasonCanceled, Message: `canceled during task "Sleep" of play "Endless"`,
@@ -596,6 +625,7 @@ func TestRunEnded(t *testing.T) {
 		},
 		"TimedOut": {
 			reason: "So does one that takes too long.",
+			runner: newCold,
 			cause:  errTimedOut,
 			want: Result{
 				Phase: common.PhaseTimedOut, Reason: ReasonTimedOut, Message: `timed out after 1m0s during task "Sleep" of play "Endless"`,
@@ -607,7 +637,7 @@ func TestRunEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			r := newRunner(t, WithGrace(100*time.Millisecond))
+			r := tc.runner(t, WithGrace(100*time.Millisecond))
 			pidfile := filepath.Join(t.TempDir(), "pid")
 
 			run := inline(asynchronous(pidfile))
@@ -690,7 +720,7 @@ func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	pidfile := filepath.Join(t.TempDir(), "pid")
 
-	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), strconv.FormatBool(*everyRunWarm))
+	provider := exec.Command(os.Args[0], "provide", dir, asynchronous(pidfile), "true")
 	if err := provider.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -780,7 +810,10 @@ func TestSweepStopped(t *testing.T) {
 	needs.Ansible(t)
 
 	for name, warm := range map[string]bool{"Cold": false, "Warm": true} {
-		t.Run(name, func(t *testing.T) { sweepStopped(t, warm) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sweepStopped(t, warm)
+		})
 	}
 }
 
@@ -844,6 +877,7 @@ func (broken) Repair() error { return errors.New("no space left on device") }
 // How a run went is true whatever becomes of its directory, which goes when it can,
 // and has nothing secret in it until then.
 func TestRunCannotBeRemoved(t *testing.T) {
+	t.Parallel()
 	needs.Root(t, "Only root can mount what keeps a directory.")
 
 	r := newRunner(t)
@@ -991,6 +1025,8 @@ func smallDisk(t *testing.T, dir, bytes string) {
 // An environment that is too long is a mistake in the configuration, which is
 // tried again in vain.
 func TestRunLongEnvironment(t *testing.T) {
+	t.Parallel()
+
 	run := inline("- hosts: localhost")
 	run.Inputs.Config = `ProviderConfig "x"`
 	run.Inputs.Env = map[string]string{"LONG": strings.Repeat("x", 1<<20)}
@@ -1003,6 +1039,8 @@ func TestRunLongEnvironment(t *testing.T) {
 
 // What cannot be hidden from reports is not run with.
 func TestRunTooManySecrets(t *testing.T) {
+	t.Parallel()
+
 	var lines strings.Builder
 	for i := range 40_000 {
 		fmt.Fprintf(&lines, "%08d\n", i)
@@ -1023,6 +1061,8 @@ func TestRunTooManySecrets(t *testing.T) {
 // A disk that is full is the provider's own fault. How far the run has come nobody can
 // tell: what Ansible tells is lost.
 func TestRunDiskFull(t *testing.T) {
+	t.Parallel()
+
 	r := newRunner(t)
 	smallDisk(t, r.dir, "80k") // For the files of the run, and not for a module and its events.
 

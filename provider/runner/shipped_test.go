@@ -2,72 +2,35 @@ package runner
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestShipped runs random playbooks with the ansible-playbook of the image, which does not parse
-// the YAML that Ansible ships. They display the same and report the same as with Ansible's own.
-func TestShipped(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		// line is one of the script, in Python.
-		line string
-		// parsed is true if the runs parse what Ansible ships.
-		parsed bool
-		// playbooks to compare.
-		playbooks int
-	}{
-		"Shipped":        {reason: "All documents are found that each run needs.", playbooks: *playbooks},
-		"AnotherAnsible": {reason: "Documents of another release are not used.", line: "shipped_yaml.__version__ = '0'", parsed: true},
+// parses says whether a runner should parse what Ansible ships.
+func parses(t *testing.T, r *Runner, log string, want bool) {
+	t.Helper()
+
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 
-	plain := newRunner(t)
-	plain.keeper = nil
+	must(t, r, inline("- {hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: }]}"))
 
-	set := content.Set{Dir: write(t, alikeContent())}
+	parsed, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			log := filepath.Join(t.TempDir(), "parsed")
-			shipped := withShipped(t, log, tc.line)
-
-			for n := range tc.playbooks {
-				run := inline(alike{rand.New(rand.NewPCG(*seed, uint64(n)))}.playbook())
-				run.Content, run.KeepOutput = set, true
-
-				if diff := cmp.Diff(seen(t, plain, run), seen(t, shipped, run)); diff != "" {
-					t.Errorf("%s\n--- Ansible's own, +++ the image's:\n%s\nof the playbook\n%s", tc.reason, diff, run.Inputs.Parameters.PlaybookInline)
-				}
-			}
-
-			if err := os.WriteFile(log, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-
-			must(t, shipped, inline("- {hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: }]}"))
-
-			parsed, err := os.ReadFile(log)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			for _, document := range []string{"# Copyright (c) 2020 Ansible Project", "base.yml", "name: ssh", "callback: awx_display"} {
-				if got := strings.Contains(string(parsed), document); got != tc.parsed {
-					t.Errorf("%s\nparses %q: want %t, got %t", tc.reason, document, tc.parsed, got)
-				}
-			}
-		})
+	for _, document := range []string{"# Copyright (c) 2020 Ansible Project", "base.yml", "name: ssh", "callback: awx_display"} {
+		if got := strings.Contains(string(parsed), document); got != want {
+			t.Errorf("parses %q: want %t, got %t", document, want, got)
+		}
 	}
 }
 
@@ -114,10 +77,7 @@ shipped_yaml.parse = parse
 		t.Fatalf("%v: %s", err, out)
 	}
 
-	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-
-	r := newRunner(t)
-	r.keeper = nil
-
-	return r
+	return newCold(t, func(r *Runner) {
+		r.environ = append(r.environ, "PATH="+dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	})
 }

@@ -135,14 +135,14 @@ func TestRunSSH(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			needs.Ansible(t)
 
-			r, err := New(filepath.Join(t.TempDir(), tc.dir))
-			if err != nil {
-				t.Fatalf("New(...): %v", err)
+			r, dir := newRunner(t), t.TempDir()
+			r.dir = filepath.Join(r.dir, tc.dir)
+
+			if err := os.MkdirAll(r.dir, 0o700); err != nil {
+				t.Fatal(err)
 			}
 
-			dir := t.TempDir()
 			run := inline(touch)
 			run.Inputs.Inventories = []inputs.File{{Data: hostsOf(server, tc.vars, "host")}}
 			run.Inputs.Credentials = tc.credentials
@@ -160,7 +160,7 @@ func TestRunSSH(t *testing.T) {
 				t.Errorf("%s\nRun(...): want %q in the message, got %q", tc.reason, tc.message, got.Message)
 			}
 
-			_, err = os.Stat(filepath.Join(dir, "host"))
+			_, err := os.Stat(filepath.Join(dir, "host"))
 			if diff := cmp.Diff(tc.want.Phase == common.PhaseSucceeded, err == nil); diff != "" {
 				t.Errorf("%s\n-want the task run, +got:\n%s", tc.reason, diff)
 			}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,13 +22,9 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/supervisor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/warm"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// everyRunWarm is a parameter of all tests here: their runs start warm, or cold.
-var everyRunWarm = flag.Bool("warm", false, "start the runs of all tests by forking a process that has imported Ansible")
-
-// anyStart is for runs that may start cold when those of all tests start warm.
+// anyStart is for runs that may start cold.
 var anyStart = Warm{Started: func(string) {}}
 
 // shared is a runner that keeps a process for all tests.
@@ -64,22 +59,21 @@ func warmUp(t *testing.T, r *Runner) {
 
 // TestWarm tells warm starts from cold ones, which do not differ otherwise.
 func TestWarm(t *testing.T) {
-	needs.Ansible(t)
+	t.Parallel()
 
 	for name, tc := range map[string]struct {
 		env  map[string]string
 		cold string
 	}{
-		"Warm":        {},
 		"Settings":    {env: map[string]string{"ANSIBLE_TIMEOUT": "17", "ANSIBLE_PIPELINING": "1", "ANSIBLE_LIBRARY": "/nowhere"}},
 		"ImportedSet": {env: map[string]string{"ANSIBLE_COLOR_OK": "blue"}, cold: "setting COLOR_OK"},
 		"Locale":      {env: map[string]string{"LC_NUMERIC": "C.UTF-8"}, cold: "variable LC_NUMERIC"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			cold := "no start"
-			r := newRunner(t)
-			r.warm.Started = func(why string) { cold = why }
-			warmUp(t, r)
+			r := newRunner(t, WithWarm(Warm{Started: func(why string) { cold = why }}))
 
 			run := inline(`
 - hosts: localhost
@@ -98,7 +92,7 @@ func TestWarm(t *testing.T) {
 
 // TestWarmProcess loses the process that runs are forked from, in every way.
 func TestWarmProcess(t *testing.T) {
-	needs.Ansible(t)
+	t.Parallel()
 
 	// The documentation says 60 MiB. Pythons differ.
 	const most = 72 << 20
@@ -109,7 +103,7 @@ func TestWarmProcess(t *testing.T) {
 	)
 
 	dir := t.TempDir()
-	r := newRunner(t, WithWarm(Warm{
+	r := newCold(t, WithWarm(Warm{
 		Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(err error) { odd = append(odd, err) },
 	}))
 	t.Cleanup(r.Close)
@@ -142,14 +136,21 @@ func TestWarmProcess(t *testing.T) {
 		if err != nil || res.Phase != common.PhaseSucceeded || cold != tc.cold || len(odd) > 0 != tc.logged {
 			t.Fatalf("%s: want a success, a start %q, and a log: %t. Got %v, %v, %q, %v", tc.name, tc.cold, tc.logged, res, err, cold, odd)
 		}
+
+		// A run leaves alone what modules are built in.
+		if found, err := filepath.Glob(filepath.Join(dir, "*", tempDir, "ansible-local-*")); cold == "" && (err != nil || len(found) != 1) {
+			t.Errorf("%s: want Ansible's directory of the process that runs start from, got %v, %v", tc.name, found, err)
+		}
 	}
 }
 
 // TestAttackWarm does what content can do to the process that runs start from, and to other runs by it.
 func TestAttackWarm(t *testing.T) {
+	t.Parallel()
+
 	cold := "no start"
 	dir := t.TempDir()
-	r := newRunner(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(error) {}}))
+	r := newCold(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Started: func(why string) { cold = why }, Odd: func(error) {}}))
 	t.Cleanup(r.Close)
 
 	attack := `
@@ -204,16 +205,14 @@ class FilterModule:
 
 // TestWarmConfined compares what processes of warm and of cold runs may do.
 func TestWarmConfined(t *testing.T) {
+	t.Parallel()
+
 	policy := WithPolicy(sandbox.Policy{
 		Mode: sandbox.BestEffort, System: []string{"/"},
 		Limits: sandbox.Limits{Memory: 3 << 30, Processes: 30_000, FileSize: 5 << 30},
 	})
 
-	forked := newRunner(t, policy)
-	warmUp(t, forked)
-
-	executed := newRunner(t, policy)
-	executed.keeper = nil
+	forked, executed := newRunner(t, policy), newCold(t, policy)
 
 	run := inline(`
 - hosts: localhost
@@ -238,24 +237,11 @@ func TestWarmConfined(t *testing.T) {
 // lines of the outputs of a run.
 func lines(r Result) string { return strings.ReplaceAll(string(r.Summary.Outputs), ",", "\n") }
 
-// TestWarmTemporary has a run leave alone what modules are built in.
-func TestWarmTemporary(t *testing.T) {
-	dir := t.TempDir()
-	r := newRunner(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Odd: func(err error) { t.Error(err) }}))
-	t.Cleanup(r.Close)
-	mustWarmUp(t, r)
-
-	must(t, r, inline("- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: x}\n"))
-
-	found, err := filepath.Glob(filepath.Join(dir, "*", tempDir, "ansible-local-*"))
-	if err != nil || len(found) != 1 {
-		t.Errorf("Want Ansible's directory of the process that runs start from, got %v, %v", found, err)
-	}
-}
-
 // TestWarmModules has modules that were compiled before, for the Python that they are compiled for. They
 // are used as others are: even an error has the same files and lines.
 func TestWarmModules(t *testing.T) {
+	t.Parallel()
+
 	const (
 		playbook = `
 - hosts: localhost
@@ -274,18 +260,8 @@ func TestWarmModules(t *testing.T) {
 `
 	)
 
-	forked := newRunner(t)
-	warmUp(t, forked)
-
-	executed := newRunner(t)
-	executed.keeper = nil
-
-	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	waitBuilt(t, w.warm.Dir)
+	forked, executed := newRunner(t), newCold(t)
+	waitShared(t)
 
 	// Another path of the same Python.
 	other := filepath.Join(t.TempDir(), "python")
@@ -336,7 +312,7 @@ func TestWarmFailed(t *testing.T) {
 	head := []byte("def main(directory, playbook, ident, core, runner):\n")
 	driver = bytes.Replace(intact, head, append(head, "    if core != '0': os._exit(125)\n"...), 1)
 
-	r := newRunner(t, WithWarm(Warm{
+	r := newCold(t, WithWarm(Warm{
 		Dir: t.TempDir(), Memory: 1 << 30, Started: func(why string) { cold = append(cold, why) }, Odd: func(err error) { odd = append(odd, err) },
 	}))
 	t.Cleanup(r.Close)
@@ -358,12 +334,14 @@ func TestWarmFailed(t *testing.T) {
 
 // TestWarmClosed ends a process that is still to be used, and one that starts.
 func TestWarmClosed(t *testing.T) {
-	needs.Ansible(t)
+	t.Parallel()
 
 	for name, until := range map[string]string{"Starting": warm.Starting, "Kept": ""} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			dir := t.TempDir()
-			r := newRunner(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Odd: func(err error) { t.Error(err) }}))
+			r := newCold(t, WithWarm(Warm{Dir: dir, Memory: 1 << 30, Odd: func(err error) { t.Error(err) }}))
 
 			for _, cold := r.keeper.Starter(); cold != until || child(t, dir) == 0; _, cold = r.keeper.Starter() {
 				time.Sleep(time.Millisecond)
@@ -380,6 +358,18 @@ func TestWarmClosed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// waitShared waits until modules were built for the process that the runs of all tests start from.
+func waitShared(t *testing.T) {
+	t.Helper()
+
+	w, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	waitBuilt(t, w.warm.Dir)
 }
 
 // waitBuilt waits until modules were built for the process that is kept in a directory.
