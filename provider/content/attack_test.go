@@ -149,6 +149,7 @@ func touch(t *testing.T, dir, name, text string) string {
 // TestForeignContent requests the same with other credentials: what was installed
 // with those of one tenant is not for others.
 func TestForeignContent(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	s := newStore(t, t.TempDir())
@@ -193,6 +194,8 @@ func TestForeignContent(t *testing.T) {
 
 // TestDigestGuess tries to find out a secret from what is shown of it.
 func TestDigestGuess(t *testing.T) {
+	needs.NoRace(t)
+
 	digest := func(key, secret string) string {
 		return digestFor(t, inputs.Inputs{
 			Requirements: "collections: [{name: acme.web, version: 1.0.0}]",
@@ -216,6 +219,7 @@ func TestDigestGuess(t *testing.T) {
 // TestAttackBytecode has two archives of a role, one of them with bytecode that is
 // not that of the source beside it.
 func TestAttackBytecode(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const good, bad = "class FilterModule:\n    def filters(self):\n        return {'who': lambda x: 'good'}\n", "evil"
@@ -282,6 +286,7 @@ func TestAttackBytecode(t *testing.T) {
 // TestAttackUnlisted has archives that differ only in what is about their
 // installation, and content that goes by it.
 func TestAttackUnlisted(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	contents := map[string]map[string]string{}

@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // ledger has the Approvals of a play.
@@ -783,6 +784,8 @@ func (w *approvalPlay) proceedOnce() {
 // Whatever happens, and in whatever order: nothing is applied that was not approved, and a digest is
 // applied with success once.
 func TestApprovalSequences(t *testing.T) {
+	needs.NoRace(t)
+
 	pack := []act{}
 	for _, a := range acts() {
 		if !strings.Contains(a.name, "Secret") && a.name != "settle" {
@@ -791,7 +794,7 @@ func TestApprovalSequences(t *testing.T) {
 	}
 
 	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
-		for seed := range uint64(60) {
+		for seed := range *seeds {
 			t.Run(fmt.Sprintf("%s/%d", p, seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				w := newApprovalPlay(t, p)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,7 +37,11 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
+
+// seeds of random sequences, for each policy.
+var seeds = flag.Uint64("seeds", 15, "random sequences of events for each policy")
 
 // steps is a pool in which a run comes as far as it is told to.
 type steps struct {
@@ -269,9 +275,14 @@ func newPlay(t *testing.T, p common.RunPolicy) *play {
 	run.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
 	run.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
 
+	// That of all kinds of Kubernetes takes longer than a sequence.
+	kinds := apimeta.NewDefaultRESTMapper(nil)
+	kinds.Add(Kinds()[1].GroupVersionKind, apimeta.RESTScopeNamespace)
+	kinds.Add(corev1.SchemeGroupVersion.WithKind("Secret"), apimeta.RESTScopeNamespace)
+
 	w := &play{t: t, object: run, now: t0, wanted: "a"}
 	w.pool = &steps{now: func() time.Time { return w.now }, begins: w.begins}
-	w.kube = fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(run).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
+	w.kube = fake.NewClientBuilder().WithScheme(s).WithRESTMapper(kinds).WithStatusSubresource(run).WithObjects(run).WithInterceptorFuncs(interceptor.Funcs{
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, os ...client.UpdateOption) error {
 			if w.offline {
 				return errBoom
@@ -919,13 +930,15 @@ func (w *play) delete() {
 // Whatever happens, and in whatever order: the last apply is one that has begun
 // or may have, and nothing that has is forgotten.
 func TestSequences(t *testing.T) {
+	needs.NoRace(t)
+
 	pack := []act{}
 	for _, a := range acts() {
 		pack = append(pack, slices.Repeat([]act{a}, a.share)...)
 	}
 
 	for _, p := range []common.RunPolicy{common.ObserveAndDelete, common.CheckWhenObserve, common.RunOnChange} {
-		for seed := range uint64(60) {
+		for seed := range *seeds {
 			t.Run(fmt.Sprintf("%s/%d", p, seed), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 0))
 				w := newPlay(t, p)

@@ -36,6 +36,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const image = "provider:1"
@@ -297,6 +298,8 @@ func TestAttackPodsOfMany(t *testing.T) {
 
 // TestAttackPayload attaches to runs whose payload others have changed.
 func TestAttackPayload(t *testing.T) {
+	needs.NoRace(t)
+
 	payload := fill(t)
 	r := onCluster(t)
 

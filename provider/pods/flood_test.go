@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
@@ -33,6 +34,8 @@ const maxHeld = 32 << 20
 // TestAttackFlood has five Pods write to their logs as much as they can, until each has used up what
 // the provider reads of a log at once. It measures the memory that this takes.
 func TestAttackFlood(t *testing.T) {
+	needs.NoRace(t)
+
 	const pods = 5
 
 	running := common.Run{Phase: common.PhaseRunning}
@@ -103,6 +106,8 @@ func TestAttackFlood(t *testing.T) {
 // TestAttackHeld has twenty Pods write reports that take little room in the log and much in memory. It
 // measures what is kept of them until their runs take them.
 func TestAttackHeld(t *testing.T) {
+	needs.NoRace(t)
+
 	const pods, values = 8, 130_000
 
 	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }

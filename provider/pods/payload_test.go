@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
+	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // fill a payload as a provider does.
@@ -57,6 +58,8 @@ func fill(t *testing.T) Payload {
 // TestPayload passes a payload through Secrets and a directory. Inputs mean the same after it:
 // they have the same digest.
 func TestPayload(t *testing.T) {
+	needs.NoRace(t)
+
 	want := fill(t)
 
 	secrets, err := secretsOf(executor.Job{Spec: want.Spec}, want)
