@@ -71,6 +71,7 @@ func zipOf(t *testing.T, modes map[string]fs.FileMode) []byte {
 
 // TestProjectArchives installs projects from archives, which come as ansible-galaxy downloads those of roles.
 func TestProjectArchives(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const evil = "$FILES/site.tar: "
@@ -252,6 +253,7 @@ func filesOf(t *testing.T, dir string) (files []string) {
 
 // TestProjectArchiveMoves downloads an archive again that does not say its version.
 func TestProjectArchiveMoves(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const ttl = time.Hour

@@ -25,6 +25,8 @@ func requires(t *testing.T, name string) Request {
 
 // TestBackoff has a source that is down.
 func TestBackoff(t *testing.T) {
+	t.Parallel()
+
 	var (
 		runs int
 		down = true
@@ -114,6 +116,8 @@ func TestBackoff(t *testing.T) {
 // TestBackoffTooSlow has somebody with no time, who is not to keep others from
 // trying.
 func TestBackoffTooSlow(t *testing.T) {
+	t.Parallel()
+
 	slow := true
 	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		if !slow {
@@ -149,6 +153,8 @@ func TestBackoffTooSlow(t *testing.T) {
 
 // TestHistories asks for more than the store remembers.
 func TestHistories(t *testing.T) {
+	t.Parallel()
+
 	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
 		return errors.New("exit status 1")
 	}))
@@ -170,6 +176,8 @@ func TestHistories(t *testing.T) {
 
 // TestMaxInstalls wants more sets at a time than may be installed.
 func TestMaxInstalls(t *testing.T) {
+	t.Parallel()
+
 	const places, sets = 2, 6
 
 	var now, most atomic.Int32
@@ -217,6 +225,8 @@ func TestMaxInstalls(t *testing.T) {
 
 // TestMaxInstallsTimeout has no place for an installation for longer than it may take.
 func TestMaxInstallsTimeout(t *testing.T) {
+	t.Parallel()
+
 	begun := 0
 	first, leave := make(chan struct{}), make(chan struct{})
 	s := newStore(t, t.TempDir(), withMaxInstalls(1), withCommand(func(ctx context.Context, argv, _ []string, _ string, _ io.Writer) error {
@@ -268,6 +278,8 @@ func TestMaxInstallsTimeout(t *testing.T) {
 // TestInstallMistake has a mistake of the provider's own in an installation, which
 // nobody but who waits for it meets.
 func TestInstallMistake(t *testing.T) {
+	t.Parallel()
+
 	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error { panic("hunter2") }))
 
 	_, _, err := s.Ensure(t.Context(), requires(t, "x"))

@@ -25,6 +25,7 @@ import (
 // TestAttackSparse installs, with the real ansible-galaxy, an archive of some kilobytes with
 // files of half a terabyte, of which nothing is on disk.
 func TestAttackSparse(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	dir := t.TempDir()
@@ -85,6 +86,8 @@ func TestAttackSparse(t *testing.T) {
 // TestReadCanceled gives up reading when nobody waits for it, and takes nothing for
 // damaged that it did not read.
 func TestReadCanceled(t *testing.T) {
+	t.Parallel()
+
 	dir, r := t.TempDir(), &recorder{}
 	fake := withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error { return install(argv, "x", 3) })
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
@@ -109,6 +112,8 @@ func TestReadCanceled(t *testing.T) {
 
 // TestLoadOddities starts a store among what is not of its making.
 func TestLoadOddities(t *testing.T) {
+	t.Parallel()
+
 	dir := t.TempDir()
 	fake := withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error { return install(argv, "x", 3) })
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})

@@ -75,6 +75,7 @@ func smallDisk(t *testing.T, bytes string) string {
 
 // TestDiskFull fills a real disk with the real ansible-galaxy.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	disk := smallDisk(t, "4m")
@@ -136,6 +137,8 @@ func TestDiskFull(t *testing.T) {
 
 // TestDiskFullMakeRoom needs the space of a set that nobody uses.
 func TestDiskFullMakeRoom(t *testing.T) {
+	t.Parallel()
+
 	disk := smallDisk(t, "1m")
 
 	count := 0
@@ -166,6 +169,8 @@ func TestDiskFullMakeRoom(t *testing.T) {
 
 // TestDiskFullLeastRecentlyUsed needs the space of some of the sets that nobody uses.
 func TestDiskFullLeastRecentlyUsed(t *testing.T) {
+	t.Parallel()
+
 	c, r := newClock(), &recorder{}
 	files, lies := 60, false
 	s := newStore(t, smallDisk(t, "1m"), withClock(c.Now), withObserver(r), withPolicy(sandbox.Policy{RunSize: 900 << 10}),

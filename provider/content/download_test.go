@@ -36,6 +36,7 @@ func archived(src string, credentials map[string]string) inputs.Inputs {
 
 // TestProjectArchiveRedirect downloads archives from where their servers say that they are.
 func TestProjectArchiveRedirect(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	site := tarOf(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yml"})
@@ -91,6 +92,7 @@ func TestProjectArchiveRedirect(t *testing.T) {
 // TestProjectArchiveBrokenOff downloads an archive whose connection ends between the first member and the end of the
 // header of the second, where a tar that is not compressed looks complete.
 func TestProjectArchiveBrokenOff(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const block = 512
@@ -139,6 +141,7 @@ func TestProjectArchiveBrokenOff(t *testing.T) {
 
 // TestProjectArchiveEncoded downloads an archive from a server that takes its compression for an encoding.
 func TestProjectArchiveEncoded(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	b := &bytes.Buffer{}

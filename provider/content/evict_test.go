@@ -66,6 +66,8 @@ func (r *recorder) do(fn func()) {
 }
 
 func TestEvictions(t *testing.T) {
+	t.Parallel()
+
 	now := newClock().Now()
 	set := func(name string, bytes int64, used time.Duration, os ...func(*entry)) *entry {
 		digest, number, _ := parseEntryName(name)
@@ -151,6 +153,8 @@ func TestEvictions(t *testing.T) {
 
 // TestMaxSize has sets of ten blocks and some directories.
 func TestMaxSize(t *testing.T) {
+	t.Parallel()
+
 	const room = 40 * block // For two of these sets.
 
 	dir, c, r := t.TempDir(), newClock(), &recorder{}

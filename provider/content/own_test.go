@@ -24,6 +24,7 @@ import (
 // TestIsOwn tells what is the fault of the provider, or of its machine, from what is
 // that of others.
 func TestIsOwn(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	says := func(text string) option {
@@ -136,6 +137,8 @@ func TestIsOwn(t *testing.T) {
 
 // A program that cannot be executed says why, and what is to be done about it.
 func TestNotExecutable(t *testing.T) {
+	t.Parallel()
+
 	self, err := reexec.Self()
 	must(t, err)
 

@@ -64,6 +64,7 @@ func git(tb testing.TB, dir string, args ...string) string {
 
 // TestProjects installs projects, with the real git and ssh.
 func TestProjects(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	w := newWorld(t)
@@ -223,6 +224,8 @@ func TestProjects(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			spy := newSpy(t)
 			s := newStore(t, t.TempDir(), spy.options()...)
 
@@ -264,6 +267,7 @@ func TestProjects(t *testing.T) {
 
 // TestProjectPartly fetches neither other directories nor history.
 func TestProjectPartly(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "site"), siteFiles())
@@ -301,6 +305,7 @@ func TestProjectPartly(t *testing.T) {
 
 // TestProjectMoves resolves a branch again.
 func TestProjectMoves(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const ttl = time.Hour
@@ -366,6 +371,7 @@ func TestProjectMoves(t *testing.T) {
 
 // TestProjectGone keeps a pinned project whose commit its repository does not have any more.
 func TestProjectGone(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	for name, tc := range map[string]struct {
@@ -485,6 +491,7 @@ func partly(tb testing.TB, mebibytes int, dir string) func() int64 {
 
 // TestProjectBytes measures that a small directory costs little, whatever is beside it.
 func TestProjectBytes(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const few = 16 << 10

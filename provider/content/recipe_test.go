@@ -29,7 +29,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 
-	os.Exit(m.Run())
+	code := m.Run()
+
+	_ = os.RemoveAll(publishedDir)
+
+	os.Exit(code)
 }
 
 // given is what a process of an installation finds.

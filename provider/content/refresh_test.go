@@ -79,6 +79,7 @@ var whenever = cmpopts.IgnoreFields(Set{}, "Resolved", "Proof")
 // TestRefresh follows a branch of a real repository with the real
 // ansible-galaxy.
 func TestRefresh(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	const ttl = time.Hour
@@ -195,6 +196,7 @@ func TestRefresh(t *testing.T) {
 // TestRefreshEmptyStore resolves content that an object used before a restart
 // with an empty store.
 func TestRefreshEmptyStore(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
@@ -218,6 +220,7 @@ func TestRefreshEmptyStore(t *testing.T) {
 // TestResolutionClockAhead starts a store again whose content was resolved with a
 // clock that was a year ahead.
 func TestResolutionClockAhead(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
@@ -239,6 +242,8 @@ func TestResolutionClockAhead(t *testing.T) {
 }
 
 func TestResolutionNever(t *testing.T) {
+	t.Parallel()
+
 	cases := map[string]struct {
 		reason, text string
 		ttl          time.Duration
@@ -270,6 +275,8 @@ func TestResolutionNever(t *testing.T) {
 
 // TestRefreshBounded has a source that answers when it is told to.
 func TestRefreshBounded(t *testing.T) {
+	t.Parallel()
+
 	c := newClock()
 	started, answer := make(chan struct{}), make(chan struct{})
 

@@ -21,6 +21,7 @@ import (
 
 // TestRepair damages sets that were installed by the real ansible-galaxy.
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	archive := buildCollection(t, filepath.Join(t.TempDir(), "tools"), "tools", "1.0.0")
@@ -109,6 +110,8 @@ func TestRepair(t *testing.T) {
 	for name, tc := range cases {
 		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/Restarted=%t", name, restarted), func(t *testing.T) {
+				t.Parallel()
+
 				var installs atomic.Int32
 
 				counted := withCommand(func(ctx context.Context, argv, env []string, dir string, out io.Writer) error {
@@ -153,6 +156,8 @@ func TestRepair(t *testing.T) {
 
 // TestRepairInUse damages a set while a run uses it.
 func TestRepairInUse(t *testing.T) {
+	t.Parallel()
+
 	r := &recorder{}
 	s := newStore(t, t.TempDir(), withObserver(r), withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error {
 		return install(argv, "x", 3)
@@ -201,6 +206,8 @@ func TestRepairInUse(t *testing.T) {
 
 // TestOtherSchema has a set that was installed under other rules.
 func TestOtherSchema(t *testing.T) {
+	t.Parallel()
+
 	dir := t.TempDir()
 	req := request(t, inputs.Inputs{Requirements: "collections: [{name: acme.x, version: 1.0.0}]"})
 	installs := withCommand(func(_ context.Context, argv, _ []string, _ string, _ io.Writer) error { return install(argv, "x", 3) })

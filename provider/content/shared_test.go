@@ -45,6 +45,8 @@ const sharedStore = "TEST_SHARED_STORE"
 // TestSharedProcess is a process of TestShared. It writes a line when half of the content is
 // installed, goes on when it may read a line, and writes where the set is.
 func TestSharedProcess(t *testing.T) {
+	t.Parallel()
+
 	dir := os.Getenv(sharedStore)
 	if dir == "" {
 		return
@@ -121,6 +123,8 @@ func (p *process) goOn(t *testing.T) {
 // TestShared has processes that install the same into the same store. Some of them are killed in
 // the middle, some stand still.
 func TestShared(t *testing.T) {
+	t.Parallel()
+
 	const each = 4
 
 	dir := t.TempDir()
@@ -219,6 +223,8 @@ func TestShared(t *testing.T) {
 
 // TestSharedEviction removes sets that nobody can be using, and only these.
 func TestSharedEviction(t *testing.T) {
+	t.Parallel()
+
 	var installs atomic.Int32
 
 	dir, c := t.TempDir(), &clock{now: time.Now()}
@@ -274,6 +280,8 @@ func TestSharedEviction(t *testing.T) {
 
 // TestSharedForged has content of somebody who may write to the directory, but has no key.
 func TestSharedForged(t *testing.T) {
+	t.Parallel()
+
 	var installs atomic.Int32
 
 	dir := t.TempDir()
@@ -308,6 +316,8 @@ func TestSharedForged(t *testing.T) {
 // TestSharedResolvedAgain has a process that finds other content for the same request, and
 // credentials that are not to be in the store.
 func TestSharedResolvedAgain(t *testing.T) {
+	t.Parallel()
+
 	c := &clock{now: time.Now()}
 	dir, private := t.TempDir(), t.TempDir()
 	open := func(files int) *Store {

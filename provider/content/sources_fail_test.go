@@ -17,6 +17,7 @@ import (
 // TestSourcesFail has what goes wrong with a server of each kind, and what users
 // read then.
 func TestSourcesFail(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	ca := map[string]string{"SSL_CERT_FILE": "ca.crt"}
@@ -259,6 +260,7 @@ func TestSourcesFail(t *testing.T) {
 
 // TestSourcesHanging has a server that takes requests and never answers.
 func TestSourcesHanging(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	asked := make(chan struct{}, 10)

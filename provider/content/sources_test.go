@@ -33,6 +33,7 @@ var noRevision = cmpopts.IgnoreFields(common.ContentItem{}, "Revision", "Source"
 // TestSources installs from a server of each kind, with the real ansible-galaxy,
 // git and ssh.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	type want struct {
@@ -194,6 +195,7 @@ func TestSources(t *testing.T) {
 // TestSourcesAuthorities has the authority of a server in the system's directory,
 // and another one in the configuration.
 func TestSourcesAuthorities(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	system, err := sources.NewCA()

@@ -27,6 +27,7 @@ import (
 
 // TestEnsure installs with the real ansible-galaxy.
 func TestEnsure(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	src := t.TempDir()
@@ -126,6 +127,8 @@ func TestEnsure(t *testing.T) {
 }
 
 func TestEnsureNothing(t *testing.T) {
+	t.Parallel()
+
 	s := newStore(t, t.TempDir(), withCommand(func(context.Context, []string, []string, string, io.Writer) error {
 		return errors.New("must not run")
 	}))
@@ -143,6 +146,7 @@ func TestEnsureNothing(t *testing.T) {
 }
 
 func TestEnsureOnce(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	archive := buildCollection(t, filepath.Join(t.TempDir(), "tools"), "tools", "1.0.0")
@@ -189,6 +193,7 @@ func TestEnsureOnce(t *testing.T) {
 }
 
 func TestEnsureFailure(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	src := t.TempDir()
@@ -227,6 +232,7 @@ func TestEnsureFailure(t *testing.T) {
 }
 
 func TestEnsureRoleFailure(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	src := t.TempDir()
@@ -244,6 +250,8 @@ func TestEnsureRoleFailure(t *testing.T) {
 
 // TestEnsureCanceled has callers that give up while others go on waiting.
 func TestEnsureCanceled(t *testing.T) {
+	t.Parallel()
+
 	started, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	s := newStore(t, t.TempDir(), withCommand(func(ctx context.Context, _, _ []string, _ string, _ io.Writer) error {
 		started <- struct{}{}
@@ -305,6 +313,7 @@ func TestEnsureCanceled(t *testing.T) {
 }
 
 func TestEnsureKilled(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	repo := gitRepo(t, filepath.Join(t.TempDir(), "motd"), roleFiles())
@@ -345,6 +354,8 @@ func TestEnsureKilled(t *testing.T) {
 
 // TestNewStoreLeftovers has a store whose process was killed.
 func TestNewStoreLeftovers(t *testing.T) {
+	t.Parallel()
+
 	dir := t.TempDir()
 	s := newStore(t, dir)
 

@@ -101,6 +101,7 @@ func TestVerification(t *testing.T) {
 // TestVerificationDigest says that what was installed unverified is not for who
 // verifies, and the other way round.
 func TestVerificationDigest(t *testing.T) {
+	t.Parallel()
 	needs.Ansible(t)
 
 	s := newStore(t, t.TempDir())

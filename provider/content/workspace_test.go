@@ -17,6 +17,8 @@ import (
 // Whoever has taken over ansible-galaxy may do what it likes in the workspace, and
 // nowhere else. What the store does there afterwards must not lead out of it.
 func TestTakenOverWorkspace(t *testing.T) {
+	t.Parallel()
+
 	cases := map[string]struct {
 		reason string
 		attack func(t *testing.T, workspace, victim string)

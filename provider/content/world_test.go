@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,40 @@ type world struct {
 	root       string
 }
 
+func webVersions() []string { return []string{"1.0.0", "1.2.0", "2.0.0"} }
+
+// publishedDir is where the collections of all worlds are built, once.
+var (
+	publishedDir  string
+	publishedOnce sync.Once
+)
+
+// published returns the directory with the collections of all worlds.
+func published(t *testing.T) string {
+	t.Helper()
+
+	publishedOnce.Do(func() {
+		var err error
+
+		publishedDir, err = os.MkdirTemp("", "published")
+		must(t, err)
+
+		src := t.TempDir()
+		buildCollection(t, filepath.Join(src, "base"), "base", "1.5.0", publishedDir)
+
+		for _, version := range webVersions() {
+			dir := filepath.Join(src, "web", version)
+			write(t, dir, collectionFiles("web", version))
+			write(t, dir, map[string]string{
+				"galaxy.yml": collectionFiles("web", version)["galaxy.yml"] + "dependencies: {acme.base: '>=1.0.0'}\n",
+			})
+			command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", publishedDir)
+		}
+	})
+
+	return publishedDir
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 
@@ -54,19 +89,13 @@ func newWorld(t *testing.T) *world {
 	hub, public, corrupt := sources.NewGalaxy(), sources.NewGalaxy(), sources.NewGalaxy()
 
 	archives := filepath.Join(src, "archives")
-	base := buildCollection(t, filepath.Join(src, "base"), "base", "1.5.0", archives)
+	must(t, os.CopyFS(archives, os.DirFS(published(t))))
 
 	for _, g := range []*sources.Galaxy{hub, public, corrupt} {
-		must(t, g.Publish(base))
+		must(t, g.Publish(filepath.Join(archives, "acme-base-1.5.0.tar.gz")))
 	}
 
-	for _, version := range []string{"1.0.0", "1.2.0", "2.0.0"} {
-		dir := filepath.Join(src, "web", version)
-		write(t, dir, collectionFiles("web", version))
-		write(t, dir, map[string]string{
-			"galaxy.yml": collectionFiles("web", version)["galaxy.yml"] + "dependencies: {acme.base: '>=1.0.0'}\n",
-		})
-		command(t, dir, "ansible-galaxy", "collection", "build", "--output-path", archives)
+	for _, version := range webVersions() {
 		must(t, hub.Publish(filepath.Join(archives, "acme-web-"+version+".tar.gz")))
 	}
 
