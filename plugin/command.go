@@ -40,17 +40,25 @@ type plugin struct {
 	all           bool
 	allNamespaces bool
 
+	// lookup the objects that arguments name, for a command that reads or for another one.
+	lookup func(args []string, reads bool) ([]tree.Reference, error)
 	client *objects.Client
 	single bool // Whether one object was named.
 }
 
-func newCommand(out, errs io.Writer) *cobra.Command {
+func newPlugin(out, errs io.Writer) *plugin {
 	p := &plugin{out: out, errs: errs, flags: genericclioptions.NewConfigFlags(true)}
+	p.lookup = p.roots
 	p.flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
 		c.QPS, c.Burst = qps, burst
 		return c
 	}
 
+	return p
+}
+
+// root is the command that has all others.
+func (p *plugin) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-ansible",
 		Short: "See and steer what Ansible does for XRs, claims and AnsibleRuns",
@@ -62,8 +70,8 @@ func newCommand(out, errs io.Writer) *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetOut(out)
-	root.SetErr(errs)
+	root.SetOut(p.out)
+	root.SetErr(p.errs)
 	root.SetVersionTemplate("{{.Version}}\n")
 	p.flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(p.statusCommand(), p.whyCommand(), p.checkCommand(), p.runCommand(), p.retryCommand(), p.cancelCommand(), p.pauseCommand(), p.resumeCommand(),
@@ -79,7 +87,7 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     p.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			roots, err := p.roots(args, reads)
+			roots, err := p.lookup(args, reads)
 			if err != nil {
 				return err
 			}

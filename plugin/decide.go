@@ -90,11 +90,11 @@ func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common
 	for _, n := range runs {
 		switch err := p.client.Decide(ctx, n, spec); {
 		case kerrors.IsForbidden(err):
-			errs = append(errs, errors.Wrapf(err, "%s cannot be %s: you need the right to create approvals there, or an admission policy refuses it", called(n), done))
+			errs = append(errs, errors.Wrapf(err, "%s cannot be %s: you need the right to create approvals there, or an admission policy refuses it", n.Resource(), done))
 		case err != nil:
-			errs = append(errs, errors.Wrapf(err, "%s cannot be %s", called(n), done))
+			errs = append(errs, errors.Wrapf(err, "%s cannot be %s", n.Resource(), done))
 		default:
-			p.printf("%s %s by %s\n", called(n), done, spec.By)
+			p.printf("%s %s by %s\n", n.Resource(), done, spec.By)
 		}
 	}
 
@@ -176,7 +176,7 @@ func (p *plugin) historyCommand() *cobra.Command {
 				items = append(items, pastRuns{n.APIVersion, n.Kind, n.Namespace, n.Name, n.Run, append([]common.PastRun{}, n.History...)})
 			}
 
-			if p.single && len(nodes) == 1 && nodes[0].Kind == common.KindAnsibleRun {
+			if p.single && len(nodes) == 1 && !nodes[0].Composite() {
 				return p.write(output, items[0])
 			}
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -119,11 +120,11 @@ func (l *logs) look(ctx context.Context, runs []*tree.Node, awaited bool) (bool,
 // show what is new of an AnsibleRun.
 func (l *logs) show(ctx context.Context, g *log) error {
 	run, now := g.run(), time.Now()
-	if run == nil {
+	if run.Phase == "" {
 		if !l.follow && !g.over {
 			g.over = true
 
-			return g.w.Show(g.node.Kind + " " + g.node.NamespacedName() + " has not run yet: " + g.node.Message)
+			return g.w.Show(g.node.Kind + " " + g.node.NamespacedName() + " has not run yet: " + cmp.Or(g.node.Message, string(g.node.State)))
 		}
 
 		g.over = true
@@ -180,17 +181,13 @@ func (l *logs) show(ctx context.Context, g *log) error {
 
 // run to show: the last one or, after a check that somebody has asked for, that check. While it was in progress it was the
 // last run, and then an older one is again.
-func (g *log) run() *common.Run {
-	last, p := g.node.LastRun, g.node.Preview
-	if p == nil || p.Run == nil || p.RunID != g.id {
+func (g *log) run() common.Run {
+	last, check := g.node.LastRun, g.node.Previewed()
+	if check.Phase == "" || g.node.Preview.RunID != g.id || g.node.InProgress() || check.StartTime.Before(last.StartTime) {
 		return last
 	}
 
-	if last != nil && (!last.Phase.Finished() || p.Run.StartTime.Before(last.StartTime)) {
-		return last
-	}
-
-	return p.Run
+	return check
 }
 
 // watch asks the provider to show the output of a run in progress. Who stops watching removes a request that others had
@@ -229,7 +226,7 @@ func unlessGone(err error) error {
 // output of the run that is shown. It is whole once the run has ended.
 func (l *logs) output(ctx context.Context, g *log) (text string, whole bool, err error) {
 	kept := g.node.KeptOutput
-	if kept == nil {
+	if kept.ConfigMap == "" {
 		return "", false, nil
 	}
 
@@ -279,7 +276,7 @@ func added(before, now string) string {
 }
 
 // unkept says how a run has ended whose output, or the rest of it, was not kept.
-func unkept(n *tree.Node, run *common.Run, begun bool) string {
+func unkept(n *tree.Node, run common.Run, begun bool) string {
 	var b strings.Builder
 
 	if !begun {
@@ -300,7 +297,7 @@ func unkept(n *tree.Node, run *common.Run, begun bool) string {
 	}
 
 	if !begun {
-		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s%s=true\n", called(n), inNamespace(n), common.AnnotationKeepOutput)
+		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s%s=true\n", n.Resource(), inNamespace(n), common.AnnotationKeepOutput)
 	}
 
 	return b.String()

@@ -22,24 +22,24 @@ import (
 // TestShown says which run logs are about when a check has been in the place of the last run.
 func TestShown(t *testing.T) {
 	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
-	old := &common.Run{ID: "old", Phase: common.PhaseSucceeded, StartTime: at(1)}
-	check := &common.Run{ID: "check", Phase: common.PhaseSucceeded, StartTime: at(2)}
-	next := &common.Run{ID: "next", Phase: common.PhaseSucceeded, StartTime: at(3)}
-	preview := &common.Preview{RunID: "check", Run: check}
+	old := common.Run{ID: "old", Phase: common.PhaseSucceeded, StartTime: at(1)}
+	check := common.Run{ID: "check", Phase: common.PhaseSucceeded, StartTime: at(2)}
+	next := common.Run{ID: "next", Phase: common.PhaseSucceeded, StartTime: at(3)}
+	preview := common.Preview{RunID: "check", Run: &check}
 
 	cases := map[string]struct {
 		reason  string
 		shown   string
-		last    *common.Run
-		preview *common.Preview
-		want    *common.Run
+		last    common.Run
+		preview common.Preview
+		want    common.Run
 	}{
 		"First":    {reason: "Who has seen nothing is shown the last run.", last: old, preview: preview, want: old},
-		"During":   {reason: "A check in progress is the last run.", shown: "check", last: check, preview: &common.Preview{RunID: "check"}, want: check},
+		"During":   {reason: "A check in progress is the last run.", shown: "check", last: check, preview: common.Preview{RunID: "check"}, want: check},
 		"After":    {reason: "When it ends, its end is shown, not the run before it.", shown: "check", last: old, preview: preview, want: check},
 		"Only":     {reason: "There may have been none before it.", shown: "check", preview: preview, want: check},
 		"Next":     {reason: "A later run is shown.", shown: "check", last: next, preview: preview, want: next},
-		"Begun":    {reason: "So is one that has not begun.", shown: "check", last: &common.Run{ID: "queued", Phase: common.PhaseQueued}, preview: preview, want: &common.Run{ID: "queued", Phase: common.PhaseQueued}},
+		"Begun":    {reason: "So is one that has not begun.", shown: "check", last: common.Run{ID: "queued", Phase: common.PhaseQueued}, preview: preview, want: common.Run{ID: "queued", Phase: common.PhaseQueued}},
 		"Previous": {reason: "An older check is not.", shown: "old", last: old, preview: preview, want: old},
 	}
 

@@ -54,7 +54,7 @@ func run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	c := newCommand(out, errs)
+	c := newPlugin(out, errs).root()
 	c.SetArgs(args)
 
 	err := c.ExecuteContext(ctx)

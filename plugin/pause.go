@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -64,11 +62,11 @@ func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any
 		for _, n := range which(root) {
 			switch err := p.client.Annotate(ctx, n, meta.AnnotationKeyReconciliationPaused, value); {
 			case err != nil:
-				errs = append(errs, errors.Wrapf(err, "%s cannot be %s", called(n), done))
+				errs = append(errs, errors.Wrapf(err, "%s cannot be %s", n.Resource(), done))
 			case value == nil && n.Unmanaged():
-				errs = append(errs, errors.Errorf("%s stays paused, by spec.managementPolicies: []", called(n)))
+				errs = append(errs, errors.Errorf("%s stays paused, by spec.managementPolicies: []", n.Resource()))
 			default:
-				p.printf("%s %s\n", called(n), done)
+				p.printf("%s %s\n", n.Resource(), done)
 			}
 		}
 	}
@@ -95,28 +93,18 @@ func (p *plugin) cancelCommand() *cobra.Command {
 
 			for _, n := range runs {
 				if n.Paused {
-					errs = append(errs, errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first", called(n)))
+					errs = append(errs, errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first", n.Resource()))
 					continue
 				}
 
 				if err := p.client.Annotate(ctx, n, common.AnnotationCancel, n.LastRun.ID); err != nil {
-					errs = append(errs, errors.Wrapf(err, "the run of %s cannot be canceled", called(n)))
+					errs = append(errs, errors.Wrapf(err, "the run of %s cannot be canceled", n.Resource()))
 					continue
 				}
 
-				p.printf("%s is asked to end its run\n", called(n))
+				p.printf("%s is asked to end its run\n", n.Resource())
 			}
 
 			return errors.Join(errs...)
 		}, false)
-}
-
-// called is what kubectl calls an object.
-func called(n *tree.Node) string {
-	kind := strings.ToLower(n.Kind)
-	if group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group; group != "" {
-		kind += "." + group
-	}
-
-	return kind + "/" + n.Name
 }

@@ -199,7 +199,7 @@ func verdict(r *tree.Request) error {
 func (p *plugin) showPreviews(s text.Style, token string, now []*tree.Node) {
 	runs, _ := pick(now, nil)
 	for _, n := range runs {
-		if n.Preview != nil && n.Preview.Request == token {
+		if n.Preview.Request == token {
 			p.printf("%s", text.Preview(s, n))
 		}
 	}
@@ -230,7 +230,7 @@ func (p *plugin) ask(ctx context.Context, r *tree.Request, now []*tree.Node) err
 			return errors.Wrapf(err, "cannot ask for a run of %s", n.NamespacedName())
 		}
 
-		p.printf("%s requested\n", called(n))
+		p.printf("%s requested\n", n.Resource())
 	}
 
 	return nil

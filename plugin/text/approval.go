@@ -49,13 +49,13 @@ func Prediction(s Style, now time.Time, n *tree.Node) string {
 // Preview of what an apply would change.
 func Preview(s Style, n *tree.Node) string {
 	b := &strings.Builder{}
-	r := n.Preview.Run
+	r := n.Previewed()
 
 	fmt.Fprintf(b, "%s\n", s.paint(bold, called(n)))
 
 	switch {
 	case r.Phase != common.PhaseSucceeded:
-		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+clean(r.Message)))
+		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+clean(cmp.Or(r.Message, "it does not say why"))))
 
 		for _, f := range r.Failures {
 			fmt.Fprintf(b, "  %s\n", Failure(f))
@@ -63,15 +63,15 @@ func Preview(s Style, n *tree.Node) string {
 	case r.Reason != "":
 		fmt.Fprintf(b, "  The content cannot be checked (%s). What it would change is not known.\n", clean(r.Reason))
 	default:
-		s.writeDrift(b, n.Preview.Drift)
+		s.writeDrift(b, n.Predicted())
 	}
 
 	return b.String()
 }
 
 // writeDrift writes what a check predicts, by task and host.
-func (s Style) writeDrift(b *strings.Builder, d *common.Drift) {
-	if d == nil {
+func (s Style) writeDrift(b *strings.Builder, d common.Drift) {
+	if d.Changed == 0 {
 		b.WriteString("  The check predicts no change.\n")
 		return
 	}

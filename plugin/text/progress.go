@@ -23,7 +23,12 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
 	var lines []string
 
 	for _, root := range roots {
-		for _, n := range root.Leaves() {
+		leaves := root.Leaves()
+		if len(leaves) == 0 {
+			leaves = []*tree.Node{root}
+		}
+
+		for _, n := range leaves {
 			text := p.style.paint(color(n.State), string(n.State))
 			if what := clean(doing(n)); what != "" {
 				text += ": " + what
@@ -46,9 +51,9 @@ func (p *Progress) Lines(now time.Time, roots ...*tree.Node) []string {
 // doing is what a run does or waits for.
 func doing(n *tree.Node) string {
 	switch {
-	case n.State == tree.Running && n.LastRun != nil:
+	case n.State == tree.Running:
 		return n.LastRun.CurrentTask
-	case n.State == tree.Failed && n.LastRun != nil && len(n.LastRun.Failures) > 0:
+	case n.State == tree.Failed && len(n.LastRun.Failures) > 0:
 		return Failure(n.LastRun.Failures[0])
 	}
 

@@ -153,7 +153,7 @@ func (s Style) columns(now time.Time, n *tree.Node) []string {
 	}
 
 	run := n.LastRun
-	if run == nil {
+	if run.Phase == "" {
 		return nil
 	}
 
@@ -184,7 +184,7 @@ func count(n *tree.Node) string {
 }
 
 // took is how long a run has taken.
-func took(r *common.Run, now time.Time) string {
+func took(r common.Run, now time.Time) string {
 	if r.StartTime == nil {
 		return ""
 	}
@@ -235,15 +235,13 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 
 	switch n.State {
 	case tree.Running:
-		if run != nil {
-			add(cyan, run.CurrentTask)
-		}
+		add(cyan, run.CurrentTask)
 	case tree.Queued, tree.Installing:
-		if run != nil {
+		if !n.Composite() {
 			add("", cmp.Or(run.Message, waits(run)))
 		}
 	case tree.Failed:
-		if run != nil {
+		if !n.Composite() {
 			for _, f := range s.failures(n) {
 				add(red, f)
 			}
@@ -253,17 +251,15 @@ func (s Style) details(now time.Time, n *tree.Node) []detail {
 	case tree.AwaitingApproval:
 		ds = append(ds, detail{yellow, unapproved(n)})
 	case tree.Ready, tree.Blocked, tree.Deleting, tree.Paused, tree.Waiting:
-		if n.Message != "" {
-			add(color(n.State), n.Message)
-		}
+		add(color(n.State), n.Message)
 
-		if n.State == tree.Paused && run != nil && !run.Phase.Finished() {
+		if n.State == tree.Paused && n.InProgress() {
 			add("", "its run was "+string(run.Phase)+" when it was paused, and goes on")
 		}
 	}
 
-	if d := n.Drift; d != nil && d.Changed > 0 {
-		text := fmt.Sprintf("changes that the last check predicted: %d", d.Changed)
+	if n.Drift.Changed > 0 {
+		text := fmt.Sprintf("changes that the last check predicted: %d", n.Drift.Changed)
 		if m, applies := n.Corrects(now); applies && m.Window && n.State == tree.Ready {
 			text += ", applied " + when(m, now)
 		}
@@ -320,14 +316,9 @@ func Failure(f common.Failure) string {
 
 // next says when a run that failed is tried again.
 func next(n *tree.Node, now time.Time) string {
-	a := n.LastApply
-	if a == nil {
-		return ""
-	}
-
 	attempts := "1 attempt"
-	if a.Attempts != 1 {
-		attempts = fmt.Sprintf("%d attempts", a.Attempts)
+	if a := n.LastApply.Attempts; a != 1 {
+		attempts = fmt.Sprintf("%d attempts", a)
 	}
 
 	switch m := n.Retry(now); {
@@ -347,18 +338,16 @@ func next(n *tree.Node, now time.Time) string {
 // unapproved says what awaits a decision, or who has decided, and how to approve it.
 func unapproved(n *tree.Node) string {
 	a := n.Approval
-	if a == nil {
-		return clean(n.Message)
-	}
-
 	text := "awaits approval"
 
 	switch {
+	case a.State == "":
+		return clean(n.Message)
 	case a.State == common.ApprovalRejected:
 		text = fmt.Sprintf("rejected by %s: %s; to approve it nevertheless", a.By, cmp.Or(a.Reason, "without a reason"))
 	case a.Unchecked != "":
 		text = fmt.Sprintf("cannot be checked (%s), and awaits approval", a.Unchecked)
-	case n.Drift == nil:
+	case n.Drift.Changed == 0:
 		text = "the check predicts no change; awaits approval"
 	}
 
@@ -366,7 +355,7 @@ func unapproved(n *tree.Node) string {
 }
 
 // waits says what a run that has not begun waits for.
-func waits(r *common.Run) string {
+func waits(r common.Run) string {
 	switch {
 	case r.Phase == common.PhaseInstalling:
 		return "its content is being installed"

@@ -24,32 +24,32 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func at(before time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-before)} }
 
-func composed(name string, s tree.State, r *common.Run) *tree.Node {
+func composed(name string, s tree.State, r common.Run) *tree.Node {
 	return &tree.Node{
 		APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: "AnsibleRun", Namespace: "default", Name: "shop-" + name,
 		Run: name, State: s, LastRun: r,
 	}
 }
 
-func ended(phase common.RunPhase, hosts common.HostTotals) *common.Run {
-	return &common.Run{ID: "7c1d", Mode: common.ModeApply, Trigger: common.TriggerChanged, Phase: phase, StartTime: at(3 * time.Minute), CompletionTime: at(2 * time.Minute), Hosts: &hosts}
+func ended(phase common.RunPhase, hosts common.HostTotals) common.Run {
+	return common.Run{ID: "7c1d", Mode: common.ModeApply, Trigger: common.TriggerChanged, Phase: phase, StartTime: at(3 * time.Minute), CompletionTime: at(2 * time.Minute), Hosts: &hosts}
 }
 
 // shop is an XR with a run in each state.
 func shop() *tree.Node {
 	failed := composed("database", tree.Failed, ended(common.PhaseFailed, common.HostTotals{OK: 2, Changed: 1, Failed: 2}))
-	failed.Reason, failed.LastApply = "RunFailed", &common.Apply{Attempts: 3, NextRetryTime: at(-12 * time.Second)}
+	failed.Reason, failed.LastApply = "RunFailed", common.Apply{Attempts: 3, NextRetryTime: at(-12 * time.Second)}
 	failed.LastRun.Reason = "TaskFailed"
 	failed.LastRun.Failures = []common.Failure{
 		{Task: "Write the page", Host: "web1", Message: "'titel' is undefined\x1b[31m\nand that was in a file with a name that is too long for a line"},
 		{Task: "Write the page", Host: "web2", Message: strings.Repeat("a very long message ", 50)},
 	}
 
-	running := composed("cache", tree.Running, &common.Run{Phase: common.PhaseRunning, StartTime: at(9 * time.Second), CurrentTask: "Warm the cache", Hosts: &common.HostTotals{OK: 4}})
+	running := composed("cache", tree.Running, common.Run{Phase: common.PhaseRunning, StartTime: at(9 * time.Second), CurrentTask: "Warm the cache", Hosts: &common.HostTotals{OK: 4}})
 	ready := composed("network", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 3, Skipped: 1}))
-	ready.Drift = &common.Drift{Changed: 2}
+	ready.Drift = common.Drift{Changed: 2}
 
-	blocked := composed("mail", tree.Blocked, nil)
+	blocked := composed("mail", tree.Blocked, common.Run{})
 	blocked.Reason, blocked.Message = "ReconcileError", `cannot get Secret "mail"`
 
 	return &tree.Node{
@@ -57,9 +57,9 @@ func shop() *tree.Node {
 		Notes: []string{"AnsibleRun other is named in resourceRefs, but does not belong to this object"},
 		Runs: []*tree.Node{
 			ready, failed, running,
-			composed("queue", tree.Queued, &common.Run{Phase: common.PhaseQueued}),
+			composed("queue", tree.Queued, common.Run{Phase: common.PhaseQueued}),
 			blocked,
-			{APIVersion: "example.org/v1", Kind: "Part", Name: "shop-part", Run: "part", State: tree.Paused, Paused: true, Runs: []*tree.Node{composed("inner", tree.Paused, nil)}},
+			{APIVersion: "example.org/v1", Kind: "Part", Name: "shop-part", Run: "part", State: tree.Paused, Paused: true, Runs: []*tree.Node{composed("inner", tree.Paused, common.Run{})}},
 			{Run: "report", State: tree.Waiting, Message: "waiting for database, mail"},
 			{Run: "disk[a-very-long-name-of-a-disk-of-this-shop]", State: tree.Blocked, Message: "vars.size: xr.spec.size is not set"},
 		},
@@ -92,26 +92,26 @@ func night(t *testing.T) calendar.Calendar {
 func guarded(t *testing.T) *tree.Node {
 	t.Helper()
 
-	drift := &common.Drift{Changed: 2}
+	drift := common.Drift{Changed: 2}
 
 	awaiting := composed("awaiting", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
 	awaiting.Reason, awaiting.Message = "AwaitingApproval", "a check predicts 2 changes by the run, and awaits approval of digest 3f9a"
-	awaiting.Available, awaiting.Drift, awaiting.Approval = true, drift, &common.ApprovalObservation{State: common.ApprovalAwaiting, Digest: "3f9a"}
+	awaiting.Available, awaiting.Drift, awaiting.Approval = true, drift, common.ApprovalObservation{State: common.ApprovalAwaiting, Digest: "3f9a"}
 
 	rejected := composed("rejected", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
 	rejected.Reason, rejected.Message = "Rejected", "digest 3f9a was rejected by ada: not \x1b[31mtoday"
-	rejected.Drift, rejected.Approval = drift, &common.ApprovalObservation{State: common.ApprovalRejected, Digest: "3f9a", By: "ada", Reason: "not \x1b[31mtoday"}
+	rejected.Drift, rejected.Approval = drift, common.ApprovalObservation{State: common.ApprovalRejected, Digest: "3f9a", By: "ada", Reason: "not \x1b[31mtoday"}
 
 	unchecked := composed("unchecked", tree.AwaitingApproval, ended(common.PhaseSucceeded, common.HostTotals{Skipped: 2}))
 	unchecked.Message = "the run cannot be checked, and awaits approval of digest 3f9a"
-	unchecked.Approval = &common.ApprovalObservation{State: common.ApprovalAwaiting, Digest: "3f9a", Unchecked: "NotCheckable"}
+	unchecked.Approval = common.ApprovalObservation{State: common.ApprovalAwaiting, Digest: "3f9a", Unchecked: "NotCheckable"}
 
 	canceled := composed("canceled", tree.Failed, ended(common.PhaseCanceled, common.HostTotals{OK: 2}))
-	canceled.Reason, canceled.Canceled, canceled.LastApply = "RetriesExhausted", true, &common.Apply{Attempts: 1}
+	canceled.Reason, canceled.Canceled, canceled.LastApply = "RetriesExhausted", true, common.Apply{Attempts: 1}
 	canceled.LastRun.Reason, canceled.LastRun.Message = "Canceled", "the run was canceled"
 
 	retries := composed("retries", tree.Failed, ended(common.PhaseFailed, common.HostTotals{Failed: 1}))
-	retries.LastApply = &common.Apply{Attempts: 2, NextRetryTime: at(time.Minute)}
+	retries.LastApply = common.Apply{Attempts: 2, NextRetryTime: at(time.Minute)}
 	retries.LastRun.Reason, retries.LastRun.Message, retries.Calendar = "TaskFailed", "m", night(t)
 
 	drifted := composed("drifted", tree.Ready, ended(common.PhaseSucceeded, common.HostTotals{OK: 1, Changed: 2}))
@@ -137,7 +137,7 @@ func whys(s Style, root *tree.Node) string {
 }
 
 func TestGolden(t *testing.T) {
-	readyXR := &tree.Node{Kind: "Site", Namespace: "default", Name: "shop", State: tree.Ready, Runs: []*tree.Node{composed("network", tree.Ready, nil)}}
+	readyXR := &tree.Node{Kind: "Site", Namespace: "default", Name: "shop", State: tree.Ready, Runs: []*tree.Node{composed("network", tree.Ready, common.Run{})}}
 	gaveUp := one("database")
 	gaveUp.Reason = "RetriesExhausted"
 
@@ -202,7 +202,7 @@ func TestColors(t *testing.T) {
 
 // However narrow a terminal is, rows fit into it, and from 40 columns on they have the state as a whole.
 func TestWidths(t *testing.T) {
-	waiting := composed("disk[a-very-long-name-of-a-disk-of-this-shop]", tree.AwaitingApproval, nil)
+	waiting := composed("disk[a-very-long-name-of-a-disk-of-this-shop]", tree.AwaitingApproval, common.Run{})
 
 	for width := 1; width <= 100; width++ {
 		for _, color := range []bool{false, true} {
@@ -283,9 +283,9 @@ func TestClean(t *testing.T) {
 
 // A long difference is cut, and says how to see the rest.
 func TestPrediction(t *testing.T) {
-	n := composed("awaiting", tree.AwaitingApproval, nil)
-	n.Approval = &common.ApprovalObservation{Digest: "3f9a", State: common.ApprovalAwaiting}
-	n.Drift = &common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Write", Host: "web", Diff: strings.Repeat("+line\n", maxDiff) + "+last\n+one\n"}}}
+	n := composed("awaiting", tree.AwaitingApproval, common.Run{})
+	n.Approval = common.ApprovalObservation{Digest: "3f9a", State: common.ApprovalAwaiting}
+	n.Drift = common.Drift{Changed: 1, Tasks: []common.DriftTask{{Task: "Write", Host: "web", Diff: strings.Repeat("+line\n", maxDiff) + "+last\n+one\n"}}}
 
 	cases := map[string]struct {
 		reason    string

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
@@ -19,10 +17,12 @@ const maxCauses = 3
 // Why an object is as it is: what it waits for, and what to do, in a paragraph.
 func Why(s Style, now time.Time, n *tree.Node) string {
 	subject := clean(n.Kind + " " + n.NamespacedName())
-	sentences := []string{cause(now, n, subject)}
 
-	if n.Kind != common.KindAnsibleRun {
+	var sentences []string
+	if n.Composite() {
 		sentences = causes(now, n, subject)
+	} else {
+		sentences = []string{cause(now, n, subject)}
 	}
 
 	for _, xr := range n.Composites() {
@@ -54,10 +54,15 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 
 		switch {
 		case xr.State == tree.Paused:
-			sentences = append(sentences, name+" is paused, so that Crossplane does not compose it. To resume it: "+command("resume", xr)+".")
+			sentences = append(sentences,
+				name+" is paused, so that Crossplane does not compose it. To resume it: "+command("resume", xr)+".")
 		case xr.Message != "":
 			sentences = append(sentences, sentence(name+": "+clean(xr.Message)))
-		case xr.Deleted:
+		case len(xr.Runs) == 0:
+			sentences = append(sentences, name+" has no runs yet.")
+		}
+
+		if xr.Deleted {
 			sentences = append(sentences, name+" is being deleted, and waits for its runs to go.")
 		}
 	}
@@ -103,8 +108,26 @@ func called(n *tree.Node) string {
 	return clean(fmt.Sprintf("Run %s (%s)", n.Run, n.NamespacedName()))
 }
 
-// cause says why one run is as it is, and what to do.
+// cause says why one run is as it is, what to do, and what keeps it from being deleted.
 func cause(now time.Time, n *tree.Node, subject string) string {
+	text := because(now, n, subject)
+
+	switch {
+	case !n.Deleted || n.State == tree.Deleting:
+		return text
+	case n.Undeletable != "" && n.Undeletable != n.Message:
+		return text + " " + sentence("It is being deleted, and cannot be yet: "+clean(n.Undeletable))
+	case n.InProgress() && n.LastRun.State == common.StateAbsent:
+		return text + " It is being deleted, by this run with state absent."
+	case n.InProgress():
+		return text + " It is being deleted: the provider ends this run, and then the content runs with state absent."
+	}
+
+	return text + " It is being deleted."
+}
+
+// because of what a run is as it is.
+func because(now time.Time, n *tree.Node, subject string) string {
 	message := clean(n.Message)
 
 	switch n.State {
@@ -119,28 +142,33 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 			subject += " is ready, but what would change"
 		}
 
-		return sentence(subject + " is not approved: " + message)
+		return sentence(subject + " is not approved: " + cmp.Or(message, "it awaits a decision"))
 	case tree.Running:
 		return running(now, n, subject)
 	case tree.Installing, tree.Queued:
-		text := subject + " has not begun: " + clean(cmp.Or(n.LastRun.Message, waits(n.LastRun))) + "."
+		text := sentence(subject + " has not begun" + kind(n.LastRun) + ": " + clean(cmp.Or(n.LastRun.Message, waits(n.LastRun))))
 		if n.LastRun.StartTime == nil && n.State == tree.Queued {
 			text += " It begins when a place is free; kubectl get ansible -A shows which runs have the places."
 		}
 
 		return text
 	case tree.Paused:
-		return subject + " is paused: nothing runs. To resume it: " + command("resume", n) + "."
+		what := "nothing runs"
+		if n.InProgress() {
+			what = "its run" + kind(n.LastRun) + " was " + string(n.LastRun.Phase) + ", and goes on"
+		}
+
+		return subject + " is paused: " + what + ". To resume it: " + command("resume", n) + "."
 	case tree.Deleting:
 		return subject + " is being deleted. Its content runs with state absent first."
 	case tree.Waiting:
 	}
 
-	if names, ok := strings.CutPrefix(message, "waiting for "); ok {
+	if names, ok := strings.CutPrefix(message, "waiting for "); ok && names != "" {
 		return subject + " waits for " + names + "."
 	}
 
-	if n.Reason == string(common.ReasonWaitingForWindow) {
+	if n.Reason == string(common.ReasonWaitingForWindow) && message != "" {
 		return sentence(subject + " " + message)
 	}
 
@@ -148,8 +176,8 @@ func cause(now time.Time, n *tree.Node, subject string) string {
 }
 
 func ready(now time.Time, n *tree.Node, subject string) string {
-	if d := n.Drift; d != nil && d.Changed > 0 {
-		text := fmt.Sprintf("%s is ready. Changes that its last check predicted: %d.", subject, d.Changed)
+	if n.Drift.Changed > 0 {
+		text := fmt.Sprintf("%s is ready. Changes that its last check predicted: %d.", subject, n.Drift.Changed)
 
 		switch m, applies := n.Corrects(now); {
 		case !applies:
@@ -170,6 +198,7 @@ func ready(now time.Time, n *tree.Node, subject string) string {
 }
 
 func blocked(n *tree.Node, subject, message string) string {
+	message = cmp.Or(message, clean(n.Reason), "its status does not say why")
 	if n.Kind == "" {
 		return sentence(subject+" has not been created: "+message) + " Correct the XR, or its Composition."
 	}
@@ -188,6 +217,8 @@ func running(now time.Time, n *tree.Node, subject string) string {
 		text = subject + " has run for " + t
 	}
 
+	text += kind(n.LastRun)
+
 	if n.LastRun.CurrentTask != "" {
 		text += ", at the task " + clean(n.LastRun.CurrentTask)
 	}
@@ -195,34 +226,40 @@ func running(now time.Time, n *tree.Node, subject string) string {
 	return text + ". There is nothing to do."
 }
 
+// kind of a run, in the words of its status.
+func kind(r common.Run) string {
+	words := strings.Join(slices.DeleteFunc([]string{string(r.Mode), string(r.Trigger)}, func(w string) bool { return w == "" }), ", ")
+	if words == "" {
+		return ""
+	}
+
+	return " (" + clean(words) + ")"
+}
+
 func failed(now time.Time, n *tree.Node, subject string) string {
-	var sentences []string
+	r := n.LastRun
 
-	if r := n.LastRun; r != nil {
-		when := ""
-		if r.CompletionTime != nil {
-			when = " " + ago(r.CompletionTime.Time, now)
-		}
+	ended := ""
+	if r.CompletionTime != nil {
+		ended = " " + ago(r.CompletionTime.Time, now)
+	}
 
-		what := r.Message
-		if len(r.Failures) > 0 {
-			what = Failure(r.Failures[0])
-		}
+	what := r.Message
+	if len(r.Failures) > 0 {
+		what = Failure(r.Failures[0])
+	}
 
-		sentences = append(sentences, sentence(subject+" "+r.Phase.Verb()+when+": "+clean(cmp.Or(what, n.Message))))
+	what = clean(cmp.Or(what, n.Message, "its status does not say why"))
+	sentences := []string{sentence(subject + " " + r.Phase.Verb() + ended + ": " + what)}
 
-		if all := len(r.Failures); all > 1 {
-			sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
-		}
+	if all := len(r.Failures); all > 1 {
+		sentences = append(sentences, fmt.Sprintf("It has %d failures.", all))
+	}
 
-		what = advice()[r.Reason]
-		if n.Canceled {
-			what = "Somebody has canceled it."
-		}
-
-		if what != "" {
-			sentences = append(sentences, what)
-		}
+	if n.Canceled {
+		sentences = append(sentences, "Somebody has canceled it.")
+	} else if what := advice()[r.Reason]; what != "" {
+		sentences = append(sentences, what)
 	}
 
 	switch m := n.Retry(now); {
@@ -260,12 +297,7 @@ func sentence(text string) string {
 
 // command of the plugin for an object.
 func command(name string, n *tree.Node) string {
-	kind := strings.ToLower(n.Kind)
-	if group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group; group != "" {
-		kind += "." + group
-	}
-
-	text := "kubectl ansible " + name + " " + kind + "/" + n.Name
+	text := "kubectl ansible " + name + " " + n.Resource()
 	if n.Namespace != "" {
 		text += " -n " + n.Namespace
 	}

@@ -9,12 +9,7 @@ import (
 // Decidable is true for an AnsibleRun that somebody can decide about: one that awaits approval, and
 // one of which the contrary was decided.
 func (n *Node) Decidable(d common.ApprovalDecision) bool {
-	a := n.Approval
-	if a == nil || n.Kind != common.KindAnsibleRun {
-		return false
-	}
-
-	switch a.State {
+	switch n.Approval.State {
 	case common.ApprovalAwaiting:
 		return true
 	case common.ApprovalRejected:

@@ -167,18 +167,18 @@ func (r *Request) end(uid types.UID, o outcome) {
 	}
 }
 
-// answer is the run that a request has led to.
-func (n *Node) answer(token string) *common.Run {
-	if !isCheck(token) {
-		return n.LastRun
+// answer is the run that a request has led to; one without a phase if there is none.
+func (n *Node) answer(token string) common.Run {
+	if isCheck(token) {
+		return n.Previewed()
 	}
 
-	if n.Preview == nil {
-		return nil
-	}
-
-	return n.Preview.Run
+	return n.LastRun
 }
+
+// Previewed is the run of the last check that somebody has asked for, and Predicted what that would change.
+func (n *Node) Previewed() common.Run   { return orNone(n.Preview.Run) }
+func (n *Node) Predicted() common.Drift { return orNone(n.Preview.Drift) }
 
 // outcome of a request; false while it is not known. A check answers a request, and the apply that it leads to is a
 // part of it.
@@ -191,7 +191,7 @@ func (n *Node) outcome(token string) (outcome, bool) {
 	r := n.answer(token)
 
 	switch {
-	case r == nil, !r.Phase.Finished(), n.leads(r):
+	case !r.Phase.Finished(), n.leads(r):
 		return outcome{}, false
 	case r.Mode == common.ModeCheck && r.Trigger != common.TriggerPreview && n.rejected():
 		return outcome{why: fmt.Sprintf("%s: what the check predicts was rejected by %s", n.called(), n.Approval.By)}, true
@@ -204,33 +204,31 @@ func (n *Node) outcome(token string) (outcome, bool) {
 
 // leads is true for a check that an apply follows, as the provider has it: at once or, where that is required, when
 // somebody has approved it.
-func (n *Node) leads(r *common.Run) bool {
+func (n *Node) leads(r common.Run) bool {
 	switch {
 	case r.Mode != common.ModeCheck, r.Trigger == common.TriggerPreview, !n.allowsApply():
 		return false
-	case n.Approval != nil && n.Approval.State != common.ApprovalApplied:
+	case n.Approval.State != "" && n.Approval.State != common.ApprovalApplied:
 		return n.Approval.State != common.ApprovalRejected
 	case cutOff(r):
 		return false
 	case failed(n.LastApply):
 		return true
 	case r.Phase == common.PhaseSucceeded:
-		return n.Drift != nil && n.Drift.Changed > 0
+		return n.Drift.Changed > 0
 	}
 
 	return n.applied == ""
 }
 
 // cutOff is true for a run that ended before its content did. A check is made again then.
-func cutOff(r *common.Run) bool {
+func cutOff(r common.Run) bool {
 	return r.Phase == common.PhaseCanceled || r.Phase == common.PhaseInterrupted ||
 		slices.Contains([]string{reasonInternal, reasonPodNotStarted, reasonForbidden, reasonInstallFailed}, r.Reason)
 }
 
 // rejected is true if somebody has decided that what was checked is not applied.
-func (n *Node) rejected() bool {
-	return n.Approval != nil && n.Approval.State == common.ApprovalRejected
-}
+func (n *Node) rejected() bool { return n.Approval.State == common.ApprovalRejected }
 
 // called is what the object is called in errors.
 func (n *Node) called() string { return strings.TrimSpace(n.Kind + " " + n.NamespacedName()) }

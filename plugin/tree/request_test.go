@@ -26,7 +26,7 @@ func TestRefuses(t *testing.T) {
 		"NoUpdate":     {reason: "Without Update nothing is applied again.", n: Node{policies: []string{"Observe", "Create"}, applied: "d"}, want: "has managementPolicies that allow no run: Observe, Create"},
 		"Create":       {reason: "With Create it may be applied once.", n: Node{policies: []string{"Observe", "Create"}}},
 		"First":        {reason: "Update allows the first apply, too.", n: Node{policies: []string{"Observe", "Update"}}},
-		"Failed":       {reason: "What was tried in vain is still to be applied for the first time.", n: Node{policies: []string{"Observe", "Create"}, LastApply: &common.Apply{Result: common.PhaseFailed}}},
+		"Failed":       {reason: "What was tried in vain is still to be applied for the first time.", n: Node{policies: []string{"Observe", "Create"}, LastApply: common.Apply{Result: common.PhaseFailed}}},
 		"DeletedCheck": {reason: "A deletion is no check under any policy.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve, Deleted: true}, want: "has managementPolicies that allow no run: Observe"},
 		"Update":       {reason: "With Update it may be applied again.", n: Node{policies: []string{"Observe", "Update"}, applied: "d"}},
 		"Check":        {reason: "A check may always be made.", n: Node{policies: []string{"Observe"}, policy: common.CheckWhenObserve}},
@@ -52,15 +52,15 @@ func TestRefuses(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	ended := func(mode common.RunMode, phase common.RunPhase) *common.Run {
-		return &common.Run{Mode: mode, Phase: phase}
+	ended := func(mode common.RunMode, phase common.RunPhase) common.Run {
+		return common.Run{Mode: mode, Phase: phase}
 	}
-	because := func(r *common.Run, reason string) *common.Run {
+	because := func(r common.Run, reason string) common.Run {
 		r.Reason = reason
 		return r
 	}
-	approval := func(s common.ApprovalState) *common.ApprovalObservation {
-		return &common.ApprovalObservation{State: s, By: "ada"}
+	approval := func(s common.ApprovalState) common.ApprovalObservation {
+		return common.ApprovalObservation{State: s, By: "ada"}
 	}
 
 	const (
@@ -70,14 +70,14 @@ func TestOutcome(t *testing.T) {
 		check     = common.CheckRequest + "t"
 	)
 
-	drift := &common.Drift{Changed: 1}
+	drift := common.Drift{Changed: 1}
 	checked := ended(common.ModeCheck, common.PhaseSucceeded)
 	unable := because(ended(common.ModeCheck, common.PhaseSucceeded), "NotCheckable")
-	lastFailed := &common.Apply{Result: common.PhaseFailed}
-	running := &common.Run{Phase: common.PhaseRunning, StartTime: &metav1.Time{Time: time.Unix(1, 0)}}
-	preview := func(r *common.Run) *common.Preview {
+	lastFailed := common.Apply{Result: common.PhaseFailed}
+	running := common.Run{Phase: common.PhaseRunning, StartTime: &metav1.Time{Time: time.Unix(1, 0)}}
+	preview := func(r common.Run) common.Preview {
 		r.Trigger = common.TriggerPreview
-		return &common.Preview{Run: r, Drift: drift}
+		return common.Preview{Run: &r, Drift: &drift}
 	}
 
 	cases := map[string]struct {
@@ -88,7 +88,7 @@ func TestOutcome(t *testing.T) {
 	}{
 		"Other":           {reason: "The answer to another request is none.", n: Node{requested: "t", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: waits},
 		"Replaced":        {reason: "A request that another one has replaced is never answered.", n: Node{requested: "u", handled: "s", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: "AnsibleRun x: another request took the place of this one"},
-		"ReplacedQueued":  {reason: "What waits for its turn will be the answer to the other one.", n: Node{requested: "u", LastRun: &common.Run{Phase: common.PhaseQueued}}, want: "AnsibleRun x: another request took the place of this one"},
+		"ReplacedQueued":  {reason: "What waits for its turn will be the answer to the other one.", n: Node{requested: "u", LastRun: common.Run{Phase: common.PhaseQueued}}, want: "AnsibleRun x: another request took the place of this one"},
 		"ReplacedRunning": {reason: "What has begun may be the answer to the first one.", n: Node{requested: "u", LastRun: running}, want: waits},
 		"ReplacedLater":   {reason: "What was answered was not replaced.", n: Node{requested: "u", handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
 		"Succeeded":       {reason: "A run that succeeded is an answer.", n: Node{handled: "t", LastRun: ended(common.ModeApply, common.PhaseSucceeded)}, want: succeeded},
@@ -113,7 +113,7 @@ func TestOutcome(t *testing.T) {
 		"Approved":        {reason: "What was approved begins soon.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalApproved)}, want: waits},
 		"Rejected":        {reason: "What was rejected is never applied.", n: Node{handled: "t", LastRun: checked, Drift: drift, Approval: approval(common.ApprovalRejected)}, want: "AnsibleRun x: what the check predicts was rejected by ada"},
 		"ApprovedBefore":  {reason: "An approval that is used up says nothing of a clean check.", n: Node{handled: "t", applied: "d", LastRun: checked, Approval: approval(common.ApprovalApplied)}, want: succeeded},
-		"Look":            {reason: "A look at what would change is over when its run is.", n: Node{handled: check, LastRun: running, Preview: &common.Preview{Drift: drift}}, token: check, want: waits},
+		"Look":            {reason: "A look at what would change is over when its run is.", n: Node{handled: check, LastRun: running, Preview: common.Preview{Drift: &drift}}, token: check, want: waits},
 		"LookSucceeded":   {reason: "It leads to nothing.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseSucceeded))}, token: check, want: succeeded},
 		"LookFailed":      {reason: "It fails when its run does, whatever the last run does.", n: Node{handled: check, LastRun: running, Preview: preview(ended(common.ModeCheck, common.PhaseFailed))}, token: check, want: failed},
 		"LookUnable":      {reason: "A look that has seen nothing is no success.", n: Node{handled: check, Preview: preview(because(ended(common.ModeCheck, common.PhaseSucceeded), "NotCheckable"))}, token: check, want: "AnsibleRun x: the content cannot be checked (NotCheckable)"},
@@ -215,9 +215,9 @@ func TestRequest(t *testing.T) {
 				root := &Node{Kind: "Site"}
 
 				for i, uid := range []types.UID{"a", "b", "c"} {
-					n := &Node{Kind: common.KindAnsibleRun, UID: uid, Run: string(uid), DependsOn: tc.depends[uid], requested: "t"}
+					n := &Node{APIVersion: "ansible.m.crossplane.io/v1alpha1", Kind: common.KindAnsibleRun, UID: uid, Run: string(uid), DependsOn: tc.depends[uid], requested: "t"}
 					if phase, ok := phases[l.phases[i]]; ok {
-						n.handled, n.LastRun = "t", &common.Run{Phase: phase}
+						n.handled, n.LastRun = "t", common.Run{Phase: phase}
 					}
 
 					if l.phases[i] != 'g' {

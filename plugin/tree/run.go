@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -35,15 +36,19 @@ func runOf(o *unstructured.Unstructured) *Node {
 		n.Notes = append(n.Notes, "cannot read status.atProvider: "+err.Error())
 	}
 
-	n.LastRun, n.LastApply, n.Drift, n.applied = seen.LastRun, seen.LastApply, seen.Drift, seen.AppliedDigest
+	n.LastRun, n.LastApply = orNone(seen.LastRun), orNone(seen.LastApply)
+	n.Drift, n.Preview = orNone(seen.Drift), orNone(seen.Preview)
+	n.Approval, n.KeptOutput = orNone(seen.Approval), orNone(seen.KeptOutput)
+	n.History, n.NextRunTime, n.applied = seen.History, seen.NextRunTime, seen.AppliedDigest
 	n.requested, n.handled = o.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt], seen.HandledRequest
-	n.Approval, n.History = seen.Approval, seen.History
-	n.Preview, n.KeptOutput, n.NextRunTime = seen.Preview, seen.KeptOutput, seen.NextRunTime
 	n.time(o)
 	n.judgeRun(conditionsOf(o).current(o.GetGeneration()))
 
 	return n
 }
+
+// orNone is what a status has, or its zero value.
+func orNone[T any](v *T) T { return ptr.Deref(v, *new(T)) }
 
 // judgeRun by its conditions and its last run.
 func (n *Node) judgeRun(cs conditions) {
@@ -51,11 +56,19 @@ func (n *Node) judgeRun(cs conditions) {
 	why := ready
 	n.Available = ready.Status == ansiblerun.ConditionTrue
 
+	if deletable.Status == ansiblerun.ConditionFalse {
+		n.Undeletable = cmp.Or(deletable.Message, string(deletable.Reason))
+	}
+
 	switch {
 	case n.Paused, n.unmanaged:
 		n.State, n.Paused = Paused, true
-	case n.inProgress():
-		n.State = map[common.RunPhase]State{common.PhaseQueued: Queued, common.PhaseInstalling: Installing, common.PhaseRunning: Running}[n.LastRun.Phase]
+	case n.InProgress() && n.LastRun.Phase == common.PhaseQueued:
+		n.State = Queued
+	case n.InProgress() && n.LastRun.Phase == common.PhaseInstalling:
+		n.State = Installing
+	case n.InProgress(): // In a phase that only a newer provider knows, too.
+		n.State = Running
 	case cs.unapproved():
 		n.State, why = AwaitingApproval, cs.of(common.TypeApproved)
 	case n.Deleted && deletable.Status == ansiblerun.ConditionFalse:
@@ -85,7 +98,7 @@ func (n *Node) judgeRun(cs conditions) {
 	}
 
 	switch {
-	case n.inProgress():
+	case n.InProgress():
 		// What the conditions say may be about the run before.
 		n.Message = n.LastRun.Message
 	case n.State != Ready && why.Status == ansiblerun.ConditionFalse:
@@ -98,14 +111,14 @@ func (n *Node) judgeRun(cs conditions) {
 }
 
 // Running is true for a run that has begun and not ended.
-func (n *Node) Running() bool { return n.inProgress() && n.LastRun.StartTime != nil }
+func (n *Node) Running() bool { return n.InProgress() && n.LastRun.StartTime != nil }
 
-// inProgress is true while a run waits or runs.
-func (n *Node) inProgress() bool { return n.LastRun != nil && !n.LastRun.Phase.Finished() }
+// InProgress is true while a run waits or runs.
+func (n *Node) InProgress() bool { return n.LastRun.Phase != "" && !n.LastRun.Phase.Finished() }
 
 // failed is true when the last run ended, and did not succeed.
 func (n *Node) failed() bool {
-	return n.LastRun != nil && n.LastRun.Phase.Finished() && n.LastRun.Phase != common.PhaseSucceeded
+	return n.LastRun.Phase.Finished() && n.LastRun.Phase != common.PhaseSucceeded
 }
 
 // nameOfRun is what a line of the message of an XR begins with that is about a run: its

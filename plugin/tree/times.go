@@ -27,15 +27,15 @@ func (n *Node) time(o *unstructured.Unstructured) {
 	}
 
 	canceled := o.GetAnnotations()[common.AnnotationCancel]
-	n.Canceled = n.LastRun != nil && n.LastRun.Phase == common.PhaseCanceled && n.LastRun.ID == canceled
+	n.Canceled = n.LastRun.Phase == common.PhaseCanceled && n.LastRun.ID == canceled
 
 	a := n.LastApply
 	n.exhausted = failed(a) && (p.RetryLimit > 0 && a.Attempts >= p.RetryLimit || a.ID == canceled)
 }
 
 // failed is true for an apply that ended without success.
-func failed(a *common.Apply) bool {
-	return a != nil && a.Result.Finished() && a.Result != common.PhaseSucceeded
+func failed(a common.Apply) bool {
+	return a.Result.Finished() && a.Result != common.PhaseSucceeded
 }
 
 // GaveUp is true when the last run failed and is not tried again by itself.
@@ -67,12 +67,12 @@ func (n *Node) moment(at, now time.Time, periodic bool) Moment {
 
 // Retry is when a run that failed is tried again.
 func (n *Node) Retry(now time.Time) Moment {
-	a := n.LastApply
-	if a == nil || a.NextRetryTime == nil || n.GaveUp() {
+	at := n.LastApply.NextRetryTime
+	if at == nil || n.GaveUp() {
 		return Moment{}
 	}
 
-	return n.moment(a.NextRetryTime.Time, now, false)
+	return n.moment(at.Time, now, false)
 }
 
 // Corrects is when the changes that the last check has predicted are applied. It is false if they never are.
@@ -82,7 +82,7 @@ func (n *Node) Corrects(now time.Time) (Moment, bool) {
 
 // Periodic is when the next periodic run begins. The interval of the provider is not known.
 func (n *Node) Periodic(now time.Time) Moment {
-	if n.Kind != common.KindAnsibleRun || n.LastRun == nil || n.LastRun.CompletionTime == nil || !n.allowsApply() && n.policy != common.CheckWhenObserve {
+	if n.LastRun.CompletionTime == nil || !n.allowsApply() && n.policy != common.CheckWhenObserve {
 		return Moment{}
 	}
 

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -77,19 +78,24 @@ type Node struct {
 	// Canceled is true if somebody has canceled the last run.
 	Canceled bool `json:"-"`
 
-	LastRun   *common.Run   `json:"lastRun,omitempty"`
-	LastApply *common.Apply `json:"lastApply,omitempty"`
-	Drift     *common.Drift `json:"drift,omitempty"`
+	// Undeletable is what the condition Deletable says while it is False.
+	Undeletable string `json:"-"`
+
+	// What the status of an AnsibleRun has of these. What it lacks is empty, as it is for an XR and for a run that has
+	// no AnsibleRun yet: LastRun has no phase then, and Approval no state.
+	LastRun   common.Run   `json:"lastRun,omitzero"`
+	LastApply common.Apply `json:"lastApply,omitzero"`
+	Drift     common.Drift `json:"drift,omitzero"`
 	// Preview is the last check that somebody has asked for.
-	Preview *common.Preview `json:"preview,omitempty"`
+	Preview common.Preview `json:"preview,omitzero"`
 	// Watched is the value of the annotation of those who watch the output.
 	Watched string `json:"-"`
-	// KeptOutput says where the output of the last run is kept; nil if it is not.
-	KeptOutput *common.KeptOutput `json:"-"`
+	// KeptOutput says where the output of the last run is kept.
+	KeptOutput common.KeptOutput `json:"-"`
 
 	// Approval of what the AnsibleRun would change, and History of its runs.
-	Approval *common.ApprovalObservation `json:"approval,omitempty"`
-	History  []common.PastRun            `json:"history,omitempty"`
+	Approval common.ApprovalObservation `json:"approval,omitzero"`
+	History  []common.PastRun           `json:"history,omitempty"`
 
 	// Calendar of the AnsibleRun, and NextRunTime that its content has asked for.
 	Calendar    calendar.Calendar `json:"-"`
@@ -224,21 +230,12 @@ func (s State) urgency() int {
 
 // All AnsibleRuns of a tree, in its order.
 func (n *Node) All() []*Node {
-	if n.Kind == common.KindAnsibleRun {
-		return []*Node{n}
-	}
-
-	var all []*Node
-	for _, r := range n.Runs {
-		all = append(all, r.All()...)
-	}
-
-	return all
+	return slices.DeleteFunc(n.Leaves(), func(n *Node) bool { return n.Kind == "" })
 }
 
 // Leaves of a tree: its AnsibleRuns, and the runs that have none yet.
 func (n *Node) Leaves() []*Node {
-	if n.Kind == common.KindAnsibleRun || n.Kind == "" {
+	if !n.Composite() {
 		return []*Node{n}
 	}
 
@@ -252,7 +249,7 @@ func (n *Node) Leaves() []*Node {
 
 // Composites are the XRs and the claim of a tree, from its root.
 func (n *Node) Composites() []*Node {
-	if n.Kind == common.KindAnsibleRun || n.Kind == "" {
+	if !n.Composite() {
 		return nil
 	}
 
@@ -262,6 +259,23 @@ func (n *Node) Composites() []*Node {
 	}
 
 	return all
+}
+
+// Composite is true for an XR and for a claim. Their kind may be AnsibleRun, too, in another group.
+func (n *Node) Composite() bool {
+	group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group
+
+	return n.Kind != "" && (n.Kind != common.KindAnsibleRun || group != common.GroupNamespaced && group != common.GroupCluster)
+}
+
+// Resource is what kubectl calls an object.
+func (n *Node) Resource() string {
+	kind := strings.ToLower(n.Kind)
+	if group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group; group != "" {
+		kind += "." + group
+	}
+
+	return kind + "/" + n.Name
 }
 
 // Title is the name that people know a run or an object by.
