@@ -47,11 +47,13 @@ func (p *plugin) logs(ctx context.Context, roots []tree.Reference, follow bool) 
 
 	err := p.follow(ctx, roots, func(now []*tree.Node) (bool, error) {
 		runs, none := pick(now, nil)
-		if len(runs) == 0 && none != nil && !follow {
+		awaited := slices.ContainsFunc(now, awaited)
+
+		if len(runs) == 0 && none != nil && (!follow || !awaited) {
 			return false, errors.Errorf("%s %s has no AnsibleRuns yet: ask why", none.Kind, none.NamespacedName())
 		}
 
-		return l.look(ctx, runs, slices.ContainsFunc(now, awaited))
+		return l.look(ctx, runs, awaited)
 	})
 	if ctx.Err() != nil {
 		return nil // Watching ends that way.
@@ -121,15 +123,15 @@ func (l *logs) look(ctx context.Context, runs []*tree.Node, awaited bool) (bool,
 func (l *logs) show(ctx context.Context, g *log) error {
 	run, now := g.run(), time.Now()
 	if run.Phase == "" {
-		if !l.follow && !g.over {
-			g.over = true
-
-			return g.w.Show(g.node.Kind + " " + g.node.NamespacedName() + " has not run yet: " + cmp.Or(g.node.Message, string(g.node.State)))
+		if g.over {
+			return nil
 		}
 
 		g.over = true
 
-		return nil
+		why := cmp.Or(g.node.Message, string(g.node.State))
+
+		return g.w.Show(g.node.Kind + " " + g.node.NamespacedName() + " has not run yet: " + why)
 	}
 
 	if run.ID != g.id {

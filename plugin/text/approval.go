@@ -55,7 +55,8 @@ func Preview(s Style, n *tree.Node) string {
 
 	switch {
 	case r.Phase != common.PhaseSucceeded:
-		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+clean(cmp.Or(r.Message, "it does not say why"))))
+		why := clean(cmp.Or(r.Message, "it does not say why"))
+		fmt.Fprintf(b, "  %s\n", s.paint(red, "The check "+r.Phase.Verb()+": "+why))
 
 		for _, f := range r.Failures {
 			fmt.Fprintf(b, "  %s\n", Failure(f))

@@ -304,3 +304,65 @@ func TestPrediction(t *testing.T) {
 		})
 	}
 }
+
+// What is in progress is told with what it is; what is being deleted, with what keeps it.
+func TestInProgress(t *testing.T) {
+	running := common.Run{
+		Phase: common.PhaseRunning, Mode: common.ModeApply, Trigger: common.TriggerChanged, State: common.StatePresent,
+		StartTime: at(9 * time.Second), CurrentTask: "Warm the cache",
+	}
+	absent := running
+	absent.State, absent.Trigger = common.StateAbsent, common.TriggerDeleted
+
+	queued := common.Run{Phase: common.PhaseQueued, Mode: common.ModeCheck, Trigger: common.TriggerDrift, Message: "no place is free"}
+
+	cases := map[string]struct {
+		reason      string
+		state       tree.State
+		run         common.Run
+		deleted     bool
+		undeletable string
+		want        string
+	}{
+		"Running": {
+			reason: "A run has a kind, a time and a task.", state: tree.Running, run: running,
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed), at the task Warm the cache. There is nothing to do.\n",
+		},
+		"Queued": {
+			reason: "One that has not begun says what it waits for.", state: tree.Installing, run: queued,
+			want: "AnsibleRun default/shop-x has not begun (Check, Drift): no place is free.\n",
+		},
+		"Paused": {
+			reason: "A run goes on when its object is paused.", state: tree.Paused, run: running,
+			want: "AnsibleRun default/shop-x is paused: its run (Apply, Changed) was Running, and goes on. To resume it: " +
+				"kubectl ansible resume ansiblerun.ansible.m.crossplane.io/shop-x -n default.\n",
+		},
+		"Deleted": {
+			reason: "A deletion ends a run with state present.", state: tree.Running, run: running, deleted: true,
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Changed), at the task Warm the cache. There is nothing to do. " +
+				"It is being deleted: the provider ends this run, and then the content runs with state absent.\n",
+		},
+		"Absent": {
+			reason: "A run with state absent is the deletion.", state: tree.Running, run: absent, deleted: true,
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted), at the task Warm the cache. There is nothing to do. " +
+				"It is being deleted, by this run with state absent.\n",
+		},
+		"Undeletable": {
+			reason: "The condition Deletable says what keeps the object.", state: tree.Running, run: absent, deleted: true,
+			undeletable: "the run failed; repair the cause",
+			want: "AnsibleRun default/shop-x has run for 9s (Apply, Deleted), at the task Warm the cache. There is nothing to do. " +
+				"It is being deleted, and cannot be yet: the run failed; repair the cause.\n",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := composed("x", tc.state, tc.run)
+			n.Deleted, n.Undeletable = tc.deleted, tc.undeletable
+
+			if diff := cmp.Diff(tc.want, Why(Style{Width: 1000}, now, n)); diff != "" {
+				t.Errorf("\n%s\nWhy(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

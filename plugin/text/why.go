@@ -146,7 +146,9 @@ func because(now time.Time, n *tree.Node, subject string) string {
 	case tree.Running:
 		return running(now, n, subject)
 	case tree.Installing, tree.Queued:
-		text := sentence(subject + " has not begun" + kind(n.LastRun) + ": " + clean(cmp.Or(n.LastRun.Message, waits(n.LastRun))))
+		waits := clean(cmp.Or(n.LastRun.Message, waits(n.LastRun)))
+
+		text := sentence(subject + " has not begun" + kind(n.LastRun) + ": " + waits)
 		if n.LastRun.StartTime == nil && n.State == tree.Queued {
 			text += " It begins when a place is free; kubectl get ansible -A shows which runs have the places."
 		}
@@ -228,12 +230,11 @@ func running(now time.Time, n *tree.Node, subject string) string {
 
 // kind of a run, in the words of its status.
 func kind(r common.Run) string {
-	words := strings.Join(slices.DeleteFunc([]string{string(r.Mode), string(r.Trigger)}, func(w string) bool { return w == "" }), ", ")
-	if words == "" {
+	if r.Mode == "" || r.Trigger == "" {
 		return ""
 	}
 
-	return " (" + clean(words) + ")"
+	return " (" + clean(string(r.Mode)) + ", " + clean(string(r.Trigger)) + ")"
 }
 
 func failed(now time.Time, n *tree.Node, subject string) string {

@@ -176,8 +176,10 @@ func (n *Node) answer(token string) common.Run {
 	return n.LastRun
 }
 
-// Previewed is the run of the last check that somebody has asked for, and Predicted what that would change.
-func (n *Node) Previewed() common.Run   { return orNone(n.Preview.Run) }
+// Previewed is the run of the last check that somebody has asked for.
+func (n *Node) Previewed() common.Run { return orNone(n.Preview.Run) }
+
+// Predicted is what an apply would change by that check.
 func (n *Node) Predicted() common.Drift { return orNone(n.Preview.Drift) }
 
 // outcome of a request; false while it is not known. A check answers a request, and the apply that it leads to is a
