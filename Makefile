@@ -63,14 +63,16 @@ export TESTS_SKIPPED := $(CURDIR)/.cache/skipped
 skipped = status=$$?; test ! -e $(TESTS_SKIPPED) || { echo 'Left out, for what this machine or user cannot do:'; sort -u $(TESTS_SKIPPED); }; exit $$status
 ANSIBLE_PATH = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-# Packages that need a control plane, and those whose code has goroutines.
+# Packages that need a control plane, and those whose code has goroutines. There, tests of bounds and of long sequences,
+# TestLong…, run without the race detector, which takes ten times as long.
 CLUSTER := /test/(e2e|install|pods|render|security)$$
 RACY    := /(plugin|provider(/(content|controller|dependents|galaxy|kubeapi|pods|pool|supervisor|warm|workdir))?)$$
 
 test-unit: needs-unit $(ANSIBLE) ## Run the tests that need no cluster
 	@rm -f $(TESTS_SKIPPED)
 	$(ANSIBLE_PATH) go test -vet=off -timeout=20m $$(go list ./... | grep -vE '$(CLUSTER)|$(RACY)')
-	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m $$(go list ./... | grep -E '$(RACY)'); $(skipped)
+	$(ANSIBLE_PATH) go test -vet=off -timeout=20m -run ^TestLong $$(go list ./... | grep -E '$(RACY)')
+	$(ANSIBLE_PATH) CGO_ENABLED=1 go test -race -vet=off -timeout=20m -skip ^TestLong $$(go list ./... | grep -E '$(RACY)'); $(skipped)
 
 test-e2e: needs-e2e build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm $(ANSIBLE) $(COLLECTIONS) ## Run the tests on a control plane, attacks and faults, with runs in the provider
 	go test ./test/render -count=1 -v

@@ -28,7 +28,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/content"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // ledger has the Approvals of a play.
@@ -783,9 +782,7 @@ func (w *approvalPlay) proceedOnce() {
 
 // Whatever happens, and in whatever order: nothing is applied that was not approved, and a digest is
 // applied with success once.
-func TestApprovalSequences(t *testing.T) {
-	needs.NoRace(t)
-
+func TestLongApprovalSequences(t *testing.T) {
 	pack := []act{}
 	for _, a := range acts() {
 		if !strings.Contains(a.name, "Secret") && a.name != "settle" {

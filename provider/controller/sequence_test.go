@@ -37,7 +37,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/namespaced/v1alpha1"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // seeds of random sequences, for each policy.
@@ -929,9 +928,7 @@ func (w *play) delete() {
 
 // Whatever happens, and in whatever order: the last apply is one that has begun
 // or may have, and nothing that has is forgotten.
-func TestSequences(t *testing.T) {
-	needs.NoRace(t)
-
+func TestLongSequences(t *testing.T) {
 	pack := []act{}
 	for _, a := range acts() {
 		pack = append(pack, slices.Repeat([]act{a}, a.share)...)

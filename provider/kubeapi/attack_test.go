@@ -20,14 +20,11 @@ import (
 
 	"github.com/crossplane-ansible/crossplane-ansible/provider/inputs"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
-// TestAttackMarks has content write what takes far more memory of the provider than it has bytes. All of it goes to the
+// TestLongAttackMarks has content write what takes far more memory of the provider than it has bytes. All of it goes to the
 // API server as it is, or is refused.
-func TestAttackMarks(t *testing.T) {
-	needs.NoRace(t)
-
+func TestLongAttackMarks(t *testing.T) {
 	const (
 		configMaps = "/api/v1/namespaces/team-a/configmaps"
 		jsonType   = "application/json"

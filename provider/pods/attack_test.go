@@ -36,7 +36,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 const image = "provider:1"
@@ -296,10 +295,8 @@ func TestAttackPodsOfMany(t *testing.T) {
 	})
 }
 
-// TestAttackPayload attaches to runs whose payload others have changed.
-func TestAttackPayload(t *testing.T) {
-	needs.NoRace(t)
-
+// TestLongAttackPayload attaches to runs whose payload others have changed.
+func TestLongAttackPayload(t *testing.T) {
 	payload := fill(t)
 	r := onCluster(t)
 

@@ -22,7 +22,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/events"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/executor"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // maxFlood is how much memory the logs of five hostile Pods may take, garbage included, in bytes.
@@ -31,11 +30,9 @@ const maxFlood = 256 << 20
 // maxHeld is how much memory the reports of eight of them may take until their runs take them.
 const maxHeld = 32 << 20
 
-// TestAttackFlood has five Pods write to their logs as much as they can, until each has used up what
+// TestLongAttackFlood has five Pods write to their logs as much as they can, until each has used up what
 // the provider reads of a log at once. It measures the memory that this takes.
-func TestAttackFlood(t *testing.T) {
-	needs.NoRace(t)
-
+func TestLongAttackFlood(t *testing.T) {
 	const pods = 5
 
 	running := common.Run{Phase: common.PhaseRunning}
@@ -103,11 +100,9 @@ func TestAttackFlood(t *testing.T) {
 	}
 }
 
-// TestAttackHeld has twenty Pods write reports that take little room in the log and much in memory. It
+// TestLongAttackHeld has twenty Pods write reports that take little room in the log and much in memory. It
 // measures what is kept of them until their runs take them.
-func TestAttackHeld(t *testing.T) {
-	needs.NoRace(t)
-
+func TestLongAttackHeld(t *testing.T) {
 	const pods, values = 8, 130_000
 
 	many := func(item string) string { return "[" + item + strings.Repeat(","+item, values) + "]" }

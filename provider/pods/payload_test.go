@@ -19,7 +19,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/runner"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sealed"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // fill a payload as a provider does.
@@ -55,11 +54,9 @@ func fill(t *testing.T) Payload {
 	}
 }
 
-// TestPayload passes a payload through Secrets and a directory. Inputs mean the same after it:
+// TestLongPayload passes a payload through Secrets and a directory. Inputs mean the same after it:
 // they have the same digest.
-func TestPayload(t *testing.T) {
-	needs.NoRace(t)
-
+func TestLongPayload(t *testing.T) {
 	want := fill(t)
 
 	secrets, err := secretsOf(executor.Job{Spec: want.Spec}, want)

@@ -144,16 +144,6 @@ func NoneAble(err error) bool {
 	return true
 }
 
-// NoRace skips a long test of bounds or of sequences when it was built with the race detector, which finds nothing in it that
-// shorter tests do not have, and takes ten times as long.
-func NoRace(tb testing.TB) {
-	tb.Helper()
-
-	if Race {
-		tb.Skip("This is a test without the race detector.")
-	}
-}
-
 // Machinef says what this one cannot do, whatever is installed: the test is skipped.
 func Machinef(tb testing.TB, format string, args ...any) {
 	tb.Helper()
