@@ -179,8 +179,8 @@ func (b *bench) warmUp(ctx context.Context, w work) error {
 func (b *bench) confined(ctx context.Context, w work) error {
 	var took [2]besides
 
-	for i, mode := range []string{"Off", "Required"} {
-		if err := b.restart(ctx, "--confinement="+mode); err != nil {
+	for i, flags := range [][]string{{"--confinement=Off"}, nil} {
+		if err := b.restart(ctx, flags...); err != nil {
 			return err
 		}
 		if err := b.warmUp(ctx, w); err != nil {

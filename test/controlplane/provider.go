@@ -173,10 +173,10 @@ func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 
 // Provider is provider-ansible with the given flags, in the form --name=value,
 // on top of those that it needs here, or instead of them. The stack must be up;
-// its API is what the package manager would have installed. Its runs are
-// confined; they may write to the shared directory.
+// its API is what the package manager would have installed. Its runs may write
+// to the shared directory.
 func (s *Stack) Provider(flags ...string) *Piece {
-	own := []string{"--confinement=Required", "--write-path=" + s.SharedDir()}
+	own := []string{"--write-path=" + s.SharedDir()}
 	if s.opts.Node {
 		// It is not in a Pod that could tell.
 		own = append(own, "--pod-image="+ProviderImage)
@@ -216,13 +216,11 @@ type Replica struct {
 func (s *Stack) Replica(r Replica, flags ...string) *Piece {
 	args := []string{
 		"start",
-		"--debug",
+		"--debug",                 // Its log explains a test that fails.
 		"--leader-election=false", // It is killed too often to wait for its lease.
+		"--min-poll-interval=1s",  // No test waits ten seconds for a poll.
 		"--namespace=" + Namespace,
-		"--shutdown-grace-period=10s",
-		"--min-poll-interval=1s",
 		"--state-dir=" + r.StateDir,
-		"--confinement=Off",
 		"--health-probe-bind-address=" + r.Health,
 		"--metrics-bind-address=" + r.Metrics,
 	}

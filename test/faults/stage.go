@@ -251,7 +251,7 @@ func (s *stage) replica(ctx context.Context, name string) error {
 			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(), Ready: "/healthz",
 			Env: []string{"TMPDIR=" + r.temp},
 		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
-			"--confinement=BestEffort", "--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
+			"--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
 			"--warm-memory="+s.warmMemory(),
 			fmt.Sprintf("--max-concurrent-pods=%d", s.podLimit()))...)
 	}

@@ -41,8 +41,14 @@ type downCmd struct{}
 // Run brings the stack up, on kernels that cannot confine runs, too: for a look
 // at what it is.
 func (u *upCmd) Run(ctx context.Context, c *cli) error {
-	const mode = sandbox.BestEffort
-	flags := append([]string{"--confinement=" + string(mode)}, u.ProviderFlags...)
+	warning, err := sandbox.BestEffort.Check(sandbox.Kernel(), sandbox.Filters())
+	if err != nil {
+		return err
+	}
+	flags := u.ProviderFlags
+	if warning != "" {
+		flags = append([]string{"--confinement=" + string(sandbox.BestEffort)}, flags...)
+	}
 	up := (*controlplane.Stack).Up
 	if u.Node {
 		up = func(s *controlplane.Stack, ctx context.Context) error {
@@ -55,11 +61,7 @@ func (u *upCmd) Run(ctx context.Context, c *cli) error {
 			return s.AllowPods(ctx, "")
 		}
 	}
-	if err := c.locked(ctx, controlplane.Options{ProviderFlags: flags, Node: u.Node}, up); err != nil {
-		return err
-	}
-	warning, err := mode.Check(sandbox.Kernel(), sandbox.Filters())
-	if err != nil || warning == "" {
+	if err := c.locked(ctx, controlplane.Options{ProviderFlags: flags, Node: u.Node}, up); err != nil || warning == "" {
 		return err
 	}
 	_, err = fmt.Fprintln(os.Stdout, "WARNING: "+warning)
