@@ -69,7 +69,8 @@ func (d *drive) recovery(ctx context.Context) {
 }
 
 // settle waits until each object was as wanted once, and returns the others with what is wrong
-// with them. Periodic runs go on meanwhile. Retries that are planned for later are requested.
+// with them. Periodic runs go on meanwhile, and on a slow machine one of each object nearly always
+// is in progress. Retries that are planned for later are requested.
 func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func(*object, common.AnsibleRun) string) map[*object]string {
 	wrong, right := map[*object]string{}, map[*object]bool{}
 
@@ -144,12 +145,10 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	switch {
 	case o.deleted:
 		return "is still there: " + summary(run)
-	case last == nil || !last.Phase.Finished():
-		return "its run is in progress: " + summary(run)
 	case ready.ObservedGeneration != run.GetGeneration():
 		return "its conditions are of an earlier generation: " + summary(run)
 	case o.misspelt:
-		if ready.Status == corev1.ConditionTrue || last.Reason != runner.ReasonPlaybookError {
+		if ready.Status == corev1.ConditionTrue || last == nil || last.Reason != runner.ReasonPlaybookError {
 			return "its role is misspelt, which it does not say: " + summary(run)
 		}
 
@@ -157,7 +156,7 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	case forgotten(apply, ours, d.book.Run):
 		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
 	case o.way.hopeless:
-		if ready.Status == corev1.ConditionTrue || apply == nil || apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
+		if ready.Status == corev1.ConditionTrue || apply == nil || !apply.Result.Finished() || apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
 			return "it can only fail, but does not say that it gave up: " + summary(run)
 		}
 

@@ -35,6 +35,11 @@ func TestForgotten(t *testing.T) {
 			last:   last,
 			want:   true,
 		},
+		"LaterNotBegun": {
+			reason: "A later apply is in progress, and its play has not begun.",
+			apply:  &common.Apply{ID: "other"},
+			last:   last,
+		},
 		"LaterWithoutContent": {
 			reason: "A later apply did not get as far as its play.",
 			apply:  &common.Apply{ID: "other", Result: common.PhaseTimedOut, CompletionTime: at(time.Minute)},
