@@ -50,6 +50,7 @@ func newBench(ctx context.Context, out io.Writer, only string) (*bench, error) {
 		Kubeconfig: ".cache/bench.kubeconfig",
 		Jobs:       only == pods,
 		Node:       only == node,
+		Breaker:    only == chain,
 		Out:        io.Discard,
 	})
 	if err != nil {

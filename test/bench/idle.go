@@ -86,17 +86,25 @@ func (b *bench) reconciles(ctx context.Context) (int, error) {
 
 // metric of the provider: the sum of all whose name and labels begin in some way.
 func (b *bench) metric(ctx context.Context, prefix string) (float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.stack.ProviderMetrics(), nil)
+	v, found, err := sum(ctx, b.stack.ProviderMetrics(), prefix)
+	if err == nil && !found {
+		err = errors.Errorf("there is no metric %s", prefix)
+	}
+	return v, err
+}
+
+// sum of all metrics that are served somewhere and begin in some way, if there are any.
+func sum(ctx context.Context, url, prefix string) (total float64, found bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot ask for metrics")
+		return 0, false, errors.Wrap(err, "cannot ask for metrics")
 	}
 	rsp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, errors.Wrap(err, "cannot get metrics")
+		return 0, false, errors.Wrap(err, "cannot get metrics")
 	}
 	defer rsp.Body.Close() //nolint:errcheck // It was only read.
 
-	sum, found := 0.0, false
 	lines := bufio.NewScanner(rsp.Body)
 	for lines.Scan() {
 		line := lines.Text()
@@ -105,17 +113,11 @@ func (b *bench) metric(ctx context.Context, prefix string) (float64, error) {
 		}
 		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
 		if err != nil {
-			return 0, errors.Wrap(err, "cannot read metrics")
+			return 0, false, errors.Wrap(err, "cannot read metrics")
 		}
-		sum, found = sum+v, true
+		total, found = total+v, true
 	}
-	if err := lines.Err(); err != nil {
-		return 0, errors.Wrap(err, "cannot read metrics")
-	}
-	if !found {
-		return 0, errors.Errorf("there is no metric %s", prefix)
-	}
-	return sum, nil
+	return total, found, errors.Wrap(lines.Err(), "cannot read metrics")
 }
 
 // settled makes objects as a provider leaves them that applied them: one that had

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -30,15 +31,16 @@ const playbook = `- hosts: localhost
     loop: "{{ range(20) | list }}"
 `
 
-// Measurements that need more than a control plane: Pods that are scripts, and a node.
+// Measurements that need another control plane: with Pods that are scripts, a node, or core as it is by default.
 const (
-	pods = "pods"
-	node = "node"
+	pods  = "pods"
+	node  = "node"
+	chain = "chain"
 )
 
 // cli is the command line.
 type cli struct {
-	Only string `default:"" enum:",run,throughput,content,idle,failing,pods,node" help:"Measure only this; pods and node are measured only by themselves, and node needs root."`
+	Only string `default:"" enum:",run,throughput,content,idle,failing,pods,node,chain" help:"Measure only this; pods, node and chain are measured only by themselves, and node needs root."`
 
 	Repeat  int           `default:"10"   help:"How often a single run is measured, and one beside objects that fail."`
 	Rounds  int           `default:"2"    help:"How often the throughput is measured."`
@@ -78,8 +80,9 @@ func (c *cli) Run(ctx context.Context) (err error) {
 		{"failing", b.failing},
 		{pods, b.manyPods},
 		{node, b.onNode},
+		{chain, b.chains},
 	} {
-		if c.Only != m.name && (c.Only != "" || m.name == pods || m.name == node) {
+		if c.Only != m.name && (c.Only != "" || slices.Contains([]string{pods, node, chain}, m.name)) {
 			continue
 		}
 		if err := m.measure(ctx, c); err != nil {

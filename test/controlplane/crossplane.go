@@ -142,7 +142,7 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 	}
 	// Tests edit XRs faster than people do. A change that the circuit breaker drops while an
 	// XR is paused is lost: nothing brings the XR back to core when it is resumed.
-	if Since("v2.4") {
+	if Since("v2.4") && !s.opts.Breaker {
 		args = append(args, fmt.Sprintf("--circuit-breaker-burst=%d", CircuitBreakerBurst))
 	}
 	p := s.piece(nameCore, ready, env, args...)
@@ -150,6 +150,11 @@ func (s *Stack) core(ctx context.Context) (*Piece, error) {
 		return s.inNode(p) // It calls functions by their names.
 	}
 	return p, nil
+}
+
+// CoreMetrics is where core serves its metrics.
+func (s *Stack) CoreMetrics() string {
+	return "http://" + loopback(s.ports[nameCore]) + "/metrics"
 }
 
 // rbac gives providers the rights that they need, and users those to what is

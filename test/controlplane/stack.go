@@ -94,6 +94,9 @@ type Options struct {
 	// requests of the provider are written to the file that Audit names.
 	Jobs bool
 
+	// Breaker leaves the circuit breaker of core as it is by default.
+	Breaker bool
+
 	// Out gets a line for each step, and the end of the log of what failed.
 	Out io.Writer
 }
