@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -96,7 +98,137 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// schemaOf a CustomResourceDefinition validates objects as the API server does.
+// TestRefused shows what the API server refuses, and what it says.
+func TestRefused(t *testing.T) {
+	const (
+		cluster, namespaced = "ansible.crossplane.io_", "ansible.m.crossplane.io_"
+		runs, configs       = "ansibleruns.yaml", "providerconfigs.yaml"
+	)
+
+	cases := map[string]struct {
+		reason string
+		files  []string
+		spec   string
+		want   string
+	}{
+		"NoContent": {
+			reason: "An AnsibleRun has content.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"vars": {"a": 1}}}`,
+			want:   "exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"TwoContents": {
+			reason: "It has one kind of content, also when one of two has no type in the schema.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "roles": ["a.b.c"]}}`,
+			want:   "exactly one of role, roles, playbook, playbooks and playbookInline must be set",
+		},
+		"EmptyContent": {
+			reason: "An empty playbook is no content.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbookInline": ""}}`,
+			want:   "playbookInline",
+		},
+		"VarFileWithoutReference": {
+			reason: "A variable file says where it is.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "varFiles": [{"source": "SecretKey"}]}}`,
+			want:   "secretKeyRef must be set with source SecretKey",
+		},
+		"ReservedStateVariable": {
+			reason: "The provider's own variable is no state variable.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "stateVariable": {"name": "ansible_provider_meta"}}}`,
+			want:   "ansible_provider_meta is the provider's own variable",
+		},
+		"ExecutableNothing": {
+			reason: "An executable inventory needs an inventory.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "executableInventory": true}}`,
+			want:   "executableInventory needs inventoryInline or inventories",
+		},
+		"Timeout": {
+			reason: "A mistaken timeout is told what to write.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"role": "a.b.c", "timeout": "1d"}}`,
+			want:   "must be a duration that is not negative, such as 20m",
+		},
+		"Env": {
+			reason: "No variable takes over the programs of a run.",
+			files:  []string{cluster + runs, namespaced + runs},
+			spec:   `{"forProvider": {"playbookInline": "[]", "env": [{"name": "PYTHONPATH", "value": "/x"}]}}`,
+			want:   "would take over programs",
+		},
+		"ConfigKind": {
+			reason: "A configuration is of one of two kinds.",
+			files:  []string{namespaced + runs},
+			spec:   `{"providerConfigRef": {"kind": "Secret", "name": "there"}, "forProvider": {"playbookInline": "[]"}}`,
+			want:   "providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig",
+		},
+		"ConfigElsewhere": {
+			reason: "A configuration is not that of another namespace.",
+			files:  []string{namespaced + runs},
+			spec:   `{"providerConfigRef": {"kind": "ProviderConfig", "name": "there", "namespace": "other"}, "forProvider": {"playbookInline": "[]"}}`,
+			want:   "unknown field: spec.providerConfigRef.namespace",
+		},
+		"DetailsElsewhere": {
+			reason: "Connection details go to no other namespace.",
+			files:  []string{namespaced + runs},
+			spec:   `{"writeConnectionSecretToRef": {"name": "details", "namespace": "other"}, "forProvider": {"playbookInline": "[]"}}`,
+			want:   "unknown field: spec.writeConnectionSecretToRef.namespace",
+		},
+		"InventoryOfHost": {
+			reason: "A namespace reads nothing of the provider's disk.",
+			files:  []string{namespaced + runs},
+			spec:   `{"forProvider": {"playbookInline": "[]", "inventories": [{"source": "Filesystem", "fs": {"path": "/etc/hosts"}}]}}`,
+			want:   "inventories of a namespaced AnsibleRun cannot come from Environment or Filesystem",
+		},
+		"CredentialOfHost": {
+			reason: "Nor of its environment.",
+			files:  []string{namespaced + "cluster" + configs},
+			spec:   `{"credentials": [{"filename": "token", "source": "Environment", "env": {"name": "TOKEN"}}]}`,
+			want:   "credentials for namespaced AnsibleRuns cannot come from Environment or Filesystem",
+		},
+		"Confinement": {
+			reason: "A namespace does not grant itself the provider's machine.",
+			files:  []string{namespaced + configs},
+			spec:   `{"confinement": {"serviceAccount": true}}`,
+			want:   "only cluster scoped configurations may have confinement",
+		},
+		"ServiceAccountElsewhere": {
+			reason: "A namespace has no rights of another one.",
+			files:  []string{namespaced + configs},
+			spec:   `{"kubernetes": {"serviceAccountRef": {"namespace": "crossplane-system", "name": "provider-ansible"}}}`,
+			want:   "the ServiceAccount of this configuration is in its own namespace",
+		},
+		"RequirementsOfImage": {
+			reason: "Nothing installs requirements where the image brings the content.",
+			files:  []string{cluster + configs, namespaced + configs},
+			spec:   `{"execution": {"place": "Pod", "content": "Image"}, "requirements": "roles: [{name: acme.page}]"}`,
+			want:   "requirements are not installed where execution.content is Image",
+		},
+		"ClaimForNothing": {
+			reason: "Nor is there content for a claim.",
+			files:  []string{cluster + configs, namespaced + configs},
+			spec:   `{"execution": {"place": "Pod", "content": "Image", "contentVolumeClaim": "content"}}`,
+			want:   "leave contentVolumeClaim out",
+		},
+	}
+
+	for name, tc := range cases {
+		for _, file := range tc.files {
+			t.Run(file+name, func(t *testing.T) {
+				errs := schemaOf(t, file)(fmt.Appendf(nil, `{"spec": %s}`, tc.spec))
+
+				if got := fmt.Sprint(errs.ToAggregate()); !strings.Contains(got, tc.want) {
+					t.Errorf("\n%s\nwant %q, got %s", tc.reason, tc.want, got)
+				}
+			})
+		}
+	}
+}
+
+// schemaOf a CustomResourceDefinition validates objects as the API server does, strictly.
 func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 	t.Helper()
 
@@ -136,6 +268,12 @@ func schemaOf(t *testing.T, file string) func(object []byte) field.ErrorList {
 		errs := validation.ValidateCustomResource(nil, o, openAPI)
 		more, _ := rules.Validate(context.Background(), nil, structural, o, nil, celconfig.RuntimeCELCostBudget)
 
-		return append(errs, more...)
+		errs = append(errs, more...)
+
+		for _, path := range pruning.PruneWithOptions(o, structural, false, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+			errs = append(errs, field.Forbidden(field.NewPath(path), "unknown field: "+path))
+		}
+
+		return errs
 	}
 }
