@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,6 +56,43 @@ func TestWriteOperator(t *testing.T) {
 	result, err := validate.Files(validate.File{Name: golden, Content: got.Bytes()})
 	if err != nil || result.Inputs != 4 || len(result.Mistakes) > 0 {
 		t.Errorf("validate.Files(...): %v: %v", err, result)
+	}
+}
+
+// TestMovePage scaffolds what the page about moving an operator shows.
+func TestMovePage(t *testing.T) {
+	var yaml []string
+	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(readFile(t, "../../docs/move-operator.md"), -1) {
+		yaml = append(yaml, m[1])
+	}
+
+	if len(yaml) != 3 {
+		t.Fatalf("the page has %d blocks of YAML, this test knows 3", len(yaml))
+	}
+
+	// The project of the tests has more than the one of the page.
+	const caches = "config/crd/bases/cache.example.org_caches.yaml"
+
+	crd := strings.Replace(readFile(t, operatorProject+"/"+caches), "environment:", "owner:", 1)
+	dir := changed(t, map[string]string{"watches.yaml": yaml[0], "galaxy.yml": yaml[1], caches: crd, "roles/cache/tasks/main.yml": "- ansible.builtin.debug: {var: ansible_operator_meta.name}\n"})
+
+	operator, err := LoadOperator(dir, nil, "https://git.example.org/acme/cache-operator.git,1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	documents, err := operator.Write()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got := ""
+	for _, d := range documents {
+		got += string(d.Content)
+	}
+
+	if !strings.Contains(got, yaml[2]) {
+		t.Errorf("the Composition should have what the page shows: want\n%s\ngot\n%s", yaml[2], got)
 	}
 }
 
