@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
@@ -130,50 +128,4 @@ func TestApproval(t *testing.T) {
 	if exists(page) {
 		t.Error("The deletion should remove the page.")
 	}
-}
-
-// TestApprovalXR has an XR say that what it is composed of awaits approval. The page is in the directory of the run, so
-// that each run writes it, wherever it happens.
-func TestApprovalXR(t *testing.T) {
-	t.Parallel()
-
-	d := xrData{Kind: "Approved", Namespace: cp.Namespace(t), Composition: "approved-sites", Title: "Hello", Directory: "/"}
-	xr := siteWith(t, d, compositionOf+`
-      runs:
-      - name: page
-        approval: Required
-        providerConfigRef: {kind: ProviderConfig, name: default}
-        vars: {title: "${xr.spec.title}"}
-        playbookInline: |
-          - hosts: localhost
-            gather_facts: false
-            tasks:
-            - name: Write the page
-              ansible.builtin.copy: {dest: "{{ playbook_dir }}/page", content: "{{ title }}\n"}
-`, "{}")
-
-	cp.WaitFor(t, xr, Condition("Ready", "False"), Reason("AnsibleRunsReady", "AwaitingApproval"), Message("AnsibleRunsReady", "a check predicts 1 change by the run"))
-
-	run := composedRun(t, xr)
-	name := "ansiblerun.ansible.m.crossplane.io/" + run.Name
-	u := cp.WaitFor(t, run, Reason("Ready", "AwaitingApproval"), Field("status.atProvider.lastApply", nil))
-
-	// Content may read annotations, so that another one asks for another approval.
-	digest := Value(u, "status.atProvider.approval.digest")
-	cp.Kubectl(t, "annotate", "--namespace="+d.Namespace, name, "example.org/text=other")
-	cp.WaitFor(t, run, Reason("Ready", "AwaitingApproval"), That("another digest", func(u *unstructured.Unstructured) bool {
-		now := Value(u, "status.atProvider.approval.digest")
-		return now != nil && now != digest
-	}))
-
-	ansible(t, 0, d, "approve", name, "--yes")
-	cp.WaitFor(t, xr, Condition("Ready", "True"), Condition("AnsibleRunsReady", "True"))
-	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.approval.state", "Applied"), Field("status.atProvider.lastApply.result", "Succeeded"))
-
-	cp.Delete(t, xr)
-	cp.Delete(t, run)
-	cp.WaitFor(t, run, Reason("Deletable", "AwaitingApproval"))
-	ansible(t, 0, d, "approve", name, "--yes")
-	cp.WaitGone(t, run)
-	cp.WaitGone(t, xr)
 }

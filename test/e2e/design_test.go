@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,14 +45,6 @@ func TestDesign(t *testing.T) {
 	}
 
 	galaxy := startSource(t, hub, sources.Options{})
-
-	root := directory(t)
-	must(t, os.Rename(strings.TrimPrefix(content.Git(t), "git+file://"), filepath.Join(root, "sample_collection.git")))
-	repositories, err := sources.Git(t.Context(), root)
-	must(t, err)
-	ca, err := sources.NewCA()
-	must(t, err)
-	git := startSource(t, repositories, sources.Options{CA: ca, Auth: sources.Auth{User: "deploy", Password: token}})
 
 	const public = `vars: {ANSIBLE_GALAXY_SERVER: "[[.Galaxy]]"}`
 
@@ -109,11 +100,13 @@ func TestDesign(t *testing.T) {
 `,
 			ledger: []string{"nginx_config", "nginx"},
 		},
-		"RoleOfGalaxy": {
-			reason: "A role that nothing requires comes from Galaxy, and has simple variables, lists and dictionaries.",
+		"RolesOfGalaxy": {
+			reason: "Roles that nothing requires come from Galaxy, are run one after another, and have simple variables, lists and dictionaries.",
 			config: public,
 			run: `
-    role: sample_namespace.sample_role
+    roles:
+      - sample_namespace.sample_role
+      - sample_namespace.another_sample_role
     vars:
       foo: value1
       bar:
@@ -123,42 +116,7 @@ func TestDesign(t *testing.T) {
         field 1: value1
         field 2: value2
 `,
-			ledger: []string{"sample_role-value1-value3-value1"},
-		},
-		"RolesOfGalaxy": {
-			reason: "So do several, which are run one after another.",
-			config: public,
-			run: `
-    roles:
-      - sample_namespace.sample_role
-      - sample_namespace.another_sample_role
-`,
-			ledger: []string{"sample_role-none-none-none", "another_sample_role-none-none-none"},
-		},
-		"PrivateCollection": {
-			reason: "A collection of a private repository is cloned with git credentials.",
-			config: `
-  credentials:
-    - filename: .git-credentials
-      source: Secret
-      secretRef:
-        namespace: [[.Namespace]]
-        name: git-credentials
-        key: .git-credentials
-    - {filename: ca.crt, source: Secret, secretRef: {namespace: [[.Namespace]], name: git-credentials, key: ca.crt}}
-  vars: {SSL_CERT_FILE: ca.crt}
-  requirements: |
-    ---
-    collections:
-      # Install a collection from GitHub repository.
-      - name: [[.Git]]/sample_collection.git
-        version: 0.1.0
-        type: git
-`,
-			run: `
-    playbook: sample_namespace.sample_collection.sample_playbook
-`,
-			ledger: []string{"sample_playbook"},
+			ledger: []string{"sample_role-value1-value3-value1", "another_sample_role-value1-value3-value1"},
 		},
 		"RolesAndCollections": {
 			reason: "Roles and collections are required in one file.",
@@ -186,17 +144,8 @@ func TestDesign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			d := struct{ Namespace, Directory, Galaxy, Git, Login, CA string }{
-				cp.Namespace(t), directory(t), galaxy.URL, git.URL, strings.Replace(git.URL, "://", "://deploy:"+token+"@", 1), string(ca.PEM),
-			}
+			d := struct{ Namespace, Directory, Galaxy string }{cp.Namespace(t), directory(t), galaxy.URL}
 			objs := cp.Apply(t, `
-apiVersion: v1
-kind: Secret
-metadata: {namespace: [[.Namespace]], name: git-credentials}
-stringData:
-  .git-credentials: [[printf "%q" .Login]]
-  ca.crt: [[printf "%q" .CA]]
----
 apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: [[.Namespace]], name: directory}
@@ -223,7 +172,7 @@ spec:
 `+strings.TrimPrefix(tc.run, "\n")+`  providerConfigRef:
     name: [[.Namespace]]
 `, d)
-			cp.WaitFor(t, objs[3], Condition("Ready", "True"))
+			cp.WaitFor(t, objs[2], Condition("Ready", "True"))
 
 			if got, want := readFile(t, filepath.Join(d.Directory, "ledger")), strings.Join(tc.ledger, "\n")+"\n"; got != want {
 				t.Errorf("%s want %q, got %q", tc.reason, want, got)

@@ -10,7 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-ansible/crossplane-ansible/package-function/input"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
 
@@ -62,4 +64,14 @@ func documented(t *testing.T, file string) []*unstructured.Unstructured {
 		g := u.GroupVersionKind().Group
 		return g == "ansible.fn.crossplane.io" || strings.HasSuffix(g, "example.org")
 	})
+}
+
+// TestInput shows the schema of the function's input to the API server, which has limits of its own: before v2.2 core
+// installs it.
+func TestInput(t *testing.T) {
+	t.Parallel()
+
+	u := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal(input.Schema, &u.Object))
+	must(t, cp.Kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("e2e"), client.DryRunAll))
 }

@@ -16,7 +16,7 @@ import (
 func charts() map[string]string {
 	return map[string]string{
 		"chart/Chart.yaml":  "apiVersion: v2\nname: site\nversion: 0.1.0\n",
-		"chart/values.yaml": "title: none\nservice: false\n",
+		"chart/values.yaml": "title: none\n",
 		"chart/templates/site.yaml": `
 apiVersion: v1
 kind: ConfigMap
@@ -32,13 +32,6 @@ spec:
   template:
     metadata: {labels: {app: {{ .Release.Name }}}}
     spec: {containers: [{name: site, image: example.org/site}]}
-{{- if .Values.service }}
----
-apiVersion: v1
-kind: Service
-metadata: {name: {{ .Release.Name }}}
-spec: {ports: [{port: 80}]}
-{{- end }}
 `,
 		"site.yml": `
 - hosts: localhost
@@ -48,7 +41,7 @@ spec: {ports: [{port: 80}]}
     block:
     - name: Install or upgrade
       ansible.builtin.command:
-        argv: ["{{ helm }}", upgrade, --install, --force-conflicts, site, "{{ playbook_dir }}/chart", --set, "title={{ title }}", --set, "service={{ service }}"]
+        argv: ["{{ helm }}", upgrade, --install, --force-conflicts, site, "{{ playbook_dir }}/chart", --set, "title={{ title }}"]
     - kubernetes.core.helm_info: {name: site, release_namespace: "{{ namespace }}", binary_path: "{{ helm }}"}
       register: release
     - ansible.builtin.set_stats:
@@ -82,7 +75,6 @@ func TestHelm(t *testing.T) {
 		kubernetesData
 
 		Git, Helm, Title string
-		Service          bool
 	}{kubernetesData: k, Git: startSource(t, repositories, sources.Options{}).URL, Helm: filepath.Join(directory(t), "helm"), Title: "first"}
 	command(t, root, "cp", tool, d.Helm) // Runs may read the directory.
 
@@ -107,7 +99,7 @@ spec:
   forProvider:
     project: {src: [[.Git]]/charts.git, version: v1.0.0}
     playbook: site.yml
-    vars: {namespace: [[.Namespace]], helm: [[.Helm]], title: [[.Title]], service: [[.Service]]}
+    vars: {namespace: [[.Namespace]], helm: [[.Helm]], title: [[.Title]]}
 `
 	run := cp.Apply(t, manifest, d)[0]
 	deployment := Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: d.Namespace, Name: "site"}
@@ -147,19 +139,10 @@ spec:
 	cp.WaitFor(t, deployment, That("it is another one", func(u *unstructured.Unstructured) bool { return u.GetUID() != made.GetUID() }))
 	after("3", "Dependents")
 
-	// The API server refuses a field of somebody else, unless Helm insists.
-	cp.Kubectl(t, "scale", "deployment", "site", "--namespace="+d.Namespace, "--replicas=2")
-	after("4", "Dependents")
-	cp.WaitFor(t, deployment, Field("spec.replicas", 0))
-
 	// Somebody else uses Helm.
 	command(t, root, tool, "rollback", "site", "1", "--namespace="+d.Namespace, "--kubeconfig="+cp.Stack.Kubeconfig())
-	after("6", "Dependents")
+	after("5", "Dependents")
 	cp.WaitFor(t, text, Field("data.title", "second"))
-
-	d.Service = true
-	cp.Apply(t, manifest, d)
-	cp.WaitFor(t, run, Reason("Ready", "RunFailed"), Message("Ready", "is forbidden: User"), Message("Ready", "system:serviceaccount:"+d.Namespace+":deployer"))
 
 	cp.Delete(t, run)
 	cp.WaitGone(t, run)

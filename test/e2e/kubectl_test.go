@@ -2,14 +2,12 @@ package e2e
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
-	"github.com/crossplane-ansible/crossplane-ansible/test/needs"
 )
 
 // teamComposition has a run that fails while there is no file gate, one that waits for
@@ -116,17 +113,6 @@ func TestKubectlPlugin(t *testing.T) {
 
 	inOrder(t, ansible(t, 0, d, "why", "site/site"), "is ready, with all of its runs (3)")
 
-	// A terminal has colors, unless somebody wants none.
-	if out := inTerminal(t, d, "", "status", "site/site"); !strings.Contains(out, "\x1b[32mReady") {
-		t.Errorf("There should be colors in a terminal:\n%q", out)
-	}
-	if out := inTerminal(t, d, "1", "status", "site/site"); strings.Contains(out, "\x1b") {
-		t.Errorf("There should be no colors with NO_COLOR:\n%q", out)
-	}
-	if out := inTerminal(t, d, "", "run", "site/site"); !strings.Contains(out, "\x1b[J") {
-		t.Errorf("A run should be drawn again and again in a terminal:\n%q", out)
-	}
-
 	// What is paused refuses to run, and goes on when it is resumed.
 	inOrder(t, ansible(t, 0, d, "pause", "sites", "--all"), "site.e2e.example.org/site paused", "ansiblerun.ansible.m.crossplane.io/")
 	cp.WaitFor(t, xr, Reason("Synced", "ReconcilePaused"))
@@ -155,10 +141,6 @@ spec: {title: New, directory: "[[.Directory]]", size: 1}
 	inOrder(t, ansible(t, 1, d, "status", "providerconfigs.ansible.m.crossplane.io/default"), "is no XR, claim or AnsibleRun")
 	inOrder(t, ansible(t, 1, d, "status", "site/nowhere"), "not found")
 	inOrder(t, ansible(t, 1, d, "run", "site"), "no name was specified")
-
-	// A shell completes types and names.
-	inOrder(t, ansible(t, 0, d, "__complete", "run", "si"), "sites.e2e.example.org")
-	inOrder(t, ansible(t, 0, d, "__complete", "run", "site/"), "site/site")
 }
 
 // slowly shows a password, and ends when there is a file gate.
@@ -320,10 +302,6 @@ func TestKubectlCheck(t *testing.T) {
 		}
 	}
 
-	if out := inTerminal(t, d, "", "check", name); !strings.Contains(out, "\x1b[31m-  quick") || !strings.Contains(out, "\x1b[32m+  kind") {
-		t.Errorf("A difference should have colors in a terminal:\n%q", out)
-	}
-
 	ansible(t, 0, d, "run", name)
 
 	if got := readFile(t, message); got != "be:\n  kind\n" {
@@ -363,24 +341,6 @@ func plugin(t *testing.T, d xrData, args ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+cp.Stack.Kubeconfig(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=", "HOME="+t.TempDir())
 
 	return cmd
-}
-
-// inTerminal runs kubectl with the plugin in a terminal.
-func inTerminal(t *testing.T, d xrData, noColor string, args ...string) string {
-	t.Helper()
-
-	cmd := plugin(t, d, args...)
-	script := exec.CommandContext(t.Context(), needs.Program(t, "script"), "--quiet", "--return", "--command", strings.Join(append([]string{"stty rows 24 cols 80;"}, cmd.Args...), " "), "/dev/null")
-	script.Env = slices.Concat(cmd.Env, []string{"TERM=xterm", "NO_COLOR=" + noColor})
-
-	var out bytes.Buffer
-	script.Stdout, script.Stderr = &out, &out
-
-	if err := script.Run(); err != nil {
-		t.Fatalf("%s in a terminal: %s\n%s", strings.Join(args, " "), err, out.String())
-	}
-
-	return out.String()
 }
 
 func unwrapped(text string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(text, " ") }

@@ -64,10 +64,28 @@ func nothingLeft(t *testing.T) {
 	}
 }
 
-// TestProviderKilled kills the provider in the middle of a run, an async task of
-// the play included.
-func TestProviderKilled(t *testing.T) {
-	needsProvider(t, "a run in a Pod goes on, which test/pods tests")
+// TestRestarts ends the provider in each way in the middle of a run, and lets content move afterwards. All that restarts
+// the provider is here: nothing else can happen meanwhile.
+func TestRestarts(t *testing.T) {
+	needsProvider(t, "a run in a Pod goes on, and installs its content itself, which test/pods tests")
+
+	t.Run("Killed", killed)
+	t.Run("Stopped", stopped)
+
+	// The next provider gives runs no time to end, looks for other content soon, and finds no content that was installed: its
+	// volume is another one.
+	s := newMoving(t)
+
+	cp.Provider.Stop(t)
+	must(t, os.RemoveAll(filepath.Join(cp.Stack.StateDir(), "content")))
+	cp.Provider.Start(t, "--shutdown-grace-period=1s", "--content-ttl=2s")
+
+	t.Run("ContentMoves", s.moves)
+	t.Run("Canceled", canceled)
+}
+
+// killed ends the provider with SIGKILL. Its run ends, too, an async task of the play included.
+func killed(t *testing.T) {
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
 
@@ -78,10 +96,10 @@ func TestProviderKilled(t *testing.T) {
 	touch(t, filepath.Join(d.Directory, "go"))
 	cp.Provider.Start(t)
 
-	cp.WaitFor(t, run, Field("status.atProvider.lastRun.id", first), Field("status.atProvider.lastRun.phase", "Interrupted"),
-		Field("status.atProvider.lastApply.result", "Interrupted"), Condition("Ready", "False"))
+	waitForEvent(t, run, "RunInterrupted", 1, "the provider ended")
 	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
 		Field("status.atProvider.lastRun.trigger", "Retry"), Field("status.atProvider.lastApply.attempts", 1))
+	waitForEvent(t, run, "RunSucceeded", 1, "present run succeeded")
 
 	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\nrun\n" {
 		t.Errorf("The play should have been run twice, got %q", got)
@@ -89,24 +107,20 @@ func TestProviderKilled(t *testing.T) {
 	nothingLeft(t)
 }
 
-// TestProviderStopped stops the provider as Kubernetes does, in the middle of a
-// run that ends within the grace period.
-func TestProviderStopped(t *testing.T) {
-	needsProvider(t, "the provider does not wait for a run in a Pod")
+// stopped ends the provider as Kubernetes does. The run ends within the grace period.
+func stopped(t *testing.T) {
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
 
 	// The run is let go when the provider has been told to stop.
-	stopped := make(chan error, 1)
+	ended := make(chan error, 1)
 	before := strings.Count(cp.Provider.Log(t), "Stopping")
-	go func() { stopped <- cp.Provider.Piece.Stop(t.Context()) }()
+	go func() { ended <- cp.Provider.Piece.Stop(t.Context()) }()
 	Eventually(t, "the provider to be stopping", func() bool {
 		return strings.Count(cp.Provider.Log(t), "Stopping") > before
 	})
 	touch(t, filepath.Join(d.Directory, "go"))
-	if err := <-stopped; err != nil {
-		t.Fatalf("cannot stop the provider: %s", err)
-	}
+	must(t, <-ended)
 
 	cp.WaitFor(t, run, Field("status.atProvider.lastRun.id", first), Field("status.atProvider.lastRun.phase", "Succeeded"), Condition("Ready", "True"))
 	if left := commands(t, d.Marker); len(left) > 0 {
@@ -120,15 +134,32 @@ func TestProviderStopped(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileRunning deletes an object in the middle of a run, which is
-// canceled before the absent run begins.
+// canceled ends the provider when it gives the run no time. The result of that is an event all the same.
+func canceled(t *testing.T) {
+	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	run, _ := begin(t, d)
+
+	cp.Provider.Stop(t)
+	waitForEvent(t, run, "RunCanceled", 1, `canceled during task "Wait to be let go"`)
+	touch(t, filepath.Join(d.Directory, "go"))
+	cp.Provider.Start(t)
+	cp.WaitFor(t, run, Condition("Ready", "True"))
+}
+
+// TestDeletedWhileRunning deletes two objects in the middle of their runs. One run is canceled before the absent run begins.
+// The target of the other one is to stay as it is: its run goes on.
 func TestDeletedWhileRunning(t *testing.T) {
 	t.Parallel()
 
 	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
 	run, first := begin(t, d)
+	orphaned := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
+	orphan, _ := begin(t, orphaned)
 
+	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", orphan.Namespace, orphan.Name, "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update"]}}`)
+	cp.Delete(t, orphan)
 	cp.Delete(t, run)
+
 	Eventually(t, "all processes of the run to be gone", func() bool { return len(commands(t, first)) == 0 })
 	cp.WaitGone(t, run)
 
@@ -138,109 +169,12 @@ func TestDeletedWhileRunning(t *testing.T) {
 	if left := commands(t, d.Marker); len(left) > 0 {
 		t.Errorf("Nothing of either run should be left, got %v", left)
 	}
-}
 
-// TestDeletedBeforeAnythingWasDone deletes objects whose content has never done
-// anything, and of which no run with state absent would succeed, either.
-func TestDeletedBeforeAnythingWasDone(t *testing.T) {
-	t.Parallel()
+	cp.WaitFor(t, orphan, Message("Synced", "waiting for the end of the run in progress"))
+	touch(t, filepath.Join(orphaned.Directory, "go"))
+	cp.WaitGone(t, orphan)
 
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t)}
-	objects := cp.Apply(t, emptyConfig+`
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: ProviderConfig
-metadata: {namespace: [[.Namespace]], name: missing}
-spec:
-  requirements: |
-    collections: [{name: "[[.Directory]]/missing-1.0.0.tar.gz", type: file}]
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: not-installed}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: missing}
-  forProvider: {role: acme.site.first}
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: misspelt}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider: {role: acme.site.frist, retryLimit: 1} # What is canceled may have done something.
----
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: no-hosts}
-spec:
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    retryLimit: 1
-    playbookInline: |
-      - hosts: nobody
-        tasks:
-        - ansible.builtin.debug:
-`, d)
-	notInstalled, misspelt, noHosts := objects[2], objects[3], objects[4]
-	cp.WaitFor(t, notInstalled, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
-	cp.WaitFor(t, misspelt, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "PlaybookError"))
-	cp.WaitFor(t, noHosts, Condition("Synced", "False"), Field("status.atProvider.lastRun.reason", "NoHostsMatched"))
-
-	for _, o := range objects[2:] {
-		cp.Delete(t, o)
-	}
-	for _, o := range objects[2:] {
-		cp.WaitGone(t, o)
-	}
-}
-
-// TestLeaderElection lets the provider lead before it reconciles.
-func TestLeaderElection(t *testing.T) {
-	cp.Provider.Restart(t, "--leader-election")
-
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
-	touch(t, filepath.Join(d.Directory, "go"))
-	run := cp.Apply(t, waiting, d)[1]
-	cp.WaitFor(t, run, Condition("Ready", "True"))
-
-	out := cp.Kubectl(t, "get", "lease", "-n", "crossplane-system", "crossplane-leader-election-provider-ansible", "-o", "jsonpath={.spec.holderIdentity}")
-	if out == "" {
-		t.Error("The provider should hold the lease.")
-	}
-}
-
-// TestOrphanedWhileRunning deletes an object whose target is to stay as it is in
-// the middle of a run.
-func TestOrphanedWhileRunning(t *testing.T) {
-	t.Parallel()
-
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
-	run, _ := begin(t, d)
-
-	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"spec":{"managementPolicies":["Observe","Create","Update"]}}`)
-	cp.Delete(t, run)
-	cp.WaitFor(t, run, Message("Synced", "waiting for the end of the run in progress"))
-
-	touch(t, filepath.Join(d.Directory, "go"))
-	cp.WaitGone(t, run)
-	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "run\n" {
+	if got := readFile(t, filepath.Join(orphaned.Directory, "ledger")); got != "run\n" {
 		t.Errorf("The play should have been run once, got %q", got)
 	}
-}
-
-// TestGoneWhileRunning removes the finalizers of an object in the middle of a run, so that it is
-// gone before the run ends.
-func TestGoneWhileRunning(t *testing.T) {
-	t.Parallel()
-
-	d := runData{Namespace: cp.Namespace(t), Directory: directory(t), Marker: marker()}
-	run, first := begin(t, d)
-
-	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"spec":{"managementPolicies":[]}}`)
-	cp.WaitFor(t, run, Reason("Synced", "ReconcilePaused"))
-	cp.Delete(t, run)
-	cp.Kubectl(t, "patch", "ansibleruns.ansible.m.crossplane.io", "-n", d.Namespace, run.Name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	cp.WaitGone(t, run)
-	Eventually(t, "all processes of the run to be gone", func() bool {
-		return len(commands(t, d.Marker)) == 0 && len(commands(t, first)) == 0
-	})
 }

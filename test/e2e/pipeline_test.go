@@ -102,7 +102,6 @@ spec:
         playbookInline: *page
       status:
         path: "${runs.page.outputs.path}"
-  [[- if .Patched]]
   - step: after
     functionRef: {name: function-patch-and-transform}
     input:
@@ -114,7 +113,6 @@ spec:
         - {type: FromCompositeFieldPath, fromFieldPath: spec.team, toFieldPath: "metadata.labels[team]"}
         - {type: FromEnvironmentFieldPath, fromFieldPath: region, toFieldPath: "metadata.annotations[example.org/region]"}
         - {type: ToCompositeFieldPath, fromFieldPath: status.atProvider.outputs.path, toFieldPath: status.copied}
-  [[- end]]
   - step: ready
     functionRef: {name: function-auto-ready}
 ---
@@ -132,14 +130,10 @@ spec:
 `
 }
 
-type pipelineData struct {
-	Composition, Namespace, Directory, Late string
+type pipelineData struct{ Composition, Namespace, Directory, Late string }
 
-	Patched bool
-}
-
-// TestPipeline runs our function after functions that most Compositions use, unchanged, and has
-// another one decide what is ready.
+// TestPipeline runs our function between functions that most Compositions use, unchanged. One adds to an AnsibleRun, which
+// ours still recognizes as what it has rendered, and another one decides what is ready.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
 	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
@@ -150,7 +144,7 @@ func TestPipeline(t *testing.T) {
 	ledger := filepath.Join(d.Directory, "ledger")
 
 	// Everything that is composed gets ready, but not all of it is there.
-	u := cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "ValueNotSet"), Field("status.path", ledger),
+	u := cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "ValueNotSet"), Condition("Ready", "False"), Field("status.path", ledger), Field("status.copied", ledger),
 		That("all but one composed", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) == 5 }))
 
 	for _, o := range ComposedOf(u) {
@@ -159,48 +153,23 @@ func TestPipeline(t *testing.T) {
 		}
 	}
 
-	want := []string{"Hello-of-blue-in-eu-at-example.org", "next"}
-	if got := lines(t, d.Directory); !slices.Equal(want, got) {
-		t.Errorf("The runs should have got the environment, in order: want %q, got %q", want, got)
-	}
-
 	settings := composedAs(t, u, "settings")
 	if Value(settings, "data.title") != "Hello" || Value(settings, "data.region") != "eu" {
 		t.Errorf("What others compose should pass through, got %v", Value(settings, "data"))
 	}
 
-	cp.WaitFor(t, xr, Field("status.settings", settings.GetName()), Condition("Ready", "False"))
-
 	d.Late = "late"
 	cp.Apply(t, pipeline(), d)
 	cp.WaitFor(t, xr, Condition("AnsibleRunsReady", "True"), Condition("Ready", "True"),
-		Field("status.path", ledger), Field("status.settings", settings.GetName()))
-}
-
-// TestPatchedPipeline has a later step add to an AnsibleRun. The function still recognizes it as
-// what it has rendered.
-func TestPatchedPipeline(t *testing.T) {
-	t.Parallel()
-	cp.Functions(t, functionAutoReady, functionEnvironments, functionPatches)
-
-	d := pipelineData{Composition: "patched-pipelines", Namespace: cp.Namespace(t), Directory: directory(t), Late: "late", Patched: true}
-	objs := cp.Apply(t, pipeline(), d)
-	xr := objs[len(objs)-1]
-	ledger := filepath.Join(d.Directory, "ledger")
-
-	u := cp.WaitFor(t, xr, Condition("AnsibleRunsReady", "True"), Condition("Ready", "True"),
-		Field("status.path", ledger), Field("status.copied", ledger))
+		Field("status.path", ledger), Field("status.copied", ledger), Field("status.settings", settings.GetName()))
 
 	page := composedAs(t, u, "page")
 	if l := page.GetLabels(); l["team"] != "blue" || l["app"] != "page" || page.GetAnnotations()["example.org/region"] != "eu" {
 		t.Errorf("A later step should add to a run, got labels %v and annotations %v", l, page.GetAnnotations())
 	}
 
-	got := lines(t, d.Directory)
-	slices.Sort(got)
-
-	if want := []string{"Hello-of-blue-in-eu-at-example.org", "late", "next"}; !slices.Equal(want, got) {
-		t.Errorf("Everything should have run once: want %q, got %q", want, got)
+	if want, got := []string{"Hello-of-blue-in-eu-at-example.org", "next", "late"}, lines(t, d.Directory); !slices.Equal(want, got) {
+		t.Errorf("Everything should have run once, in order, with the environment: want %q, got %q", want, got)
 	}
 }
 

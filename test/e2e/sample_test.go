@@ -30,6 +30,25 @@ var sampleCollections = []string{
 	"../../.cache/collections/community-library_inventory_filtering_v1-1.0.1.tar.gz",
 }
 
+// movePage returns the blocks of YAML and of commands of the page about moving an operator.
+func movePage(t *testing.T) (yaml, commands []string) {
+	t.Helper()
+
+	for _, m := range fences.FindAllStringSubmatch(readFile(t, "../../docs/move-operator.md"), -1) {
+		if m[1] == "yaml" {
+			yaml = append(yaml, m[2])
+		} else {
+			commands = append(commands, m[2])
+		}
+	}
+
+	if len(yaml) != 3 || len(commands) != 7 {
+		t.Fatalf("the page has other blocks than the tests know: %d of YAML, %d of commands", len(yaml), len(commands))
+	}
+
+	return yaml, commands
+}
+
 // sampleShell has the project of the sample in a git repository, as the page about moving an
 // operator begins with it.
 type sampleShell struct {
@@ -214,3 +233,76 @@ func checkSampleMetrics(t *testing.T, run Object) {
 		}
 	}
 }
+
+// fakeOperatorSDK has three modules of the collection operator_sdk.util, which is on no registry of packages: they
+// send the requests, and return the results, that the real ones do.
+func fakeOperatorSDK() collection {
+	return collection{Namespace: "operator_sdk", Name: "util", Version: "0.5.0", Files: map[string]string{
+		"plugins/modules/requeue_after.py": `
+from ansible.module_utils.basic import AnsibleModule
+m = AnsibleModule({"time": {"type": "str", "required": True}})
+m.exit_json(period=m.params["time"])
+`,
+		"plugins/modules/osdk_metric.py": `
+import json
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.urls import open_url
+m = AnsibleModule({"name": {"required": True}, "description": {"required": True}, "address": {"default": "http://localhost:5050/metrics"},
+                   "counter": {"type": "dict", "options": {"increment": {"type": "bool"}, "add": {"type": "float"}}},
+                   "gauge": {"type": "dict", "options": {
+                       "increment": {"type": "bool"}, "decrement": {"type": "bool"}, "set_to_current_time": {"type": "bool"},
+                       "set": {"type": "float"}, "add": {"type": "float"}, "subtract": {"type": "float"}}},
+                   "histogram": {"type": "dict", "options": {"observe": {"type": "float"}}},
+                   "summary": {"type": "dict", "options": {"observe": {"type": "float"}}}})
+p = {k: v for k, v in m.params.items() if v and k != "address"}
+try:
+    open_url(m.params["address"], method="POST", data=json.dumps(p), headers={"Content-Type": "application/json"})
+except Exception as e:
+    m.fail_json(msg=str(e))
+m.exit_json(changed=True)
+`,
+		"plugins/modules/k8s_status.py": fakeStatusModule,
+	}}
+}
+
+// fakeStatusModule decides what to send as the module k8s_status does: nothing if the XR has all of it already, whenever
+// its conditions became so, and all conditions that the XR has with another one.
+const fakeStatusModule = `
+from ansible.module_utils.basic import AnsibleModule
+from kubernetes import config, dynamic
+
+
+def has(there, part):
+    if isinstance(part, dict):
+        return isinstance(there, dict) and all(has(there.get(k), v) for k, v in part.items())
+    if isinstance(part, list):
+        return isinstance(there, list) and all(item in there for item in part)
+    return there == part
+
+
+def main():
+    m = AnsibleModule(
+        {"api_version": {}, "kind": {}, "name": {}, "namespace": {}, "status": {"type": "dict"}, "conditions": {"type": "list", "elements": "dict"}},
+        supports_check_mode=True)
+    p = m.params
+    mine = p["status"] or {}
+    if p["conditions"]:
+        mine["conditions"] = p["conditions"]
+    r = dynamic.DynamicClient(config.new_client_from_config()).resources.get(api_version=p["api_version"], kind=p["kind"])
+    o = r.get(name=p["name"], namespace=p["namespace"]).to_dict()
+    there = o.get("status") or {}
+    timeless = dict(there)
+    if "conditions" in there:
+        timeless["conditions"] = [{k: v for k, v in c.items() if k != "lastTransitionTime"} for c in there["conditions"]]
+    if has(timeless, mine):
+        m.exit_json(changed=False, result=o)
+    if there.get("conditions") and mine.get("conditions"):
+        new = [c["type"] for c in mine["conditions"]]
+        mine["conditions"] = [c for c in there["conditions"] if c["type"] not in new] + mine["conditions"]
+    o["status"] = mine
+    m.exit_json(changed=True, result=r.status.patch(body=o, content_type="application/merge-patch+json").to_dict())
+
+
+if __name__ == "__main__":
+    main()
+`

@@ -87,3 +87,9 @@ func composedRun(t *testing.T, xr Object) Object {
 	u := cp.WaitFor(t, xr, That("an AnsibleRun", func(u *unstructured.Unstructured) bool { return len(ComposedOf(u)) > 0 }))
 	return ComposedOf(u)[0]
 }
+
+// requestRun of an AnsibleRun in a namespace.
+func requestRun(t *testing.T, namespace, name, token string) {
+	t.Helper()
+	cp.Kubectl(t, "annotate", "--overwrite", "ansibleruns.ansible.m.crossplane.io", "-n", namespace, name, "crossplane.io/reconcile-requested-at="+token)
+}

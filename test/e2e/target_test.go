@@ -15,9 +15,7 @@ import (
 
 // targetData is what the manifests below are a template for.
 type targetData struct {
-	scope
-
-	Directory, Key, KnownHosts, Vars, Password string
+	Namespace, Directory, Key, KnownHosts, Vars, Password string
 }
 
 // targets are hosts that are reached by ssh, and that three inventories know.
@@ -45,9 +43,9 @@ data:
     [db]
     db-1
 ---
-apiVersion: [[.Group]]/v1alpha1
+apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
-metadata: {[[.Own]]name: ssh-[[.Namespace]]}
+metadata: {namespace: [[.Namespace]], name: ssh}
 spec:
   vars: {ANSIBLE_VAULT_PASSWORD_FILE: .vault-password}
   credentials:
@@ -55,11 +53,11 @@ spec:
   - {filename: known_hosts, source: Secret, secretRef: {namespace: [[.Namespace]], name: ssh, key: known_hosts}}
   - {filename: .vault-password, source: Secret, secretRef: {namespace: [[.Namespace]], name: ssh, key: vault}}
 ---
-apiVersion: [[.Group]]/v1alpha1
+apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {[[.Own]]name: site-[[.Namespace]], annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
+metadata: {namespace: [[.Namespace]], name: site, annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
 spec:
-  providerConfigRef: {[[.Kind]]name: ssh-[[.Namespace]]}
+  providerConfigRef: {kind: ProviderConfig, name: ssh}
   forProvider:
     inventoryInline: |
       [web]
@@ -103,47 +101,39 @@ func TestTargets(t *testing.T) {
 	}
 	t.Cleanup(other.Stop)
 
-	for name, in := range scopes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	dir := directory(t)
+	d := targetData{
+		Namespace: cp.Namespace(t), Directory: dir, Key: fmt.Sprintf("%q", server.Key), Password: "vault-pass",
+		KnownHosts: fmt.Sprintf("%q", strings.Replace(other.KnownHosts(), fmt.Sprint(other.Port), fmt.Sprint(server.Port), 1)),
+		Vars:       fmt.Sprintf("ansible_host: %s, ansible_port: %d, ansible_user: %s", server.Host, server.Port, server.User),
+	}
+	manifests := strings.ReplaceAll(targets, "[[.Name]]", fmt.Sprintf("{__ansible_vault: %q}", encrypted(t, d.Password, "World")))
+	run := cp.Apply(t, manifests, d)[3]
 
-			s := in(t)
-			dir := directory(t)
-			d := targetData{
-				scope: s, Directory: dir, Key: fmt.Sprintf("%q", server.Key), Password: "vault-pass",
-				KnownHosts: fmt.Sprintf("%q", strings.Replace(other.KnownHosts(), fmt.Sprint(other.Port), fmt.Sprint(server.Port), 1)),
-				Vars:       fmt.Sprintf("ansible_host: %s, ansible_port: %d, ansible_user: %s", server.Host, server.Port, server.User),
-			}
-			manifests := strings.ReplaceAll(targets, "[[.Name]]", fmt.Sprintf("{__ansible_vault: %q}", encrypted(t, d.Password, "World")))
-			cp.Apply(t, manifests, d)
-			run := s.run("site")
+	cp.WaitFor(t, run, Condition("Ready", "False"), Condition("Synced", "False"), Message("Synced", "Host key verification failed."),
+		Field("status.atProvider.lastRun.reason", "HostUnreachable"), Field("status.atProvider.lastRun.hosts.unreachable", 2))
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("Nothing should be done on a host that is not the known one: got %v", left)
+	}
 
-			cp.WaitFor(t, run, Condition("Ready", "False"), Condition("Synced", "False"), Message("Synced", "Host key verification failed."),
-				Field("status.atProvider.lastRun.reason", "HostUnreachable"), Field("status.atProvider.lastRun.hosts.unreachable", 2))
-			if left, _ := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("Nothing should be done on a host that is not the known one: got %v", left)
-			}
+	d.KnownHosts = fmt.Sprintf("%q", server.KnownHosts())
+	cp.Apply(t, manifests, d)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.hosts.ok", 2))
 
-			d.KnownHosts = fmt.Sprintf("%q", server.KnownHosts())
-			cp.Apply(t, manifests, d)
-			cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.lastRun.hosts.ok", 2))
+	got := map[string]string{}
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		got[f.Name()] = readFile(t, filepath.Join(dir, f.Name()))
+	}
+	// Variables of a host win over those of its groups, those of a group over all.
+	want := map[string]string{"web-1": "Welcome, World", "web-2": "Good morning, World"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("The hosts of all inventories should be greeted, as far as the limit goes: -want, +got:\n%s", diff)
+	}
 
-			got := map[string]string{}
-			files, _ := os.ReadDir(dir)
-			for _, f := range files {
-				got[f.Name()] = readFile(t, filepath.Join(dir, f.Name()))
-			}
-			// Variables of a host win over those of its groups, those of a group over all.
-			want := map[string]string{"web-1": "Welcome, World", "web-2": "Good morning, World"}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("The hosts of all inventories should be greeted, as far as the limit goes: -want, +got:\n%s", diff)
-			}
-
-			cp.Delete(t, run)
-			cp.WaitGone(t, run)
-			if left, _ := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("The hosts should have been left before the object went: got %v", left)
-			}
-		})
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("The hosts should have been left before the object went: got %v", left)
 	}
 }

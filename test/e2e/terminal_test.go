@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,8 +21,8 @@ type terminal struct {
 	tmux, socket string
 }
 
-// inTmux starts kubectl with the plugin in a terminal of a size. Its exit status is shown when it has ended.
-func inTmux(t *testing.T, d xrData, width, height int, args ...string) *terminal {
+// inTmux starts kubectl with the plugin in a terminal, with a value of NO_COLOR. Its exit status is shown when it has ended.
+func inTmux(t *testing.T, d xrData, noColor string, args ...string) *terminal {
 	t.Helper()
 
 	term := &terminal{t: t, tmux: needs.Program(t, "tmux"), socket: filepath.Join(t.TempDir(), "tmux")}
@@ -32,9 +31,9 @@ func inTmux(t *testing.T, d xrData, width, height int, args ...string) *terminal
 	// The shell outlives Ctrl-C, and then waits for what is never entered.
 	shell := append([]string{"sh", "-c", `trap : INT; "$@"; echo "exit status $?"; cat`, "sh"}, kubectl.Args...)
 	start := exec.CommandContext(t.Context(), term.tmux, append([]string{
-		"-S", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "--",
+		"-S", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "--",
 	}, shell...)...)
-	start.Env = slices.Concat(kubectl.Env, []string{"LC_ALL=C.UTF-8"})
+	start.Env = slices.Concat(kubectl.Env, []string{"LC_ALL=C.UTF-8", "NO_COLOR=" + noColor})
 
 	if out, err := start.CombinedOutput(); err != nil {
 		t.Fatalf("cannot start a terminal: %s\n%s", err, out)
@@ -136,7 +135,7 @@ func TestKubectlTerminal(t *testing.T) {
 	cp.WaitFor(t, xr, Reason("AnsibleRunsReady", "AwaitingApproval"), Message("AnsibleRunsReady", "network: "), Message("AnsibleRunsReady", "page: "))
 
 	// What awaits approval is waited for until somebody has enough.
-	term := inTmux(t, d, 100, 30, "run", "guardeds/site")
+	term := inTmux(t, d, "", "run", "guardeds/site")
 	if out := term.waitFor("AwaitingApproval", "awaits approval:", "kubectl ansible approve"); !strings.Contains(out, "\x1b[33mAwaitingApproval") {
 		t.Errorf("There should be colors in a terminal:\n%q", out)
 	}
@@ -157,7 +156,7 @@ func TestKubectlTerminal(t *testing.T) {
 	}
 
 	// Who interrupts the question decides nothing.
-	term = inTmux(t, d, 100, 30, "approve", "guardeds/site")
+	term = inTmux(t, d, "", "approve", "guardeds/site")
 	term.waitFor("Write the network on localhost", "Write the page on localhost", "approve this? [y/N]")
 	term.send("C-c")
 	term.waitFor("interrupted: nothing was decided", "exit status 1")
@@ -180,7 +179,7 @@ func TestKubectlTerminal(t *testing.T) {
 	}
 
 	// An answer approves both.
-	term = inTmux(t, d, 100, 30, "approve", runs, selector)
+	term = inTmux(t, d, "", "approve", runs, selector)
 	term.waitFor("Rejected by", "approve this? [y/N]")
 	term.send("y", "Enter")
 	term.waitFor("approved by", "exit status 0")
@@ -191,22 +190,21 @@ func TestKubectlTerminal(t *testing.T) {
 		t.Errorf("What was approved should be applied, got %q", got)
 	}
 
-	var history struct {
-		Items []struct {
-			Run     string `json:"run"`
-			History []struct {
-				Mode       string `json:"mode"`
-				ApprovedBy string `json:"approvedBy"`
-			} `json:"history"`
-		} `json:"items"`
-	}
-	if err := json.Unmarshal([]byte(ansible(t, 0, d, "history", "guardeds/site", "--output=json")), &history); err != nil || len(history.Items) != 2 || len(history.Items[0].History) == 0 {
-		t.Fatalf("history -o json: got %+v, %v", history, err)
+	// A terminal may get another size while somebody looks at it.
+	term = inTmux(t, d, "1", "status", "guardeds/site", "--watch")
+	if out := term.waitFor("NAME", "network", "page"); strings.Contains(out, "\x1b[3") {
+		t.Errorf("There should be no colors with NO_COLOR:\n%q", out)
 	}
 
-	if last := history.Items[0].History[0]; last.Mode != "Apply" || last.ApprovedBy == "" {
-		t.Errorf("history -o json: want an apply that somebody has approved, got %+v", last)
+	term.resize(60, 4)
+
+	screen := term.waitFor("NAME", "more lines")
+	if strings.Count(screen, "NAME") != 1 {
+		t.Errorf("What there is no room for should not be shown:\n%s", screen)
 	}
+
+	term.send("C-c")
+	term.waitFor("exit status 0")
 
 	completes(t, d)
 }
@@ -262,61 +260,4 @@ func pluginPath(t *testing.T) string {
 	}
 
 	return path
-}
-
-// crowdComposition has a run on 200 hosts, of which 50 fail, and one that waits for it.
-const crowdComposition = compositionOf + `
-      defaults:
-        providerConfigRef: {kind: ProviderConfig, name: default}
-      runs:
-      - name: crowd
-        inventoryInline: "all: {hosts: {'host[001:200]': {}}, vars: {ansible_connection: local}}"
-        forks: 50
-        retryLimit: 1
-        playbookInline: |
-          - hosts: all
-            gather_facts: false
-            tasks:
-            - name: Look at the host
-              ansible.builtin.debug: {msg: It is there}
-            - name: Ask the host
-              ansible.builtin.assert: {that: "inventory_hostname <= 'host150' or ansible_provider_meta.managed_resource.state == 'absent'", fail_msg: It does not answer}
-      - name: last
-        dependsOn: [crowd]
-        playbookInline: "[{hosts: localhost, gather_facts: false, tasks: [{ansible.builtin.debug: {msg: It is over}}]}]"
-`
-
-// TestKubectlCrowd shows an XR with a run on many hosts in terminals of several sizes.
-func TestKubectlCrowd(t *testing.T) {
-	t.Parallel()
-	needs.Program(t, "tmux")
-
-	d := xrData{Kind: "Crowd", Namespace: cp.Namespace(t), Composition: "crowd-sites", Title: "Hello", Directory: directory(t)}
-	xr := siteWith(t, d, crowdComposition, "{}")
-	cp.WaitFor(t, xr, Message("AnsibleRunsReady", "last: waiting for crowd"), Message("AnsibleRunsReady", "It does not answer"))
-
-	inOrder(t, ansible(t, 0, d, "status", "crowds/site"), "0 of 2 ready", "crowd", "Failed", "ok=350 failed=50",
-		`task "Ask the host" failed on host`, "It does not answer", "more", "gave up after 1 attempt", "last", "waiting for crowd")
-	inOrder(t, unwrapped(ansible(t, 0, d, "why", "crowds/site")), "is not ready: 0 of 2 ready", "It does not answer", "failures", "Run last waits for crowd.")
-
-	// However narrow the terminal is, there is a table.
-	for _, width := range []int{5, 20, 40} {
-		term := inTmux(t, d, width, 50, "status", "crowds/site")
-		term.waitFor("exit", "└─")
-	}
-
-	// A terminal may get another size while somebody looks at it.
-	term := inTmux(t, d, 100, 30, "status", "crowds/site", "--watch")
-	term.waitFor("NAME", "Waiting", "waiting for crowd")
-	term.resize(60, 6)
-
-	screen := term.waitFor("NAME", "more lines")
-	if strings.Count(screen, "NAME") != 1 || strings.Contains(screen, "waiting for crowd") {
-		t.Errorf("What there is no room for should not be shown:\n%s", screen)
-	}
-
-	term.resize(100, 30)
-	term.waitFor("NAME", "Waiting", "waiting for crowd")
-	term.send("C-c")
-	term.waitFor("exit status 0")
 }

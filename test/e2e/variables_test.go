@@ -31,21 +31,13 @@ const variables = `{
 func TestVariables(t *testing.T) {
 	t.Parallel()
 
-	for name, in := range scopes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			s := in(t)
-			compact := &bytes.Buffer{}
-			if err := json.Compact(compact, []byte(variables)); err != nil {
-				t.Fatal(err)
-			}
-			d := struct {
-				scope
-
-				Variables string
-			}{s, compact.String()}
-			cp.Apply(t, `
+	namespace := cp.Namespace(t)
+	compact := &bytes.Buffer{}
+	if err := json.Compact(compact, []byte(variables)); err != nil {
+		t.Fatal(err)
+	}
+	d := struct{ Namespace, Variables string }{namespace, compact.String()}
+	cp.Apply(t, `
 apiVersion: v1
 kind: ConfigMap
 metadata: {namespace: [[.Namespace]], name: vars}
@@ -60,9 +52,9 @@ data:
     color: second file
     ansible_provider_meta: of a file
 ---
-apiVersion: [[.Group]]/v1alpha1
+apiVersion: ansible.m.crossplane.io/v1alpha1
 kind: ProviderConfig
-metadata: {[[.Own]]name: vars-[[.Namespace]]}
+metadata: {namespace: [[.Namespace]], name: vars}
 spec:
   credentials:
   - filename: ansible.cfg
@@ -78,26 +70,26 @@ data:
     hash_behaviour = merge
 `, d)
 
-			dir := directory(t)
-			run := s.run("vars")
-			file := func(key string) map[string]any {
-				return map[string]any{
-					"source":          "ConfigMapKey",
-					"configMapKeyRef": map[string]any{"namespace": s.Namespace, "name": "vars", "key": key},
-				}
-			}
-			params := map[string]any{
-				"varFiles": []any{file("vars.json"), file("first.yaml"), file("second.yaml")},
-				"vars": map[string]any{
-					"of_vars": json.RawMessage(variables), "color": "vars", "size": "vars",
-					"sum": "{{ 1 + 1 }}", "ansible_provider_meta": "of vars",
-				},
-				"unsafeVars": map[string]any{
-					"of_unsafe": json.RawMessage(variables), "size": "unsafeVars", "ensure": "unsafeVars",
-					"template": map[string]any{"{{ key }}": "{{ lookup('pipe', 'id') }}"}, "ansible_provider_meta": "of unsafeVars",
-				},
-				"stateVariable": map[string]any{"name": "ensure", "present": "{{ installed }}", "absent": "gone"},
-				"playbookInline": `
+	dir := directory(t)
+	run := Object{APIVersion: apiNamespaced, Kind: "AnsibleRun", Namespace: namespace, Name: "vars"}
+	file := func(key string) map[string]any {
+		return map[string]any{
+			"source":          "ConfigMapKey",
+			"configMapKeyRef": map[string]any{"namespace": namespace, "name": "vars", "key": key},
+		}
+	}
+	params := map[string]any{
+		"varFiles": []any{file("vars.json"), file("first.yaml"), file("second.yaml")},
+		"vars": map[string]any{
+			"of_vars": json.RawMessage(variables), "color": "vars", "size": "vars",
+			"sum": "{{ 1 + 1 }}", "ansible_provider_meta": "of vars",
+		},
+		"unsafeVars": map[string]any{
+			"of_unsafe": json.RawMessage(variables), "size": "unsafeVars", "ensure": "unsafeVars",
+			"template": map[string]any{"{{ key }}": "{{ lookup('pipe', 'id') }}"}, "ansible_provider_meta": "of unsafeVars",
+		},
+		"stateVariable": map[string]any{"name": "ensure", "present": "{{ installed }}", "absent": "gone"},
+		"playbookInline": `
 - hosts: localhost
   gather_facts: false
   tasks:
@@ -106,59 +98,53 @@ data:
       content: "{{ {'file': of_file, 'vars': of_vars, 'unsafe': of_unsafe, 'sum': sum, 'template': template,
         'precedence': [title, order, color, size, ensure], 'meta': ansible_provider_meta} | to_json }}"
 `,
-			}
-
-			createRun(t, s, run, params)
-			u := cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"))
-			uid, annotations := string(u.GetUID()), u.GetAnnotations()
-
-			got := decode(t, readFile(t, filepath.Join(dir, "present")))
-			meta, _ := got["meta"].(map[string]any)
-			managed, _ := meta["managed_resource"].(map[string]any)
-			if a, _ := managed["annotations"].(map[string]any); a["note"] != annotations["note"] || managed["uid"] != uid {
-				t.Errorf("The content should know what it runs for: got %v", managed)
-			}
-			if r, _ := meta["run"].(map[string]any); r["trigger"] != "Created" || r["mode"] != "Apply" {
-				t.Errorf("The content should know why it runs: got %v", r)
-			}
-			delete(got, "meta")
-
-			same := decode(t, variables)
-			want := map[string]any{
-				"file": same, "vars": same, "unsafe": same, "sum": json.Number("2"),
-				"template":   map[string]any{"{{ key }}": "{{ lookup('pipe', 'id') }}"},
-				"precedence": []any{"second file", []any{"first file"}, "vars", "unsafeVars", "{{ installed }}"},
-			}
-			if diff := cmp.Diff(texts(t, want), texts(t, got)); diff != "" {
-				t.Errorf("Variables should arrive as they were written, the strongest of each name: -want, +got:\n%s", diff)
-			}
-
-			cp.Delete(t, run)
-			cp.WaitGone(t, run)
-			if got := decode(t, readFile(t, filepath.Join(dir, "absent")))["precedence"].([]any)[4]; got != "gone" {
-				t.Errorf("The content should be told in its own words that the object is deleted: got %v", got)
-			}
-
-			// What the API server has rounded is not what was written.
-			params["vars"].(map[string]any)["of_vars"] = json.RawMessage(`{"serial": [1, 123456789012345678901234567890]}`)
-			createRun(t, s, run, params)
-			cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", "spec.forProvider.vars[of_vars][serial][1]"), Message("Synced", "write it as a string"))
-			cp.Delete(t, run)
-			cp.WaitGone(t, run)
-		})
 	}
+
+	createRun(t, run, params)
+	u := cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"))
+	uid, annotations := string(u.GetUID()), u.GetAnnotations()
+
+	got := decode(t, readFile(t, filepath.Join(dir, "present")))
+	meta, _ := got["meta"].(map[string]any)
+	managed, _ := meta["managed_resource"].(map[string]any)
+	if a, _ := managed["annotations"].(map[string]any); a["note"] != annotations["note"] || managed["uid"] != uid {
+		t.Errorf("The content should know what it runs for: got %v", managed)
+	}
+	if r, _ := meta["run"].(map[string]any); r["trigger"] != "Created" || r["mode"] != "Apply" {
+		t.Errorf("The content should know why it runs: got %v", r)
+	}
+	delete(got, "meta")
+
+	same := decode(t, variables)
+	want := map[string]any{
+		"file": same, "vars": same, "unsafe": same, "sum": json.Number("2"),
+		"template":   map[string]any{"{{ key }}": "{{ lookup('pipe', 'id') }}"},
+		"precedence": []any{"second file", []any{"first file"}, "vars", "unsafeVars", "{{ installed }}"},
+	}
+	if diff := cmp.Diff(texts(t, want), texts(t, got)); diff != "" {
+		t.Errorf("Variables should arrive as they were written, the strongest of each name: -want, +got:\n%s", diff)
+	}
+
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
+	if got := decode(t, readFile(t, filepath.Join(dir, "absent")))["precedence"].([]any)[4]; got != "gone" {
+		t.Errorf("The content should be told in its own words that the object is deleted: got %v", got)
+	}
+
+	// What the API server has rounded is not what was written.
+	params["vars"].(map[string]any)["of_vars"] = json.RawMessage(`{"serial": [1, 123456789012345678901234567890]}`)
+	createRun(t, run, params)
+	cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", "spec.forProvider.vars[of_vars][serial][1]"), Message("Synced", "write it as a string"))
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
 }
 
 // createRun creates an AnsibleRun with kubectl, as JSON, in which numbers and
 // characters are what they are.
-func createRun(t *testing.T, s scope, run Object, params map[string]any) {
+func createRun(t *testing.T, run Object, params map[string]any) {
 	t.Helper()
-	metadata := map[string]any{"name": run.Name, "annotations": map[string]any{"note": "{{ lookup('pipe', 'id') }}"}}
-	ref := map[string]any{"name": "vars-" + s.Namespace}
-	if s.Own != "" {
-		metadata["namespace"] = s.Namespace
-		ref["kind"] = "ProviderConfig"
-	}
+	metadata := map[string]any{"namespace": run.Namespace, "name": run.Name, "annotations": map[string]any{"note": "{{ lookup('pipe', 'id') }}"}}
+	ref := map[string]any{"kind": "ProviderConfig", "name": "vars"}
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": run.APIVersion, "kind": run.Kind, "metadata": metadata,
 		"spec": map[string]any{"providerConfigRef": ref, "forProvider": params},

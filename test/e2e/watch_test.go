@@ -9,27 +9,27 @@ import (
 
 // watchData is what the manifests below are a template for.
 type watchData struct {
-	Namespace, Directory, Group, Scope, Title, Password string
+	Namespace, Directory, Title, Password string
 	// Files are those of the manifests that are there.
 	Files []string
 }
 
 // watched is an AnsibleRun that a poll would not run again.
 const watched = `
-apiVersion: [[.Group]]/v1alpha1
+apiVersion: ansible.crossplane.io/v1alpha1
 kind: ProviderConfig
-metadata: {[[.Scope]]name: watched-[[.Namespace]]}
+metadata: {name: watched-[[.Namespace]]}
 spec:
   credentials:
   - filename: password
     source: Secret
     secretRef: {namespace: [[.Namespace]], name: password, key: password}
 ---
-apiVersion: [[.Group]]/v1alpha1
+apiVersion: ansible.crossplane.io/v1alpha1
 kind: AnsibleRun
-metadata: {[[.Scope]]name: watched-[[.Namespace]], annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
+metadata: {name: watched-[[.Namespace]], annotations: {ansible.crossplane.io/runPolicy: RunOnChange}}
 spec:
-  providerConfigRef: {[[if .Scope]]kind: ProviderConfig, [[end]]name: watched-[[.Namespace]]}
+  providerConfigRef: {name: watched-[[.Namespace]]}
   forProvider:
     vars: {file: "[[.Directory]]/page", footer: ""}
     varFiles:
@@ -59,48 +59,38 @@ stringData: {password: "[[$.Password]]"}
 [[- end]]
 `
 
-// TestReferencesAreWatched changes what an AnsibleRun refers to, and expects a
-// run long before the next poll.
+// TestReferencesAreWatched changes what a cluster scoped AnsibleRun refers to, and expects a run long before the next poll.
 func TestReferencesAreWatched(t *testing.T) {
 	t.Parallel()
 
-	for name, group := range map[string]string{"Cluster": "ansible.crossplane.io", "Namespaced": "ansible.m.crossplane.io"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	d := watchData{Namespace: cp.Namespace(t), Directory: directory(t), Title: "one", Password: "1"}
+	run := cp.Apply(t, watched, d)[1]
 
-			d := watchData{Namespace: cp.Namespace(t), Directory: directory(t), Group: group, Title: "one", Password: "1"}
-			if name == "Namespaced" {
-				d.Scope = "namespace: " + d.Namespace + ", "
-			}
-			run := cp.Apply(t, watched, d)[1]
+	cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", `spec.forProvider.varFiles[0]: ConfigMap "`+d.Namespace+`/page" not found`),
+		Message("Synced", `spec.credentials[0]: Secret "`+d.Namespace+`/password" not found`))
 
-			cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", `spec.forProvider.varFiles[0]: ConfigMap "`+d.Namespace+`/page" not found`),
-				Message("Synced", `spec.credentials[0]: Secret "`+d.Namespace+`/password" not found`))
+	d.Files = []string{"password", "vars"}
+	cp.Apply(t, watchedFiles, d)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.outputs.title", "one"))
 
-			d.Files = []string{"password", "vars"}
-			cp.Apply(t, watchedFiles, d)
-			cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"), Field("status.atProvider.outputs.title", "one"))
+	d.Title = "two"
+	cp.Apply(t, watchedFiles, d)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.title", "two"), Field("status.atProvider.lastRun.trigger", "Changed"))
 
-			d.Title = "two"
-			cp.Apply(t, watchedFiles, d)
-			cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.title", "two"), Field("status.atProvider.lastRun.trigger", "Changed"))
+	d.Password = "22"
+	cp.Apply(t, watchedFiles, d)
+	cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.length", 2), Field("status.atProvider.lastRun.trigger", "Changed"))
 
-			d.Password = "22"
-			cp.Apply(t, watchedFiles, d)
-			cp.WaitFor(t, run, Condition("Ready", "True"), Field("status.atProvider.outputs.length", 2), Field("status.atProvider.lastRun.trigger", "Changed"))
-
-			if got := readFile(t, filepath.Join(d.Directory, "page")); got != "two 2" {
-				t.Errorf("The page should have what was written last: got %q", got)
-			}
-
-			cp.Delete(t, Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: d.Namespace, Name: "page"})
-			cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", "not found"))
-			cp.Apply(t, watchedFiles, d)
-			cp.WaitFor(t, run, Condition("Synced", "True"), Condition("Ready", "True"))
-
-			// It has to be gone before the files are: its deletion needs them.
-			cp.Delete(t, run)
-			cp.WaitGone(t, run)
-		})
+	if got := readFile(t, filepath.Join(d.Directory, "page")); got != "two 2" {
+		t.Errorf("The page should have what was written last: got %q", got)
 	}
+
+	cp.Delete(t, Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: d.Namespace, Name: "page"})
+	cp.WaitFor(t, run, Condition("Synced", "False"), Message("Synced", "not found"))
+	cp.Apply(t, watchedFiles, d)
+	cp.WaitFor(t, run, Condition("Synced", "True"), Condition("Ready", "True"))
+
+	// It has to be gone before the files are: its deletion needs them.
+	cp.Delete(t, run)
+	cp.WaitGone(t, run)
 }
