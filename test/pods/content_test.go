@@ -3,7 +3,6 @@ package pods
 import (
 	"crypto/rand"
 	"encoding/base64"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,17 +10,6 @@ import (
 
 	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
 )
-
-// TestContentOfImage refuses requirements that nobody would install.
-func TestContentOfImage(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Execution, s.Config = "{place: Pod, content: Image}", `requirements: "roles: [{name: acme.page}]"`
-	if err := cp.ApplyError(t, config, s); err == nil || !strings.Contains(err.Error(), "requirements are not installed where execution.content is Image") {
-		t.Errorf("Requirements should be refused where the image brings the content, got %v", err)
-	}
-}
 
 // TestLargeInputs gives a run inputs that no Secret has room for.
 func TestLargeInputs(t *testing.T) {

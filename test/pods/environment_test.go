@@ -240,17 +240,3 @@ data: {ca.pem: none}
 `, s)
 	s.ready(t)
 }
-
-// TestNotStarted has a container that the runtime cannot start: a directory is to be mounted over a
-// file.
-func TestNotStarted(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Config = "containers: [{name: run, volumeMounts: [{name: odd, mountPath: /etc/passwd}]}], volumes: [{name: odd, emptyDir: {}}]"
-	s.apply(t, templated)
-	u := cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "PodNotStarted"), lastSays("the container run could not be started"), Condition("Synced", "False"))
-	if Value(u, "status.atProvider.executed") != nil {
-		t.Error("Nothing should count as executed.")
-	}
-}

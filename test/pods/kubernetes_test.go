@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -236,11 +238,18 @@ const kubectl = deployer + config + theRun + `
 
 // TestKubectl does with kubectl, by the proxy of a run, what upgrades a connection, and what lasts.
 func TestKubectl(t *testing.T) {
+	t.Parallel()
+
 	s := newScene(t)
 	must(t, cp.Stack.AllowTokens(t.Context(), s.Namespace))
 	s.Execution, s.Config = "{place: Provider}", "kubernetes: {serviceAccountRef: {name: deployer}}"
-	program := cp.Stack.Tool("kubectl")
-	cp.Provider.Restart(t, "--read-path="+program)
+	// Runs may read the directory.
+	program := filepath.Join(cp.Stack.SharedDir(), s.Namespace+"-kubectl")
+	text, err := os.ReadFile(cp.Stack.Tool("kubectl"))
+	must(t, err)
+	must(t, os.WriteFile(program, text, 0o755))
+	t.Cleanup(func() { must(t, os.Remove(program)) })
+
 	cp.Apply(t, kubectl, kubernetesScene{scene: s, Image: controlplane.ProviderImage, Kubectl: program})
 	u := s.ready(t)
 

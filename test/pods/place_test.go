@@ -40,20 +40,3 @@ func TestPlaceChanges(t *testing.T) {
 		t.Errorf("Only requests should have started runs after the first: got %v", s.Notes())
 	}
 }
-
-// TestNoRunsInProvider has a provider that carries out no run itself.
-func TestNoRunsInProvider(t *testing.T) {
-	s := newScene(t)
-	pod := s.Execution
-	cp.Provider.Restart(t, "--no-runs-in-provider", "--place=Pod")
-	s.Open("present")
-	s.Execution = "{place: Provider}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), Condition("Synced", "False"), Message("Synced", "spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod"))
-	if got := s.Notes(); len(got) > 0 {
-		t.Errorf("Nothing should have run, got %v", got)
-	}
-	s.Execution = pod
-	s.apply(t, config)
-	s.ready(t)
-}

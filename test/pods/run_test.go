@@ -57,26 +57,17 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestKeepFor removes Jobs in time.
+// TestKeepFor removes a Job when it was kept for as long as the configuration says.
 func TestKeepFor(t *testing.T) {
 	t.Parallel()
 
-	for keep, reason := range map[string]string{
-		"0s": "A Job that is not to be kept goes at once.",
-		"2s": "A Job goes when it was kept for as long as the configuration says.",
-	} {
-		t.Run(keep, func(t *testing.T) {
-			t.Parallel()
-
-			s := newScene(t)
-			s.Execution = "{place: Pod, keepFor: " + keep + ", " + small + "}"
-			s.Open("present")
-			s.apply(t, waiting)
-			s.ready(t)
-			Eventually(t, reason, func() bool {
-				return len(s.jobs(t)) == 0 && len(cp.List(t, "v1", "Pod", s.Namespace)) == 0 && len(s.secrets(t)) == 0
-			})
-			s.ready(t)
-		})
-	}
+	s := newScene(t)
+	s.Execution = "{place: Pod, keepFor: 2s, " + small + "}"
+	s.Open("present")
+	s.apply(t, waiting)
+	s.ready(t)
+	Eventually(t, "the Job to go, with all that is its own", func() bool {
+		return len(s.jobs(t)) == 0 && len(cp.List(t, "v1", "Pod", s.Namespace)) == 0 && len(s.secrets(t)) == 0
+	})
+	s.ready(t)
 }

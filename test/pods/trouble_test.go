@@ -94,54 +94,8 @@ spec: {hard: {pods: "0"}}
 	}
 }
 
-// TestLimitRange waits for a LimitRange that refuses the Pod.
-func TestLimitRange(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Open("present")
-	limits := Object{APIVersion: "v1", Kind: "LimitRange", Namespace: s.Namespace, Name: "limits"}
-	cp.Apply(t, `
-apiVersion: v1
-kind: LimitRange
-metadata: {namespace: [[.Namespace]], name: limits}
-spec: {limits: [{type: Container, max: {memory: 128Mi}}]}
-`, s)
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("maximum memory usage per Container is 128Mi"), Condition("Ready", "False"))
-	patch(t, limits, `{"spec": {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}}`)
-	s.ready(t)
-	if got := s.Count("begin/"); got != 1 {
-		t.Errorf("One run should have begun, got %v", s.Notes())
-	}
-}
-
-// TestRestricted runs in a namespace that enforces the strictest standard.
-func TestRestricted(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Open("present")
-	patch(t, Object{APIVersion: "v1", Kind: "Namespace", Name: s.Namespace}, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`)
-	s.apply(t, waiting)
-	s.ready(t)
-}
-
-// TestNoNode waits for a node that a selector allows.
+// TestNoNode waits for a node that there is not, until the configuration asks for no such node any more.
 func TestNoNode(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	s.Open("present")
-	s.Execution = "{place: Pod, nodeSelector: {example.org/pool: " + s.Namespace + "}, " + small + "}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node: 0/1 nodes are available"), Condition("Ready", "False"))
-	patch(t, Object{APIVersion: "v1", Kind: "Node", Name: "node"}, `{"metadata": {"labels": {"example.org/pool": "`+s.Namespace+`"}}}`)
-	s.ready(t)
-}
-
-// TestCorrected waits for a node that nobody has, until the configuration names no such node any more.
-func TestCorrected(t *testing.T) {
 	t.Parallel()
 
 	s := newScene(t)
@@ -149,7 +103,7 @@ func TestCorrected(t *testing.T) {
 	s.Open("present")
 	s.Execution = "{place: Pod, nodeSelector: {example.org/pool: nowhere}, " + small + "}"
 	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node: 0/1 nodes are available"))
+	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the Pod waits for a node: 0/1 nodes are available"), Condition("Ready", "False"))
 	s.Execution = pod
 	s.apply(t, config)
 	s.ready(t)
@@ -159,7 +113,7 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
-// TestPodGone takes Job or Pod away from a play in progress. The run is interrupted, is no attempt,
+// TestPodGone takes the Pod away from a play in progress. The run is interrupted, is no attempt,
 // and is made up for.
 func TestPodGone(t *testing.T) {
 	t.Parallel()
@@ -169,22 +123,6 @@ func TestPodGone(t *testing.T) {
 		message string
 		remove  func(t *testing.T, s *scene)
 	}{
-		"JobDeleted": {
-			reason:  "Somebody has deleted the Job.",
-			message: "its Job was deleted",
-			remove: func(t *testing.T, s *scene) {
-				t.Helper()
-				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "job", s.job(t).Name, "--wait=false")
-			},
-		},
-		"PodDeleted": {
-			reason:  "Somebody has deleted the Pod.",
-			message: "its Pod was deleted",
-			remove: func(t *testing.T, s *scene) {
-				t.Helper()
-				cp.Kubectl(t, "delete", "--namespace="+s.Namespace, "pod", s.pod(t).Name, "--wait=false")
-			},
-		},
 		"PodDeletedByForce": {
 			reason:  "Somebody has deleted the Pod without waiting for its end.",
 			message: "its Pod was deleted",

@@ -1,0 +1,106 @@
+package pods
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	. "github.com/crossplane-ansible/crossplane-ansible/test/cluster"
+	"github.com/crossplane-ansible/crossplane-ansible/test/sources"
+)
+
+// TestFlags has all that needs other flags of the provider, so that it restarts once.
+func TestFlags(t *testing.T) {
+	cp.Provider.Restart(t, "--confinement=Off", "--content-ttl=1s", "--no-runs-in-provider", "--place=Pod")
+
+	t.Run("Attacks", attackUnconfined)
+	t.Run("ContentClaim", contentClaim)
+	t.Run("NoRunsInProvider", noRunsInProvider)
+	t.Run("ProjectMoves", projectMoves)
+}
+
+// noRunsInProvider has a configuration ask for what this provider does not do.
+func noRunsInProvider(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	pod := s.Execution
+	s.Open("present")
+	s.Execution = "{place: Provider}"
+	s.apply(t, waiting)
+	cp.WaitFor(t, s.run(), Condition("Synced", "False"), Message("Synced", "spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod"))
+	if got := s.Notes(); len(got) > 0 {
+		t.Errorf("Nothing should have run, got %v", got)
+	}
+	s.Execution = pod
+	s.apply(t, config)
+	s.ready(t)
+}
+
+// projectMoves has runs find out themselves which commit a branch has.
+func projectMoves(t *testing.T) {
+	t.Parallel()
+
+	root := t.TempDir()
+	repo := filepath.Join(root, "moving.git")
+	must(t, os.Mkdir(repo, 0o755))
+
+	git := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo, "-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %s: %s\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	// head of the branch, after a commit of a play that notes a text.
+	head := func(text string) string {
+		t.Helper()
+		play := "- hosts: localhost\n  gather_facts: false\n  tasks: [{ansible.builtin.debug: {msg: \"{{ lookup('ansible.builtin.url', ledger ~ '/note/" + text + "') }}\"}}]\n"
+		must(t, os.WriteFile(filepath.Join(repo, "site.yml"), []byte(play), 0o600))
+		git("add", "--all")
+		git("commit", "--quiet", "--message="+text)
+		return git("rev-parse", "HEAD")
+	}
+	git("init", "--quiet", "--initial-branch=main")
+	head("first")
+
+	repositories, err := sources.Git(t.Context(), root)
+	must(t, err)
+	server, err := sources.Start(t.Context(), repositories, sources.Options{Host: cp.Stack.Address()})
+	must(t, err)
+	t.Cleanup(server.Stop)
+
+	s := newScene(t)
+	s.apply(t, config+theRun+`
+    project: {src: "`+server.URL+`/moving.git", version: main}
+    playbook: site.yml
+    vars: {ledger: "[[.URL]]"}
+`)
+	s.ready(t)
+	second := head("second")
+
+	// The content of the first run is due a second after that.
+	cp.WaitFor(t, s.run(), That("its content is due", func(u *unstructured.Unstructured) bool {
+		resolved, err := time.Parse(time.RFC3339, fmt.Sprint(Value(u, "status.atProvider.content.resolved")))
+		return err == nil && time.Since(resolved) > time.Second
+	}))
+	s.request(t, "moved")
+	s.ready(t, Field("status.atProvider.content.project.version", second))
+
+	must(t, os.Rename(repo, repo+".away"))
+	cp.Kubectl(t, "annotate", "--overwrite", "--namespace="+s.Namespace, "ansiblerun.ansible.m.crossplane.io", "run", "crossplane.io/reconcile-requested-at=down")
+	cp.WaitFor(t, s.run(), Field("status.atProvider.handledRequest", "down"), Field("status.atProvider.lastRun.reason", "InstallFailed"))
+	must(t, os.Rename(repo+".away", repo))
+	s.request(t, "up")
+
+	if got := strings.Join(s.Notes(), " "); got != "first second second" {
+		t.Errorf("A request should run what the branch has then, and nothing more: got %q", got)
+	}
+}
