@@ -56,22 +56,6 @@ func TestMissingRights(t *testing.T) {
 	s.ready(t)
 }
 
-// TestImageMissing waits for an image that nobody has, and gives up.
-func TestImageMissing(t *testing.T) {
-	t.Parallel()
-
-	s := newScene(t)
-	pod := s.Execution
-	s.Open("present")
-	s.Execution = "{place: Pod, imagePullPolicy: Never, image: 'docker.io/acme/nothing:v1', " + small + "}"
-	s.apply(t, waiting)
-	cp.WaitFor(t, s.run(), last("phase", "Queued"), lastSays("the container run waits: ErrImageNeverPull"), Condition("Ready", "False"))
-	cp.WaitFor(t, s.run(), last("phase", "Failed"), last("reason", "PodNotStarted"), lastSays("ErrImageNeverPull"), Condition("Synced", "False"))
-	s.Execution = pod
-	s.apply(t, config)
-	s.ready(t)
-}
-
 // TestQuota waits for a ResourceQuota that refuses the Pod.
 func TestQuota(t *testing.T) {
 	t.Parallel()
