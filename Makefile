@@ -82,6 +82,9 @@ test-e2e: needs-e2e build $(CONTROL_PLANE) $(FUNCTIONS) $(BIN)/crank $(BIN)/helm
 	go test ./test/e2e -run '$(TESTS)' -count=1 -parallel=8 -timeout=40m -v -args -keep $(PLACE:%=-place=%); status=$$?; \
 	test -n '$(KEEP)' || $(STACK) down --dir=.cache/test --kubeconfig=.cache/test.kubeconfig; exit $$status
 
+# The end-to-end tests whose way is another in Pods: that of inputs, content and reports.
+PLACED := ^Test(ContentSources|DriftEvents|Events|KeptOutput|KubectlLogs|NoSecretLeaves|Targets)$$
+
 ifdef ROOT
 test-node: needs-node build $(CONTROL_PLANE) $(NODE_PROGRAMS) $(NODE_IMAGE) $(ENVIRONMENTS) $(BIN)/crank $(ANSIBLE) packages ## Run the tests of runs in Pods on a node, and install both packages there; as root
 	go test ./test/pods -count=1 -parallel=8 -timeout=40m -v -args -keep && \

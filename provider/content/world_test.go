@@ -62,7 +62,7 @@ func published(t *testing.T) string {
 	publishedOnce.Do(func() {
 		var err error
 
-		publishedDir, err = os.MkdirTemp("", "published")
+		publishedDir, err = os.MkdirTemp("", "published") //nolint:usetesting // It is for all tests; TestMain removes it.
 		must(t, err)
 
 		src := t.TempDir()

@@ -158,7 +158,7 @@ func (s *Session) addSet() {
 	}
 	p := s.newPlan()
 	p.Key, p.Keyed = []string{fieldName, "id"}[s.rnd.IntN(2)], s.Chance(2)
-	on := s.pick(func(p plan) bool { return whole(p) })
+	on := s.pick(whole)
 	switch {
 	case on != nil && on.List != "" && s.Chance(2):
 		p.List, p.Key, p.Prefix = on.List, on.Key, fmt.Sprintf("p%d-", p.ID)

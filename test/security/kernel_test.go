@@ -211,7 +211,7 @@ func (w world) visit(t *testing.T) error {
 		return nil
 	}
 
-	return fmt.Errorf("%v\n%s", err, &out)
+	return fmt.Errorf("%w\n%s", err, &out)
 }
 
 // manifests of an AnsibleRun with tasks, which is cluster scoped or not.
