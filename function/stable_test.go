@@ -123,7 +123,7 @@ observed:
 
 			var first *fnv1.RunFunctionResponse
 
-			for range 40 {
+			for range 10 {
 				got, err := newFunction(t).RunFunction(context.Background(), request(t, text))
 				if err != nil {
 					t.Fatal(err)

@@ -130,7 +130,7 @@ func (s *Session) room() bool {
 
 func (s *Session) newPlan() plan {
 	id := s.next()
-	p := plan{ID: id, Name: fmt.Sprintf("r%d", id), Origin: id, Literal: id, AtMost: -1}
+	p := plan{ID: id, Name: fmt.Sprintf("r%d", id), Origin: id, Literal: id, AtMost: -1, Keep: s.Chance(8)}
 	if s.Chance(3) {
 		p.Source = s.sources[s.Pick(len(s.sources))]
 	}
@@ -214,9 +214,10 @@ func formerly(p plan) []former {
 	return append([]former{{Name: p.Name, Key: fieldName}, {Name: p.Name, Key: "id"}}, p.Previous...)
 }
 
-// form of previousNames.
+// form of previousNames. Not modelled: names without text may mean any AnsibleRun, so that such a set
+// counts too many for removal.atMost, and does not know those of its own that prune: false keeps.
 func (s *Session) form(p plan) int {
-	if p.AtMost >= 0 {
+	if p.AtMost >= 0 || p.Keep {
 		return formText
 	}
 	return s.rnd.IntN(forms)
@@ -346,7 +347,9 @@ func (s *Session) changeRefs() {
 }
 
 // keep turns prune: false of a plan on or off.
-func (s *Session) keep() { s.change(whole, func(p *plan) { p.Keep = !p.Keep }) }
+func (s *Session) keep() {
+	s.change(func(p plan) bool { return whole(p) && p.Form == formText }, func(p *plan) { p.Keep = !p.Keep })
+}
 
 // loosen turns the Usages of a plan off or on.
 func (s *Session) loosen() { s.change(anyPlan, func(p *plan) { p.Loose = !p.Loose }) }
@@ -375,7 +378,6 @@ func (s *Session) changeWhen() {
 }
 
 func (s *Session) changeAtMost() {
-	// Not modelled: what names without text may mean counts, too.
 	s.change(func(p plan) bool { return p.set() && whole(p) && p.Form == formText }, func(p *plan) { p.AtMost = s.rnd.IntN(3) - 1 })
 }
 
