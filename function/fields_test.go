@@ -131,6 +131,22 @@ runs:
 				want: one(`vars: {size: 1}, unsafeVars: {resourceRefs: [], a: 5, computed: 2, text: "{{ x }}", max_size: {min_size: [{one_two: 3}]}}`),
 			},
 		},
+		"VarsFromSpelling": {
+			reason: "What is left out is left out however it is spelt.",
+			rendering: rendering{
+				input: `
+runs:
+- name: app
+  role: acme.app.server
+  varsFrom:
+  - {value: "${xr.spec.a}", keys: SnakeCase, exclude: [dbAdmin]}
+  - {value: "${xr.spec.b}", keys: SnakeCase, exclude: [db_admin, VIP]}
+  - {value: "${xr.spec.c}", keys: SnakeCase, include: [max_size]}
+`,
+				spec: `a: {dbAdmin: x, db_admin: x, "db-admin": x, a: 1}, b: {dbAdmin: x, VIP: x, VIPs: 2}, c: {maxSize: 3, min_size: 4}`,
+				want: one(`unsafeVars: {a: 1, _v_ips: 2, max_size: 3}`),
+			},
+		},
 		"Templated": {
 			reason: "A platform team may let Ansible template what an XR says.",
 			rendering: rendering{

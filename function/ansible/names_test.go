@@ -66,8 +66,8 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// The names are those that the tests of the Ansible operator's own conversion
-// have.
+// The conversion of the Ansible operator's v1.42.0 returns the same, for names that its tests have,
+// and for acronyms in other words.
 func TestSnakeCase(t *testing.T) {
 	cases := map[string]string{
 		"":                          "",
@@ -90,7 +90,13 @@ func TestSnakeCase(t *testing.T) {
 		"egressIPegress":            "egress_ip_egress",
 		"URLegressIPEgressHTTP":     "url_egress_ip_egress_http",
 		"URLsegressIPsEgressHTTPs":  "_urls_egress_ips_egress_https",
-		"THIS_IS_SKIP_NOT_SK_IP":    "_this_is_skip_not_sk_ip",
+		"THIS_IS_SKIP_NOT_SK_IP":    "_this_is_sk_ip__not_sk_ip",
+		"VIP":                       "_v_ip",
+		"IPAM":                      "ip_am",
+		"HTTPS":                     "http_s",
+		"IP":                        "__ip",
+		"URLs":                      "__urls",
+		"dbVIPs":                    "db_v_ips",
 		"JSONData":                  "_json_data",
 		"xRay":                      "x_ray",
 		"maxSize":                   "max_size",

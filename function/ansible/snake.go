@@ -12,13 +12,14 @@ import (
 // digits between letters, of which the second has digits of its own, are a word.
 var digits = regexp.MustCompile(`([a-zA-Z])(\d+)([a-zA-Z]\d+)`)
 
-// acronyms are words wherever they are in a name, unless it is all upper case.
+// acronyms are words wherever they are in a name, also in another word: VIP becomes _v_ip. An
+// operator looks for them in a random order, which matters to few names that have several.
 var acronyms = [...]string{"HTTP", "URL", "IP"} //nolint:gochecknoglobals // Go has no constant arrays.
 
 // SnakeCase converts a name as Ansible operators do, so that roles of theirs
 // can be used as they are: maxSize becomes max_size, Kind becomes _kind.
 // https://github.com/operator-framework/ansible-operator-plugins, package
-// paramconv.
+// paramconv, as of v1.42.0.
 func SnakeCase(name string) string {
 	s := strings.Trim(digits.ReplaceAllString(name, "$1 $2 $3"), " ")
 	if s == "" {
@@ -30,10 +31,8 @@ func SnakeCase(name string) string {
 		leading = "_"
 	}
 
-	if strings.ToUpper(s) != s {
-		for _, a := range acronyms {
-			s = apart(s, a)
-		}
+	for _, a := range acronyms {
+		s = apart(s, a)
 	}
 
 	all := words(s)
@@ -58,15 +57,13 @@ func apart(s, acronym string) string {
 	}
 
 	switch {
-	case before != "" && after != "":
-		return before + "_" + acronym + "_" + after
-	case after != "":
-		return acronym + "_" + after
-	case before != "":
+	case after == "":
 		return before + "_" + acronym
+	case before == "":
+		return acronym + "_" + after
 	}
 
-	return acronym
+	return before + "_" + acronym + "_" + after
 }
 
 // words of a name in lower case, divided by separators and where the case
@@ -112,11 +109,11 @@ func isUpper(c rune) bool { return c >= 'A' && c <= 'Z' }
 
 func isLower(c rune) bool { return c >= 'a' && c <= 'z' }
 
+// CostPerName is what the conversion of a name costs, in units of a Budget.
+const CostPerName = 40
+
 // ConversionCost of the names in a JSON value, in units of a Budget.
-func ConversionCost(v any) uint64 {
-	const perName = 40
-	return perName * countNames(v)
-}
+func ConversionCost(v any) uint64 { return CostPerName * countNames(v) }
 
 // countNames in a JSON value.
 func countNames(v any) uint64 {

@@ -58,8 +58,8 @@ func compileVariables(env *expression.Environment, r input.Run) (plan.Variables,
 			Value:     value,
 			Path:      path.String(),
 			SnakeCase: s.Keys == v1alpha1.KeysSnakeCase,
-			Include:   s.Include,
-			Exclude:   s.Exclude,
+			Include:   variables(s, s.Include),
+			Exclude:   variables(s, s.Exclude),
 		})
 	}
 
@@ -74,11 +74,13 @@ func unknownKeys(path *field.Path, source v1alpha1.VarsSource, value *expression
 		return nil
 	}
 
+	all := variables(source, known)
+
 	var errs field.ErrorList
 
 	check := func(path *field.Path, keys []string) {
 		for i, key := range keys {
-			if !slices.Contains(known, key) {
+			if !slices.Contains(all, variables(source, keys)[i]) {
 				errs = append(errs, field.NotSupported(path.Index(i), key, known))
 			}
 		}
@@ -88,6 +90,20 @@ func unknownKeys(path *field.Path, source v1alpha1.VarsSource, value *expression
 	check(path.Child("exclude"), source.Exclude)
 
 	return errs
+}
+
+// variables are the names of the variables that fields with these names become; nil for none.
+func variables(source v1alpha1.VarsSource, names []string) []string {
+	if source.Keys != v1alpha1.KeysSnakeCase || names == nil {
+		return names
+	}
+
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = ansible.SnakeCase(name)
+	}
+
+	return all
 }
 
 // variableMistakes in a variable of a literal name.

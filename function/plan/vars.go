@@ -29,13 +29,20 @@ type VarsSource struct {
 	// Path of the source in a run.
 	Path string
 	// SnakeCase is true for a source whose names are converted.
-	SnakeCase        bool
+	SnakeCase bool
+	// Include and Exclude variables, by the names that they have after the conversion: fields that
+	// are spelt in different ways become the same variable.
 	Include, Exclude []string
 }
 
-// Chooses the field of an object.
-func (s VarsSource) Chooses(name string) bool {
-	return !slices.Contains(s.Exclude, name) && (s.Include == nil || slices.Contains(s.Include, name))
+// Variable returns the name of the variable that a field of an object becomes. It is false for a
+// field that is not chosen.
+func (s VarsSource) Variable(field string) (string, bool) {
+	if s.SnakeCase {
+		field = ansible.SnakeCase(field)
+	}
+
+	return field, !slices.Contains(s.Exclude, field) && (s.Include == nil || slices.Contains(s.Include, field))
 }
 
 // Templates of all values.
@@ -104,12 +111,16 @@ func (s VarsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 	chosen := make(map[string]any, len(object))
 
 	for name, value := range object {
-		if s.Chooses(name) {
+		if _, ok := s.Variable(name); ok {
 			chosen[name] = value
 		}
 	}
 
 	data.Budget.Spend(cost.PerField * uint64(len(object)))
+
+	if s.SnakeCase {
+		data.Budget.Spend(ansible.CostPerName * uint64(len(object)))
+	}
 
 	if s.SnakeCase {
 		data.Budget.Spend(ansible.ConversionCost(chosen))

@@ -75,15 +75,12 @@ func unnamed(path *field.Path, s plan.VarsSource) field.ErrorList {
 	var errs field.ErrorList
 
 	for _, name := range s.Value.Known() {
-		if !s.Chooses(name) {
+		variable, ok := s.Variable(name)
+		if !ok {
 			continue
 		}
 
-		if s.SnakeCase {
-			name = ansible.SnakeCase(name)
-		}
-
-		if err := ansible.CheckVariable(name); err != nil {
+		if err := ansible.CheckVariable(variable); err != nil {
 			errs = append(errs, field.Forbidden(path, err.Error()+"; exclude it"))
 		}
 	}
