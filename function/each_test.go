@@ -135,10 +135,10 @@ conditions:
 				input: `
 runs:
 - {name: database, role: acme.postgres.server, forEach: "${xr.spec.zones}"}
-- {name: app, role: acme.app.server, vars: {n: "${size(runs.database)}"}}
+- {name: app, role: acme.app.server, vars: {"n": "${size(runs.database)}"}}
 `,
 				spec: `zones: []`,
-				want: one("unsafeVars: {n: 0}", `{annotations: {ansible.fn.crossplane.io/depends-on: "database[]"}}`),
+				want: one(`unsafeVars: {"n": 0}`, `{annotations: {ansible.fn.crossplane.io/depends-on: "database[]"}}`),
 			},
 		},
 		"NotWanted": {

@@ -78,6 +78,23 @@ func TestInvalidInput(t *testing.T) {
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, resourceName: b, usages: false, forEach: [x], removal: {atMost: 9999999999}}]}`,
 			want:   []string{`runs[0].removal.atMost: Invalid value: 9999999999: must be a number that is not negative, or a share such as 10%`},
 		},
+		"Keys": {
+			reason: "What YAML 1.1 makes of n is no name, and a variable whose name is no identifier is one that content cannot read.",
+			input: `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: a, role: a.b.c, vars: {n: 1, y: "${xr.spec.y}", max-size: 2, 80: x, "n": 3}}, ` +
+				`{name: b, role: a.b.c, vars: {on: "${xr.spec.y}"}, templated: ["true"]}, ` +
+				`{name: c, role: a.b.c, inventory: {all: {hosts: {no: {off: 1}}, children: {yes: {vars: {a-b: "${xr.spec.y}"}}}}}}]}`,
+			want: []string{
+				`runs[0].vars.80: Forbidden: "80" cannot be the name of a variable: it must be an identifier`,
+				`runs[0].vars.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[0].vars.max-size: Forbidden: "max-size" cannot be the name of a variable: it must be an identifier`,
+				`runs[0].vars.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[1].vars.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[2].inventory.all.children.true: Forbidden: true is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[2].inventory.all.children.true.vars.a-b: Forbidden: "a-b" cannot be the name of a variable: it must be an identifier`,
+				`runs[2].inventory.all.hosts.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+				`runs[2].inventory.all.hosts.false.false: Forbidden: false is what YAML makes of words such as y, n, on and off: write the name in quotes`,
+			},
+		},
 		"NoRuns": {
 			reason: "There must be runs.",
 			input:  `{apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: []}`,

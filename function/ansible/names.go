@@ -50,13 +50,32 @@ var reserved = [...]string{ //nolint:gochecknoglobals // Go has no constant arra
 	"and", "else", "false", "False", "if", "in", "is", "none", "None", "not", "or", "self", "true", "True",
 }
 
+// CheckWord returns an error for a name that YAML has made of another one.
+func CheckWord(name string) error {
+	if name == "true" || name == "false" {
+		return errors.Errorf("%s is what YAML makes of words such as y, n, on and off: write the name in quotes", name)
+	}
+
+	return nil
+}
+
+// CheckKey returns an error when a name cannot be the name of a variable, in a Composition either.
+func CheckKey(name string) error {
+	if !identifier.MatchString(name) || len(name) > MaxName {
+		return errors.Errorf("%.80q cannot be the name of a variable: it must be an identifier", name)
+	}
+
+	return CheckWord(name)
+}
+
 // CheckVariable returns an error when a name from an XR cannot be the name of a
 // variable.
 func CheckVariable(name string) error {
-	switch {
-	case !identifier.MatchString(name) || len(name) > MaxName:
-		return errors.Errorf("%.80q cannot be the name of a variable: it must be an identifier", name)
-	case slices.Contains(reserved[:], name):
+	if err := CheckKey(name); err != nil {
+		return err
+	}
+
+	if slices.Contains(reserved[:], name) {
 		return errors.Errorf("%q cannot be the name of a variable: it has a meaning to Ansible", name)
 	}
 

@@ -3,6 +3,7 @@ package compile
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansible"
 	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
@@ -29,9 +30,7 @@ func compileInventory(env *expression.Environment, r input.Run) (*plan.Inventory
 
 	all, _ := env.Compile(field.NewPath("inventory"), v)
 
-	for _, name := range manifest.SortedKeys(all.Fields()) {
-		errs = append(errs, groupMistakes(path.Child(name), all.Fields()[name])...)
-	}
+	errs = append(errs, membersMistakes(path, all, groupMistakes)...)
 
 	return &plan.Inventory{Groups: all.Fields()}, []*expression.Template{all}, errs
 }
@@ -46,20 +45,28 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 		case plan.GroupHosts:
 			errs = append(errs, mistyped(at, below, expression.Object, expression.Array)...)
 
-			for _, name := range manifest.SortedKeys(below.Fields()) {
-				errs = append(errs, varsMistakes(at.Child(name), below.Fields()[name])...)
-			}
+			errs = append(errs, membersMistakes(at, below, varsMistakes)...)
 		case plan.GroupVars:
 			errs = append(errs, varsMistakes(at, below)...)
 		case plan.GroupChildren:
 			errs = append(errs, mistyped(at, below, expression.Object)...)
 
-			for _, name := range manifest.SortedKeys(below.Fields()) {
-				errs = append(errs, groupMistakes(at.Child(name), below.Fields()[name])...)
-			}
+			errs = append(errs, membersMistakes(at, below, groupMistakes)...)
 		default:
 			errs = append(errs, field.Forbidden(at, "a group has hosts, vars and children only"))
 		}
+	}
+
+	return errs
+}
+
+// membersMistakes in groups or hosts with literal names.
+func membersMistakes(path *field.Path, t *expression.Template, of func(*field.Path, *expression.Template) field.ErrorList) field.ErrorList {
+	var errs field.ErrorList
+
+	for _, name := range manifest.SortedKeys(t.Fields()) {
+		errs = append(errs, forbidden(path.Child(name), ansible.CheckWord(name))...)
+		errs = append(errs, of(path.Child(name), t.Fields()[name])...)
 	}
 
 	return errs

@@ -113,7 +113,7 @@ func variableMistakes(v plan.Variables, path *field.Path, name string) field.Err
 	}
 
 	if v.Templated[name] {
-		return nil
+		return keyMistakes(path, name)
 	}
 
 	return mistakes(path, name, v.Vars[name], "; name it in templated if whoever supplies its value may run code in the provider")
@@ -124,14 +124,28 @@ func variableMistakes(v plan.Variables, path *field.Path, name string) field.Err
 func mistakes(path *field.Path, name string, t *expression.Template, hint string) field.ErrorList {
 	switch {
 	case !t.Computed():
-		return nil
+		return keyMistakes(path, name)
 	case !ansible.IsComputable(name):
 		return field.ErrorList{field.Forbidden(path, "an expression cannot say how Ansible connects and what it executes"+hint)}
 	case slices.ContainsFunc(t.Text(), isJinja):
 		return field.ErrorList{field.Forbidden(path, "Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables")}
 	}
 
-	return nil
+	return keyMistakes(path, name)
+}
+
+// keyMistakes in a name that no variable can have.
+func keyMistakes(path *field.Path, name string) field.ErrorList {
+	return forbidden(path, ansible.CheckKey(name))
+}
+
+// forbidden is a name for which there is an error.
+func forbidden(path *field.Path, err error) field.ErrorList {
+	if err == nil {
+		return nil
+	}
+
+	return field.ErrorList{field.Forbidden(path, err.Error())}
 }
 
 func isJinja(s string) bool {
