@@ -1204,3 +1204,60 @@ required_resources:
 		t.Errorf("RunFunction(...): -want Secret, +got:\n%s\n%v", diff, rsp.GetConditions())
 	}
 }
+
+// What is being deleted is applied as it was: its content is run with state absent, and that with
+// values that were applied.
+func TestDeletedAsItWas(t *testing.T) {
+	const b = "\n  - {name: b, vars: {x: 'b-${xr.spec.x}'}, dependsOn: [a]}"
+
+	cases := map[string]struct {
+		reason   string
+		runs     string
+		resource string
+		// status has more conditions of the AnsibleRun.
+		status string
+		said   string
+	}{
+		"OtherValues":  {reason: "Other values of the XR are for the AnsibleRun that comes after it.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}" + b, resource: "a", said: "Deleting\na: is being deleted\nb: waiting for a"},
+		"OtherContent": {reason: "So is another role, and what else is written otherwise.", runs: "\n  - {name: a, role: a.b.d, timeout: 5m, labels: {a: b}}" + b, resource: "a", said: "Deleting\na: is being deleted\nb: waiting for a"},
+		"Renamed":      {reason: "It may have had another name.", runs: "\n  - {name: c, previousNames: [a], vars: {x: 'c-${xr.spec.x}'}}", resource: "a", said: "Deleting\nc: is being deleted"},
+		"Waits":        {reason: "What it waits for now does not matter any more.", runs: "\n  - {name: d}\n  - {name: a, dependsOn: [d], vars: {x: 'a-${xr.spec.x}'}}", resource: "a", said: "Deleting\na: is being deleted\nd: is being created"},
+		"Member":       {reason: "It may be one of a set.", runs: "\n  - {name: s, forEach: [k], vars: {x: 'a-${xr.spec.x}'}}", resource: "s[k]", said: "Deleting\ns[k]: is being deleted"},
+		"Approval": {
+			reason: "What is awaited is said.", runs: "\n  - {name: a, vars: {x: 'a-${xr.spec.x}'}}", resource: "a",
+			status: `, {type: Deletable, status: "False", observedGeneration: 1, reason: AwaitingApproval}, {type: Approved, status: "False", observedGeneration: 1, reason: AwaitingApproval, message: awaits an approval}`,
+			said:   "AwaitingApproval\na: awaits an approval",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			observed := strings.NewReplacer("\n          uid", "\n          deletionTimestamp: now\n          uid", "}]}", "}"+tc.status+"]}").
+				Replace(existing(tc.resource, "", "role: a.b.c, unsafeVars: {x: a-z}"))
+
+			req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+  defaults: {role: a.b.c}
+  runs: `+tc.runs+`
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {x: q}}}
+  resources: `+observed)
+
+			rsp, err := newFunction(t).RunFunction(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			want := req.GetObserved().GetResources()[tc.resource].GetResource().AsMap()["spec"]
+			if diff := cmp.Diff(want, rsp.GetDesired().GetResources()[tc.resource].GetResource().AsMap()["spec"]); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): -want the spec that was applied, +got:\n%s", tc.reason, diff)
+			}
+
+			if diff := cmp.Diff(tc.said, rsp.GetConditions()[0].GetReason()+"\n"+rsp.GetConditions()[0].GetMessage()); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -255,6 +255,12 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 		r.References[out.Resource] = names
 	}
 
+	// What is being deleted runs with the values that were applied, never with others.
+	if was, ok := r.Observed.Run(out.Resource); ok && manifest.IsDeleted(was) {
+		out.Reason, out.Messages = reasonOf(was, nil, nil, nil)
+		return r.Keep(out)
+	}
+
 	if out, ok := r.await(ctx, run, out, data, run.Needs, run.Templates...); ok {
 		return out
 	}
