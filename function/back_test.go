@@ -162,7 +162,7 @@ required_schemas:
 			want: `
 desired:
   composite:
-    resource: {status: {kept: {host: db, port: 5432}, theirs: {port: 5432}, literal: {}}}
+    resource: {status: {kept: {host: db, port: 5432}, theirs: {port: 5432}}}
   resources:
     database:
       ready: READY_FALSE` + renderedDatabase + `

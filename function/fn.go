@@ -137,6 +137,7 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 	o.Reported = report.Reported(o.XR)
 
 	for name, r := range req.GetObserved().GetResources() {
+	o.EarlierStatus = req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().AsMap()
 		o.Resources[name] = composed(r.GetResource())
 		o.Owned[name] = ansiblerun.Owned(r.GetResource())
 		o.Details[name] = r.GetConnectionDetails()

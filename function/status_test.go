@@ -2,10 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -104,7 +114,7 @@ requiredSchemas: {xr: {openapiV3: {type: object, properties: {status: {type: obj
 			calls: []call{
 				{reports: `{status: {host: a}}`, want: `{host: a}`, said: "Available "},
 				{
-					reports: `{status: {host: b, conditions: [{type: Ready, status: "True"}], crossplane: {}}}`, want: `{host: a}`,
+					reports: `{status: {host: b, conditions: [{type: Ready, status: "True"}], crossplane: {a: b}}}`, want: `{host: a}`,
 					said: "InvalidStatus status.conditions[0]: the condition Ready is set by Crossplane or by function-ansible itself\nstatus.crossplane: this field is Crossplane's own; leave it out of the value",
 				},
 			},
@@ -234,6 +244,196 @@ observed:
 	if diff := cmp.Diff(map[string]any{"status": map[string]any{"host": "a"}}, rsp.GetDesired().GetComposite().GetResource().AsMap()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+}
+
+// What core applies, call after call, with the API server's own code: a map without entries is gone
+// rather than null, and what the API server would refuse leaves the status as it is, and is said.
+func TestStatusApplies(t *testing.T) {
+	const xrd = `
+type: object
+properties:
+  status:
+    type: object
+    x-kubernetes-validations:
+    - {rule: "!has(self.low) || !has(self.high) || self.low <= self.high", message: low must not be above high}
+    - {rule: "!has(oldSelf.high) || has(self.high)", message: high stays}
+    properties:
+      tags: {type: object, additionalProperties: {type: string}}
+      deep: {type: object, properties: {a: {type: string}, tags: {type: object, additionalProperties: {type: string}}}}
+      atomic: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: string}}
+      list: {type: array, items: {type: object, properties: {tags: {type: object, additionalProperties: {type: string}}}}}
+      set: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+      named: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object, required: [id], properties: {id: {type: string}, tags: {type: object, additionalProperties: {type: string}}}}}
+      any: {type: object, x-kubernetes-preserve-unknown-fields: true}
+      low: {type: integer, x-kubernetes-validations: [{rule: "self > 0", message: must be positive}]}
+      high: {type: integer}
+      must: {type: integer}
+      conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, required: [type], properties: {type: {type: string}}}}
+`
+
+	type call struct {
+		// spec of the XR: the status is what it says.
+		spec string
+		want string
+		// said is the message of the condition.
+		said string
+	}
+
+	cases := map[string]struct {
+		reason string
+		status string
+		// required fields of the status.
+		required string
+		// unknown is true where core gives no schema.
+		unknown bool
+		calls   []call
+	}{
+		"Map":     {reason: "The last entry of a map goes.", calls: []call{{spec: `{tags: {a: b}}`, want: `{tags: {a: b}}`}, {spec: `{tags: {}, high: 1}`, want: `{high: 1}`}, {spec: `{tags: {c: d}, high: 1}`, want: `{tags: {c: d}, high: 1}`}}},
+		"Unknown": {reason: "So it does without the schema.", unknown: true, calls: []call{{spec: `{tags: {a: b}, any: {a: {b: c}}}`, want: `{tags: {a: b}, any: {a: {b: c}}}`}, {spec: `{tags: {}, any: {a: {}, d: e}}`, want: `{any: {d: e}}`}}},
+		"Whole":   {reason: "And in a status that is one expression.", status: `"${xr.spec}"`, calls: []call{{spec: `{tags: {a: b}, high: 1}`, want: `{tags: {a: b}, high: 1}`}, {spec: `{tags: {}, high: 1}`, want: `{high: 1}`}}},
+		"Deep":    {reason: "At any depth.", calls: []call{{spec: `{deep: {a: x, tags: {a: b}}}`, want: `{deep: {a: x, tags: {a: b}}}`}, {spec: `{deep: {a: x, tags: {}}}`, want: `{deep: {a: x}}`}, {spec: `{deep: {tags: {}}, high: 1}`, want: `{high: 1}`}}},
+		"Set":     {reason: "So does the last item of a list that is merged.", calls: []call{{spec: `{set: [a], named: [{id: a, tags: {a: b}}]}`, want: `{set: [a], named: [{id: a, tags: {a: b}}]}`}, {spec: `{set: [], named: [{id: a, tags: {}}]}`, want: `{named: [{id: a}]}`}}},
+		"Atomic": {
+			reason: "What is replaced as a whole may be empty.",
+			calls: []call{
+				{spec: `{atomic: {a: b}, list: [{tags: {a: b}}]}`, want: `{atomic: {a: b}, list: [{tags: {a: b}}]}`},
+				{spec: `{atomic: {}, list: [{tags: {}}]}`, want: `{atomic: {}, list: [{tags: {}}]}`},
+				{spec: `{list: []}`, want: `{list: []}`},
+			},
+		},
+		"Duplicates": {
+			reason: "A set has an item once.",
+			calls:  []call{{spec: `{set: [a], high: 1}`, want: `{set: [a], high: 1}`}, {spec: `{set: [b, b], high: 2}`, want: `{set: [a], high: 2}`, said: `status.set: does not fit the XRD: Duplicate value: "b"`}},
+		},
+		"Rule":       {reason: "A field may have a rule.", calls: []call{{spec: `{low: 1}`, want: `{low: 1}`}, {spec: `{low: 0, tags: {a: b}}`, want: `{low: 1, tags: {a: b}}`, said: `status.low: does not fit the XRD: Invalid value: 0: must be positive`}}},
+		"Fields":     {reason: "So may fields together.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 3, high: 2}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: low must not be above high`}, {spec: `{low: 3, high: 4}`, want: `{low: 3, high: 4}`}}},
+		"Required":   {reason: "What is required does not go.", required: "[must]", calls: []call{{spec: `{deep: {a: x}, must: 1}`, want: `{deep: {a: x}, must: 1}`}, {spec: `{deep: {a: y}}`, want: `{deep: {a: x}, must: 1}`, said: `status.must: does not fit the XRD: Required value`}}},
+		"Transition": {reason: "And what they were.", calls: []call{{spec: `{low: 1, high: 2}`, want: `{low: 1, high: 2}`}, {spec: `{low: 1}`, want: `{low: 1, high: 2}`, said: `status: does not fit the XRD: Invalid value: high stays`}}},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			xrd := xrd
+			if tc.required != "" {
+				xrd = strings.Replace(xrd, "    x-kubernetes", "    required: "+tc.required+"\n    x-kubernetes", 1)
+			}
+
+			live := apiServer(t, xrd)
+
+			if tc.status == "" {
+				var fields []string
+				for _, f := range []string{"tags", "deep", "atomic", "list", "set", "named", "any", "low", "high", "must"} {
+					fields = append(fields, f+`: "${xr.spec.?`+f+`}"`)
+				}
+
+				tc.status = "{" + strings.Join(fields, ", ") + "}"
+			}
+
+			for i, c := range tc.calls {
+				req := request(t, `
+input: {apiVersion: ansible.fn.crossplane.io/v1alpha1, kind: AnsibleRuns, runs: [{name: server, role: a.b.c}], status: `+tc.status+`}
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: `+c.spec+`}}
+  resources: `+existing("server", "", "role: a.b.c"))
+
+				if !tc.unknown {
+					req.Meta = &fnv1.RequestMeta{Capabilities: []fnv1.Capability{fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS}}
+					req.RequiredSchemas = map[string]*fnv1.Schema{"xr": {OpenapiV3: structOf(object(t, xrd))}}
+				}
+
+				xr := req.GetObserved().GetComposite().GetResource().AsMap()
+				xr["status"], xr["metadata"].(map[string]any)["managedFields"] = live.read(t)
+				req.Observed.Composite.Resource = structOf(xr)
+
+				rsp, err := newFunction(t).RunFunction(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
+				live.apply(t, status)
+
+				got, _ := live.read(t)
+				if diff := cmp.Diff(object(t, c.want), got); diff != "" {
+					t.Errorf("\n%s\ncall %d: status: -want, +got:\n%s", tc.reason, i, diff)
+				}
+
+				if diff := cmp.Diff(c.said, rsp.GetConditions()[0].GetMessage()); diff != "" {
+					t.Errorf("\n%s\ncall %d: condition: -want, +got:\n%s", tc.reason, i, diff)
+				}
+			}
+		})
+	}
+}
+
+// A server of one XR applies its status as the API server does.
+type server struct {
+	managedfieldstest.TestFieldManager
+}
+
+// apiServer of XRs with a schema.
+func apiServer(t *testing.T, definition string) server {
+	t.Helper()
+
+	props, internal := &apiextensionsv1.JSONSchemaProps{}, &apiextensions.JSONSchemaProps{}
+	if err := yaml.Unmarshal([]byte(definition), props); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	structural, err := structuralschema.NewStructural(internal)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
+	openAPI := structural.ToKubeOpenAPI()
+	openAPI.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}})
+	openAPI.SetProperty("apiVersion", *spec.StringProperty())
+	openAPI.SetProperty("kind", *spec.StringProperty())
+	openAPI.SetProperty("metadata", spec.Schema{
+		SchemaProps: spec.SchemaProps{Type: []string{"object"}}, VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-kubernetes-preserve-unknown-fields": true}},
+	})
+
+	types, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"App": openAPI}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return server{managedfieldstest.NewTestFieldManagerSubresource(types, gvk, "status")}
+}
+
+// apply a status as core does.
+func (s server) apply(t *testing.T, status map[string]any) {
+	t.Helper()
+
+	with := map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
+	maps.Copy(with, status)
+	xr := map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app"}, "status": with}
+
+	if err := s.Apply(&unstructured.Unstructured{Object: xr}, "apiextensions.crossplane.io/composite", true); err != nil {
+		t.Error(err)
+	}
+}
+
+// read the status, without conditions, and who has written it.
+func (s server) read(t *testing.T) (status map[string]any, managed []any) {
+	t.Helper()
+
+	b, err := json.Marshal(map[string]any{"live": s.Live(), "managed": s.ManagedFields()})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	all := object(t, string(b))
+	status, _ = all["live"].(map[string]any)["status"].(map[string]any)
+	delete(status, "conditions")
+	managed, _ = all["managed"].([]any)
+
+	return status, managed
 }
 
 // object in YAML; nil for "".

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
+	"github.com/crossplane-ansible/crossplane-ansible/function/schema"
 )
 
 // Schemas are the schemas of objects that expressions see, as far as they are known.
@@ -54,6 +55,10 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 	status, serrs := compileStatus(envs.xr, in)
 	errs = append(errs, serrs...)
 	p.Status, p.Schemas = status, statusSchemasOf(status, d.Schema.OpenAPI())
+
+	if of, ok := schema.Property(d.Schema.OpenAPI(), "status"); ok && status != nil {
+		p.StatusSchema = schema.NewConverter(of)
+	}
 
 	conditions, cerrs := compileConditions(envs.xr, in, typed.Conditions, typed.OperatorConditions)
 	errs = append(errs, cerrs...)

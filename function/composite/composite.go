@@ -14,10 +14,8 @@ import (
 
 // A Desired is what an XR itself is to have.
 type Desired struct {
-	// Status fields for the XR, over those of earlier steps of the pipeline.
+	// Status of the XR, with the fields of earlier steps of the pipeline; nil if it is what these say.
 	Status map[string]any
-	// Kept are status fields that the XR has now. Those of earlier steps go over them.
-	Kept map[string]any
 	// Conditions for the XR.
 	Conditions []Condition
 	// Details are the connection details of a legacy XR.
@@ -46,7 +44,7 @@ func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 
 	var reported []Condition
 
-	out.Status, out.Kept, reported, out.Problems = e.status(ctx)
+	out.Status, reported, out.Problems = e.status(ctx)
 
 	// Also while nothing is said of one of them, its content does not say it.
 	if p.OperatorConditions {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -11,23 +14,92 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// status evaluates the status of the XR, and what the XR keeps of its present status. A status
-// that is one expression may bring conditions. The problems do not include values that runs
-// are still to bring.
-func (e *evaluator) status(ctx context.Context) (status, kept map[string]any, conditions []Condition, problems []expression.Problem) {
+// status evaluates the status of the XR. What the API server would refuse of it leaves the XR as it
+// is: core could not even say so. A status that is one expression may bring conditions. The problems
+// do not include values that runs are still to bring.
+func (e *evaluator) status(ctx context.Context) (status map[string]any, conditions []Condition, problems []expression.Problem) {
 	t := e.plan.Status
 	if t == nil {
-		return nil, nil, nil, nil
+		return nil, nil, nil
 	}
+
+	var own, kept map[string]any
 
 	if t.Fields() == nil {
-		return e.wholeStatus(ctx, t)
+		own, kept, conditions, problems = e.wholeStatus(ctx, t)
+	} else {
+		v, ps := e.field(ctx, t, e.runs.Observed.XR["status"])
+		own, _ = v.(map[string]any)
+		problems = ps
 	}
 
-	v, problems := e.field(ctx, t, e.runs.Observed.XR["status"])
-	status, _ = v.(map[string]any)
+	if len(own)+len(kept) > 0 {
+		status = manifest.Overlay(manifest.Overlay(kept, e.runs.Observed.EarlierStatus), own)
+	}
 
-	return status, nil, nil, problems
+	if errs := e.refused(status); len(errs) > 0 {
+		for _, err := range errs {
+			problems = append(problems, expression.InvalidAt(strings.TrimSuffix("status."+err.Field, ".<nil>"), errors.Errorf("does not fit the XRD: %s", err.ErrorBody())))
+		}
+
+		return e.runs.Observed.Status(), conditions, problems
+	}
+
+	return status, conditions, problems
+}
+
+// refused returns why the API server would refuse a status for the XR. What others have written there,
+// and what other steps say, stays as it is; later steps may have fields that are required.
+func (e *evaluator) refused(status map[string]any) field.ErrorList {
+	was, _ := e.runs.Observed.XR["status"].(map[string]any)
+	others, _ := without(was, e.plan.Status).(map[string]any)
+
+	if e.plan.Status.Fields() == nil {
+		others = manifest.Overlay(was, nil)
+		maps.DeleteFunc(others, func(name string, _ any) bool { return e.runs.Observed.Status()[name] != nil })
+	}
+
+	if status == nil {
+		status = e.runs.Observed.EarlierStatus
+	}
+
+	errs := e.plan.StatusSchema.Refused(manifest.Overlay(others, status), manifest.Overlay(was, nil))
+
+	return slices.DeleteFunc(errs, func(err *field.Error) bool {
+		return err.Type == field.ErrorTypeRequired && !has(e.plan.Status, strings.Split(err.Field, "."))
+	})
+}
+
+// without returns a value without the fields that a template has; nil without any.
+func without(v any, t *expression.Template) any {
+	object, ok := v.(map[string]any)
+	if !ok || t.Fields() == nil {
+		return nil
+	}
+
+	out := manifest.Overlay(object, nil)
+
+	for name, below := range t.Fields() {
+		if out[name] = without(object[name], below); out[name] == nil {
+			delete(out, name)
+		}
+	}
+
+	return out
+}
+
+// has is true for a template that has a field.
+func has(t *expression.Template, path []string) bool {
+	for _, name := range path {
+		below, ok := t.Fields()[name]
+		if !ok {
+			return false
+		}
+
+		t = below
+	}
+
+	return true
 }
 
 // wholeStatus evaluates a status that is one expression. While it has no value, the XR keeps
@@ -103,7 +175,7 @@ func (e *evaluator) field(ctx context.Context, t *expression.Template, observed 
 		}
 	}
 
-	if len(object) == 0 && len(t.Fields()) > 0 || !e.plan.Schemas[t].Complete(object) {
+	if len(object) == 0 || !e.plan.Schemas[t].Complete(object) {
 		return nil, problems
 	}
 

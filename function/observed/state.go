@@ -41,6 +41,8 @@ type State struct {
 	Details map[string]map[string][]byte
 	// Context of the pipeline.
 	Context map[string]any
+	// EarlierStatus has the status fields of the XR that earlier steps have.
+	EarlierStatus map[string]any
 	// Earlier are the composition resource names of what earlier steps of the
 	// pipeline compose.
 	Earlier map[string]bool

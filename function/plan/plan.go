@@ -35,8 +35,10 @@ type Plan struct {
 	Conditions []Condition
 	// OperatorConditions is true for an XR that also has the conditions of an operator.
 	OperatorConditions bool
-	// Schemas are the schemas of the status, if they are known.
+	// Schemas are the schemas of the fields of the status, if they are known.
 	Schemas StatusSchemas
+	// StatusSchema is that of the whole status, with the fields of others.
+	StatusSchema schema.Converter
 	// Connection are the connection details of the XR.
 	Connection Connection
 	// Required resources, each after those that it refers to.
@@ -225,12 +227,12 @@ func (f *FieldSchema) Complete(object map[string]any) bool {
 	return !slices.ContainsFunc(f.Required, func(name string) bool { return object[name] == nil })
 }
 
-// Convert returns a value converted to the type of the field, without loss. The error says
-// why the value does not fit.
+// Convert returns a value converted to the type of the field, without loss: nil for one that is
+// left out. The error says why the value does not fit.
 func (f *FieldSchema) Convert(v any) (any, error) {
 	switch {
 	case f == nil:
-		return v, nil
+		return schema.Converter{}.Convert(v)
 	case f.Unknown:
 		return nil, errors.New("the XRD does not declare this field")
 	}

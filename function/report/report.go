@@ -11,7 +11,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
-	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
@@ -187,7 +186,7 @@ func xrResource(state *fnv1.State, result render.Result) error {
 		held = held || r.Held()
 	}
 
-	if !held && len(result.Status)+len(result.Kept) == 0 {
+	if !held && len(result.Status) == 0 {
 		return nil
 	}
 
@@ -199,13 +198,12 @@ func xrResource(state *fnv1.State, result render.Result) error {
 		state.Composite.Ready = fnv1.Ready_READY_FALSE
 	}
 
-	if len(result.Status)+len(result.Kept) == 0 {
+	if len(result.Status) == 0 {
 		return nil
 	}
 
 	xr := state.GetComposite().GetResource().AsMap()
-	status, _ := xr["status"].(map[string]any)
-	xr["status"] = manifest.Overlay(manifest.Overlay(result.Kept, status), result.Status)
+	xr["status"] = result.Status
 
 	s, err := message(xr)
 	state.Composite.Resource = s

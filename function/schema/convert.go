@@ -2,12 +2,12 @@ package schema
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane/function-sdk-go/errors"
 
@@ -16,46 +16,83 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
-// A Converter converts values to the OpenAPI v3 schema of a field.
+// A Converter converts values to the OpenAPI v3 schema of a field that is applied.
 type Converter struct {
 	Schema map[string]any
 
-	validator validation.SchemaValidator
+	validator *Schema
 }
 
 // NewConverter returns the Converter of a schema. One that cannot be used checks nothing.
 func NewConverter(schema map[string]any) Converter {
 	c := Converter{Schema: schema}
 
-	v1, internal := &apiextensionsv1.JSONSchemaProps{}, &apiextensions.JSONSchemaProps{}
+	v1 := &apiextensionsv1.JSONSchemaProps{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(schema, v1); err != nil {
 		return c
 	}
 
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, internal, nil); err != nil {
-		return c
-	}
-
-	if v, _, err := validation.NewSchemaValidator(internal); err == nil {
-		c.validator = v
+	if s, err := of(v1, false); err == nil {
+		c.validator = s
 	}
 
 	return c
 }
 
-// Convert returns a value converted to the type of the field, without loss. The error says
-// why the value does not fit.
+// Convert returns a value converted to the type of the field, without loss: nil for one that is
+// left out. The error says why the value does not fit.
 func (c Converter) Convert(v any) (any, error) {
-	v, err := coerce(c.Schema, v)
-	if err != nil || c.validator == nil || v == nil {
-		return v, err
+	v, err := coerce(c.Schema, v, true)
+	if err != nil || v == nil || merges(c.Schema, v) && isEmpty(v) {
+		return nil, err
 	}
 
-	if errs := validation.ValidateCustomResource(nil, v, c.validator); len(errs) > 0 {
+	if errs := c.Refused(v, nil); len(errs) > 0 {
 		return nil, errors.Errorf("does not fit the XRD: %s", errs[0].ErrorBody())
 	}
 
 	return v, nil
+}
+
+// Refused returns why the API server refuses to replace a value by another one: violations of the
+// schema that the old value does not have.
+func (c Converter) Refused(v, old any) field.ErrorList {
+	if c.validator == nil {
+		return nil
+	}
+
+	errs := c.validator.violations(v, old)
+	if len(errs) == 0 || old == nil {
+		return errs
+	}
+
+	known := map[string]bool{}
+	for _, err := range c.validator.violations(old, old) {
+		known[err.Error()] = true
+	}
+
+	return slices.DeleteFunc(errs, func(err *field.Error) bool { return known[err.Error()] })
+}
+
+// merges is true for an object or a list whose members the API server applies one by one. Once such
+// a value had members, it makes null of it when it is applied without any, and refuses that.
+func merges(schema map[string]any, v any) bool {
+	switch v.(type) {
+	case map[string]any:
+		return schema["x-kubernetes-map-type"] != "atomic"
+	case []any:
+		return schema["x-kubernetes-list-type"] == "map" || schema["x-kubernetes-list-type"] == "set"
+	}
+
+	return false
+}
+
+// isEmpty is true for an object or a list without members.
+func isEmpty(v any) bool {
+	object, isObject := v.(map[string]any)
+	list, isList := v.([]any)
+
+	return isObject && len(object) == 0 || isList && len(list) == 0
 }
 
 // Hint returns the end of a message about an unknown field: the field that may be meant.
@@ -82,8 +119,9 @@ func Property(schema map[string]any, name string) (map[string]any, bool) {
 	return nil, len(schema) == 0 || schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-// coerce converts a JSON value to the type that a schema has.
-func coerce(schema map[string]any, v any) (any, error) {
+// coerce converts a JSON value to the type that a schema has. What is merged has no objects and lists
+// that are merged, too, and empty.
+func coerce(schema map[string]any, v any, merged bool) (any, error) {
 	if schema["x-kubernetes-int-or-string"] == true {
 		return v, nil
 	}
@@ -93,11 +131,11 @@ func coerce(schema map[string]any, v any) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if typ == "object" || typ == "" {
-			return coerceObject(schema, v)
+			return coerceObject(schema, v, merged && merges(schema, v))
 		}
 	case []any:
 		if typ == "array" || typ == "" {
-			return coerceList(schema, v)
+			return coerceList(schema, v, merged && merges(schema, v))
 		}
 	case string:
 		return coerceText(typ, v)
@@ -143,7 +181,7 @@ func coerceText(typ, s string) (any, error) {
 	return nil, errors.Errorf("is not of type %s, as the XRD says", typ)
 }
 
-func coerceObject(schema, v map[string]any) (any, error) {
+func coerceObject(schema, v map[string]any, merged bool) (any, error) {
 	out := make(map[string]any, len(v))
 
 	for _, k := range manifest.SortedKeys(v) {
@@ -157,23 +195,25 @@ func coerceObject(schema, v map[string]any) (any, error) {
 			continue
 		}
 
-		value, err := coerce(below, v[k])
+		value, err := coerce(below, v[k], merged)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%.80s", k)
 		}
 
-		out[k] = value
+		if !merged || !merges(below, value) || !isEmpty(value) {
+			out[k] = value
+		}
 	}
 
 	return out, nil
 }
 
-func coerceList(schema map[string]any, v []any) (any, error) {
+func coerceList(schema map[string]any, v []any, merged bool) (any, error) {
 	items, _ := schema["items"].(map[string]any)
 	out := make([]any, len(v))
 
 	for i := range v {
-		value, err := coerce(items, v[i])
+		value, err := coerce(items, v[i], merged)
 		if err != nil {
 			return nil, errors.Wrapf(err, "[%d]", i)
 		}

@@ -5,6 +5,7 @@ package schema
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/errors"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression/value"
 	"github.com/crossplane-ansible/crossplane-ansible/function/spelling"
 )
 
@@ -40,8 +43,13 @@ func New(definition []byte) (*Schema, error) {
 		return nil, errors.Wrap(err, "cannot read the definition")
 	}
 
+	return of(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, true)
+}
+
+// of is the Schema of a whole object, or of a field.
+func of(v1 *apiextensionsv1.JSONSchemaProps, whole bool) (*Schema, error) {
 	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(crd.Spec.Versions[0].Schema.OpenAPIV3Schema, props, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v1, props, nil); err != nil {
 		return nil, errors.Wrap(err, "cannot convert the schema")
 	}
 
@@ -58,7 +66,7 @@ func New(definition []byte) (*Schema, error) {
 	return &Schema{
 		openAPI:    openAPI,
 		structural: structural,
-		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+		rules:      cel.NewValidator(structural, whole, celconfig.PerCallLimit),
 	}, nil
 }
 
@@ -93,10 +101,62 @@ func (s *Schema) siblings(path string) (name string, names []string) {
 	return path, names
 }
 
+// violations of the schema that a value has which replaces another one, if there is one. Rules, and
+// those of lists, expect what the schema promises.
+func (s *Schema) violations(v, old any) field.ErrorList {
+	errs := validation.ValidateCustomResource(nil, v, s.openAPI)
+	if len(errs) > 0 {
+		return errs
+	}
+
+	structural := s.structural
+
+	object, ok := v.(map[string]any)
+	if !ok {
+		structural = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"value": *s.structural}}
+		object = map[string]any{"value": v}
+	}
+
+	if errs = listtype.ValidateListSetsAndMaps(nil, structural, object); len(errs) > 0 {
+		return errs
+	}
+
+	// A verdict on an input is kept, so it must not depend on a request.
+	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, withIntegers(v), withIntegers(old), celconfig.RuntimeCELCostBudget)
+
+	return errs
+}
+
+// withIntegers returns a value whose integral numbers are integers, which rules expect.
+func withIntegers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = withIntegers(v[k])
+		}
+
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withIntegers(v[i])
+		}
+
+		return out
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
+			return int64(v)
+		}
+	}
+
+	return v
+}
+
 // Validate returns every violation of the schema, unknown fields included. What
 // is suggested for one is its bad value.
 func (s *Schema) Validate(object map[string]any) field.ErrorList {
-	errs := validation.ValidateCustomResource(nil, object, s.openAPI)
+	errs := s.violations(object, nil)
 	for _, err := range errs {
 		_, detail, ok := strings.Cut(err.Detail, " in body ")
 		if ok {
@@ -106,12 +166,6 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 
 	// A fraction in a field of integers is reported twice, once without its path.
 	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return strings.HasPrefix(err.Detail, "Checked value must be of type") })
-
-	// Rules expect what the schema promises.
-	if len(errs) == 0 {
-		// A verdict on an input is kept, so it must not depend on a request.
-		errs, _ = s.rules.Validate(context.Background(), nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
-	}
 
 	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
