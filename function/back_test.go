@@ -259,8 +259,8 @@ observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadat
 
 	want := &fnv1.RunFunctionResponse{}
 	fromYAML(t, `
-conditions: [{type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: TooLarge, message: "the desired state is 5.0 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR", target: TARGET_COMPOSITE_AND_CLAIM}]
-results: [{severity: SEVERITY_FATAL, message: "the desired state is 5.0 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR", target: TARGET_COMPOSITE}]
+conditions: [{type: AnsibleRunsReady, status: STATUS_CONDITION_FALSE, reason: TooLarge, message: "the desired state is 5.1 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR", target: TARGET_COMPOSITE_AND_CLAIM}]
+results: [{severity: SEVERITY_FATAL, message: "the desired state is 5.1 MiB large, and Crossplane receives 4 MiB at most: compose fewer or smaller AnsibleRuns in one XR", target: TARGET_COMPOSITE}]
 `, want)
 	withDefaults(want)
 	withDefaults(got)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -90,7 +91,8 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	if isOperation(req) {
 		err = report.Operation(rsp, result, req.GetRequiredResources(), f.now())
 	} else {
-		err = report.Report(rsp, state.XR, result)
+		id := digest(req.GetInput())
+		err = report.Report(rsp, hex.EncodeToString(id[:]), state.XR, result)
 	}
 
 	if err != nil {
@@ -135,9 +137,9 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 		Details:   map[string]map[string][]byte{"": req.GetObserved().GetComposite().GetConnectionDetails()},
 	}
 	o.Reported = report.Reported(o.XR)
+	o.EarlierStatus = req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().AsMap()
 
 	for name, r := range req.GetObserved().GetResources() {
-	o.EarlierStatus = req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().AsMap()
 		o.Resources[name] = composed(r.GetResource())
 		o.Owned[name] = ansiblerun.Owned(r.GetResource())
 		o.Details[name] = r.GetConnectionDetails()

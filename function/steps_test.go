@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -79,5 +82,106 @@ input:
 
 	if second.GetDesired().GetResources()["app"] == nil {
 		t.Error("RunFunction(...): want the runs of the earlier step")
+	}
+}
+
+// A pipeline with several steps of function-ansible.
+func TestSteps(t *testing.T) {
+	const (
+		one = "runs: [{name: one, role: a.b.c}]"
+		two = "runs: [{name: two, role: a.b.c}]"
+	)
+
+	failed := strings.NewReplacer(`type: Ready, status: "True"`, `type: Ready, status: "False"`, "atProvider: {", "atProvider: {lastRun: {phase: Failed, message: it broke}, ")
+
+	cases := map[string]struct {
+		reason string
+		steps  []string
+		// resources that are observed.
+		resources string
+		// said by the last step. It is all that core shows.
+		said string
+		// want are the composed resources, with what core is told of their readiness.
+		want map[string]bool
+	}{
+		"Ready":   {reason: "All are ready.", steps: []string{one, two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "Available ", want: map[string]bool{"one": true, "two": true}},
+		"First":   {reason: "A failure of an earlier step is not forgotten.", steps: []string{one, two}, resources: failed.Replace(existing("one", "", "role: a.b.c")) + existing("two", "", "role: a.b.c"), said: "RunFailed one: it broke", want: map[string]bool{"one": false, "two": true}},
+		"Both":    {reason: "The most severe comes first.", steps: []string{one, "runs: [{name: two, role: a.b.d}]"}, resources: failed.Replace(existing("two", "", "role: a.b.d")), said: "RunFailed two: it broke\none: is being created", want: map[string]bool{"one": false, "two": false}},
+		"Problem": {reason: "So it is with problems of the status.", steps: []string{one + "\nstatus: {a: '${xr.spec.b}'}", two}, resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c"), said: "InvalidStatus status.a: xr.spec.b is not set; write xr.spec.?b if it may be missing", want: map[string]bool{"one": true, "two": true}},
+		"Reference": {
+			reason: "A step refers to a run of an earlier one as to any resource.", steps: []string{one, `runs: [{name: two, role: a.b.c, vars: {url: "${resources.one.status.atProvider.outputs.url}"}}]`},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "one", "role: a.b.c, unsafeVars: {url: there}"), said: "Available ", want: map[string]bool{"one": true, "two": true, "two uses one": true},
+		},
+		"SameName": {
+			reason: "Two steps cannot have the same AnsibleRun.", steps: []string{one, "runs: [{name: one, role: a.b.d}]"},
+			said: `give run "one" another resourceName: an earlier step of the pipeline composes "one", which is of kind AnsibleRun`,
+		},
+		"SameMember": {
+			reason: "Nor the same one of two sets.", steps: []string{"runs: [{name: one, role: a.b.c, forEach: [a, b]}]", "runs: [{name: other, resourceName: one, role: a.b.d, forEach: [b]}]"},
+			said: `give run "other[b]" another resourceName: an earlier step of the pipeline composes "one[b]", which is of kind AnsibleRun`,
+		},
+		"Kept": {
+			reason: "What an earlier step keeps, since others depend on it, a later one may want.", steps: []string{one, "runs: [{name: two, role: a.b.c}, {name: three, role: a.b.c, dependsOn: [two]}]"},
+			resources: existing("one", "", "role: a.b.c") + existing("two", "", "role: a.b.c") + existing("three", "two", "role: a.b.c"), said: "Available ",
+			want: map[string]bool{"one": true, "two": true, "three": true, "three uses two": true},
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var rsp *fnv1.RunFunctionResponse
+
+			for _, in := range tc.steps {
+				req := request(t, `
+input:
+  apiVersion: ansible.fn.crossplane.io/v1alpha1
+  kind: AnsibleRuns
+`+indent(in, "  ")+`
+observed:
+  composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: app, namespace: default, uid: xr}, spec: {}}}
+  resources: `+cmp.Or(tc.resources, "{}"))
+				req.Desired, req.Context = rsp.GetDesired(), rsp.GetContext()
+
+				// Core calls a step again with what it has said, once it has fetched what the step requires.
+				for range 2 {
+					again := proto.CloneOf(req)
+
+					got, err := newFunction(t).RunFunction(t.Context(), again)
+					if err != nil {
+						t.Fatal(err)
+					}
+
+					rsp, req.Context = got, got.GetContext()
+				}
+			}
+
+			said, want := "", tc.want
+			if len(rsp.GetConditions()) > 0 {
+				said = rsp.GetConditions()[0].GetReason() + " " + rsp.GetConditions()[0].GetMessage()
+			}
+
+			for _, r := range rsp.GetResults() {
+				if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+					said, want = r.GetMessage(), nil
+				}
+			}
+
+			if diff := gocmp.Diff(tc.said, said); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): -want, +got:\n%s", tc.reason, diff)
+			}
+
+			if want == nil {
+				return
+			}
+
+			got := map[string]bool{}
+			for name, r := range rsp.GetDesired().GetResources() {
+				got[name] = r.GetReady() == fnv1.Ready_READY_TRUE
+			}
+
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\nRunFunction(...): composed and ready: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -59,6 +59,16 @@ func TestValidate(t *testing.T) {
 			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.c}\n- {name: c, role: a.b}\n",
 			want:   want{out: "No mistakes in 1 input of function-ansible.\nrun again a (role)\ncreate c\nremove b\n"},
 		},
+		"SameRunInTwoSteps": {
+			reason: "Two steps cannot have the same AnsibleRun. What refers to a run of an earlier step is right, and of a later one never there.",
+			args:   []string{"testdata/two-steps.yaml"},
+			want: want{
+				out: "testdata/two-steps.yaml:27: runs[0].vars.later: Invalid value: \"${resources.two.status.atProvider.outputs.out}\": no step composes a resource \"two\", here: resources▸.two.status.atProvider.outputs.out\n" +
+					"testdata/two-steps.yaml:36: runs[0].name: Invalid value: \"one\": an earlier step has a run of this name; give the run another resourceName\n" +
+					"testdata/two-steps.yaml:41: connectionDetails: Forbidden: another step has connectionDetails, and only one step can have these\n",
+				err: "found 3 mistakes",
+			},
+		},
 		"AgainstRemoval": {
 			reason: "Unless it is asked to, when something is removed.",
 			args:   []string{"-", "--against", "testdata/against.yaml", "--fail-on-removal"},

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/composite"
 	"github.com/crossplane-ansible/crossplane-ansible/function/desired"
 	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
-	"github.com/crossplane-ansible/crossplane-ansible/function/render"
 )
 
 // TypeAnsibleRunsReady is the condition of an XR that says which of its
@@ -107,13 +106,13 @@ func severity() []desired.Reason {
 }
 
 // summarize returns the condition that tells what became of the runs.
-func summarize(result render.Result) condition {
+func summarize(all step) condition {
 	var lines []string
 
 	c := condition{status: true, reason: ReasonAvailable}
 
 	for _, reason := range severity() {
-		for _, r := range result.Runs {
+		for _, r := range all.runs {
 			if r.Reason != reason {
 				continue
 			}
@@ -126,26 +125,24 @@ func summarize(result render.Result) condition {
 		}
 	}
 
-	for _, r := range result.Runs {
+	for _, r := range all.runs {
 		if r.Reason == desired.Skipped || r.Reason == desired.Retained {
 			lines = append(lines, describe(r)...)
 		}
 	}
 
-	if len(result.Problems) > 0 && c.status {
+	if len(all.problems) > 0 && c.status {
 		c.reason = ReasonInvalidStatus
 	}
 
-	for _, p := range result.Problems {
-		lines = append(lines, line(p.String()))
-	}
+	lines = append(lines, all.problems...)
 
 	switch desired.Reason(c.reason) {
 	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
 		c.warn = true
 	}
 
-	if count := tally(result.Runs); count != "" && !c.status {
+	if count := tally(all.runs); count != "" && !c.status {
 		lines = slices.Insert(lines, 0, count)
 	}
 
@@ -213,15 +210,12 @@ func countedAs(reason desired.Reason) string {
 	return "in progress"
 }
 
-// untallied returns a message without the line that counts runs. An event is sent when the
-// rest has changed, not for other counts alone.
-func untallied(message string) string {
-	first, rest, _ := strings.Cut(message, "\n")
-	if strings.Contains(first, tallied) {
-		return rest
-	}
+// tells is true for a condition with a line that a message does not have. That may be the message of
+// a later step, with more lines. Other counts of runs alone are no news.
+func (c condition) tells(message string) bool {
+	was := strings.Split(message, "\n")
 
-	return message
+	return slices.ContainsFunc(strings.Split(c.message, "\n"), func(l string) bool { return !strings.Contains(l, tallied) && !slices.Contains(was, l) })
 }
 
 // removed reports the runs that are removed.
@@ -282,7 +276,7 @@ func (c condition) report(rsp *fnv1.RunFunctionResponse, xr map[string]any) {
 	result := &fnv1.Result{Reason: &c.reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
 
 	switch {
-	case c.warn && (was.reason != c.reason || untallied(was.message) != untallied(c.message)):
+	case c.warn && c.tells(was.message):
 		result.Severity = fnv1.Severity_SEVERITY_WARNING
 		result.Message = clip.Text(c.message, maxEvent)
 	case c.status && !c.warn && !was.status:

@@ -24,7 +24,7 @@ func TestReportLimits(t *testing.T) {
 	}
 
 	rsp := &fnv1.RunFunctionResponse{}
-	if err := Report(rsp, nil, result); err != nil {
+	if err := Report(rsp, "", nil, result); err != nil {
 		t.Fatal(err)
 	}
 
@@ -71,7 +71,7 @@ func TestTally(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := summarize(render.Result{Runs: tc.runs})
+			c := summarize(step{runs: tc.runs})
 
 			first, _, _ := strings.Cut(c.message, "\n")
 			if !strings.Contains(first, tallied) {
@@ -89,7 +89,7 @@ func TestTally(t *testing.T) {
 	}}}}
 
 	rsp := &fnv1.RunFunctionResponse{}
-	if err := Report(rsp, xr, render.Result{Runs: runs(49, desired.RunFailed)}); err != nil {
+	if err := Report(rsp, "", xr, render.Result{Runs: runs(49, desired.RunFailed)}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -16,13 +16,14 @@ import (
 )
 
 // Report adds a result to a response that has the desired state of earlier steps. The
-// condition of the observed XR says what was reported before.
-func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Result) error {
+// condition of the observed XR says what was reported before. The id is that of this step.
+func Report(rsp *fnv1.RunFunctionResponse, id string, xr map[string]any, result render.Result) error {
 	if rsp.GetDesired() == nil {
 		rsp.Desired = &fnv1.State{}
 	}
 
-	if err := resources(rsp.GetDesired(), result.Runs); err != nil {
+	earlier := earlierSteps(rsp.GetContext(), id)
+	if err := resources(rsp.GetDesired(), result.Runs, earlier); err != nil {
 		return err
 	}
 
@@ -40,7 +41,12 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 
 	requirements(rsp, result.Requirements)
 
-	c := summarize(result)
+	step := stepOf(id, result)
+	if err := tell(rsp, append(earlier, step)); err != nil {
+		return err
+	}
+
+	c := summarize(merge(earlier, step))
 	c.report(rsp, xr)
 
 	conditions(rsp, result.Conditions)
@@ -49,8 +55,9 @@ func Report(rsp *fnv1.RunFunctionResponse, xr map[string]any, result render.Resu
 	return nil
 }
 
-// resources puts the AnsibleRuns into the desired state.
-func resources(state *fnv1.State, runs []desired.Outcome) error {
+// resources puts the AnsibleRuns into the desired state, in place of what an earlier step has kept
+// without wanting it.
+func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error {
 	if state.Resources == nil {
 		state.Resources = map[string]*fnv1.Resource{}
 	}
@@ -71,6 +78,10 @@ func resources(state *fnv1.State, runs []desired.Outcome) error {
 			ready = fnv1.Ready_READY_TRUE
 		}
 
+		if keeps(earlier, r.Resource) {
+			delete(state.GetResources(), r.Resource)
+		}
+
 		if err := put(state, r.Resource, &fnv1.Resource{Resource: s, Ready: ready}); err != nil {
 			return errors.Wrapf(err, "give run %q another resourceName", r.Name)
 		}
@@ -79,15 +90,11 @@ func resources(state *fnv1.State, runs []desired.Outcome) error {
 	return nil
 }
 
-// put a composed resource into the desired state, in place of one of the same kind. It is an
-// error if an earlier step composes a resource of another kind under the name: core would
-// only ever compose one of the two.
+// put a composed resource into the desired state. It is an error if an earlier step composes a
+// resource under the name: core would only ever compose one of the two.
 func put(state *fnv1.State, name string, r *fnv1.Resource) error {
-	was, is := state.GetResources()[name].GetResource().GetFields(), r.GetResource().GetFields()
-
-	kind := was["kind"].GetStringValue()
-	if kind != "" && (kind != is["kind"].GetStringValue() || was["apiVersion"].GetStringValue() != is["apiVersion"].GetStringValue()) {
-		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name, kind)
+	if was, ok := state.GetResources()[name]; ok {
+		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name, was.GetResource().GetFields()["kind"].GetStringValue())
 	}
 
 	state.Resources[name] = r

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
@@ -20,10 +21,10 @@ const (
 // nothing composed by functions without an input, by their names.
 var nothing = []string{"function-auto-ready"} //nolint:gochecknoglobals // Go has no constant slices.
 
-// composed returns what the other steps of a Composition compose, by composition
-// resource name, with the schemas that the definitions have. It is nil when that
-// cannot be told.
-func composed(d document, definitions []definition) map[string]map[string]any {
+// composed returns what the steps of a Composition compose that a step may refer to, by composition
+// resource name, with the schemas that the definitions have. Of other steps of this function these are
+// the runs of earlier ones. It is nil when that cannot be told.
+func composed(d document, definitions []definition, of int) map[string]map[string]any {
 	all := map[string]map[string]any{}
 
 	pipeline, _, _ := unstructured.NestedSlice(d.object, "spec", "pipeline")
@@ -34,7 +35,18 @@ func composed(d document, definitions []definition) map[string]map[string]any {
 		group, _, _ := strings.Cut(manifest.Text(in, "apiVersion"), "/")
 
 		switch {
-		case isOurs(step, in), group == groupEnvironment:
+		case isOurs(step, in):
+			runs, _ := input.Runs(in)
+			for _, r := range runs {
+				switch {
+				case i >= of:
+				case r.IsSet():
+					return nil
+				default:
+					all[r.Resource()] = nil
+				}
+			}
+		case group == groupEnvironment:
 		case group == groupPatch:
 			patched(in, definitions, all)
 		case !slices.ContainsFunc(nothing, func(f string) bool { return strings.HasSuffix("-"+manifest.Text(ref, "name"), "-"+f) }):

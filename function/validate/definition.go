@@ -32,6 +32,8 @@ type definition struct {
 type version struct {
 	// namespaced is the scope of its XRs.
 	namespaced bool
+	// legacy XRs publish connection details themselves.
+	legacy bool
 	// schema of its XRs, as OpenAPI v3; nil when there is none.
 	schema map[string]any
 }
@@ -41,7 +43,9 @@ func define(d document) definition {
 	scope, ok, _ := unstructured.NestedString(d.object, "spec", "scope")
 
 	// Until v2 of the API XRs were cluster-scoped unless they said otherwise.
-	namespaced := scope == "Namespaced" || !ok && !strings.HasSuffix(manifest.Text(d.object, "apiVersion"), "/v1")
+	v1 := strings.HasSuffix(manifest.Text(d.object, "apiVersion"), "/v1")
+	namespaced := scope == "Namespaced" || !ok && !v1
+	legacy := scope == "LegacyCluster" || !ok && v1
 
 	def := definition{
 		group:    manifest.NestedText(d.object, "spec", "group"),
@@ -53,7 +57,7 @@ func define(d document) definition {
 	for i := range versions {
 		v, _ := versions[i].(map[string]any)
 		schema, _, _ := unstructured.NestedMap(v, "schema", "openAPIV3Schema")
-		def.versions[manifest.Text(v, "name")] = &version{namespaced: namespaced, schema: schema}
+		def.versions[manifest.Text(v, "name")] = &version{namespaced: namespaced, legacy: legacy, schema: schema}
 	}
 
 	return def

@@ -11,10 +11,19 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
 )
 
-// inputsOf a pipeline that are the function's, by their paths. It is in the field
-// of an object to which these names lead.
-func inputsOf(object map[string]any, names []string) map[string]map[string]any {
-	inputs := map[string]map[string]any{}
+// A stepInput is the input of a step of this function.
+type stepInput struct {
+	// step is its number in the pipeline.
+	step int
+	// path of the input in the object.
+	path   string
+	values map[string]any
+}
+
+// inputsOf a pipeline that are the function's, in their order. It is in the field of an object to
+// which these names lead.
+func inputsOf(object map[string]any, names []string) []stepInput {
+	var inputs []stepInput
 
 	v, _, _ := unstructured.NestedFieldNoCopy(object, append(slices.Clone(names), "pipeline")...)
 	pipeline, _ := v.([]any)
@@ -24,7 +33,7 @@ func inputsOf(object map[string]any, names []string) map[string]map[string]any {
 		in, _ := step["input"].(map[string]any)
 
 		if isOurs(step, in) {
-			inputs[strings.Join(names, ".")+".pipeline["+strconv.Itoa(i)+"].input"] = in
+			inputs = append(inputs, stepInput{step: i, path: strings.Join(names, ".") + ".pipeline[" + strconv.Itoa(i) + "].input", values: in})
 		}
 	}
 

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -61,11 +60,11 @@ func Files(files ...File) (Result, error) {
 	for _, d := range documents {
 		switch {
 		case d.is(groupCrossplane, "Composition"):
-			c.pipeline(d, c.composition, "spec")
+			c.composition(d)
 		case d.is(groupOperations, "Operation"):
-			c.pipeline(d, operation, "spec")
+			c.pipeline(d, operations, "spec")
 		case d.is(groupOperations, "CronOperation"), d.is(groupOperations, "WatchOperation"):
-			c.pipeline(d, operation, "spec", "operationTemplate", "spec")
+			c.pipeline(d, operations, "spec", "operationTemplate", "spec")
 		case strings.HasPrefix(manifest.Text(d.object, "apiVersion"), v1alpha1.Group+"/"):
 			c.input(d, "", d.object, anyXR(nil))
 		}
@@ -101,43 +100,93 @@ func anyXR(resources map[string]map[string]any) []compiler {
 	return []compiler{forXR(version{namespaced: true}, resources), forXR(version{}, resources)}
 }
 
-// operation compiles inputs for Operations, which have no XR.
-func operation(document) []compiler {
+// operations compiles inputs for Operations, which have no XR.
+func operations(int) []compiler {
 	return []compiler{compile.Operation}
 }
 
-// composition compiles inputs for the XRs that a Composition is for.
-func (c *checker) composition(d document) []compiler {
-	resources := composed(d, slices.Concat(c.kinds, c.definitions))
+// composition checks the inputs of a Composition for the XRs that it is for.
+func (c *checker) composition(d document) {
+	var v *version
 
-	if len(c.definitions) == 0 {
-		return anyXR(resources)
+	if len(c.definitions) > 0 {
+		found, err := lookup(c.definitions, reference(d.object))
+		if v = found; err != nil {
+			const path = "spec.compositeTypeRef"
+			c.mistake(d, path, path, err.Error())
+		}
 	}
 
-	v, err := lookup(c.definitions, reference(d.object))
-	if err != nil {
-		const path = "spec.compositeTypeRef"
-		c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, path), Path: path, Message: err.Error()})
+	c.pipeline(d, func(step int) []compiler {
+		resources := composed(d, slices.Concat(c.kinds, c.definitions), step)
+		if v == nil {
+			return anyXR(resources)
+		}
 
-		return anyXR(resources)
+		return []compiler{forXR(*v, resources)}
+	}, "spec")
+
+	if v != nil && !v.legacy {
+		c.connectionDetails(d)
 	}
+}
 
-	return []compiler{forXR(*v, resources)}
+// connectionDetails of two steps are refused for XRs that do not publish them themselves: one Secret
+// has them.
+func (c *checker) connectionDetails(d document) {
+	has := false
+
+	for _, in := range inputsOf(d.object, []string{"spec"}) {
+		if in.values["connectionDetails"] == nil {
+			continue
+		}
+
+		if has {
+			c.mistake(d, in.path+".connectionDetails", "connectionDetails", "Forbidden: another step has connectionDetails, and only one step can have these")
+		}
+
+		has = true
+	}
+}
+
+// resourceNames of runs that two steps have: a later step would take the AnsibleRun of an earlier one
+// for its own.
+func (c *checker) resourceNames(d document, inputs []stepInput) {
+	seen := map[string]bool{}
+
+	for _, in := range inputs {
+		runs, _ := input.Runs(in.values)
+		for _, r := range runs {
+			if path := r.Path.Child("name").String(); r.Resource() != "" && seen[r.Resource()] {
+				c.mistake(d, in.path+"."+path, path, fmt.Sprintf("Invalid value: %q: an earlier step has a run of this name; give the run another resourceName", r.Resource()))
+			}
+		}
+
+		for _, r := range runs {
+			seen[r.Resource()] = true
+		}
+	}
+}
+
+// mistake at a path of a document, of which people know a part.
+func (c *checker) mistake(d document, at, path, message string) {
+	c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, at), Path: path, Message: message})
 }
 
 // pipeline checks the inputs in the pipeline that an object has in one of its
 // fields, for what the object uses them for.
-func (c *checker) pipeline(d document, uses func(document) []compiler, fields ...string) {
+func (c *checker) pipeline(d document, uses func(step int) []compiler, fields ...string) {
 	inputs := inputsOf(d.object, fields)
 	if len(inputs) == 0 {
 		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"), manifest.Name(d.object)))
 		return
 	}
 
-	compilers := uses(d)
-	for _, path := range slices.Sorted(maps.Keys(inputs)) {
-		c.input(d, path, inputs[path], compilers)
+	for _, in := range inputs {
+		c.input(d, in.path, in.values, uses(in.step))
 	}
+
+	c.resourceNames(d, inputs)
 }
 
 // input checks an input at a path of a document.
