@@ -56,8 +56,18 @@ func TestValidate(t *testing.T) {
 		"Against": {
 			reason: "What a change means is said of each run. It fails nothing.",
 			args:   []string{"-", "--against", "testdata/against.yaml"},
-			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.c}\n- {name: c, role: a.b}\n",
+			stdin:  "apiVersion: ansible.fn.crossplane.io/v1alpha1\nkind: AnsibleRuns\nruns:\n- {name: a, role: a.c}\n- {name: c, role: a.d}\n",
 			want:   want{out: "No mistakes in 1 input of function-ansible.\nrun again a (role)\ncreate c\nremove b\n"},
+		},
+		"AgainstSetRenamed": {
+			reason: "A set adopts the members of another one by their names.",
+			args:   []string{"testdata/renamed-set-1.yaml", "--against", "testdata/renamed-set-0.yaml", "--fail-on-removal"},
+			want:   want{out: "No mistakes in 1 input of function-ansible.\ndbclusters.db.example.org: adopt standby (was replica)\n"},
+		},
+		"AgainstSetMisnamed": {
+			reason: "The name of the set is that of none of them: the function holds it.",
+			args:   []string{"testdata/renamed-set-2.yaml", "--against", "testdata/renamed-set-0.yaml", "--fail-on-removal"},
+			want:   want{out: "No mistakes in 1 input of function-ansible.\ndbclusters.db.example.org: hold standby (may be replica)\n"},
 		},
 		"SameRunInTwoSteps": {
 			reason: "Two steps cannot have the same AnsibleRun. What refers to a run of an earlier step is right, and of a later one never there.",

@@ -1,15 +1,20 @@
 package validate
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/crossplane-ansible/crossplane-ansible/function/ansiblerun"
+	"github.com/crossplane-ansible/crossplane-ansible/function/compile"
+	"github.com/crossplane-ansible/crossplane-ansible/function/expression"
 	"github.com/crossplane-ansible/crossplane-ansible/function/fields"
 	"github.com/crossplane-ansible/crossplane-ansible/function/input"
 	"github.com/crossplane-ansible/crossplane-ansible/function/manifest"
+	"github.com/crossplane-ansible/crossplane-ansible/function/plan"
 )
 
 // Actions beside those that follow from a field.
@@ -49,32 +54,47 @@ func (c Change) Removes() bool { return c.Action == remove || c.Action == fields
 
 // changesOf returns what it means for the runs of an XR when the inputs of a pipeline become
 // others, both as package input reads them. It compares what is written, without an XR: there
-// is one Change for each run that differs, and one for a whole set.
+// is one Change for each run that differs, and one for a whole set. Which run is another one under
+// a new name, the plans say, as they do for the function.
 func changesOf(before, after []map[string]any) []Change {
 	old, now := writtenRuns(before), writtenRuns(after)
-	names := namesOf(now)
+	names, was, is := namesOf(now), plannedRuns(before), plannedRuns(after)
 
 	var changes []Change
 
-	adopted := map[string]bool{}
+	stays := map[string]bool{}
 
-	for _, resource := range manifest.SortedKeys(now) {
-		was, ok := old[resource]
-		if !ok {
-			if name := adoptedFrom(now[resource], old, now); name != "" {
-				adopted[name] = true
-				changes = append(changes, Change{Resource: resource, Action: adopt, Fields: []string{"was " + name}})
-				was, ok = old[name], true
+	// gone returns a run that is no more, for which something is true; "" for none.
+	gone := func(isSo func(*plan.Run) bool) string {
+		for _, resource := range manifest.SortedKeys(old) {
+			if now[resource] == nil && was[resource] != nil && isSo(was[resource]) {
+				stays[resource] = true
+				return resource
 			}
 		}
 
-		if !ok {
+		return ""
+	}
+
+	for _, resource := range manifest.SortedKeys(now) {
+		run, from := is[resource], resource
+
+		if _, ok := old[resource]; !ok && run != nil {
+			if from = gone(func(other *plan.Run) bool { return wasCalled(run, other) }); from != "" {
+				changes = append(changes, Change{Resource: resource, Action: adopt, Fields: []string{"was " + from}})
+			} else if other := gone(func(other *plan.Run) bool { return !run.New && couldBe(run, other) }); other != "" {
+				changes = append(changes, Change{Resource: resource, Action: fields.Hold, Fields: []string{"may be " + other}})
+				continue
+			}
+		}
+
+		if _, ok := old[from]; !ok {
 			changes = append(changes, Change{Resource: resource, Action: create})
 			continue
 		}
 
-		c := differ(resource, was, now[resource])
-		if slices.ContainsFunc(previousNames(was), func(name string) bool { return !names[name] }) {
+		c := differ(resource, old[from], now[resource])
+		if slices.ContainsFunc(previousNames(old[from]), func(name string) bool { return !names[name] }) {
 			c.Action = mostOf(c.Action, fields.MayRemove)
 			c.Fields = slices.Sorted(slices.Values(append(c.Fields, "previousNames")))
 		}
@@ -85,12 +105,50 @@ func changesOf(before, after []map[string]any) []Change {
 	}
 
 	for _, resource := range manifest.SortedKeys(old) {
-		if now[resource] == nil && !adopted[resource] {
+		if now[resource] == nil && !stays[resource] {
 			changes = append(changes, Change{Resource: resource, Action: remove})
 		}
 	}
 
 	return changes
+}
+
+// plannedRuns returns the runs of inputs, compiled, by their composition resource names.
+func plannedRuns(inputs []map[string]any) map[string]*plan.Run {
+	runs := map[string]*plan.Run{}
+
+	for _, in := range inputs {
+		if p, _ := compile.Composition(in, true, compile.Schemas{}); p != nil {
+			maps.Copy(runs, p.ByResource)
+		}
+	}
+
+	return runs
+}
+
+// wasCalled is true for a run that adopts another one, or members of another set, by its previous names.
+func wasCalled(run, other *plan.Run) bool {
+	name := other.Resource
+	if other.ForEach != nil {
+		name = plan.MemberName(name, "key")
+	}
+
+	return run.PreviousNames != nil && slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
+}
+
+// couldBe is true for a run that the function takes for another one under a new name.
+func couldBe(run, other *plan.Run) bool {
+	literal := map[string]any{}
+
+	for name, t := range other.Variables.Vars {
+		if !t.Computed() {
+			literal[name], _, _ = t.Evaluate(context.Background(), expression.Data{})
+		}
+	}
+
+	o := other.Object.With(plan.Computed{Vars: literal})
+
+	return ansiblerun.DeletesContent(o) && run.CouldBe(o)
 }
 
 // writtenRuns returns the runs of inputs by their composition resource names, with the
@@ -112,18 +170,6 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 	}
 
 	return runs
-}
-
-// adoptedFrom returns the name of the run that another one adopts: a previous name of
-// which there is no run any more; "" for none.
-func adoptedFrom(run map[string]any, old, now map[string]map[string]any) string {
-	for _, resource := range manifest.SortedKeys(old) {
-		if now[resource] == nil && slices.Contains(previousNames(run), resource) {
-			return resource
-		}
-	}
-
-	return ""
 }
 
 // previousNames returns the previous names of a run that are literal.
