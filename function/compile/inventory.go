@@ -61,7 +61,9 @@ func groupMistakes(path *field.Path, t *expression.Template) field.ErrorList {
 }
 
 // membersMistakes in groups or hosts with literal names.
-func membersMistakes(path *field.Path, t *expression.Template, of func(*field.Path, *expression.Template) field.ErrorList) field.ErrorList {
+func membersMistakes(
+	path *field.Path, t *expression.Template, of func(*field.Path, *expression.Template) field.ErrorList,
+) field.ErrorList {
 	var errs field.ErrorList
 
 	for _, name := range manifest.SortedKeys(t.Fields()) {

@@ -39,7 +39,8 @@ func (e *evaluator) status(ctx context.Context) (status map[string]any, conditio
 
 	if errs := e.refused(status); len(errs) > 0 {
 		for _, err := range errs {
-			problems = append(problems, expression.InvalidAt(strings.TrimSuffix("status."+err.Field, ".<nil>"), errors.Errorf("does not fit the XRD: %s", err.ErrorBody())))
+			path := strings.TrimSuffix("status."+err.Field, ".<nil>")
+			problems = append(problems, expression.InvalidAt(path, errors.Errorf("does not fit the XRD: %s", err.ErrorBody())))
 		}
 
 		return e.runs.Observed.Status(), conditions, problems

@@ -43,7 +43,7 @@ func NewReader() (*Reader, error) {
 // in literal fields, and numbers that are not exact, in the order of their text. An
 // object of another kind has one error and no values.
 func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
-	in, _ := withIntegers(s.AsMap()).(map[string]any)
+	in, _ := schema.WithIntegers(s.AsMap()).(map[string]any)
 
 	// The version is checked after the kind, on which it depends.
 	for _, name := range []string{"kind", "apiVersion"} {
@@ -127,28 +127,6 @@ func isBelow(path, above string) bool {
 }
 
 func isSeparator(r rune) bool { return r == ' ' || r == ',' }
-
-// withIntegers replaces integral numbers by int64, which is what schemas and Go
-// types expect.
-func withIntegers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			v[k] = withIntegers(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = withIntegers(v[i])
-		}
-	case float64:
-		// Conversion is defined within the range of int64 only.
-		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
-			return int64(v)
-		}
-	}
-
-	return v
-}
 
 // expressionsInLiterals reports the literal fields that hold an expression.
 func expressionsInLiterals(in map[string]any) field.ErrorList {

@@ -215,7 +215,9 @@ func countedAs(reason desired.Reason) string {
 func (c condition) tells(message string) bool {
 	was := strings.Split(message, "\n")
 
-	return slices.ContainsFunc(strings.Split(c.message, "\n"), func(l string) bool { return !strings.Contains(l, tallied) && !slices.Contains(was, l) })
+	return slices.ContainsFunc(strings.Split(c.message, "\n"), func(l string) bool {
+		return !strings.Contains(l, tallied) && !slices.Contains(was, l)
+	})
 }
 
 // removed reports the runs that are removed.

@@ -122,29 +122,31 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 	}
 
 	// A verdict on an input is kept, so it must not depend on a request.
-	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, withIntegers(v), withIntegers(old), celconfig.RuntimeCELCostBudget)
+	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, WithIntegers(v), WithIntegers(old), celconfig.RuntimeCELCostBudget)
 
 	return errs
 }
 
-// withIntegers returns a value whose integral numbers are integers, which rules expect.
-func withIntegers(v any) any {
+// WithIntegers returns a JSON value whose integral numbers are int64, which is what schemas and Go
+// types expect.
+func WithIntegers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[k] = withIntegers(v[k])
+			out[k] = WithIntegers(v[k])
 		}
 
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = withIntegers(v[i])
+			out[i] = WithIntegers(v[i])
 		}
 
 		return out
 	case float64:
+		// Conversion is defined within the range of int64 only.
 		if v == math.Trunc(v) && math.Abs(v) <= value.MaxExact {
 			return int64(v)
 		}
