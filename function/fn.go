@@ -55,7 +55,9 @@ func NewFunction(log logging.Logger) (*Function, error) {
 // the AnsibleRuns of an Operation.
 // Mistakes of the Composition are a Fatal result. There is an error only when
 // the request is not waited for any more.
-func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
+func (f *Function) RunFunction(ctx context.Context,
+	req *fnv1.RunFunctionRequest,
+) (rsp *fnv1.RunFunctionResponse, _ error) {
 	rsp = response.To(req, response.DefaultTTL)
 
 	defer func() {
@@ -70,7 +72,8 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	state := observe(req)
 	namespace, _, _ := unstructured.NestedString(state.XR, "metadata", "namespace")
 
-	plan, mistakes := f.compositions.Get(req.GetInput(), use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
+	plan, mistakes := f.compositions.Get(req.GetInput(),
+		use{operation: isOperation(req), namespaced: namespace != "", schema: requireSchema(req, rsp)})
 	if len(mistakes) > 0 {
 		report.Invalid(rsp, mistakes)
 		return rsp, nil
@@ -159,7 +162,8 @@ func observe(req *fnv1.RunFunctionRequest) observed.State {
 			found := item.GetResource().AsMap()
 			o.Required[name] = append(o.Required[name], found)
 
-			if resource := ansiblerun.CompositionResource(found); strings.HasPrefix(name, observed.RequirementTerminating) && o.HasLost(found) {
+			if resource := ansiblerun.CompositionResource(found); strings.HasPrefix(name, observed.RequirementTerminating) &&
+				o.HasLost(found) {
 				o.Lost[resource] = true
 				o.Resources[resource] = composed(item.GetResource())
 				o.Owned[resource] = ansiblerun.Owned(item.GetResource())

@@ -40,11 +40,12 @@ CronOperations and WatchOperations are checked for what an Operation cannot have
 
 Of a directory all files are read that end in .yaml or .yml, also in directories in it, but for hidden ones.
 
-Each mistake is a line: FILE:LINE: FIELD: MESSAGE. A message that begins with warning: is not a mistake. The exit status is 1 when there are mistakes or nothing that
-could be checked, and 2 when the command line is wrong.
+Each mistake is a line: FILE:LINE: FIELD: MESSAGE. A message that begins with warning: is not a mistake. The
+exit status is 1 when there are mistakes or nothing that could be checked, and 2 when the command line is wrong.
 
-With --against there is a line for each run that does not stay as it is: COMPOSITION: ACTION RUN (FIELDS). What is computed is compared
-as it is written. The exit status is 0 whatever changes; with --fail-on-removal it is 3 when a run is removed, or may be.
+With --against there is a line for each run that does not stay as it is: COMPOSITION: ACTION RUN (FIELDS). What
+is computed is compared as it is written. The exit status is 0 whatever changes; with --fail-on-removal it is 3
+when a run is removed, or may be.
 `
 }
 
@@ -164,7 +165,8 @@ func filesOf(args []string, in io.Reader) ([]validate.File, error) {
 				return err
 			case path != arg && strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
 				return fs.SkipDir
-			case strings.HasPrefix(entry.Name(), ".") || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) || entry.IsDir():
+			case strings.HasPrefix(entry.Name(), ".") || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) ||
+				entry.IsDir():
 				return nil
 			}
 

@@ -74,14 +74,17 @@ func (p *plugin) root() *cobra.Command {
 	root.SetErr(p.errs)
 	root.SetVersionTemplate("{{.Version}}\n")
 	p.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(p.statusCommand(), p.whyCommand(), p.checkCommand(), p.runCommand(), p.retryCommand(), p.cancelCommand(), p.pauseCommand(), p.resumeCommand(),
+	root.AddCommand(p.statusCommand(), p.whyCommand(), p.checkCommand(), p.runCommand(), p.retryCommand(),
+		p.cancelCommand(), p.pauseCommand(), p.resumeCommand(),
 		p.logsCommand(), p.approveCommand(), p.rejectCommand(), p.historyCommand())
 
 	return root
 }
 
 // command that takes objects.
-func (p *plugin) command(use, short, long string, run func(ctx context.Context, roots []tree.Reference) error, reads bool) *cobra.Command {
+func (p *plugin) command(use, short, long string, run func(ctx context.Context, roots []tree.Reference) error,
+	reads bool,
+) *cobra.Command {
 	c := &cobra.Command{
 		Use: use + " (TYPE NAME | TYPE/NAME)...", Short: short, Long: long,
 		DisableFlagsInUseLine: true,
@@ -109,7 +112,8 @@ func (p *plugin) command(use, short, long string, run func(ctx context.Context, 
 // a type without being asked to.
 func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 	if len(args) == 0 {
-		return nil, errors.New("name an object as TYPE NAME or TYPE/NAME, for example ansibleruns.ansible.m.crossplane.io/motd")
+		return nil, errors.New(
+			"name an object as TYPE NAME or TYPE/NAME, for example ansibleruns.ansible.m.crossplane.io/motd")
 	}
 
 	config, err := p.flags.ToRESTConfig()
@@ -147,7 +151,10 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 			return nil, errors.Errorf("%s/%s is no XR, claim or AnsibleRun", i.Mapping.Resource.Resource, i.Name)
 		}
 
-		roots = append(roots, tree.Reference{GroupVersionKind: i.Mapping.GroupVersionKind, Namespace: i.Namespace, Name: i.Name})
+		roots = append(roots, tree.Reference{
+			GroupVersionKind: i.Mapping.GroupVersionKind, Namespace: i.Namespace,
+			Name: i.Name,
+		})
 	}
 
 	if len(roots) == 0 {
@@ -161,7 +168,8 @@ func (p *plugin) roots(args []string, reads bool) ([]tree.Reference, error) {
 // meant where there are none of these.
 func (p *plugin) find(namespace string, reads bool, args []string) ([]*resource.Info, error) {
 	infos, err := p.build(namespace, reads, args)
-	if others := inNamespaces(args); !slices.Equal(others, args) && (kerrors.IsNotFound(err) || err == nil && len(infos) == 0) {
+	if others := inNamespaces(args); !slices.Equal(others, args) &&
+		(kerrors.IsNotFound(err) || err == nil && len(infos) == 0) {
 		return p.build(namespace, reads, others)
 	}
 
@@ -243,7 +251,9 @@ func (p *plugin) hasRuns(kind schema.GroupVersionResource) bool {
 
 	list, err := d.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 
-	return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource && isComposite(r) })
+	return err == nil &&
+		slices.ContainsFunc(list.APIResources,
+			func(r metav1.APIResource) bool { return r.Name == kind.Resource && isComposite(r) })
 }
 
 // isComposite is true for XRs and claims: Crossplane puts them into categories.

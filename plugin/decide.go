@@ -22,13 +22,15 @@ import (
 
 func (p *plugin) approveCommand() *cobra.Command {
 	return p.decideCommand("approve", "Let what was checked be applied",
-		"Show what the runs of objects would change, and approve it. Each run that awaits approval is asked for; one that was rejected may be approved, too.",
+		"Show what the runs of objects would change, and approve it. Each run that awaits approval is asked for; one that "+
+			"was rejected may be approved, too.",
 		common.DecisionApprove)
 }
 
 func (p *plugin) rejectCommand() *cobra.Command {
 	return p.decideCommand("reject", "Keep what was checked from being applied",
-		"Show what the runs of objects would change, and reject it. Nothing of it is applied until the inputs change, or somebody approves it.",
+		"Show what the runs of objects would change, and reject it. Nothing of it is applied until the inputs change, or "+
+			"somebody approves it.",
 		common.DecisionReject)
 }
 
@@ -85,12 +87,18 @@ func (p *plugin) decide(ctx context.Context, roots []tree.Reference, spec common
 
 	var errs []error
 
-	done := map[common.ApprovalDecision]string{common.DecisionApprove: "approved", common.DecisionReject: "rejected"}[spec.Decision]
+	done := map[common.ApprovalDecision]string{
+		common.DecisionApprove: "approved",
+		common.DecisionReject:  "rejected",
+	}[spec.Decision]
 
 	for _, n := range runs {
 		switch err := p.client.Decide(ctx, n, spec); {
 		case kerrors.IsForbidden(err):
-			errs = append(errs, errors.Wrapf(err, "%s cannot be %s: you need the right to create approvals there, or an admission policy refuses it", n.Resource(), done))
+			errs = append(errs,
+				errors.Wrapf(err,
+					"%s cannot be %s: you need the right to create approvals there, or an admission policy refuses it",
+					n.Resource(), done))
 		case err != nil:
 			errs = append(errs, errors.Wrapf(err, "%s cannot be %s", n.Resource(), done))
 		default:
@@ -173,7 +181,8 @@ func (p *plugin) historyCommand() *cobra.Command {
 
 			items := make([]pastRuns, 0, len(runs))
 			for _, n := range runs {
-				items = append(items, pastRuns{n.APIVersion, n.Kind, n.Namespace, n.Name, n.Run, append([]common.PastRun{}, n.History...)})
+				items = append(items,
+					pastRuns{n.APIVersion, n.Kind, n.Namespace, n.Name, n.Run, append([]common.PastRun{}, n.History...)})
 			}
 
 			if p.single && len(nodes) == 1 && !nodes[0].Composite() {

@@ -33,7 +33,8 @@ func (p *plugin) logsCommand() *cobra.Command {
 	var follow bool
 
 	c := p.command("logs", "Show what Ansible displays",
-		"Show what Ansible displays in the runs of objects, as a terminal would: of runs in progress what they have displayed so far, "+
+		"Show what Ansible displays in the runs of objects, as a terminal would: of runs in progress what they have "+
+			"displayed so far, "+
 			"of others what was kept or, without that, how they have failed.",
 		func(ctx context.Context, roots []tree.Reference) error { return p.logs(ctx, roots, follow) }, true)
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "Go on until no run is in progress any more.")
@@ -181,8 +182,8 @@ func (l *logs) show(ctx context.Context, g *log) error {
 	return nil
 }
 
-// run to show: the last one or, after a check that somebody has asked for, that check. While it was in progress it was the
-// last run, and then an older one is again.
+// run to show: the last one or, after a check that somebody has asked for, that check. While it was in progress it was
+// the last run, and then an older one is again.
 func (g *log) run() common.Run {
 	last, check := g.node.LastRun, g.node.Previewed()
 	if check.Phase == "" || g.node.Preview.RunID != g.id || g.node.InProgress() || check.StartTime.Before(last.StartTime) {
@@ -261,7 +262,8 @@ const leftOut = "…\n"
 
 // added is what a text has that is not in the one before. Both are the end of what was displayed.
 func added(before, now string) string {
-	was, is := strings.SplitAfter(strings.TrimPrefix(before, leftOut), "\n"), strings.SplitAfter(strings.TrimPrefix(now, leftOut), "\n")
+	was, is := strings.SplitAfter(strings.TrimPrefix(before, leftOut),
+		"\n"), strings.SplitAfter(strings.TrimPrefix(now, leftOut), "\n")
 	was, is = was[:len(was)-1], is[:len(is)-1]
 
 	if now == "" || before == "" {
@@ -299,7 +301,8 @@ func unkept(n *tree.Node, run common.Run, begun bool) string {
 	}
 
 	if !begun {
-		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s%s=true\n", n.Resource(), inNamespace(n), common.AnnotationKeepOutput)
+		fmt.Fprintf(&b, "To keep the output of runs from now on: kubectl annotate %s %s%s=true\n", n.Resource(),
+			inNamespace(n), common.AnnotationKeepOutput)
 	}
 
 	return b.String()

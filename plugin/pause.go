@@ -15,7 +15,8 @@ import (
 
 func (p *plugin) pauseCommand() *cobra.Command {
 	return p.command("pause", "Start no more runs of objects",
-		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to their end.",
+		"Start no more runs of objects, and compose nothing for XRs, until they are resumed. Runs in progress go on to "+
+			"their end.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			// XRs come first, so that no run is composed that nobody pauses.
 			if err := p.annotate(ctx, roots, "true", composites); err != nil {
@@ -45,7 +46,9 @@ func composites(n *tree.Node) []*tree.Node {
 }
 
 // annotate objects of trees to be paused, or to be not.
-func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any, which func(*tree.Node) []*tree.Node) error {
+func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any,
+	which func(*tree.Node) []*tree.Node,
+) error {
 	nodes, err := p.load(ctx, roots)
 	if err != nil {
 		return err
@@ -76,7 +79,8 @@ func (p *plugin) annotate(ctx context.Context, roots []tree.Reference, value any
 
 func (p *plugin) cancelCommand() *cobra.Command {
 	return p.command("cancel", "End the runs of objects that are in progress",
-		"End the runs of objects that are in progress. They are not tried again before the inputs change or somebody asks for a run. "+
+		"End the runs of objects that are in progress. They are not tried again before the inputs change or somebody asks "+
+			"for a run. "+
 			"What a run has changed stays. A run that waits for its turn is kept from starting with pause.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			nodes, err := p.load(ctx, roots)
@@ -93,7 +97,8 @@ func (p *plugin) cancelCommand() *cobra.Command {
 
 			for _, n := range runs {
 				if n.Paused {
-					errs = append(errs, errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first", n.Resource()))
+					errs = append(errs, errors.Errorf("the run of %s cannot be canceled while the object is paused: resume it first",
+						n.Resource()))
 					continue
 				}
 

@@ -16,7 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/plugin/tree"
 )
 
-const exits = "\n\nThe exit status is 0 if all runs succeeded, 2 if not, 3 if the time of --timeout is over, and 1 if something else went wrong. " +
+const exits = "\n\nThe exit status is 0 if all runs succeeded, 2 if not, 3 if the time of --timeout is over, and 1 " +
+	"if something else went wrong. " +
 	"What was asked for goes on when the command is interrupted."
 
 func (p *plugin) runCommand() *cobra.Command {
@@ -28,13 +29,15 @@ func (p *plugin) runCommand() *cobra.Command {
 
 func (p *plugin) retryCommand() *cobra.Command {
 	return p.requestCommand("retry", "Run again what has failed",
-		"Ask for a run of each AnsibleRun of the objects whose last run failed, also if its retries are exhausted, and show the runs until they end."+exits,
+		"Ask for a run of each AnsibleRun of the objects whose last run failed, also if its retries are exhausted, and "+
+			"show the runs until they end."+exits,
 		request{wanted: (*tree.Node).Failing, none: "nothing has failed"})
 }
 
 func (p *plugin) checkCommand() *cobra.Command {
 	return p.requestCommand("check", "Show what an apply would change",
-		"Check the content of each AnsibleRun of the objects with Ansible's check mode, and show what an apply would change now, by task and host. "+
+		"Check the content of each AnsibleRun of the objects with Ansible's check mode, and show what an apply would "+
+			"change now, by task and host. "+
 			"Nothing is changed, whatever the run policy is, and nothing follows from it."+exits,
 		request{check: true, none: "there is nothing to check"})
 }
@@ -85,7 +88,8 @@ func (p *plugin) requestCommand(use, short, long string, r request) *cobra.Comma
 	if r.check {
 		c.Flags().BoolVar(&r.full, "full", false, fullUsage)
 	} else {
-		c.Flags().BoolVar(&r.wait, "wait", true, "Show the runs until they end. With --wait=false all are asked for at once, whatever they depend on.")
+		c.Flags().BoolVar(&r.wait, "wait", true,
+			"Show the runs until they end. With --wait=false all are asked for at once, whatever they depend on.")
 	}
 
 	c.Flags().DurationVar(&timeout, "timeout", 0, "Wait at most this long, such as 10m; 0 means for ever.")
@@ -178,7 +182,8 @@ func verdict(r *tree.Request) error {
 	whys := r.Why()
 
 	if blocked := wanted - asked - gone; blocked > 0 {
-		whys = append(whys, fmt.Sprintf("%d of %d runs were not asked for, since one that they depend on failed", blocked, wanted))
+		whys = append(whys, fmt.Sprintf("%d of %d runs were not asked for, since one that they depend on failed",
+			blocked, wanted))
 	}
 
 	if gone > 0 {

@@ -133,7 +133,9 @@ func (s *screen) end(roots []*tree.Node) {
 
 // follow objects: look at them again and again until the callback says that it has seen
 // enough.
-func (p *plugin) follow(ctx context.Context, roots []tree.Reference, seen func(now []*tree.Node) (enough bool, err error)) error {
+func (p *plugin) follow(ctx context.Context, roots []tree.Reference,
+	seen func(now []*tree.Node) (enough bool, err error),
+) error {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 

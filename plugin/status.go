@@ -27,7 +27,8 @@ func addOutput(c *cobra.Command, output *string, values ...string) {
 	last := len(values) - 1
 	c.Flags().StringVarP(output, "output", "o", "", "Show "+strings.Join(values[:last], ", ")+" or "+values[last]+".")
 
-	if err := c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := c.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err)
 	}
 }
@@ -39,7 +40,8 @@ func (p *plugin) statusCommand() *cobra.Command {
 	)
 
 	c := p.command("status", "Show the runs of objects as a tree",
-		"Show the runs of objects as a tree, in their order: how they are, what they do, what they wait for, and what has failed.",
+		"Show the runs of objects as a tree, in their order: how they are, what they do, what they wait for, and what has "+
+			"failed.",
 		func(ctx context.Context, roots []tree.Reference) error {
 			switch output {
 			case "", outputWide:
@@ -54,7 +56,8 @@ func (p *plugin) statusCommand() *cobra.Command {
 			return p.status(ctx, roots, output, watch)
 		}, true)
 	addOutput(c, &output, outputJSON, outputWide, outputYAML)
-	c.Flags().BoolVarP(&watch, "watch", "w", false, "Show it again when it changes, until it is interrupted or the objects are gone.")
+	c.Flags().BoolVarP(&watch, "watch", "w", false,
+		"Show it again when it changes, until it is interrupted or the objects are gone.")
 
 	return c
 }

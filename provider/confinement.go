@@ -71,7 +71,10 @@ func (c confinement) policy(ctx context.Context, stateDir string, log logging.Lo
 
 	p := sandbox.Policy{
 		Mode: c.Confinement, State: state, ServiceAccount: c.Identities, Write: c.WritePath,
-		Limits:  sandbox.Limits{Memory: memory, Together: together, Share: c.share(), Processes: c.MaxProcesses, FileSize: int64(c.MaxFileSize)},
+		Limits: sandbox.Limits{
+			Memory: memory, Together: together, Share: c.share(), Processes: c.MaxProcesses,
+			FileSize: int64(c.MaxFileSize),
+		},
 		RunSize: int64(c.MaxRunSize),
 	}
 
@@ -151,9 +154,12 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 	switch {
 	case enough:
 	case c.InPod:
-		log.Info("WARNING: The memory limit of the container is too little, raise spec.execution.resources", "memory", container)
+		log.Info("WARNING: The memory limit of the container is too little, raise spec.execution.resources",
+			"memory", container)
 	default:
-		log.Info("WARNING: The memory of the container is too little for --max-concurrent-runs: when they need it all, the kernel ends the provider with them",
+		log.Info(
+			"WARNING: The memory of the container is too little for --max-concurrent-runs: when they need it all, the kernel "+
+				"ends the provider with them",
 			"memory", container, "max-concurrent-runs", c.Sharing)
 	}
 
@@ -164,7 +170,8 @@ func (c confinement) memory(root fs.FS, log logging.Logger) (each, together int6
 	return each, together
 }
 
-// share says what the memory is that all processes of a run may have together. No flag of the provider changes it in a Pod.
+// share says what the memory is that all processes of a run may have together. No flag of the provider changes it in a
+// Pod.
 func (c confinement) share() string {
 	if c.InPod {
 		return "which spec.execution.resources leave to it beside the provider's program"

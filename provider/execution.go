@@ -65,7 +65,9 @@ func (x execution) timeouts() executor.Timeouts {
 
 // parts of an executor of jobs: a runner, and a content store, which tells installs what it does. Processes
 // that a former provider left in the state directory are waited for, and files removed.
-func (x execution) parts(ctx context.Context, key []byte, log logging.Logger, installs content.Observer) (*runner.Runner, *content.Store, error) {
+func (x execution) parts(ctx context.Context, key []byte, log logging.Logger,
+	installs content.Observer,
+) (*runner.Runner, *content.Store, error) {
 	site, err := x.prepare(ctx, log)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +110,8 @@ func (x execution) runner(ctx context.Context, at site, log logging.Logger) (*ru
 	shipped := collection.At(filepath.Join(x.StateDir, "collections"))
 
 	r, err := runner.New(filepath.Join(x.StateDir, "runs"),
-		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(x.Warm), runner.WithCluster(x.Cluster))
+		runner.WithGrace(killGrace), runner.WithShipped(shipped), runner.WithPolicy(at.policy), runner.WithWarm(
+			x.Warm), runner.WithCluster(x.Cluster))
 	if err != nil {
 		return nil, err
 	}

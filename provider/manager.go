@@ -65,7 +65,9 @@ func (c *startCommand) manager() (ctrl.Manager, *lease, error) {
 		Scheme: scheme,
 		Cache:  cacheOptions(),
 		// Secrets are read when they are needed, and not kept.
-		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Client: client.Options{
+			Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}},
+		},
 		Metrics:                             metricsserver.Options{BindAddress: c.MetricsBindAddress},
 		HealthProbeBindAddress:              c.HealthProbeBindAddress,
 		LeaderElection:                      c.LeaderElection,

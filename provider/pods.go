@@ -37,7 +37,9 @@ func (c *startCommand) places() config.Places {
 }
 
 // pods returns the executor of runs in Pods.
-func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte, log logging.Logger) (*pods.Executor, error) {
+func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.API, key []byte,
+	log logging.Logger,
+) (*pods.Executor, error) {
 	// Its requests are bounded by the number of Pods, and their order matters little.
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	cfg.QPS, cfg.Burst, cfg.RateLimiter = podRequests, 2*podRequests, nil
@@ -70,7 +72,8 @@ func (c *startCommand) pods(ctx context.Context, mgr ctrl.Manager, api *kubeapi.
 		Endpoint:  endpoint,
 		Key:       key,
 		Status: func(ctx context.Context, ref pods.ObjectReference) (pods.State, error) {
-			return controller.StateOf(ctx, mgr.GetAPIReader(), ref) // A cache that is behind would have Jobs in progress deleted.
+			// A cache that is behind would have Jobs in progress deleted.
+			return controller.StateOf(ctx, mgr.GetAPIReader(), ref)
 		},
 		Log: log,
 	})
@@ -121,9 +124,13 @@ func (c *startCommand) findOwnPod(ctx context.Context, kube client.Client) (pods
 	p := &corev1.Pod{}
 	if err := kube.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: host}, p); err != nil {
 		if kerrors.IsForbidden(err) {
-			lacking := rights.Check(ctx, kube, c.Namespace, rights.Role{Name: "provider-ansible-own-pod", File: "examples/operations/pods.yaml"}, []authorizationv1.ResourceAttributes{
-				{Resource: "pods", Verb: "get", Name: host},
-			})
+			lacking := rights.Check(ctx, kube, c.Namespace,
+				rights.Role{
+					Name: "provider-ansible-own-pod",
+					File: "examples/operations/pods.yaml",
+				}, []authorizationv1.ResourceAttributes{
+					{Resource: "pods", Verb: "get", Name: host},
+				})
 			if errors.As(lacking, new(*rights.Error)) {
 				return pods.Own{}, lacking
 			}
@@ -138,7 +145,8 @@ func (c *startCommand) findOwnPod(ctx context.Context, kube client.Client) (pods
 		}
 	}
 
-	return pods.Own{}, errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s", runtimeContainer, advice)
+	return pods.Own{}, errors.Errorf("the provider's own Pod has no container %q whose image could be used; %s",
+		runtimeContainer, advice)
 }
 
 // runtimeContainer is what Crossplane calls the container of a provider.

@@ -59,7 +59,8 @@ func (c *runCommand) Run() error {
 
 	t := newTerminal(os.Stdout, os.Stderr, c.Output == "json", c.Verbose > 0)
 
-	local, store, err := c.parts(ctx, nil, logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), nil)
+	local, store, err := c.parts(ctx, nil,
+		logging.NewLogrLogger(funcr.New(func(_, args string) { t.printf("%s", args) }, funcr.Options{})), nil)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,8 @@ func choose(runs []common.AnsibleRun, name string) (common.AnsibleRun, error) {
 	case len(runs) == 0:
 		return nil, errors.New("the manifests have no AnsibleRun")
 	case name == "":
-		return nil, errors.Errorf("the manifests have more than one AnsibleRun, choose with --name: %s", strings.Join(names, ", "))
+		return nil, errors.Errorf("the manifests have more than one AnsibleRun, choose with --name: %s",
+			strings.Join(names, ", "))
 	}
 
 	return nil, errors.Errorf("the manifests have no AnsibleRun named %q, but %s", name, strings.Join(names, ", "))

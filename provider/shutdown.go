@@ -23,7 +23,9 @@ const (
 
 // serve until the context is done, and then stop in order: runs first, so that their
 // results are still written.
-func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, store *content.Store, log logging.Logger) error {
+func (c *startCommand) serve(ctx context.Context, mgr ctrl.Manager, runs *pool.Pool, store *content.Store,
+	log logging.Logger,
+) error {
 	mgrCtx, stopManager := context.WithCancel(context.Background())
 	defer stopManager()
 

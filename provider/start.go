@@ -64,17 +64,21 @@ func (c *startCommand) Validate() error {
 	case c.MaxConcurrentRuns < 1:
 		return errors.New("--max-concurrent-runs must be at least 1")
 	case c.MaxRunsPerNamespace < 0:
-		return errors.New("--max-concurrent-runs-per-namespace must not be negative: 0 means as many as --max-concurrent-runs")
+		return errors.New(
+			"--max-concurrent-runs-per-namespace must not be negative: 0 means as many as --max-concurrent-runs")
 	case c.MaxConcurrentPods < 1:
 		return errors.New("--max-concurrent-pods must be at least 1")
 	case c.MaxPodsPerNamespace < 0:
 		return errors.New("--max-concurrent-pods-per-namespace must not be negative: 0 means half of --max-concurrent-pods")
 	case c.NoRunsInProvider && c.Place != common.PlacePod:
-		return errors.New("--no-runs-in-provider needs --place=Pod: otherwise configurations that do not say where have no place")
+		return errors.New(
+			"--no-runs-in-provider needs --place=Pod: otherwise configurations that do not say where have no place")
 	case c.MaxReconcileRate < 1:
 		return errors.New("--max-reconcile-rate must be at least 1")
 	case c.PollInterval <= 0:
-		return errors.Errorf("--poll-interval must be more than 0: objects that are not to be run at a poll have the run policy %s", common.RunOnChange)
+		return errors.Errorf(
+			"--poll-interval must be more than 0: objects that are not to be run at a poll have the run policy %s",
+			common.RunOnChange)
 	}
 
 	return c.execution.Validate()
@@ -140,12 +144,17 @@ func (c *startCommand) Run() error {
 	places := executor.Places{common.PlaceProvider: executor.NewLocal(store, local), common.PlacePod: podsExecutor}
 	runs := pool.New(telemetry.Observed(places, observers), map[common.Place]pool.Limits{
 		common.PlaceProvider: {Jobs: c.MaxConcurrentRuns, PerTenant: cmp.Or(c.MaxRunsPerNamespace, c.MaxConcurrentRuns)},
-		common.PlacePod:      {Jobs: c.MaxConcurrentPods, PerTenant: cmp.Or(c.MaxPodsPerNamespace, (c.MaxConcurrentPods+1)/2)},
+		common.PlacePod: {
+			Jobs:      c.MaxConcurrentPods,
+			PerTenant: cmp.Or(c.MaxPodsPerNamespace, (c.MaxConcurrentPods+1)/2),
+		},
 	})
 
-	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewLeftMetric(local.Left), telemetry.NewPoolMetrics(runs.Stats))
+	metrics.Registry.MustRegister(count, measured, installs, starts, telemetry.NewLeftMetric(local.Left),
+		telemetry.NewPoolMetrics(runs.Stats))
 
-	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), measured, key, log)); err != nil {
+	if err := setup(ctx, mgr, c.reconcilers(mgr, runs, store, observers, dependents.New(ctx, api.Metadata), measured, key,
+		log)); err != nil {
 		return err
 	}
 
@@ -155,16 +164,20 @@ func (c *startCommand) Run() error {
 		return errors.Wrap(err, "cannot watch the leadership")
 	}
 
-	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns, "state-dir", c.StateDir)
+	log.Info("Starting", "version", version, "poll-interval", c.PollInterval, "max-concurrent-runs", c.MaxConcurrentRuns,
+		"state-dir", c.StateDir)
 
 	return c.serve(ctx, mgr, runs, store, log)
 }
 
 // reconcilers returns the options of the reconcilers of AnsibleRuns.
-func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver, d controller.Dependents, measured controller.Memory, key []byte, log logging.Logger) controller.Options {
+func (c *startCommand) reconcilers(mgr ctrl.Manager, runs *pool.Pool, store *content.Store, o controller.RunObserver,
+	d controller.Dependents, measured controller.Memory, key []byte, log logging.Logger,
+) controller.Options {
 	return controller.Options{
-		Options:         c.options(log),
-		Resolver:        config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources), config.AllowPlaces(c.places())),
+		Options: c.options(log),
+		Resolver: config.NewResolver(mgr.GetClient(), config.AllowHost(c.AllowHostSources),
+			config.AllowPlaces(c.places())),
 		Tracker:         config.NewTracker(mgr.GetClient()),
 		Pool:            runs,
 		Observer:        o,

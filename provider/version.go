@@ -45,7 +45,10 @@ func versions(ctx context.Context, run galaxy.Command) string {
 
 func runnerVersion(ctx context.Context, run galaxy.Command) string {
 	out := &bytes.Buffer{}
-	if err := run(ctx, galaxy.Program{Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".", Out: out}); err != nil {
+	if err := run(ctx, galaxy.Program{
+		Argv: []string{"ansible-runner", "--version"}, Env: os.Environ(), Dir: ".",
+		Out: out,
+	}); err != nil {
 		return "not found"
 	}
 

@@ -201,7 +201,8 @@ func (c *workCommand) carryOut(ctx context.Context, j executor.Job, r *reporter)
 		return *cannot(j, err)
 	}
 
-	return *c.explained(executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display}))
+	return *c.explained(
+		executor.NewLocal(i, run).Execute(ctx, j, executor.Watch{Progress: r.progress, Task: r.task, Display: r.display}))
 }
 
 // prepareOwn prepares what a Pod has for one run alone, and returns a log.
@@ -222,7 +223,8 @@ func (c *workCommand) prepareOwn() logging.Logger {
 // cannot returns the report of a run that this machine cannot carry out.
 func cannot(j executor.Job, err error) *executor.Report {
 	report := executor.NewReport(j)
-	report.Run.Phase, report.Run.Reason, report.Run.Message = common.PhaseFailed, executor.ReasonInternal, "the Pod cannot carry out runs: "+err.Error()
+	report.Run.Phase, report.Run.Reason = common.PhaseFailed, executor.ReasonInternal
+	report.Run.Message = "the Pod cannot carry out runs: " + err.Error()
 	report.Blameless = true
 
 	return &report
@@ -232,7 +234,8 @@ func cannot(j executor.Job, err error) *executor.Report {
 func (c *workCommand) explained(report executor.Report) *executor.Report {
 	if report.Run.Phase == common.PhaseFailed && oomKilled(os.DirFS("/sys/fs/cgroup")) {
 		report.Run.Reason = runner.ReasonOutOfMemory
-		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its limit; raise spec.execution.resources: " + report.Run.Message
+		report.Run.Message = "the kernel ended a process of the run, since its container needed more memory than its " +
+			"limit; raise spec.execution.resources: " + report.Run.Message
 	}
 
 	return &report

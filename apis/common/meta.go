@@ -215,14 +215,18 @@ const (
 // DependentsNotWatched indicates that what content has made is not watched, and says why.
 func DependentsNotWatched(err error) xpv2.Condition {
 	return xpv2.Condition{
-		Type: TypeDependentsWatched, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(), Reason: ReasonCannotWatch,
+		Type: TypeDependentsWatched, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now(),
+		Reason:  ReasonCannotWatch,
 		Message: err.Error() + "; what the content has made is looked at when it runs",
 	}
 }
 
 // DependentsWatched indicates that what content has made is watched again.
 func DependentsWatched() xpv2.Condition {
-	return xpv2.Condition{Type: TypeDependentsWatched, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(), Reason: ReasonWatched}
+	return xpv2.Condition{
+		Type: TypeDependentsWatched, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+		Reason: ReasonWatched,
+	}
 }
 
 // TypeDeletable says whether an object that is being deleted can be.
@@ -238,13 +242,15 @@ const WithoutDelete = `["Observe", "Create", "Update", "LateInitialize"]`
 // CannotDelete indicates that the run that removes what the object stands for
 // cannot be started, and says what to do about it.
 func CannotDelete(err error) xpv2.Condition {
-	return notDeletable(ReasonInputsUnavailable, err.Error()+": bring it back, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
+	return notDeletable(ReasonInputsUnavailable,
+		err.Error()+": bring it back, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
 }
 
 // DeletionFailed indicates that the run that removes what the object stands for
 // failed, and is tried again, and says what to do about it.
 func DeletionFailed(err error) xpv2.Condition {
-	return notDeletable(ReasonRunFailed, err.Error()+"; repair the cause, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
+	return notDeletable(ReasonRunFailed,
+		err.Error()+"; repair the cause, or give the deletion run up with spec.managementPolicies: "+WithoutDelete)
 }
 
 // GaveUpDeleting indicates that the run that removes what the object stands for
@@ -278,7 +284,8 @@ func Deletable() xpv2.Condition {
 // the provider set or reserve, sorted. Content cannot report them.
 func OwnConditions() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
-		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy, xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
+		TypeApproved, TypeCheckable, TypeContentUpToDate, TypeDeletable, TypeDependentsWatched, xpv2.TypeHealthy,
+		xpv2.TypeReady, typeResponsive, xpv2.TypeSynced, xpv2.TypeUpToDate,
 	}
 }
 

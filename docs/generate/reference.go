@@ -53,7 +53,10 @@ func reference(root string) (map[string]string, error) {
 func definitions(root string) (map[string][]*apiextensionsv1.CustomResourceDefinition, error) {
 	kinds := map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-	for _, pattern := range []string{"package-provider/crds/ansible.m.*.yaml", "package-provider/crds/ansible.crossplane.io_*.yaml", "package-function/input/*.yaml"} {
+	for _, pattern := range []string{
+		"package-provider/crds/ansible.m.*.yaml",
+		"package-provider/crds/ansible.crossplane.io_*.yaml", "package-function/input/*.yaml",
+	} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			return nil, errors.Errorf("there are no definitions at %s: %v", pattern, err)
@@ -193,7 +196,8 @@ func (p *page) section(path string, schemas []schema) string {
 func (p *page) field(path, name string, parents, field []schema) {
 	code := "`" + name + "`"
 	if child, inner := below(path, name, field); len(inner[0].props.Properties) > 0 {
-		code = fmt.Sprintf("[%s](#%s)", code, regexp.MustCompile(`[^a-z]`).ReplaceAllString(strings.ToLower(p.section(child, inner)), ""))
+		code = fmt.Sprintf("[%s](#%s)", code,
+			regexp.MustCompile(`[^a-z]`).ReplaceAllString(strings.ToLower(p.section(child, inner)), ""))
 	}
 
 	required := func(s schema) string {
@@ -210,7 +214,8 @@ func (p *page) field(path, name string, parents, field []schema) {
 		meaning = fmt.Sprintf("Only in the group `%s`. %s", field[0].group, meaning)
 	}
 
-	p.printf("| %s | %s | %s | %s |\n", code, each(field, required), each(field, func(s schema) string { return values(s.props) }), meaning)
+	p.printf("| %s | %s | %s | %s |\n", code, each(field, required),
+		each(field, func(s schema) string { return values(s.props) }), meaning)
 }
 
 // rules writes what the API server demands beyond types and values.

@@ -35,7 +35,8 @@ func drawTerminal(text string) (string, error) {
 		blank = text == ""
 
 		for _, part := range wrap(text, columns) {
-			fmt.Fprintf(&b, "<text xml:space=\"preserve\" class=\"%s\" x=\"14\" y=\"%d\">%s</text>\n", class, y+line/2, escape(part))
+			fmt.Fprintf(&b, "<text xml:space=\"preserve\" class=\"%s\" x=\"14\" y=\"%d\">%s</text>\n", class, y+line/2,
+				escape(part))
 			y += line
 		}
 	}

@@ -81,7 +81,8 @@ func CheckVariable(name string) error {
 
 	for _, prefix := range []string{prefixAnsible, prefixInternal} {
 		if strings.HasPrefix(name, prefix) {
-			return errors.Errorf("%.80q cannot be the name of a variable: those that start with %s are Ansible's own", name, prefix)
+			return errors.Errorf("%.80q cannot be the name of a variable: those that start with %s are Ansible's own",
+				name, prefix)
 		}
 	}
 
@@ -92,7 +93,9 @@ func CheckVariable(name string) error {
 func CheckHost(name string) error {
 	switch {
 	case !hostName.MatchString(name) || len(name) > MaxName:
-		return errors.Errorf("%.80q cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'", name)
+		return errors.Errorf(
+			"%.80q cannot be the name of a host: it must be letters, digits, '_', '.' and '-', and not start with '-' or '.'",
+			name)
 	case isProvider(name):
 		return errors.Errorf("%q cannot be the name of a host: it is the provider itself", name)
 	}
@@ -144,7 +147,8 @@ func CheckGroup(name string) error {
 	case !identifier.MatchString(name) || len(name) > MaxName:
 		return errors.Errorf("%.80q cannot be the name of a group: it must be an identifier", name)
 	case name == "plugin":
-		return errors.Errorf("%q cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin", name)
+		return errors.Errorf(
+			"%q cannot be the name of a group: it makes Ansible take the inventory for the configuration of a plugin", name)
 	}
 
 	return nil

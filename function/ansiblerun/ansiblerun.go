@@ -72,7 +72,8 @@ var OwnedAnnotations = [...]string{common.AnnotationRunPolicy, AnnotationDepends
 // Is is true for AnsibleRuns of either group.
 func Is(o map[string]any) bool {
 	group, _, _ := strings.Cut(manifest.Text(o, "apiVersion"), "/")
-	return manifest.Text(o, "kind") == common.KindAnsibleRun && (group == common.GroupCluster || group == common.GroupNamespaced)
+	return manifest.Text(o, "kind") == common.KindAnsibleRun &&
+		(group == common.GroupCluster || group == common.GroupNamespaced)
 }
 
 // ownAnnotations returns the OwnedAnnotations that an AnsibleRun has, with their values.
@@ -139,7 +140,10 @@ func StillAfter(rendered, observed map[string]any) map[string]any {
 
 	all := slices.Sorted(slices.Values(slices.Concat(on, before)))
 
-	return manifest.Overlay(rendered, map[string]any{"metadata": map[string]any{"annotations": map[string]any{AnnotationDependsOn: strings.Join(all, ",")}}})
+	return manifest.Overlay(rendered,
+		map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{AnnotationDependsOn: strings.Join(all, ",")}},
+		})
 }
 
 // DeletesContent is true for an AnsibleRun whose content runs with state absent when it is
@@ -148,7 +152,8 @@ func DeletesContent(o map[string]any) bool {
 	spec, _ := o["spec"].(map[string]any)
 	policies, set := spec["managementPolicies"].([]any)
 
-	return manifest.Text(spec, "deletionPolicy") != "Orphan" && (!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
+	return manifest.Text(spec, "deletionPolicy") != "Orphan" &&
+		(!set || slices.Contains(policies, "*") || slices.Contains(policies, "Delete"))
 }
 
 // Workload returns a text that is the same for AnsibleRuns with the same content, hosts
@@ -157,7 +162,8 @@ func Workload(o map[string]any) string {
 	spec, _ := o["spec"].(map[string]any)
 	parameters, _ := spec["forProvider"].(map[string]any)
 
-	of := manifest.Pick(parameters, append(ContentFields[:], "project", "hosts", "env", "inventoryInline", "inventories", "limit", "vars", "unsafeVars", "varFiles")...)
+	of := manifest.Pick(parameters, append(ContentFields[:], "project", "hosts", "env", "inventoryInline", "inventories",
+		"limit", "vars", "unsafeVars", "varFiles")...)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 	of["providerConfigRef"] = manifest.Pick(ref, "name")
 

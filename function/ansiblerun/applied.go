@@ -27,7 +27,8 @@ func Owned(o *structpb.Struct) *structpb.Struct {
 	fields := o.GetFields()["metadata"].GetStructValue().GetFields()[FieldManaged]
 	for _, e := range fields.GetListValue().GetValues() {
 		entry := e.GetStructValue().GetFields()
-		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" && strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
+		if entry["operation"].GetStringValue() == "Apply" && entry["subresource"].GetStringValue() == "" &&
+			strings.HasPrefix(entry["manager"].GetStringValue(), managerComposed) {
 			owned = union(owned, entry["fieldsV1"].GetStructValue())
 		}
 	}

@@ -41,7 +41,8 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 
 	// The runs are decoded with the defaults.
 	typed := v1alpha1.AnsibleRuns{}
-	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "operatorConditions", "connectionDetails", "connectionSecret"), &typed)
+	input.Decode(manifest.Pick(in, "requiredResources", "conditions", "operatorConditions", "connectionDetails",
+		"connectionSecret"), &typed)
 
 	envs, err := environments(in, typed.RequiredResources, from, d)
 	if err != nil {
@@ -70,7 +71,9 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 
 	for _, r := range from {
 		if len(details.Names) > 0 && r.Resource() == plan.ResourceConnection {
-			errs = append(errs, field.Invalid(r.Path.Child("resourceName"), plan.ResourceConnection, "this is the name of the Secret with the connectionDetails"))
+			errs = append(errs,
+				field.Invalid(r.Path.Child("resourceName"), plan.ResourceConnection,
+					"this is the name of the Secret with the connectionDetails"))
 		}
 	}
 
@@ -108,7 +111,8 @@ func compileInput(in map[string]any, namespaced bool, d expression.Declarations)
 
 	ordered, oerrs := order(unordered)
 	p.Runs = ordered
-	p.ReadsResources = slices.ContainsFunc(p.Templates(), func(t *expression.Template) bool { return len(t.ResourceNames()) > 0 })
+	p.ReadsResources = slices.ContainsFunc(p.Templates(),
+		func(t *expression.Template) bool { return len(t.ResourceNames()) > 0 })
 
 	return p, slices.Concat(errs, oerrs, refusals)
 }

@@ -89,7 +89,9 @@ func addSchema(all plan.StatusSchemas, t *expression.Template, of map[string]any
 }
 
 // compileConditions of the XR, which may also have those of an operator.
-func compileConditions(env *expression.Environment, in map[string]any, conditions []v1alpha1.Condition, operator bool) ([]plan.Condition, field.ErrorList) {
+func compileConditions(env *expression.Environment, in map[string]any, conditions []v1alpha1.Condition,
+	operator bool,
+) ([]plan.Condition, field.ErrorList) {
 	var (
 		all  []plan.Condition
 		errs field.ErrorList
@@ -104,7 +106,8 @@ func compileConditions(env *expression.Environment, in map[string]any, condition
 
 		switch {
 		case plan.IsReservedCondition(c.Type):
-			errs = append(errs, field.Forbidden(path.Child("type"), "this condition is set by Crossplane or by function-ansible itself"))
+			errs = append(errs,
+				field.Forbidden(path.Child("type"), "this condition is set by Crossplane or by function-ansible itself"))
 		case seen[c.Type], operator && slices.Contains(plan.OperatorConditions[:], c.Type):
 			errs = append(errs, field.Duplicate(path.Child("type"), c.Type))
 		}
@@ -121,7 +124,8 @@ func compileConditions(env *expression.Environment, in map[string]any, condition
 
 		object, _ := written[i].(map[string]any)
 		c.Status = compile("status", object["status"], expression.Boolean)
-		c.Reason, c.Message = compile("reason", condition.Reason, expression.String), compile("message", condition.Message, expression.String)
+		c.Reason, c.Message = compile("reason", condition.Reason, expression.String), compile("message", condition.Message,
+			expression.String)
 		all = append(all, c)
 	}
 
@@ -130,7 +134,9 @@ func compileConditions(env *expression.Environment, in map[string]any, condition
 
 // compileConnection of the XR. Only here do expressions see connection details of
 // runs.
-func compileConnection(env *expression.Environment, in v1alpha1.AnsibleRuns, namespaced bool) (plan.Connection, field.ErrorList) {
+func compileConnection(env *expression.Environment, in v1alpha1.AnsibleRuns,
+	namespaced bool,
+) (plan.Connection, field.ErrorList) {
 	var (
 		d    plan.Connection
 		errs field.ErrorList
@@ -154,7 +160,9 @@ func compileConnection(env *expression.Environment, in v1alpha1.AnsibleRuns, nam
 	d.Namespace = secret.Namespace
 
 	if namespaced && d.Namespace != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("connectionSecret", "namespace"), "the Secret of a namespaced XR is in its own namespace"))
+		errs = append(errs,
+			field.Forbidden(field.NewPath("connectionSecret", "namespace"),
+				"the Secret of a namespaced XR is in its own namespace"))
 	} else if d.Namespace != "" {
 		errs = append(errs, notANamespace(field.NewPath("connectionSecret", "namespace"), d.Namespace)...)
 	}

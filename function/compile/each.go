@@ -64,7 +64,9 @@ func atMostOf(r input.Run) (*intstr.IntOrString, field.ErrorList) {
 	// A number that is no int32 was left out of the type.
 	limit := manifest.Nested(r.Object, "removal", "atMost")
 	if !removalBound.MatchString(fmt.Sprint(limit)) {
-		return nil, field.ErrorList{field.Invalid(path.Child("atMost"), limit, "must be a number that is not negative, or a share such as 10%")}
+		return nil, field.ErrorList{
+			field.Invalid(path.Child("atMost"), limit, "must be a number that is not negative, or a share such as 10%"),
+		}
 	}
 
 	return new(intstr.Parse(fmt.Sprint(limit))), nil

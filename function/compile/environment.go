@@ -36,7 +36,9 @@ type scopes struct {
 	mistakes field.ErrorList
 }
 
-func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, runs []input.Run, d expression.Declarations) (scopes, error) {
+func environments(in map[string]any, resources map[string]v1alpha1.RequiredResource, runs []input.Run,
+	d expression.Declarations,
+) (scopes, error) {
 	run, err := runSchema()
 	if err != nil {
 		return scopes{}, errors.Wrap(err, "cannot read the schema of AnsibleRuns")
@@ -67,7 +69,8 @@ func environments(in map[string]any, resources map[string]v1alpha1.RequiredResou
 	details, err := expression.NewEnvironment(d)
 
 	return scopes{
-		xr: xr, item: item, details: details, typed: map[string]*expression.Environment{}, declarations: d, locals: d.Locals, mistakes: mistakes,
+		xr: xr, item: item, details: details, typed: map[string]*expression.Environment{}, declarations: d, locals: d.Locals,
+		mistakes: mistakes,
 	}, err
 }
 

@@ -12,7 +12,9 @@ import (
 
 // compileInventory compiles the inventory of a run, if it has one. The errors do not include
 // mistakes within single expressions, which are reported where these are written.
-func compileInventory(env *expression.Environment, r input.Run) (*plan.Inventory, []*expression.Template, field.ErrorList) {
+func compileInventory(env *expression.Environment,
+	r input.Run,
+) (*plan.Inventory, []*expression.Template, field.ErrorList) {
 	v, ok := r.Object["inventory"].(map[string]any)
 	if !ok {
 		return nil, nil, nil

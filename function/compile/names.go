@@ -32,11 +32,13 @@ const (
 	sourceUID  = "xr.metadata.uid"
 )
 
-// objectNames returns the names of other objects, the paths in the project and the variables of the environment that a run computes. A run may
-// choose any object in the namespace of its XR. The name of any other object must hold the
+// objectNames returns the names of other objects, the paths in the project and the variables of the environment that a
+// run computes. A run may choose any object in the namespace of its XR. The name of any other object must hold the
 // uid of the XR, so that it cannot be the object of somebody else. That is so for Secrets
 // that a run writes, too: core reads such a Secret, whoever wrote it.
-func objectNames(env *expression.Environment, r input.Run, namespaced bool) (map[fields.Key]*expression.Template, field.ErrorList) {
+func objectNames(env *expression.Environment, r input.Run,
+	namespaced bool,
+) (map[fields.Key]*expression.Template, field.ErrorList) {
 	names := map[fields.Key]*expression.Template{}
 
 	var errs field.ErrorList
@@ -50,16 +52,24 @@ func objectNames(env *expression.Environment, r input.Run, namespaced bool) (map
 
 		switch {
 		case t.Meaning == fields.Path && !strings.Contains(prefix, "/"):
-			errs = append(errs, field.Forbidden(t.Path, "a path that is computed begins with a directory, as in inventories/${xr.spec.stage}"))
+			errs = append(errs,
+				field.Forbidden(t.Path, "a path that is computed begins with a directory, as in inventories/${xr.spec.stage}"))
 		case t.Meaning == fields.Value && strings.HasPrefix(t.Of, "ANSIBLE_"):
-			errs = append(errs, field.Forbidden(t.Path, "a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal"))
+			errs = append(errs,
+				field.Forbidden(t.Path,
+					"a variable whose name begins with ANSIBLE_ changes how Ansible works: its value is literal"))
 		case t.Meaning != fields.Name:
 		case !namespaced:
 			if n := names[t.Key()]; !n.Identifies() || !n.Has(sourceUID) {
-				errs = append(errs, field.Forbidden(t.Path, "the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of the XR, its claim and each.key; others may be somebody else's"))
+				errs = append(errs,
+					field.Forbidden(t.Path,
+						"the name of what is not in an XR's own namespace must hold ${xr.metadata.uid}, and beside it only the name of "+
+							"the XR, its claim and each.key; others may be somebody else's"))
 			}
 		case strings.Contains(t.Path.String(), "providerConfigRef") && t.Of != "ProviderConfig":
-			errs = append(errs, field.Forbidden(t.Path, "only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig"))
+			errs = append(errs,
+				field.Forbidden(t.Path,
+					"only the name of a ProviderConfig in the XR's own namespace can be computed; set kind: ProviderConfig"))
 		}
 	}
 
@@ -88,7 +98,9 @@ func secretNameMistakes(t *expression.Template, namespaced bool) field.ErrorList
 		return nil
 	}
 
-	return field.ErrorList{field.Forbidden(field.NewPath("connectionSecret", "name"), "must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the name of the XR and its claim")}
+	return field.ErrorList{field.Forbidden(field.NewPath("connectionSecret", "name"),
+		"must hold what is the XR's own, as in ${xr.metadata.name}-admin or ${xr.metadata.uid}, and beside that only the "+
+			"name of the XR and its claim")}
 }
 
 // notANamespace reports what cannot be the name of a namespace: core could compose

@@ -57,7 +57,9 @@ func objectOf(env *expression.Environment, r input.Run, namespaced bool) (plan.O
 	if scope == v1alpha1.ScopeCluster {
 		o.APIVersion = ansiblerun.APIVersionCluster
 	} else if _, ok := o.Spec["deletionPolicy"]; ok {
-		errs = append(errs, field.Forbidden(r.Path.Child("deletionPolicy"), "only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
+		errs = append(errs,
+			field.Forbidden(r.Path.Child("deletionPolicy"),
+				"only cluster-scoped runs have a deletionPolicy; use managementPolicies"))
 	}
 
 	set, serrs := settingsOf(env, r)
@@ -119,7 +121,8 @@ func sharedSecret(r input.Run, names map[fields.Key]*expression.Template) field.
 		return nil
 	}
 
-	return field.ErrorList{field.Forbidden(r.Path.Child("writeConnectionSecretToRef", "name"), "all items would write the same Secret: have ${each.key} in its name")}
+	return field.ErrorList{field.Forbidden(r.Path.Child("writeConnectionSecretToRef", "name"),
+		"all items would write the same Secret: have ${each.key} in its name")}
 }
 
 // secretRef reports a Secret for connection details that is not where Secrets
@@ -175,7 +178,8 @@ func oneContent(r input.Run) field.ErrorList {
 		}
 	}
 
-	all := strings.Join(ansiblerun.ContentFields[:len(ansiblerun.ContentFields)-1], ", ") + " and " + ansiblerun.ContentFields[len(ansiblerun.ContentFields)-1]
+	all := strings.Join(ansiblerun.ContentFields[:len(ansiblerun.ContentFields)-1],
+		", ") + " and " + ansiblerun.ContentFields[len(ansiblerun.ContentFields)-1]
 
 	switch len(set) {
 	case 0:
@@ -195,7 +199,8 @@ func configRef(r input.Run, scope v1alpha1.Scope) (map[string]any, field.ErrorLi
 
 	if scope == v1alpha1.ScopeCluster {
 		if kind != "" && kind != "ProviderConfig" {
-			return nil, field.ErrorList{field.Invalid(r.Path.Child("providerConfigRef", "kind"), kind, "a cluster-scoped run can only refer to a ProviderConfig")}
+			return nil, field.ErrorList{field.Invalid(r.Path.Child("providerConfigRef", "kind"), kind,
+				"a cluster-scoped run can only refer to a ProviderConfig")}
 		}
 
 		return map[string]any{"name": name}, nil
@@ -214,7 +219,8 @@ func annotationsOf(r input.Run) (map[string]any, field.ErrorList) {
 
 	for _, own := range ansiblerun.OwnedAnnotations {
 		if _, ok := annotations[own]; ok {
-			errs = append(errs, field.Forbidden(r.Path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
+			errs = append(errs,
+				field.Forbidden(r.Path.Child("annotations").Key(own), "this annotation follows from other fields of the run"))
 		}
 	}
 

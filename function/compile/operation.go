@@ -27,10 +27,13 @@ func Operation(in map[string]any) (*plan.Plan, field.ErrorList) {
 	}
 
 	if required, _ := in["requiredResources"].(map[string]any); required[plan.Watched] != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("requiredResources", plan.Watched), "this is what a WatchOperation watches; give it another name"))
+		errs = append(errs,
+			field.Forbidden(field.NewPath("requiredResources", plan.Watched),
+				"this is what a WatchOperation watches; give it another name"))
 	}
 
-	p, cerrs := compileInput(in, false, expression.Declarations{Operation: true, Required: map[string]bool{plan.Watched: false}})
+	p, cerrs := compileInput(in, false,
+		expression.Declarations{Operation: true, Required: map[string]bool{plan.Watched: false}})
 	errs = append(errs, cerrs...)
 
 	runs, _ := input.Runs(in)
@@ -46,7 +49,9 @@ func inoperable(r input.Run) field.ErrorList {
 	var errs field.ErrorList
 
 	if r.DependsOn != nil {
-		errs = append(errs, field.Forbidden(r.Path.Child("dependsOn"), "nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
+		errs = append(errs,
+			field.Forbidden(r.Path.Child("dependsOn"),
+				"nothing is waited for in an Operation; make one run of them, with roles or playbooks"))
 	}
 
 	name := plan.ObjectName(r.Resource())

@@ -26,8 +26,10 @@ const placeholder = "computed"
 // shippedSchemas of AnsibleRuns, by apiVersion. They take longer to compile than most
 // Compositions.
 var shippedSchemas = map[string]func() (*schema.Schema, error){ //nolint:gochecknoglobals // They are constants that have to be compiled.
-	ansiblerun.APIVersionNamespaced: sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.AnsibleRuns) }),
-	ansiblerun.APIVersionCluster:    sync.OnceValues(func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }),
+	ansiblerun.APIVersionNamespaced: sync.OnceValues(
+		func() (*schema.Schema, error) { return schema.New(crds.AnsibleRuns) }),
+	ansiblerun.APIVersionCluster: sync.OnceValues(
+		func() (*schema.Schema, error) { return schema.New(crds.ClusterAnsibleRuns) }),
 }
 
 // refused returns what the API server would refuse of a run's AnsibleRun, and what the

@@ -31,7 +31,8 @@ func order(runs []*plan.Run) ([]*plan.Run, field.ErrorList) {
 	visit = func(r *plan.Run) {
 		if i := slices.Index(trail, r.Name); i >= 0 {
 			cycle := strings.Join(append(slices.Clone(trail[i:]), r.Name), " → ")
-			errs = append(errs, field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
+			errs = append(errs,
+				field.Invalid(field.NewPath("runs"), cycle, "a run cannot depend on itself, directly or through others"))
 
 			return
 		}
@@ -84,7 +85,8 @@ func unusable(runs []run) field.ErrorList {
 		for _, name := range manifest.SortedKeys(r.Needs) {
 			if r.Usages && namespaced[name] && !namespaced[r.Name] {
 				errs = append(errs, field.Forbidden(r.Path.Child("usages"),
-					"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so "+name+" could be deleted before "+r.Name+"; set usages: false if that does no harm"))
+					"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so "+name+
+						" could be deleted before "+r.Name+"; set usages: false if that does no harm"))
 			}
 		}
 	}

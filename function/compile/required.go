@@ -27,7 +27,9 @@ func requiredNames(all map[string]v1alpha1.RequiredResource) map[string]bool {
 }
 
 // compileRequired resources, each after those that it refers to.
-func compileRequired(env *expression.Environment, all map[string]v1alpha1.RequiredResource, namespaced bool) ([]plan.RequiredResource, field.ErrorList) {
+func compileRequired(env *expression.Environment, all map[string]v1alpha1.RequiredResource,
+	namespaced bool,
+) ([]plan.RequiredResource, field.ErrorList) {
 	var (
 		out  []plan.RequiredResource
 		errs field.ErrorList
@@ -42,7 +44,9 @@ func compileRequired(env *expression.Environment, all map[string]v1alpha1.Requir
 		out = append(out, r)
 
 		if !requiredName.MatchString(name) || name == "in" || name == "true" || name == "false" || name == "null" {
-			errs = append(errs, field.Invalid(root.Child(name), name, "the name of a required resource must be letters and digits, as in required.network"))
+			errs = append(errs,
+				field.Invalid(root.Child(name), name,
+					"the name of a required resource must be letters and digits, as in required.network"))
 		}
 	}
 
@@ -51,7 +55,9 @@ func compileRequired(env *expression.Environment, all map[string]v1alpha1.Requir
 	return ordered, append(errs, oerrs...)
 }
 
-func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.RequiredResource, namespaced bool) (plan.RequiredResource, field.ErrorList) {
+func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.RequiredResource,
+	namespaced bool,
+) (plan.RequiredResource, field.ErrorList) {
 	r := plan.RequiredResource{
 		Requirement: plan.Requirement{APIVersion: v.APIVersion, Kind: v.Kind, Namespace: v.Namespace},
 		Selector:    &expression.Template{},
@@ -60,9 +66,14 @@ func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.Requir
 
 	var errs field.ErrorList
 
-	for _, literal := range []struct{ name, value string }{{"apiVersion", v.APIVersion}, {"kind", v.Kind}, {"namespace", v.Namespace}} {
+	for _, literal := range []struct{ name, value string }{
+		{"apiVersion", v.APIVersion},
+		{"kind", v.Kind},
+		{"namespace", v.Namespace},
+	} {
 		if strings.Contains(literal.value, "${") {
-			errs = append(errs, field.Invalid(path.Child(literal.name), literal.value, "this field is literal, it cannot hold an expression"))
+			errs = append(errs,
+				field.Invalid(path.Child(literal.name), literal.value, "this field is literal, it cannot hold an expression"))
 		}
 	}
 
@@ -100,9 +111,13 @@ func compileOne(env *expression.Environment, path *field.Path, v v1alpha1.Requir
 
 	switch {
 	case r.Namespace != "":
-		errs = append(errs, field.Forbidden(path.Child("namespace"), "what an expression selects is in the XR's own namespace, or cluster scoped"))
+		errs = append(errs,
+			field.Forbidden(path.Child("namespace"),
+				"what an expression selects is in the XR's own namespace, or cluster scoped"))
 	case !namespaced && r.ByLabels:
-		errs = append(errs, field.Forbidden(path.Child(name), "a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
+		errs = append(errs,
+			field.Forbidden(path.Child(name),
+				"a cluster-scoped XR cannot compute labels, which would select from all namespaces"))
 	}
 
 	return r, errs
@@ -160,9 +175,11 @@ func orderRequired(all []plan.RequiredResource) ([]plan.RequiredResource, field.
 
 		switch d := depth[r.Name]; {
 		case d == 0:
-			errs = append(errs, field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
+			errs = append(errs,
+				field.Invalid(path, r.Name, "a required resource cannot depend on itself, directly or through others"))
 		case d > maxDepth:
-			errs = append(errs, field.Invalid(path, r.Name, "required resources can depend on each other three times in a row at most"))
+			errs = append(errs,
+				field.Invalid(path, r.Name, "required resources can depend on each other three times in a row at most"))
 		}
 	}
 

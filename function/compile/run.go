@@ -25,7 +25,9 @@ type run struct {
 }
 
 // compileRun compiles a run, which may depend on all that are named.
-func compileRun(env *expression.Environment, from input.Run, namespaced bool, all map[string]bool) (run, field.ErrorList) {
+func compileRun(env *expression.Environment, from input.Run, namespaced bool,
+	all map[string]bool,
+) (run, field.ErrorList) {
 	object, errs := objectOf(env, from, namespaced)
 
 	r := run{from: from, sets: map[string]bool{}, Run: &plan.Run{
@@ -44,7 +46,8 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool, al
 	if v, ok := from.Object["when"]; ok {
 		r.When, _ = env.Compile(field.NewPath("when"), v)
 		if !r.When.Is(expression.Boolean) || v == nil {
-			errs = append(errs, field.Invalid(r.Path.Child("when"), v, "must be true, false, or an expression that is one of them"))
+			errs = append(errs,
+				field.Invalid(r.Path.Child("when"), v, "must be true, false, or an expression that is one of them"))
 		}
 
 		r.need(r.When)
@@ -53,7 +56,8 @@ func compileRun(env *expression.Environment, from input.Run, namespaced bool, al
 	if v, ok := from.Object["readyWhen"]; ok {
 		r.ReadyWhen, _ = env.Compile(field.NewPath("readyWhen"), v)
 		if !r.ReadyWhen.Is(expression.Boolean) || v == nil {
-			errs = append(errs, field.Invalid(r.Path.Child("readyWhen"), v, "must be true, false, or an expression that is one of them"))
+			errs = append(errs,
+				field.Invalid(r.Path.Child("readyWhen"), v, "must be true, false, or an expression that is one of them"))
 		}
 
 		// It looks at what came of the run itself.

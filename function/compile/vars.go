@@ -31,7 +31,9 @@ func compileVariables(env *expression.Environment, r input.Run) (plan.Variables,
 		v.Templated[name] = true
 
 		if _, ok := v.Vars[name]; !ok {
-			errs = append(errs, field.Invalid(r.Path.Child("templated").Index(i), name, "there is no such variable in vars"+spelling.Hint(name, manifest.SortedKeys(v.Vars))))
+			errs = append(errs,
+				field.Invalid(r.Path.Child("templated").Index(i), name,
+					"there is no such variable in vars"+spelling.Hint(name, manifest.SortedKeys(v.Vars))))
 		}
 	}
 
@@ -44,7 +46,9 @@ func compileVariables(env *expression.Environment, r input.Run) (plan.Variables,
 		value, _ := env.Compile(path.Child("value"), s.Value)
 
 		if !value.Computed() {
-			errs = append(errs, field.Invalid(r.Path.Child("varsFrom").Index(i).Child("value"), s.Value, "must be an expression, as in ${xr.spec.parameters}"))
+			errs = append(errs,
+				field.Invalid(r.Path.Child("varsFrom").Index(i).Child("value"), s.Value,
+					"must be an expression, as in ${xr.spec.parameters}"))
 		}
 
 		errs = append(errs, mistyped(r.Path.Child("varsFrom").Index(i).Child("value"), value, expression.Object)...)
@@ -116,7 +120,8 @@ func variableMistakes(v plan.Variables, path *field.Path, name string) field.Err
 		return keyMistakes(path, name)
 	}
 
-	return mistakes(path, name, v.Vars[name], "; name it in templated if whoever supplies its value may run code in the provider")
+	return mistakes(path, name, v.Vars[name],
+		"; name it in templated if whoever supplies its value may run code in the provider")
 }
 
 // mistakes in a variable of a literal name, whose value Ansible does not template
@@ -126,9 +131,15 @@ func mistakes(path *field.Path, name string, t *expression.Template, hint string
 	case !t.Computed():
 		return keyMistakes(path, name)
 	case !ansible.IsComputable(name):
-		return field.ErrorList{field.Forbidden(path, "an expression cannot say how Ansible connects and what it executes"+hint)}
+		return field.ErrorList{
+			field.Forbidden(path, "an expression cannot say how Ansible connects and what it executes"+hint),
+		}
 	case slices.ContainsFunc(t.Text(), isJinja):
-		return field.ErrorList{field.Forbidden(path, "Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; use two variables")}
+		return field.ErrorList{
+			field.Forbidden(path,
+				"Jinja2 beside an expression: a variable that holds an expression is never templated by Ansible; "+
+					"use two variables"),
+		}
 	}
 
 	return keyMistakes(path, name)

@@ -48,7 +48,8 @@ func Evaluate(ctx context.Context, p *plan.Plan, runs desired.Runs) Desired {
 
 	// Also while nothing is said of one of them, its content does not say it.
 	if p.OperatorConditions {
-		reported = slices.DeleteFunc(reported, func(c Condition) bool { return slices.Contains(plan.OperatorConditions[:], c.Type) })
+		reported = slices.DeleteFunc(reported,
+			func(c Condition) bool { return slices.Contains(plan.OperatorConditions[:], c.Type) })
 	}
 
 	out.Conditions, problems = e.conditions(ctx)

@@ -67,7 +67,9 @@ func (e *evaluator) condition(ctx context.Context, c plan.Condition) (Condition,
 
 		if !conditionReason.MatchString(word) {
 			out.Reason = reasonComputed
-			problems = append(problems, expression.InvalidAt(c.Reason.Path(), errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))))
+			problems = append(problems,
+				expression.InvalidAt(c.Reason.Path(),
+					errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(word))))
 		}
 	}
 

@@ -27,7 +27,9 @@ const (
 // details evaluates the connection details of the XR: those of a legacy XR, or the Secret of
 // any other. A detail that has no value now keeps the one that it had. The problems quote no
 // values.
-func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secret map[string]any, problems []expression.Problem) {
+func (e *evaluator) details(
+	ctx context.Context,
+) (native map[string][]byte, secret map[string]any, problems []expression.Problem) {
 	d := e.plan.Connection
 	if len(d.Names) == 0 {
 		return nil, nil, nil
@@ -73,7 +75,9 @@ func (e *evaluator) details(ctx context.Context) (native map[string][]byte, secr
 
 // detail evaluates one connection detail. It is false when the detail is left out. Otherwise
 // a nil value means that the detail keeps the value that it had.
-func (e *evaluator) detail(ctx context.Context, t *expression.Template, data expression.Data) ([]byte, bool, []expression.Problem) {
+func (e *evaluator) detail(ctx context.Context, t *expression.Template,
+	data expression.Data,
+) ([]byte, bool, []expression.Problem) {
 	gone, waiting := e.availability(ctx, t)
 	if gone {
 		return nil, false, nil
@@ -81,7 +85,8 @@ func (e *evaluator) detail(ctx context.Context, t *expression.Template, data exp
 
 	v, ok, problems := t.Evaluate(ctx, data)
 
-	problems = slices.DeleteFunc(problems, func(p expression.Problem) bool { return p.Kind == expression.Pending && waiting })
+	problems = slices.DeleteFunc(problems,
+		func(p expression.Problem) bool { return p.Kind == expression.Pending && waiting })
 	for i := range problems {
 		if problems[i].Kind == expression.Invalid && !problems[i].Plain {
 			problems[i].Message = "cannot be computed"
@@ -189,7 +194,9 @@ func (e *evaluator) secretName(ctx context.Context) (name, namespace string, pro
 
 	d := e.plan.Connection
 	if xr := manifest.Namespace(e.runs.Observed.XR); xr == "" && d.Namespace == "" {
-		problems = append(problems, expression.InvalidAt("connectionDetails", errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
+		problems = append(problems,
+			expression.InvalidAt("connectionDetails",
+				errors.New("a cluster-scoped XR has no namespace for its Secret; set connectionSecret.namespace")))
 	}
 
 	if d.Name == nil {
@@ -201,7 +208,8 @@ func (e *evaluator) secretName(ctx context.Context) (name, namespace string, pro
 
 	name, ok := v.(string)
 	if len(ps) == 0 && (!ok || len(validation.IsDNS1123Subdomain(name)) > 0) {
-		ps = append(ps, expression.InvalidAt(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
+		ps = append(ps,
+			expression.InvalidAt(d.Name.Path(), errors.Errorf("%s cannot be the name of an object", manifest.Show(v))))
 	}
 
 	return name, d.Namespace, append(problems, ps...)

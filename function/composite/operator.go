@@ -60,7 +60,10 @@ func (e *evaluator) operatorConditions() []Condition {
 		return nil
 	}
 
-	isRunning := Condition{Type: plan.ConditionRunning, Status: ansiblerun.ConditionTrue, Reason: reasonRunning, Message: messageRunning}
+	isRunning := Condition{
+		Type: plan.ConditionRunning, Status: ansiblerun.ConditionTrue, Reason: reasonRunning,
+		Message: messageRunning,
+	}
 
 	switch {
 	case len(failures) > 0:
@@ -71,18 +74,27 @@ func (e *evaluator) operatorConditions() []Condition {
 		return []Condition{
 			isRunning,
 			{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonFailed},
-			{Type: plan.ConditionFailure, Status: ansiblerun.ConditionTrue, Reason: reasonFailed, Message: strings.Join(failures, "\n")},
+			{
+				Type: plan.ConditionFailure, Status: ansiblerun.ConditionTrue, Reason: reasonFailed,
+				Message: strings.Join(failures, "\n"),
+			},
 		}
 	case !done:
 		// Whether the last run failed stays until this one has ended.
-		return []Condition{isRunning, {Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonRunning}}
+		return []Condition{
+			isRunning,
+			{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionFalse, Reason: reasonRunning},
+		}
 	case !running:
 		isRunning.Reason, isRunning.Message = reasonSuccessful, messageAwaiting
 	}
 
 	return []Condition{
 		isRunning,
-		{Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionTrue, Reason: reasonSuccessful, Message: messageSuccessful},
+		{
+			Type: plan.ConditionSuccessful, Status: ansiblerun.ConditionTrue, Reason: reasonSuccessful,
+			Message: messageSuccessful,
+		},
 		{Type: plan.ConditionFailure, Status: ansiblerun.ConditionFalse, Reason: reasonSuccessful},
 	}
 }

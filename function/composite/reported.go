@@ -52,13 +52,17 @@ func reportedCondition(v any) (Condition, error) {
 
 	switch {
 	case len(validation.IsQualifiedName(c.Type)) > 0:
-		return c, errors.Errorf("%s cannot be the type of a condition: it is a word such as DatabaseReady", manifest.Show(c.Type))
+		return c, errors.Errorf("%s cannot be the type of a condition: it is a word such as DatabaseReady",
+			manifest.Show(c.Type))
 	case plan.IsReservedCondition(c.Type):
 		return c, errors.Errorf("the condition %s is set by Crossplane or by function-ansible itself", c.Type)
-	case !slices.Contains([]string{ansiblerun.ConditionTrue, ansiblerun.ConditionFalse, ansiblerun.ConditionUnknown}, c.Status):
-		return c, errors.Errorf("%s cannot be the status of a condition: it is True, False or Unknown", manifest.Show(c.Status))
+	case !slices.Contains([]string{ansiblerun.ConditionTrue, ansiblerun.ConditionFalse, ansiblerun.ConditionUnknown},
+		c.Status):
+		return c, errors.Errorf("%s cannot be the status of a condition: it is True, False or Unknown",
+			manifest.Show(c.Status))
 	case !conditionReason.MatchString(c.Reason):
-		return c, errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost", manifest.Show(c.Reason))
+		return c, errors.Errorf("%s cannot be the reason of a condition: it is a word such as ReplicaLost",
+			manifest.Show(c.Reason))
 	}
 
 	return c, nil

@@ -17,7 +17,9 @@ import (
 // status evaluates the status of the XR. What the API server would refuse of it leaves the XR as it
 // is: core could not even say so. A status that is one expression may bring conditions. The problems
 // do not include values that runs are still to bring.
-func (e *evaluator) status(ctx context.Context) (status map[string]any, conditions []Condition, problems []expression.Problem) {
+func (e *evaluator) status(
+	ctx context.Context,
+) (status map[string]any, conditions []Condition, problems []expression.Problem) {
 	t := e.plan.Status
 	if t == nil {
 		return nil, nil, nil
@@ -105,7 +107,9 @@ func has(t *expression.Template, path []string) bool {
 
 // wholeStatus evaluates a status that is one expression. While it has no value, the XR keeps
 // its present status.
-func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (status, kept map[string]any, conditions []Condition, problems []expression.Problem) {
+func (e *evaluator) wholeStatus(ctx context.Context,
+	t *expression.Template,
+) (status, kept map[string]any, conditions []Condition, problems []expression.Problem) {
 	v, ok, problems := e.evaluate(ctx, t)
 
 	if object, is := v.(map[string]any); is {
@@ -134,7 +138,8 @@ func (e *evaluator) wholeStatus(ctx context.Context, t *expression.Template) (st
 
 	for _, name := range manifest.ReservedStatus {
 		if _, ok := status[name]; ok {
-			problems = append(problems, expression.InvalidAt(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
+			problems = append(problems,
+				expression.InvalidAt(t.Path()+"."+name, errors.New("this field is Crossplane's own; leave it out of the value")))
 		}
 	}
 
@@ -217,7 +222,9 @@ func (e *evaluator) value(ctx context.Context, t *expression.Template) (v any, o
 }
 
 // evaluate is value without a conversion.
-func (e *evaluator) evaluate(ctx context.Context, t *expression.Template) (v any, ok bool, problems []expression.Problem) {
+func (e *evaluator) evaluate(ctx context.Context,
+	t *expression.Template,
+) (v any, ok bool, problems []expression.Problem) {
 	gone, waiting := e.availability(ctx, t)
 	// A value that needs a run is removed with the run.
 	if gone {

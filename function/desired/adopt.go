@@ -15,7 +15,9 @@ import (
 // adopt the AnsibleRun that is observed under a previous name of a run, if none is observed
 // under its name yet: from here on it is observed under the name of the run. Taken are the
 // names of the members of the set, which no previous name may be.
-func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, data expression.Data, taken map[string]bool) []expression.Problem {
+func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, data expression.Data,
+	taken map[string]bool,
+) []expression.Problem {
 	if run.PreviousNames == nil {
 		return nil
 	}
@@ -32,7 +34,10 @@ func (r *renderer) adopt(ctx context.Context, run *plan.Run, resource string, da
 		return problems
 	case len(found) > 1:
 		r.Unresolved[run] = true
-		return []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and ")))}
+		return []expression.Problem{
+			expression.InvalidAt("previousNames",
+				errors.Errorf("the XR has %s, of which only one can be the run", strings.Join(found, " and "))),
+		}
 	case len(found) == 0:
 		return nil
 	}
@@ -61,7 +66,9 @@ func renameKey[T any](m map[string]T, was, is string) map[string]T {
 
 // observedPreviousNames returns those previous names of a composed resource under which an
 // AnsibleRun is observed.
-func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, resource string, data expression.Data, taken map[string]bool) ([]string, []expression.Problem) {
+func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, resource string, data expression.Data,
+	taken map[string]bool,
+) ([]string, []expression.Problem) {
 	v, _, problems := run.PreviousNames.Evaluate(ctx, data)
 	if len(problems) > 0 {
 		return nil, problems
@@ -81,7 +88,9 @@ func (r *renderer) observedPreviousNames(ctx context.Context, run *plan.Run, res
 		}
 
 		if taken[name] || r.isTaken(name, run) {
-			return nil, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf("%s is a run of the Composition", name))}
+			return nil, []expression.Problem{
+				expression.InvalidAt("previousNames", errors.Errorf("%s is a run of the Composition", name)),
+			}
 		}
 
 		r.former[resource] = append(r.former[resource], name)

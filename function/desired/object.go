@@ -10,7 +10,9 @@ import (
 )
 
 // object renders the AnsibleRun of a run.
-func (r *renderer) object(ctx context.Context, run *plan.Run, resource string, data expression.Data) (map[string]any, []expression.Problem) {
+func (r *renderer) object(ctx context.Context, run *plan.Run, resource string,
+	data expression.Data,
+) (map[string]any, []expression.Problem) {
 	var problems []expression.Problem
 
 	p := plan.Computed{DependsOn: r.dependsOn(run, resource, data), CompositeUID: r.Observed.UID()}

@@ -19,7 +19,9 @@ const maxFailures = 3
 // reasonOf returns in which state a rendered AnsibleRun is, and messages about that. The
 // messages have no times and no counters, so that they change only when something happens.
 // While a failed run is tried again, the failure that was reported before is reported.
-func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[string]any, reported []string) (Reason, []string) {
+func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[string]any,
+	reported []string,
+) (Reason, []string) {
 	switch {
 	case observed == nil:
 		return Creating, []string{"is being created"}
@@ -46,7 +48,8 @@ func reasonOf(observed map[string]any, owned *structpb.Struct, rendered map[stri
 		return unapproved(observed, xpv2.TypeReady), approvalMessages(observed)
 	case waitsForWindow(observed, xpv2.TypeReady):
 		return WaitingForWindow, windowMessages(observed, xpv2.TypeReady)
-	case phase.Finished() && phase != common.PhaseSucceeded && (synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
+	case phase.Finished() && phase != common.PhaseSucceeded &&
+		(synced == ansiblerun.ConditionFalse || ready == ansiblerun.ConditionFalse):
 		return RunFailed, failures(phase, run)
 	case synced == ansiblerun.ConditionFalse:
 		return ReconcileError, []string{oneLine(message)}

@@ -19,7 +19,9 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 
 	if _, ok := r.Observed.Required[plan.RequirementWatched]; !ok && !plan.Declared(r.plan.Required, plan.Watched) {
 		r.missing[plan.Watched] = []expression.Problem{{
-			Path: "required." + plan.Watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a WatchOperation",
+			Path: "required." +
+				plan.Watched, Kind: expression.Pending, Message: "there is nothing watched: the Operation was not made by a " +
+				"WatchOperation",
 		}}
 	}
 
@@ -50,7 +52,10 @@ func (r *renderer) requirements(ctx context.Context) map[string]plan.Requirement
 		all[req.Name] = out
 
 		if found, answered := r.Observed.Required[req.Name]; answered && len(found) == 0 && out.MatchName != "" {
-			r.missing[req.Name] = []expression.Problem{{Path: "required." + req.Name, Kind: expression.Pending, Message: "there is no " + out.String()}}
+			r.missing[req.Name] = []expression.Problem{{
+				Path: "required." + req.Name, Kind: expression.Pending,
+				Message: "there is no " + out.String(),
+			}}
 		}
 	}
 

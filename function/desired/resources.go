@@ -69,7 +69,8 @@ func (r *renderer) unprotected(run *plan.Run, names map[string]bool) []expressio
 	for _, name := range manifest.SortedKeys(names) {
 		if namespace := manifest.Namespace(r.Observed.Resources[name]); namespace != "" {
 			problems = append(problems, expression.InvalidAt("usages", errors.Errorf(
-				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before this run; set usages: false if that does no harm", name)))
+				"Crossplane has no Usage of a namespaced object by a cluster-scoped one, so resource %s could be deleted before "+
+					"this run; set usages: false if that does no harm", name)))
 		}
 	}
 

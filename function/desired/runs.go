@@ -114,7 +114,8 @@ type Instances struct {
 
 // instancesOf a run of the plan with these outcomes.
 func instancesOf(runs []Outcome) Instances {
-	out := Instances{outcomes: runs, Unwanted: len(runs) > 0 && !slices.ContainsFunc(runs, func(r Outcome) bool { return r.Reason != Skipped })}
+	out := Instances{outcomes: runs, Unwanted: len(runs) > 0 &&
+		!slices.ContainsFunc(runs, func(r Outcome) bool { return r.Reason != Skipped })}
 
 	for _, r := range runs {
 		if _, key, ok := plan.Member(r.Name); ok {
@@ -230,7 +231,9 @@ func (r *renderer) decide(ctx context.Context, run *plan.Run, out Outcome, data 
 
 // await the runs and resources that templates of a run refer to. The outcome is final
 // (true) when one of them is missing or not ready.
-func (r *renderer) await(ctx context.Context, run *plan.Run, out Outcome, data expression.Data, needs map[string]bool, templates ...*expression.Template) (Outcome, bool) {
+func (r *renderer) await(ctx context.Context, run *plan.Run, out Outcome, data expression.Data, needs map[string]bool,
+	templates ...*expression.Template,
+) (Outcome, bool) {
 	if out, ok := r.withoutDependency(run, out, data, templates...); ok {
 		return out, true
 	}
@@ -282,7 +285,8 @@ func (r *renderer) render(ctx context.Context, run *plan.Run, out Outcome, data 
 
 	was := r.Observed.Resources[out.Resource]
 	rendered := ansiblerun.StillAfter(object, was)
-	out.Reason, out.Messages = reasonOf(was, r.Observed.Owned[out.Resource], rendered, r.Observed.FailuresReported(out.Name))
+	out.Reason, out.Messages = reasonOf(was, r.Observed.Owned[out.Resource], rendered,
+		r.Observed.FailuresReported(out.Name))
 
 	// What it does without from now on may go once it has run so.
 	if out.Desired = rendered; out.Reason == Ready {
@@ -349,7 +353,9 @@ func (r *renderer) missingFor(templates ...*expression.Template) []expression.Pr
 // withoutDependency returns the final outcome (true) of a run whose templates need
 // another run that is not wanted. An AnsibleRun that exists is held: only its own when,
 // its own key and the Composition remove it.
-func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression.Data, templates ...*expression.Template) (Outcome, bool) {
+func (r *renderer) withoutDependency(run *plan.Run, out Outcome, data expression.Data,
+	templates ...*expression.Template,
+) (Outcome, bool) {
 	for _, t := range templates {
 		needs := t.Runs()
 
@@ -425,7 +431,12 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 	}
 
 	if !ansiblerun.Is(observed) {
-		return []expression.Problem{{Path: "resourceName", Kind: expression.Invalid, Message: "the XR has a " + manifest.Text(observed, "kind") + " of this name; give the run another one"}}
+		return []expression.Problem{
+			{
+				Path: "resourceName", Kind: expression.Invalid,
+				Message: "the XR has a " + manifest.Text(observed, "kind") + " of this name; give the run another one",
+			},
+		}
 	}
 
 	group, _, _ := strings.Cut(manifest.Text(object, "apiVersion"), "/")
@@ -436,7 +447,13 @@ func (r *renderer) relocated(resource string, object map[string]any) []expressio
 		return nil
 	}
 
-	return []expression.Problem{{Path: "scope", Kind: expression.Invalid, Message: "a run cannot move to another scope or namespace: one of another resourceName would be created, and this one removed with what it has made; take Delete out of its managementPolicies first"}}
+	return []expression.Problem{
+		{
+			Path: "scope", Kind: expression.Invalid,
+			Message: "a run cannot move to another scope or namespace: one of another resourceName would be created, and this " +
+				"one removed with what it has made; take Delete out of its managementPolicies first",
+		},
+	}
 }
 
 // Wait returns the outcome of a run that waits for others.
@@ -475,7 +492,8 @@ func (r Runs) Keep(out Outcome) Outcome {
 	out.Desired = ansiblerun.Applied(o, r.Observed.Owned[out.Resource])
 
 	if uid := r.Observed.UID(); uid != "" {
-		out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": map[string]any{"labels": map[string]any{ansiblerun.LabelComposite: uid}}})
+		out.Desired = manifest.Overlay(out.Desired,
+			map[string]any{"metadata": map[string]any{"labels": map[string]any{ansiblerun.LabelComposite: uid}}})
 	}
 
 	return out

@@ -82,7 +82,8 @@ func (r *renderer) missingItems(items *expression.Template, meant bool) []expres
 
 	return []expression.Problem{{
 		Path: "forEach", Kind: expression.NotSet,
-		Message: what + " is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
+		Message: what +
+			" is not there, so that the set stays as it is; a list that is empty removes its members, and so does when: false",
 	}}
 }
 

@@ -34,7 +34,9 @@ func (r *renderer) limitUsages(run *plan.Run, instances int) []expression.Proble
 
 	if r.usageCount+instances*dependencies > maxUsages {
 		return []expression.Problem{expression.InvalidAt("usages", errors.Errorf(
-			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; refer to the member of the same key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then", instances, dependencies, instances*dependencies, maxUsages))}
+			"%d runs that depend on %d take %d Usages, and there are %d for an XR at most; refer to the member of the same "+
+				"key alone, as in runs.name[each.key], or set usages: false: they may be deleted in any order then", instances,
+			dependencies, instances*dependencies, maxUsages))}
 	}
 
 	r.usageCount += instances * dependencies

@@ -38,7 +38,10 @@ type Data struct {
 // Has is true for what is at a path that Defaulted returned. What is asked for in a list is an
 // item, and no field.
 func (d Data) Has(path []string) bool {
-	var at any = map[string]any{rootXR: d.XR, rootRequired: d.Required, rootEnvironment: d.Environment, rootContext: d.Context}
+	var at any = map[string]any{
+		rootXR: d.XR, rootRequired: d.Required, rootEnvironment: d.Environment,
+		rootContext: d.Context,
+	}
 
 	for _, name := range path {
 		if p, ok := at.(value.Partial); ok {

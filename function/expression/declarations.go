@@ -58,10 +58,11 @@ func (d Declarations) roots() map[string]*apiservercel.DeclType {
 	run := objectType(nameRun, apiservercel.DynType)
 
 	roots := map[string]*apiservercel.DeclType{
-		rootXR:       xr,
-		rootRuns:     collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs),
-		rootRequired: collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1), d.Required),
-		rootLocals:   d.Locals.declared,
+		rootXR:   xr,
+		rootRuns: collection("Runs", run, apiservercel.NewMapType(apiservercel.StringType, run, -1), d.Runs),
+		rootRequired: collection("Required", apiservercel.DynType, apiservercel.NewListType(apiservercel.DynType, -1),
+			d.Required),
+		rootLocals: d.Locals.declared,
 	}
 
 	if d.Each {

@@ -83,7 +83,9 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	}
 
 	untyped := d
-	untyped.Schema, untyped.Run, untyped.Item, untyped.Resources, untyped.Locals = nil, nil, nil, nil, &Locals{declared: d.Locals.loose}
+	untyped.Schema, untyped.Run, untyped.Item, untyped.Resources, untyped.Locals = nil, nil, nil, nil, &Locals{
+		declared: d.Locals.loose,
+	}
 	e.loose = sync.OnceValues(func() (*cel.Env, error) { return extend(b.Env, untyped.types()) })
 
 	if d.Schema != nil {

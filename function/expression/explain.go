@@ -44,7 +44,8 @@ func isMistake(err *common.Error) bool {
 	}
 
 	// What a list or a map holds is looked at when it is used.
-	return !strings.Contains(operands, "list(") && !strings.Contains(operands, "map(") && !strings.Contains(operands, "optional_type(")
+	return !strings.Contains(operands, "list(") && !strings.Contains(operands, "map(") &&
+		!strings.Contains(operands, "optional_type(")
 }
 
 // An explainer of mistakes says what is meant by the messages of CEL.
@@ -136,7 +137,8 @@ func (x explainer) unknown(name, at string) string {
 
 // remedy for operands that do not go together.
 func remedy(function, operands string) string {
-	text, integer, double := strings.Contains(operands, "string"), strings.Contains(operands, "int"), strings.Contains(operands, "double")
+	text, integer, double := strings.Contains(operands, "string"), strings.Contains(operands,
+		"int"), strings.Contains(operands, "double")
 
 	switch {
 	case strings.Contains(operands, "("+"list") || strings.Contains(operands, "map"):

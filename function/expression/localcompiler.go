@@ -47,7 +47,8 @@ func (c *localsCompiler) compile(name string) {
 
 	if _, ok := c.state[name]; ok {
 		cycle := append(c.chain[slices.Index(c.chain, name):], name) //nolint:gocritic // The chain is not used further.
-		c.errs = append(c.errs, field.Invalid(c.at.Child(name), show(v), "a local cannot depend on itself: "+strings.Join(cycle, " → ")))
+		c.errs = append(c.errs,
+			field.Invalid(c.at.Child(name), show(v), "a local cannot depend on itself: "+strings.Join(cycle, " → ")))
 
 		return
 	}

@@ -138,7 +138,10 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 
 	var ended interpreter.EvalCancelledError
 	if errors.As(err, &ended) && ended.Cause == library.Failed {
-		return &Problem{Kind: Invalid, Message: clip.Text(ended.Message, library.MaxMessage), Plain: library.FailsPlainly(p.ast)}
+		return &Problem{
+			Kind: Invalid, Message: clip.Text(ended.Message, library.MaxMessage),
+			Plain: library.FailsPlainly(p.ast),
+		}
 	}
 
 	if at := e.lookups.Missing(err); at != nil {
@@ -150,7 +153,12 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 	}
 
 	if at := e.lookups.Binary(err); at != nil {
-		return &Problem{Kind: Invalid, Message: at.String() + " is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64", Plain: true}
+		return &Problem{
+			Kind: Invalid,
+			Message: at.String() +
+				" is not UTF-8 text, and an expression can use no other; have the content encode it, for example as base64",
+			Plain: true,
+		}
 	}
 
 	message := panicMessage(clip.Text(strings.TrimPrefix(err.Error(), "evaluation error: "), library.MaxMessage))
@@ -161,7 +169,10 @@ func (p *program) problem(e *evaluation, err error) *Problem {
 
 	var at *types.Err
 	if errors.As(err, &at) && at.NodeID() != 0 {
-		return &Problem{Kind: Invalid, Message: message + ", here: " + point(p.source, p.ast.SourceInfo().GetStartLocation(at.NodeID()))}
+		return &Problem{
+			Kind:    Invalid,
+			Message: message + ", here: " + point(p.source, p.ast.SourceInfo().GetStartLocation(at.NodeID())),
+		}
 	}
 
 	return &Problem{Kind: Invalid, Message: message + ": " + p.show()}

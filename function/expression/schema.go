@@ -104,7 +104,8 @@ func metadata() *apiservercel.DeclType {
 // schema. Kubernetes' own way from schemas to types knows no fields that the
 // schema does not.
 func declaredType(name string, schema map[string]any) *apiservercel.DeclType {
-	if isTrue(schema, "x-kubernetes-int-or-string") || isTrue(schema, "x-kubernetes-preserve-unknown-fields") || isTrue(schema, "nullable") {
+	if isTrue(schema, "x-kubernetes-int-or-string") || isTrue(schema, "x-kubernetes-preserve-unknown-fields") ||
+		isTrue(schema, "nullable") {
 		return apiservercel.DynType
 	}
 

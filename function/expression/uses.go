@@ -44,8 +44,14 @@ type computedName struct {
 
 // usesOf finds out what an expression refers to.
 func usesOf(a *ast.AST) (uses, error) {
-	u := uses{runs: map[string]bool{}, required: map[string]bool{}, sets: map[string]bool{}, resources: map[string]bool{}, locals: map[string]bool{}}
-	closed := map[string]map[string]bool{rootRuns: u.runs, rootRequired: u.required, rootResources: u.resources, rootLocals: u.locals}
+	u := uses{
+		runs: map[string]bool{}, required: map[string]bool{}, sets: map[string]bool{}, resources: map[string]bool{},
+		locals: map[string]bool{},
+	}
+	closed := map[string]map[string]bool{
+		rootRuns: u.runs, rootRequired: u.required, rootResources: u.resources,
+		rootLocals: u.locals,
+	}
 	tested := map[string]bool{}
 
 	var err error
@@ -115,13 +121,15 @@ func isOfItem(e ast.Expr) bool {
 	}
 
 	c := index.AsCall()
-	if c.FunctionName() != operators.Index && c.FunctionName() != operators.OptIndex || c.Args()[0].ID() != run.ID() || c.Args()[1].Kind() != ast.SelectKind {
+	if c.FunctionName() != operators.Index && c.FunctionName() != operators.OptIndex || c.Args()[0].ID() != run.ID() ||
+		c.Args()[1].Kind() != ast.SelectKind {
 		return false
 	}
 
 	key := c.Args()[1].AsSelect()
 
-	return key.FieldName() == "key" && !key.IsTestOnly() && key.Operand().Kind() == ast.IdentKind && key.Operand().AsIdent() == rootEach
+	return key.FieldName() == "key" && !key.IsTestOnly() && key.Operand().Kind() == ast.IdentKind &&
+		key.Operand().AsIdent() == rootEach
 }
 
 func parentOf(e ast.Expr) (ast.NavigableExpr, bool) {
@@ -241,7 +249,8 @@ func computable(index ast.Expr) error {
 
 	ast.PreOrderVisit(index, ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.ComprehensionKind || e.Kind() == ast.IdentKind && !slices.Contains(roots[:], e.AsIdent()) {
-			err = errors.New(`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
+			err = errors.New(
+				`the name of a resource can be computed only from roots such as xr and each, as in resources["disk-" + each.key]`)
 		}
 	}))
 

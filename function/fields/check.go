@@ -18,7 +18,8 @@ import (
 var (
 	path  = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$`)
 	tag   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]*$`)
-	limit = regexp.MustCompile(`^[!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*([,:][!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*)*$`)
+	limit = regexp.MustCompile(
+		`^[!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*([,:][!&]?[A-Za-z0-9_*?\[][A-Za-z0-9_.*?\[\]-]*)*$`)
 )
 
 // maxLimit is how long a limit may be, in bytes. The system takes twice that of an
@@ -76,7 +77,8 @@ func isTag(v any) error {
 		return nil
 	}
 
-	return errors.Errorf("must be a tag of letters, digits and _.:- that begins with a letter, a digit or _, and is %s", manifest.Show(v))
+	return errors.Errorf("must be a tag of letters, digits and _.:- that begins with a letter, a digit or _, and is %s",
+		manifest.Show(v))
 }
 
 func isLimit(v any) error {
@@ -84,7 +86,9 @@ func isLimit(v any) error {
 		return nil
 	}
 
-	return errors.Errorf("must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as in web:&eu, and is %s", manifest.Show(v))
+	return errors.Errorf(
+		"must be names or patterns of hosts and groups, of letters, digits and _.-*?[] with , : & and ! between them, as "+
+			"in web:&eu, and is %s", manifest.Show(v))
 }
 
 func isTimeout(v any) error {

@@ -87,7 +87,8 @@ func CheckPath(literal string, v any) error {
 		return nil
 	}
 
-	return errors.Errorf("must be a path whose computed parts are of letters, digits, _ and -, and is %s", manifest.Show(v))
+	return errors.Errorf("must be a path whose computed parts are of letters, digits, _ and -, and is %s",
+		manifest.Show(v))
 }
 
 // Replace returns a copy of the value of a field in which each text is what replace makes of

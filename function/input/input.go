@@ -47,8 +47,14 @@ func (r *Reader) Read(s *structpb.Struct) (map[string]any, field.ErrorList) {
 
 	// The version is checked after the kind, on which it depends.
 	for _, name := range []string{"kind", "apiVersion"} {
-		if want := map[string]string{"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindAnsibleRuns}[name]; in[name] != want {
-			return nil, field.ErrorList{field.Invalid(field.NewPath(name), in[name], "the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns)}
+		if want := map[string]string{
+			"apiVersion": v1alpha1.APIVersion,
+			"kind":       v1alpha1.KindAnsibleRuns,
+		}[name]; in[name] != want {
+			return nil, field.ErrorList{
+				field.Invalid(field.NewPath(name), in[name],
+					"the input must be of apiVersion "+v1alpha1.APIVersion+", kind "+v1alpha1.KindAnsibleRuns),
+			}
 		}
 	}
 
@@ -140,7 +146,8 @@ func expressionsInLiterals(in map[string]any) field.ErrorList {
 
 			fields.Replace(s.path.Child(name), name, s.object[name], func(t fields.Text) string {
 				if !t.Computes() && strings.Contains(strings.ReplaceAll(t.Value, "$${", ""), "${") {
-					errs = append(errs, field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
+					errs = append(errs,
+						field.Invalid(t.Path, t.Value, "this field is literal, it cannot hold an expression; write $${ for the text ${"))
 				}
 
 				return t.Value

@@ -63,7 +63,10 @@ func Runs(in map[string]any) ([]Run, field.ErrorList) {
 			continue
 		}
 
-		r := Run{Path: field.NewPath("runs").Index(i), Own: own, Object: manifest.Overlay(under(defaults, own), own), defaults: defaults}
+		r := Run{
+			Path: field.NewPath("runs").Index(i), Own: own, Object: manifest.Overlay(under(defaults, own), own),
+			defaults: defaults,
+		}
 		Decode(r.Object, &r.Run)
 
 		switch r.Name {

@@ -270,7 +270,8 @@ var (
 	// LegacySpec are those in the spec of legacy XRs. Others have them below spec.crossplane.
 	LegacySpec = [...]string{
 		"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector",
-		"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRefs",
+		"compositionSelector", "compositionUpdatePolicy", "environmentConfigRefs", "publishConnectionDetailsTo",
+		"resourceRefs",
 		"writeConnectionSecretToRef",
 	}
 )

@@ -67,7 +67,8 @@ func (o State) controlledBefore(composed map[string]any) bool {
 	c := controllerOf(composed)
 
 	return c != nil && groupKind(c) == groupKind(o.XR) && manifest.Text(c, "name") == manifest.Name(o.XR) &&
-		manifest.Text(c, "uid") != o.UID() && (manifest.Namespace(o.XR) == "" || manifest.Namespace(o.XR) == manifest.Namespace(composed))
+		manifest.Text(c, "uid") != o.UID() &&
+		(manifest.Namespace(o.XR) == "" || manifest.Namespace(o.XR) == manifest.Namespace(composed))
 }
 
 // controllerOf an object, as an owner reference; nil for none.
@@ -97,8 +98,8 @@ func (o State) Run(resource string) (map[string]any, bool) {
 	return r, ansiblerun.Is(r)
 }
 
-// unfailed are the starts of the other messages about a run: what goes on, and what it waits for. Approvals and windows say so in
-// the words of the AnsibleRun's conditions.
+// unfailed are the starts of the other messages about a run: what goes on, and what it waits for. Approvals and windows
+// say so in the words of the AnsibleRun's conditions.
 var unfailed = []string{"is ", WaitingFor, "waits for ", "a check predicts ", "digest "} //nolint:gochecknoglobals // A constant list.
 
 // FailuresReported returns the messages about the failure of a run that Reported has.
@@ -159,7 +160,8 @@ func (o State) Available(name string) bool {
 	c := manifest.Condition(resource, typ)
 
 	// Not every controller sets observedGeneration in its conditions.
-	return manifest.Text(c, "status") == ansiblerun.ConditionTrue && (c["observedGeneration"] == nil || manifest.IsCurrent(resource, c))
+	return manifest.Text(c, "status") == ansiblerun.ConditionTrue &&
+		(c["observedGeneration"] == nil || manifest.IsCurrent(resource, c))
 }
 
 // managerXR is the field manager with which core applies the status of XRs.
@@ -183,7 +185,8 @@ func (o State) Status() map[string]any {
 
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
-		if manifest.Text(entry, "operation") == "Apply" && manifest.Text(entry, "subresource") == "status" && manifest.Text(entry, "manager") == managerXR {
+		if manifest.Text(entry, "operation") == "Apply" && manifest.Text(entry, "subresource") == "status" &&
+			manifest.Text(entry, "manager") == managerXR {
 			applied, _ = manifest.Nested(entry, "fieldsV1", "f:status").(map[string]any)
 		}
 	}

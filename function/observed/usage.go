@@ -15,7 +15,8 @@ const (
 
 // IsUsage is true for Usages of any scope.
 func IsUsage(o map[string]any) bool {
-	return manifest.Text(o, "apiVersion") == APIVersionProtection && (manifest.Text(o, "kind") == KindUsage || manifest.Text(o, "kind") == KindClusterUsage)
+	return manifest.Text(o, "apiVersion") == APIVersionProtection &&
+		(manifest.Text(o, "kind") == KindUsage || manifest.Text(o, "kind") == KindClusterUsage)
 }
 
 // UserOf returns the user that a Usage has in spec.by, as namespace/name. It is false when
@@ -25,5 +26,6 @@ func UserOf(u map[string]any) (string, bool) {
 		return "", false
 	}
 
-	return manifest.Namespace(u) + "/" + manifest.NestedText(u, "spec", "by", "resourceRef", "name"), manifest.NestedText(u, "spec", "by", "kind") == common.KindAnsibleRun
+	return manifest.Namespace(u) + "/" + manifest.NestedText(u, "spec", "by", "resourceRef",
+		"name"), manifest.NestedText(u, "spec", "by", "kind") == common.KindAnsibleRun
 }

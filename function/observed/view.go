@@ -134,12 +134,20 @@ func viewMetadata(o map[string]any) value.Partial {
 
 // partial returns an object that has only the named fields when it is taken as a whole.
 func partial(fields map[string]any, names ...string) value.Partial {
-	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return !slices.Contains(names, name) })}
+	return value.Partial{
+		Fields: fields,
+		Whole: slices.DeleteFunc(manifest.SortedKeys(fields),
+			func(name string) bool { return !slices.Contains(names, name) }),
+	}
 }
 
 // Without returns an object that lacks the named fields when it is taken as a whole.
 func Without(fields map[string]any, names ...string) value.Partial {
-	return value.Partial{Fields: fields, Whole: slices.DeleteFunc(manifest.SortedKeys(fields), func(name string) bool { return slices.Contains(names, name) })}
+	return value.Partial{
+		Fields: fields,
+		Whole: slices.DeleteFunc(manifest.SortedKeys(fields),
+			func(name string) bool { return slices.Contains(names, name) }),
+	}
 }
 
 // ViewObject returns what expressions see of an object.

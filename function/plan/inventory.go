@@ -89,7 +89,8 @@ func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
 		case GroupVars:
 			out[part] = e.vars(at, below)
 		case GroupHosts:
-			out[part] = e.members(at, below, e.hostsData, func(at string, t *expression.Template) (any, bool) { return e.vars(at, t), true })
+			out[part] = e.members(at, below, e.hostsData,
+				func(at string, t *expression.Template) (any, bool) { return e.vars(at, t), true })
 		case GroupChildren:
 			out[part] = e.members(at, below, e.childrenData, e.group)
 		}
@@ -100,7 +101,9 @@ func (e *evaluation) group(path string, t *expression.Template) (any, bool) {
 
 // members evaluates the hosts or children of a group: one by one when their names are
 // literal, and otherwise as one value, which data checks.
-func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any, member func(string, *expression.Template) (any, bool)) any {
+func (e *evaluation) members(path string, t *expression.Template, data func(string, any) any,
+	member func(string, *expression.Template) (any, bool),
+) any {
 	if t.Fields() == nil {
 		v, ok := e.value(t)
 		if !ok {

@@ -220,7 +220,9 @@ func (o Object) set(ctx context.Context, data expression.Data) (Object, []expres
 
 // metadataOf evaluates the labels or the annotations of an AnsibleRun. Those whose value is
 // optional.none() are left out.
-func metadataOf(ctx context.Context, data expression.Data, name string, t *expression.Template) (map[string]any, []expression.Problem) {
+func metadataOf(ctx context.Context, data expression.Data, name string,
+	t *expression.Template,
+) (map[string]any, []expression.Problem) {
 	v, _, problems := t.Evaluate(ctx, data)
 	if len(problems) > 0 {
 		return nil, problems
@@ -235,7 +237,8 @@ func metadataOf(ctx context.Context, data expression.Data, name string, t *expre
 		case !ok:
 			problems = append(problems, expression.InvalidAt(name+"."+k, errors.New("must be a string")))
 		case name == "labels" && len(validation.IsValidLabelValue(s)) > 0:
-			problems = append(problems, expression.InvalidAt(name+"."+k, errors.Errorf("%.80q cannot be the value of a label", s)))
+			problems = append(problems,
+				expression.InvalidAt(name+"."+k, errors.Errorf("%.80q cannot be the value of a label", s)))
 		}
 	}
 

@@ -168,7 +168,8 @@ func (c *Plan) Unreferable(name string) error {
 	case name == ResourceConnection && len(c.Connection.Names) > 0:
 		return errors.New("is the Secret with the connectionDetails of this input")
 	case name == "" || len(name) > maxResourceName || strings.ContainsAny(name, ", "):
-		return errors.Errorf("cannot be referred to: the name must have 1 to %d bytes, and neither commas nor spaces", maxResourceName)
+		return errors.Errorf("cannot be referred to: the name must have 1 to %d bytes, and neither commas nor spaces",
+			maxResourceName)
 	}
 
 	return nil
@@ -176,7 +177,9 @@ func (c *Plan) Unreferable(name string) error {
 
 // ResourcesOf returns the resources of other steps that templates refer to, by
 // composition resource name: true for those that they need.
-func (c *Plan) ResourcesOf(ctx context.Context, data expression.Data, templates ...*expression.Template) (map[string]bool, []expression.Problem) {
+func (c *Plan) ResourcesOf(ctx context.Context, data expression.Data,
+	templates ...*expression.Template,
+) (map[string]bool, []expression.Problem) {
 	if !c.ReadsResources {
 		return nil, nil
 	}

@@ -52,7 +52,9 @@ func Declared(all []RequiredResource, name string) bool {
 
 // Evaluate a requirement. There is none (false) when its value is
 // optional.none().
-func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data) (Requirement, bool, []expression.Problem) {
+func (r RequiredResource) Evaluate(ctx context.Context,
+	data expression.Data,
+) (Requirement, bool, []expression.Problem) {
 	out := r.Requirement
 
 	v, ok, problems := r.Selector.Evaluate(ctx, data)
@@ -65,7 +67,9 @@ func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data) (R
 	if !r.ByLabels {
 		name, ok := v.(string)
 		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return out, false, []expression.Problem{expression.InvalidAt(path+".matchName", errors.Errorf("%s cannot be the name of an object", manifest.Show(v)))}
+			return out, false, []expression.Problem{
+				expression.InvalidAt(path+".matchName", errors.Errorf("%s cannot be the name of an object", manifest.Show(v))),
+			}
 		}
 
 		out.MatchName = name
@@ -79,7 +83,9 @@ func (r RequiredResource) Evaluate(ctx context.Context, data expression.Data) (R
 	for _, k := range manifest.SortedKeys(labels) {
 		s, ok := labels[k].(string)
 		if !ok || len(validation.IsValidLabelValue(s)) > 0 {
-			problems = append(problems, expression.InvalidAt(path+".matchLabels."+k, errors.Errorf("%s cannot be the value of a label", manifest.Show(labels[k]))))
+			problems = append(problems,
+				expression.InvalidAt(path+".matchLabels."+k,
+					errors.Errorf("%s cannot be the value of a label", manifest.Show(labels[k]))))
 		}
 
 		out.MatchLabels[k] = s

@@ -138,7 +138,8 @@ func (run *Run) CouldBe(o map[string]any) bool {
 	config, _ := run.Object.Spec["providerConfigRef"].(map[string]any)
 	ref, _ := spec["providerConfigRef"].(map[string]any)
 
-	if run.Object.Names[fields.Key{Meaning: fields.Name, Text: manifest.Text(config, "name")}] == nil && manifest.Text(config, "name") != manifest.Text(ref, "name") {
+	if run.Object.Names[fields.Key{Meaning: fields.Name, Text: manifest.Text(config, "name")}] == nil &&
+		manifest.Text(config, "name") != manifest.Text(ref, "name") {
 		return false
 	}
 

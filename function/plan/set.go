@@ -80,7 +80,9 @@ func (e *ForEach) Evaluate(ctx context.Context, data expression.Data) ([]Item, b
 	}
 
 	if len(items) > maxItems {
-		return nil, true, []expression.Problem{expression.InvalidAt("forEach", errors.Errorf("has %d items, but at most %d can be", len(items), maxItems))}
+		return nil, true, []expression.Problem{
+			expression.InvalidAt("forEach", errors.Errorf("has %d items, but at most %d can be", len(items), maxItems)),
+		}
 	}
 
 	items, problems = e.withKeys(ctx, data, items)
@@ -101,7 +103,8 @@ func (e *ForEach) itemsOf(v any) ([]Item, []expression.Problem) {
 		for i := range v {
 			key, ok := v[i].(string)
 			if !ok && e.Key == nil {
-				return nil, []expression.Problem{expression.InvalidAt("forEach["+strconv.Itoa(i)+"]", errors.New("is not a string; a list of anything else needs forEachKey"))}
+				return nil, []expression.Problem{expression.InvalidAt("forEach["+strconv.Itoa(i)+"]",
+					errors.New("is not a string; a list of anything else needs forEachKey"))}
 			}
 
 			items = append(items, Item{Key: key, value: v[i]})
@@ -133,9 +136,14 @@ func (e *ForEach) withKeys(ctx context.Context, data expression.Data, items []It
 
 		switch key := items[i].Key; {
 		case !itemKey.MatchString(key):
-			problems = append(problems, expression.InvalidAt("forEach", errors.Errorf("%.80q cannot be a key: it must be letters, digits and _.:/@-, start with a letter, a digit or _, and have at most 128 characters", key)))
+			problems = append(problems,
+				expression.InvalidAt("forEach",
+					errors.Errorf(
+						"%.80q cannot be a key: it must be letters, digits and _.:/@-, start with a letter, a digit or _, and have at "+
+							"most 128 characters", key)))
 		case seen[key]:
-			problems = append(problems, expression.InvalidAt("forEach", errors.Errorf("there is more than one item with key %q", key)))
+			problems = append(problems,
+				expression.InvalidAt("forEach", errors.Errorf("there is more than one item with key %q", key)))
 		}
 
 		seen[items[i].Key] = true

@@ -62,7 +62,9 @@ func (v Variables) Templates() []*expression.Template {
 // Evaluate the variables. Those that hold an expression, and those that are
 // named by data, must not be templated by Ansible, for they come from people
 // without trust.
-func (v Variables) Evaluate(ctx context.Context, data expression.Data) (vars, unsafe map[string]any, problems []expression.Problem) {
+func (v Variables) Evaluate(ctx context.Context,
+	data expression.Data,
+) (vars, unsafe map[string]any, problems []expression.Problem) {
 	vars, unsafe = map[string]any{}, map[string]any{}
 
 	for _, s := range v.From {
@@ -105,7 +107,9 @@ func (s VarsSource) evaluate(ctx context.Context, data expression.Data) (map[str
 
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, []expression.Problem{expression.InvalidAt(s.Path, errors.New("must be an object, each field of which is a variable"))}
+		return nil, []expression.Problem{
+			expression.InvalidAt(s.Path, errors.New("must be an object, each field of which is a variable")),
+		}
 	}
 
 	chosen := make(map[string]any, len(object))

@@ -91,7 +91,8 @@ func (r *remover) detached(of, by string) bool {
 func (r *remover) awaits(resource string, on *plan.Run) bool {
 	run := r.plan.RunOf(resource)
 
-	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.needing(on)[run.Name] || r.knownAfter(on, resource) != nil
+	return run != nil && r.reasons[resource] == desired.DependencyNotReady && r.needing(on)[run.Name] ||
+		r.knownAfter(on, resource) != nil
 }
 
 // knownAfter returns a run that an AnsibleRun may be, and whose previous names are not known

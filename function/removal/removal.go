@@ -75,7 +75,8 @@ func Decide(p *plan.Plan, runs desired.Runs) Result {
 		if out.Desired != nil && runs.Observed.Lost[out.Resource] {
 			// Core would give it a name of its own, and create one that is gone by now.
 			metadata, _ := runs.Observed.Resources[out.Resource]["metadata"].(map[string]any)
-			out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": manifest.Pick(metadata, "name", "namespace", "uid")})
+			out.Desired = manifest.Overlay(out.Desired,
+				map[string]any{"metadata": manifest.Pick(metadata, "name", "namespace", "uid")})
 		}
 
 		out.Resource = runs.PreviousName(out.Resource)
@@ -142,7 +143,10 @@ func (r *remover) foreign(resource string) bool {
 func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) []string {
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
 		if r.runs.Observed.Lost[resource] {
-			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Leaving, Messages: []string{"not wanted any more, but the XR has lost its reference to it, which comes back first"}})
+			kept[resource] = r.runs.Keep(desired.Outcome{
+				Name: resource, Resource: resource, Reason: desired.Leaving,
+				Messages: []string{"not wanted any more, but the XR has lost its reference to it, which comes back first"},
+			})
 		}
 
 		return r.runs.Observed.Lost[resource]
@@ -153,7 +157,10 @@ func (r *remover) keepLost(unwanted []string, kept map[string]desired.Outcome) [
 // cannot go before these do. It returns the others.
 func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcome) []string {
 	retain := func(resource, message string) {
-		kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Retained, Messages: []string{"not wanted any more, and stays" + message}})
+		kept[resource] = r.runs.Keep(desired.Outcome{
+			Name: resource, Resource: resource, Reason: desired.Retained,
+			Messages: []string{"not wanted any more, and stays" + message},
+		})
 	}
 
 	goes := func(resource string) bool { return kept[resource].Reason != desired.Retained }
@@ -169,7 +176,10 @@ func (r *remover) keepUnpruned(unwanted []string, kept map[string]desired.Outcom
 
 			// Its run may be gone from the Composition later.
 			out := kept[resource]
-			out.Desired = manifest.Overlay(out.Desired, map[string]any{"metadata": map[string]any{"annotations": map[string]any{ansiblerun.AnnotationPrune: ansiblerun.PruneNever}}})
+			out.Desired = manifest.Overlay(out.Desired,
+				map[string]any{
+					"metadata": map[string]any{"annotations": map[string]any{ansiblerun.AnnotationPrune: ansiblerun.PruneNever}},
+				})
 			kept[resource] = out
 		}
 	}
@@ -217,8 +227,12 @@ func (r *remover) limitRemoval(unwanted []string, kept map[string]desired.Outcom
 			continue
 		}
 
-		kept[run.Resource] = desired.Outcome{Name: run.Name, Resource: run.Resource, Reason: desired.RemovalHeld, Messages: []string{fmt.Sprintf(
-			"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(leaving), total, run.AtMost, ansiblerun.AnnotationAllowRemoval, run.Name, len(leaving))}}
+		kept[run.Resource] = desired.Outcome{
+			Name: run.Name, Resource: run.Resource, Reason: desired.RemovalHeld,
+			Messages: []string{fmt.Sprintf(
+				"%d of %d would be removed, and removal.atMost is %s; to remove them, annotate the XR with %s: %s=%d", len(
+					leaving), total, run.AtMost, ansiblerun.AnnotationAllowRemoval, run.Name, len(leaving))},
+		}
 
 		for _, resource := range leaving {
 			kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.RemovalHeld})
@@ -295,7 +309,8 @@ func (r *remover) blocked(unwanted []string) map[string][]string {
 	// If every unwanted AnsibleRun is blocked by other unwanted ones only, there is no order
 	// in which they could go.
 	for _, resource := range unwanted {
-		if by, ok := blocked[resource]; !ok || slices.ContainsFunc(by, func(d string) bool { return !slices.Contains(unwanted, d) }) {
+		if by, ok := blocked[resource]; !ok ||
+			slices.ContainsFunc(by, func(d string) bool { return !slices.Contains(unwanted, d) }) {
 			return blocked
 		}
 	}
@@ -316,7 +331,8 @@ func (r *remover) removed(runs []desired.Outcome) []string {
 
 	for _, resource := range manifest.SortedKeys(r.runs.Observed.Resources) {
 		o, ok := r.runs.Observed.Run(resource)
-		if ok && !kept[resource] && !manifest.IsDeleted(o) && !r.runs.Observed.Earlier[resource] && r.plan.RunOf(resource) != nil {
+		if ok && !kept[resource] && !manifest.IsDeleted(o) && !r.runs.Observed.Earlier[resource] &&
+			r.plan.RunOf(resource) != nil {
 			names = append(names, r.runs.PreviousName(resource))
 		}
 	}

@@ -81,7 +81,11 @@ type candidates struct {
 }
 
 func (r *remover) candidates(runs []desired.Outcome) candidates {
-	t := candidates{remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{}, claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{}, dependents: sync.OnceValue(r.dependents)}
+	t := candidates{
+		remover: r, byWorkload: map[string][]string{}, terminatingByWorkload: map[string]string{},
+		claimed: map[string]bool{}, similarTo: map[*plan.Run][]string{}, terminatingLike: map[*plan.Run]string{},
+		dependents: sync.OnceValue(r.dependents),
+	}
 
 	for _, resource := range r.unwanted {
 		if o := r.runs.Observed.Resources[resource]; ansiblerun.DeletesContent(o) {
@@ -168,13 +172,17 @@ func (t candidates) match(run *plan.Run, out *desired.Outcome, kept map[string]d
 	if run.New {
 		all = slices.DeleteFunc(slices.Clone(all), func(was string) bool { return kept[was].Reason == desired.Retained })
 		if len(all) > 0 {
-			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource}, []string{all[0] + ", which is not wanted any more"})
+			*out = t.runs.Wait(desired.Outcome{Name: out.Name, Resource: out.Resource},
+				[]string{all[0] + ", which is not wanted any more"})
 		}
 
 		for _, was := range all {
 			if other := t.knownAfter(run, was); other != nil {
-				*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
-					"%s, which is not wanted any more, may be what %s was called, which is not known before %s is there: write previousNames: [%q] to go on with it, or literal text beside the expressions in previousNames of %s", was, other.Name, run.Name, was, other.Name))})
+				*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource},
+					[]expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
+						"%s, which is not wanted any more, may be what %s was called, which is not known before %s is there: write "+
+							"previousNames: [%q] to go on with it, or literal text beside the expressions in previousNames of %s", was,
+						other.Name, run.Name, was, other.Name))})
 			}
 
 			t.makeRoom(was, run)
@@ -215,8 +223,9 @@ func (t candidates) ask(run *plan.Run, out *desired.Outcome, was, what string) {
 		advice = fmt.Sprintf("add %q to previousNames to go on with it, or write", was)
 	}
 
-	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource}, []expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
-		"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", was, what, advice))})
+	*out = t.runs.Hold(desired.Outcome{Name: out.Name, Resource: out.Resource},
+		[]expression.Problem{expression.InvalidAt("previousNames", errors.Errorf(
+			"%s, which is not wanted any more, has %s: %s previousNames: [] to remove it all the same", was, what, advice))})
 }
 
 // keepHeld keeps the candidates that a run may be which cannot be rendered yet. If it waits for
@@ -230,7 +239,8 @@ func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome, kept map[strin
 	}
 
 	for _, was := range all {
-		if out.Reason == desired.Skipped || slices.ContainsFunc(t.replacing[was], func(on *plan.Run) bool { return t.needing(on)[run.Name] }) {
+		if out.Reason == desired.Skipped ||
+			slices.ContainsFunc(t.replacing[was], func(on *plan.Run) bool { return t.needing(on)[run.Name] }) {
 			t.ask(run, out, was, sameButComputed)
 			break
 		}
@@ -243,7 +253,10 @@ func (t candidates) keepHeld(run *plan.Run, out *desired.Outcome, kept map[strin
 func (t candidates) keepAll(all []string, what string, kept map[string]desired.Outcome) {
 	for _, was := range all {
 		if _, ok := kept[was]; !ok {
-			kept[was] = t.runs.Keep(desired.Outcome{Name: was, Resource: was, Reason: desired.Leaving, Messages: []string{"not wanted any more, but may be what " + what}})
+			kept[was] = t.runs.Keep(desired.Outcome{
+				Name: was, Resource: was, Reason: desired.Leaving,
+				Messages: []string{"not wanted any more, but may be what " + what},
+			})
 		}
 	}
 }
@@ -259,7 +272,10 @@ func (r *remover) keepUnresolved(unwanted []string, kept map[string]desired.Outc
 	return slices.DeleteFunc(unwanted, func(resource string) bool {
 		for run := range r.runs.Unresolved {
 			if r.mayBecome(resource, run) {
-				kept[resource] = r.runs.Keep(desired.Outcome{Name: resource, Resource: resource, Reason: desired.Leaving, Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"}})
+				kept[resource] = r.runs.Keep(desired.Outcome{
+					Name: resource, Resource: resource, Reason: desired.Leaving,
+					Messages: []string{"not wanted any more, but may be what a run was called, which is not known yet"},
+				})
 				return true
 			}
 		}

@@ -28,7 +28,10 @@ func (r *remover) requirements() map[string]plan.Requirement {
 		}
 
 		of := func(label, value string) plan.Requirement {
-			return plan.Requirement{APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace, MatchLabels: map[string]string{label: value}}
+			return plan.Requirement{
+				APIVersion: apiVersion, Kind: common.KindAnsibleRun, Namespace: namespace,
+				MatchLabels: map[string]string{label: value},
+			}
 		}
 
 		all[observed.RequirementTerminating+apiVersion] = of(ansiblerun.LabelComposite, uid)

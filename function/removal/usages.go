@@ -67,7 +67,8 @@ func (r *remover) usages() map[string]map[string]any {
 // it applies anything: a Usage of it would stop all of that.
 func (r *remover) released(by, of string) bool {
 	run, reason := r.plan.RunOf(by), r.reasons[by]
-	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] || ansiblerun.Is(r.runs.Observed.Resources[of]) {
+	if run == nil || reason == "" || reason == desired.Skipped || r.plan.RunOf(of) != nil || r.runs.Observed.Earlier[of] ||
+		ansiblerun.Is(r.runs.Observed.Resources[of]) {
 		return false
 	}
 
@@ -148,8 +149,11 @@ func usage(of, by map[string]any) map[string]any {
 		"kind":       kind,
 		"metadata":   metadata,
 		"spec": map[string]any{
-			"of":             map[string]any{"apiVersion": of["apiVersion"], "kind": of["kind"], "resourceRef": ref},
-			"by":             map[string]any{"apiVersion": by["apiVersion"], "kind": by["kind"], "resourceRef": map[string]any{"name": byName}},
+			"of": map[string]any{"apiVersion": of["apiVersion"], "kind": of["kind"], "resourceRef": ref},
+			"by": map[string]any{
+				"apiVersion": by["apiVersion"], "kind": by["kind"],
+				"resourceRef": map[string]any{"name": byName},
+			},
 			"replayDeletion": true,
 		},
 	}

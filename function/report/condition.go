@@ -71,7 +71,8 @@ func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 	}
 
 	message := strings.Join(lines, "\n")
-	fatal(rsp, ReasonInvalidInput, "the input of function-ansible in the Composition is invalid:\n"+message, "invalid input:\n"+message)
+	fatal(rsp, ReasonInvalidInput, "the input of function-ansible in the Composition is invalid:\n"+message,
+		"invalid input:\n"+message)
 }
 
 // TooLarge reports a response, by its size in bytes, that core would not receive.
@@ -79,7 +80,9 @@ func Invalid(rsp *fnv1.RunFunctionResponse, errs field.ErrorList) {
 func TooLarge(rsp *fnv1.RunFunctionResponse, size, limit int) {
 	const mebi = 1 << 20
 
-	message := fmt.Sprintf("the desired state is %.1f MiB large, and Crossplane receives %d MiB at most: compose fewer or smaller AnsibleRuns in one XR", float64(size)/mebi, limit/mebi)
+	message := fmt.Sprintf(
+		"the desired state is %.1f MiB large, and Crossplane receives %d MiB at most: compose fewer or smaller AnsibleRuns "+
+			"in one XR", float64(size)/mebi, limit/mebi)
 	fatal(rsp, ReasonTooLarge, message, message)
 }
 
@@ -100,7 +103,8 @@ func fatal(rsp *fnv1.RunFunctionResponse, reason, condition, result string) {
 func severity() []desired.Reason {
 	return []desired.Reason{
 		desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
-		desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting, desired.Updating, desired.Creating, desired.Running, desired.NotReady,
+		desired.Rejected, desired.AwaitingApproval, desired.WaitingForWindow, desired.ValuePending, desired.Deleting,
+		desired.Updating, desired.Creating, desired.Running, desired.NotReady,
 		desired.DependencyNotReady, desired.Leaving,
 	}
 }
@@ -138,7 +142,8 @@ func summarize(all step) condition {
 	lines = append(lines, all.problems...)
 
 	switch desired.Reason(c.reason) {
-	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld, desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
+	case desired.InvalidValue, desired.ValueNotSet, desired.RunFailed, desired.ReconcileError, desired.RemovalHeld,
+		desired.AwaitingApproval, desired.Rejected, ReasonInvalidStatus:
 		c.warn = true
 	}
 
@@ -315,7 +320,10 @@ func reported(xr map[string]any) condition {
 
 // conditions adds the conditions of the input to a response.
 func conditions(rsp *fnv1.RunFunctionResponse, all []composite.Condition) {
-	status := map[string]fnv1.Status{"True": fnv1.Status_STATUS_CONDITION_TRUE, "False": fnv1.Status_STATUS_CONDITION_FALSE}
+	status := map[string]fnv1.Status{
+		"True":  fnv1.Status_STATUS_CONDITION_TRUE,
+		"False": fnv1.Status_STATUS_CONDITION_FALSE,
+	}
 
 	for _, c := range all {
 		is, known := status[c.Status]

@@ -33,7 +33,9 @@ const outputNotRun = "notRun"
 // for, except until core has fetched the required resources. A run that cannot be rendered
 // is left out, with a warning and an output; it is an error if all are, since core applies
 // nothing of an Operation that fails.
-func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[string]*fnv1.Resources, now time.Time) error {
+func Operation(rsp *fnv1.RunFunctionResponse, result render.Result, fetched map[string]*fnv1.Resources,
+	now time.Time,
+) error {
 	requirements(rsp, result.Requirements)
 
 	for name := range result.Requirements {
@@ -105,7 +107,8 @@ func notRun(rsp *fnv1.RunFunctionResponse, leftOut map[string]any, others int) e
 		return errors.Errorf("there is no XR in an Operation, and nothing to wait for:\n%s", strings.Join(lines, "\n"))
 	}
 
-	message := fmt.Sprintf("%d of %d runs left out, which this Operation does not try again:\n%s", len(leftOut), len(leftOut)+others, strings.Join(lines, "\n"))
+	message := fmt.Sprintf("%d of %d runs left out, which this Operation does not try again:\n%s", len(leftOut),
+		len(leftOut)+others, strings.Join(lines, "\n"))
 	response.Warning(rsp, errors.New(clip.Text(message, maxEvent)))
 
 	return errors.Wrap(response.SetOutput(rsp, map[string]any{outputNotRun: leftOut}), "cannot report what is not run")

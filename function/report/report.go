@@ -94,7 +94,8 @@ func resources(state *fnv1.State, runs []desired.Outcome, earlier []step) error 
 // resource under the name: core would only ever compose one of the two.
 func put(state *fnv1.State, name string, r *fnv1.Resource) error {
 	if was, ok := state.GetResources()[name]; ok {
-		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name, was.GetResource().GetFields()["kind"].GetStringValue())
+		return errors.Errorf("an earlier step of the pipeline composes %q, which is of kind %s", name,
+			was.GetResource().GetFields()["kind"].GetStringValue())
 	}
 
 	state.Resources[name] = r
@@ -132,7 +133,9 @@ func details(state *fnv1.State, result render.Result) error {
 
 		// The Secret has the connection details of one step only.
 		if _, ok := state.GetResources()[plan.ResourceConnection]; ok {
-			return errors.Errorf("an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step can have these", plan.ResourceConnection)
+			return errors.Errorf(
+				"an earlier step of the pipeline composes %q, which is to be the Secret with connectionDetails: only one step "+
+					"can have these", plan.ResourceConnection)
 		}
 
 		state.Resources[plan.ResourceConnection] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}

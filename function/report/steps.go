@@ -55,7 +55,8 @@ func earlierSteps(context *structpb.Struct, id string) []step {
 			run, _ := runs[i].(map[string]any)
 			name := manifest.Text(run, "name")
 			s.runs = append(s.runs, desired.Outcome{
-				Name: name, Resource: cmp.Or(manifest.Text(run, "resource"), name), Reason: desired.Reason(manifest.Text(run, "reason")), Messages: fromJSON(run["messages"]),
+				Name: name, Resource: cmp.Or(manifest.Text(run, "resource"),
+					name), Reason: desired.Reason(manifest.Text(run, "reason")), Messages: fromJSON(run["messages"]),
 			})
 		}
 
@@ -124,7 +125,8 @@ func merge(earlier []step, last step) step {
 	var out step
 
 	for _, s := range earlier {
-		out.runs = append(out.runs, slices.DeleteFunc(slices.Clone(s.runs), func(r desired.Outcome) bool { return own[r.Resource] && r.Unwanted() })...)
+		out.runs = append(out.runs,
+			slices.DeleteFunc(slices.Clone(s.runs), func(r desired.Outcome) bool { return own[r.Resource] && r.Unwanted() })...)
 		out.problems = append(out.problems, s.problems...)
 	}
 

@@ -100,7 +100,9 @@ func crdsIn(file string) ([]crd, error) {
 		}
 
 		if v := text(d, "apiVersion"); v != "apiextensions.k8s.io/v1" {
-			return nil, errors.Errorf("a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: write it for apiextensions.k8s.io/v1", v)
+			return nil, errors.Errorf(
+				"a CustomResourceDefinition of %s, which Kubernetes has not served since v1.22: write it for "+
+					"apiextensions.k8s.io/v1", v)
 		}
 
 		c := crd{spec: child(d, "spec")}
@@ -117,7 +119,8 @@ func crdsIn(file string) ([]crd, error) {
 		case c.stored == "":
 			return nil, errors.Errorf("%s has no version that is stored", c.name())
 		case !isTrue(c.version(c.stored), "served"):
-			return nil, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both", c.name(), c.stored)
+			return nil, errors.Errorf("%s does not serve the version that it stores, %s: of an XRD one version is both",
+				c.name(), c.stored)
 		}
 
 		all = append(all, c)
@@ -178,7 +181,8 @@ func (c crd) definition(reported []string) (*mapping, error) {
 
 	return newMapping().
 		set("apiVersion", "apiextensions.crossplane.io/v2",
-			"The API of the operator. Crossplane takes over the CustomResourceDefinition of this name, and the objects that there are become XRs.").
+			"The API of the operator. Crossplane takes over the CustomResourceDefinition of this name, and the objects that "+
+				"there are become XRs.").
 		set("kind", "CompositeResourceDefinition").
 		set("metadata", newMapping().set("name", c.name())).
 		set("spec", spec), nil
@@ -305,7 +309,9 @@ func statusOf(properties *mapping, status *yaml.Node, reported []string) {
 	declared := len(fields.Content)
 
 	if isTrue(status, preserve) || status == nil {
-		comments = append(comments, "Crossplane keeps the fields of a status that are declared here, and no others: declare all that the content reports.")
+		comments = append(comments,
+			"Crossplane keeps the fields of a status that are declared here, and no others: declare all that the content "+
+				"reports.")
 
 		for _, name := range reported {
 			if name != "conditions" && child(&fields.Node, name) == nil {
@@ -318,5 +324,6 @@ func statusOf(properties *mapping, status *yaml.Node, reported []string) {
 		comments = append(comments, "Fields that the project's tasks report were added, without types.")
 	}
 
-	properties.set("status", without(status, "properties", "type", preserve).set("type", "object").set("properties", fields), comments...)
+	properties.set("status", without(status, "properties", "type", preserve).set("type", "object").set("properties",
+		fields), comments...)
 }

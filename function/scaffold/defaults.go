@@ -76,9 +76,10 @@ func guess(n *yaml.Node) []Option {
 
 // isSecret guesses from a name.
 func isSecret(name string) bool {
-	return slices.ContainsFunc([]string{"password", "passphrase", "secret", "token", "private_key", "api_key"}, func(word string) bool {
-		return strings.HasSuffix(name, word)
-	})
+	return slices.ContainsFunc([]string{"password", "passphrase", "secret", "token", "private_key", "api_key"},
+		func(word string) bool {
+			return strings.HasSuffix(name, word)
+		})
 }
 
 // typeOf a value, and of its elements. What depends on other variables, and

@@ -15,14 +15,16 @@ import (
 func Install(ctx context.Context, role, requirements, dir string) (string, error) {
 	galaxy, err := exec.LookPath("ansible-galaxy")
 	if err != nil {
-		return "", errors.New("cannot find ansible-galaxy on the PATH; install ansible-core, or give the directory of the role")
+		return "", errors.New(
+			"cannot find ansible-galaxy on the PATH; install ansible-core, or give the directory of the role")
 	}
 
 	parts := strings.Split(role, ".")
 
 	kind, found := "role", filepath.Join(dir, role)
 	if len(parts) > 2 {
-		kind, found = "collection", filepath.Join(dir, "ansible_collections", parts[0], parts[1], "roles", filepath.Join(parts[2:]...))
+		kind, found = "collection", filepath.Join(dir, "ansible_collections", parts[0], parts[1], "roles",
+			filepath.Join(parts[2:]...))
 	}
 
 	cmd := exec.CommandContext(ctx, galaxy, kind, "install", "-r", requirements, "-p", dir)

@@ -35,9 +35,11 @@ func Load(dir, name, entryPoint string) (Role, error) {
 		role.Description = string(cmp.Or(s.ShortDescription, s.Description))
 		role.Options, err = optionsOf(s.Options)
 	case len(specs) > 0:
-		return role, errors.Errorf("the role %s has no entry point %q, only %s", name, entryPoint, strings.Join(slices.Sorted(maps.Keys(specs)), ", "))
+		return role, errors.Errorf("the role %s has no entry point %q, only %s", name, entryPoint,
+			strings.Join(slices.Sorted(maps.Keys(specs)), ", "))
 	case entryPoint != EntryPointMain:
-		return role, errors.Errorf("the role %s has no argument specifications, so nothing is known of its entry point %q", name, entryPoint)
+		return role, errors.Errorf("the role %s has no argument specifications, so nothing is known of its entry point %q",
+			name, entryPoint)
 	default:
 		role.Options, err = defaultsIn(dir)
 	}
@@ -54,7 +56,8 @@ func nameOf(dir string) (string, error) {
 
 	base := filepath.Base(dir)
 
-	if m := regexp.MustCompile(`/ansible_collections/(\w+)/(\w+)/roles/\w+$`).FindStringSubmatch(filepath.ToSlash(dir)); m != nil {
+	if m := regexp.MustCompile(`/ansible_collections/(\w+)/(\w+)/roles/\w+$`).FindStringSubmatch(
+		filepath.ToSlash(dir)); m != nil {
 		return m[1] + "." + m[2] + "." + base, nil
 	}
 
@@ -62,7 +65,8 @@ func nameOf(dir string) (string, error) {
 		Namespace string `yaml:"namespace"`
 		Name      string `yaml:"name"`
 	}{}
-	if err := decode(filepath.Join(dir, "..", "..", "galaxy.yml"), &collection); err == nil && collection.Namespace != "" && collection.Name != "" {
+	if err := decode(filepath.Join(dir, "..", "..", "galaxy.yml"), &collection); err == nil &&
+		collection.Namespace != "" && collection.Name != "" {
 		return collection.Namespace + "." + collection.Name + "." + base, nil
 	}
 

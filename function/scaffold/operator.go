@@ -47,7 +47,8 @@ func LoadOperator(dir string, watches []string, source string) (Operator, error)
 
 		for _, w := range all {
 			if at, ok := seen[w.groupKind()]; ok {
-				return o, errors.Errorf("%s is the second one for its kind, after %s: the XRs of a kind have one Composition", w.at, at)
+				return o, errors.Errorf("%s is the second one for its kind, after %s: the XRs of a kind have one Composition", w.at,
+					at)
 			}
 
 			seen[w.groupKind()] = w.at
@@ -121,7 +122,11 @@ func (o Operator) filesOf(w *watch) ([]file, error) {
 		return nil, err
 	}
 
-	return []file{{dir + "/xrd.yaml", xrd}, {dir + "/composition.yaml", r.composition(run)}, {dir + "/providerconfig.yaml", config}}, nil
+	return []file{
+		{dir + "/xrd.yaml", xrd},
+		{dir + "/composition.yaml", r.composition(run)},
+		{dir + "/providerconfig.yaml", config},
+	}, nil
 }
 
 // An operatorRun is the run that a watch of an operator becomes.
@@ -193,8 +198,12 @@ func (r *operatorRun) whole(run, vars *mapping) {
 
 	if file := r.mentions(regexp.QuoteMeta(r.variable())); file != "" {
 		if r.Kind == "Secret" && r.Group == "" {
-			run.Content[0].HeadComment = commentOf([]string{file + " uses the variable " + r.variable() + ", which is left out: everybody who sees the AnsibleRun would see what is in the Secret. " +
-				"Name the Secret in varFiles, or let the content read it."})
+			run.Content[0].HeadComment = commentOf(
+				[]string{
+					file + " uses the variable " + r.variable() +
+						", which is left out: everybody who sees the AnsibleRun would see what is in the Secret. " +
+						"Name the Secret in varFiles, or let the content read it.",
+				})
 
 			return
 		}
@@ -214,7 +223,8 @@ func (r *operatorRun) selected(run *mapping) error {
 		return err
 	}
 
-	run.set("when", expression("${"+condition+"}"), "The selector of the operator. Of an object that it does not select any more, everything stays.")
+	run.set("when", expression("${"+condition+"}"),
+		"The selector of the operator. Of an object that it does not select any more, everything stays.")
 
 	if r.crd.spec != nil {
 		run.set("prune", false)
@@ -267,7 +277,8 @@ func (r *operatorRun) parameters(run *mapping) {
 	for variable, property := range r.variables() {
 		if err := ansible.CheckVariable(variable); err != nil {
 			exclude = append(exclude, property)
-			comments = append(comments, "spec."+property+" is left out: "+err.Error()+". Give it to the content as another variable, below vars.")
+			comments = append(comments,
+				"spec."+property+" is left out: "+err.Error()+". Give it to the content as another variable, below vars.")
 		}
 	}
 
@@ -358,7 +369,8 @@ func (r *operatorRun) content(run, vars *mapping) error {
 
 		lines := []string{}
 		if f != nil {
-			lines = append(lines, "The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted.")
+			lines = append(lines,
+				"The finalizer of the operator has no equivalent: an Operation does not run when the object is deleted.")
 		}
 
 		run.set("managementPolicies", policies, lines...)
@@ -366,7 +378,8 @@ func (r *operatorRun) content(run, vars *mapping) error {
 		return nil
 	case f == nil:
 		present.set(run, comments...)
-		run.set("managementPolicies", policies, "The operator has no finalizer for the kind: when an object is deleted nothing runs, and what it owns goes with it.")
+		run.set("managementPolicies", policies,
+			"The operator has no finalizer for the kind: when an object is deleted nothing runs, and what it owns goes with it.")
 
 		return nil
 	}
@@ -396,8 +409,11 @@ func (r *operatorRun) elsewhere(parts ...part) []string {
 	}
 
 	if file := used.mentions("/tmp"); file != "" {
-		comments = append(comments, file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, which each run has for itself. "+
-			"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's flag --write-path=/tmp: other content with this right finds the same files there.")
+		comments = append(comments,
+			file+" refers to /tmp, which content cannot write: name the directory of the environment variable TMPDIR instead, "+
+				"which each run has for itself. "+
+				"Or grant it with confinement: {writePaths: [/tmp]} in the configuration, or to all content with the provider's "+
+				"flag --write-path=/tmp: other content with this right finds the same files there.")
 	}
 
 	return comments
@@ -454,7 +470,9 @@ func (r *operatorRun) both(run *mapping, present, absent part, vars *mapping, co
 
 	for _, name := range keys(&r.Finalizer.Vars) {
 		if property, ok := r.variables()[name]; ok {
-			return errors.Errorf("the variable %s of the finalizer is that of the field spec.%s, too, whose value would win: call that of the finalizer otherwise", name, property)
+			return errors.Errorf(
+				"the variable %s of the finalizer is that of the field spec.%s, too, whose value would win: call that of the "+
+					"finalizer otherwise", name, property)
 		}
 
 		if v := child(&r.Vars, name); v != nil {
@@ -469,7 +487,8 @@ func (r *operatorRun) both(run *mapping, present, absent part, vars *mapping, co
 		return err
 	}
 
-	run.set("playbookInline", text, append(comments, "When the object is deleted, what the operator's finalizer says runs.")...)
+	run.set("playbookInline", text,
+		append(comments, "When the object is deleted, what the operator's finalizer says runs.")...)
 
 	return nil
 }
@@ -520,15 +539,20 @@ func (r *operatorRun) composition(run *mapping) *mapping {
 	comments := []string{"What " + r.at + ", becomes."}
 
 	if r.Version != r.crd.stored {
-		comments = append(comments, "The operator watched version "+r.Version+". A Composition gets objects in the version that is stored.")
+		comments = append(comments,
+			"The operator watched version "+r.Version+". A Composition gets objects in the version that is stored.")
 	}
 
 	if f := r.Finalizer; f != nil {
-		comments = append(comments, "Objects that were there before have the operator's finalizer "+f.Name+", which nobody removes when the operator is gone: remove it from them.")
+		comments = append(comments,
+			"Objects that were there before have the operator's finalizer "+f.Name+", which nobody removes when the operator "+
+				"is gone: remove it from them.")
 	}
 
 	if r.WatchAnnotationsChanges {
-		comments = append(comments, "watchAnnotationsChanges: content runs when its variables change. For an annotation, add a variable with the value of that annotation.")
+		comments = append(comments,
+			"watchAnnotationsChanges: content runs when its variables change. For an annotation, add a variable with the "+
+				"value of that annotation.")
 	}
 
 	if r.MaxRunnerArtifacts != nil {
@@ -552,7 +576,8 @@ func (r *operatorRun) input(run *mapping) *mapping {
 		return in
 	}
 
-	in.set("status", expression("${runs."+runName(r.Kind)+".reported}"), "All that the content reports, its conditions included.")
+	in.set("status", expression("${runs."+runName(r.Kind)+".reported}"),
+		"All that the content reports, its conditions included.")
 
 	if is(r.ManageStatus) {
 		in.set("operatorConditions", true, "The conditions Running, Successful and Failure.")
@@ -563,12 +588,14 @@ func (r *operatorRun) input(run *mapping) *mapping {
 
 // each object of one of Kubernetes' own kinds has a run.
 func (r *operatorRun) each(run *mapping) {
-	const key = "${[(has(required.watched.metadata.namespace) ? required.watched.metadata.namespace + '.' : '') + required.watched.metadata.name]}"
+	const key = "${[(has(required.watched.metadata.namespace) ? required.watched.metadata.namespace + '.' : '') + " +
+		"required.watched.metadata.name]}"
 
 	namespace, _ := r.serviceAccount()
 
 	run.set("scope", "Namespaced").
-		set("namespace", cmp.Or(namespace, "default"), "Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
+		set("namespace", cmp.Or(namespace, "default"),
+			"Each object has an AnsibleRun in this namespace. It stays when the object is deleted.").
 		set("forEach", expression(key))
 }
 
@@ -584,13 +611,15 @@ func (r *operatorRun) watchOperation(run *mapping) *mapping {
 
 	var comments []string
 	if r.Kind == "Secret" && r.Group == "" && child(&watched.Node, "matchLabels") == nil {
-		comments = append(comments, "These are all Secrets of the cluster, those of runs in Pods among them, so that each run would start another one: "+
-			"give those that are meant a label, and name it in matchLabels.")
+		comments = append(comments,
+			"These are all Secrets of the cluster, those of runs in Pods among them, so that each run would start another one: "+
+				"give those that are meant a label, and name it in matchLabels.")
 	}
 
 	return newMapping().
-		set("apiVersion", "ops.crossplane.io/v1alpha1", "What "+r.at+", becomes. Kubernetes itself defines the kind, so that its objects cannot become XRs. "+
-			"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.").
+		set("apiVersion", "ops.crossplane.io/v1alpha1",
+			"What "+r.at+", becomes. Kubernetes itself defines the kind, so that its objects cannot become XRs. "+
+				"Operations are an alpha feature of Crossplane, and Crossplane needs the right to read these objects.").
 		set("kind", "WatchOperation").
 		set("metadata", newMapping().set("name", r.name)).
 		set("spec", newMapping().
@@ -622,7 +651,8 @@ func (r *operatorRun) config() (*mapping, error) {
 
 	r.cluster(spec)
 
-	return configOf(r.crd.isCluster(), r.name, spec, "Where the content comes from, and what it may do in the cluster."), nil
+	return configOf(r.crd.isCluster(), r.name, spec,
+		"Where the content comes from, and what it may do in the cluster."), nil
 }
 
 // cluster is what the content may do in it: what the operator might.
@@ -663,11 +693,14 @@ func (r *operatorRun) cluster(spec *mapping) {
 // given says whom the configuration gives the rights of the account.
 func (r *operatorRun) given() string {
 	if r.crd.isCluster() {
-		return "Whoever may create an AnsibleRun of the group " + common.GroupCluster + " may run any playbook with its rights: let only Crossplane create them."
+		return "Whoever may create an AnsibleRun of the group " + common.GroupCluster +
+			" may run any playbook with its rights: let only Crossplane create them."
 	}
 
-	return "Whoever may create an AnsibleRun, in any namespace, may run any playbook with its rights: let only Crossplane create them. " +
-		"Or leave out the namespace, and give an account of this name to each namespace with objects: then the content has the rights of that."
+	return "Whoever may create an AnsibleRun, in any namespace, may run any playbook with its rights: let only " +
+		"Crossplane create them. " +
+		"Or leave out the namespace, and give an account of this name to each namespace with objects: then the content has " +
+		"the rights of that."
 }
 
 // escaped is a copy of literal values, in which nothing is an expression.

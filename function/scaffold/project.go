@@ -154,7 +154,9 @@ func (p project) playbook(name string) (full, file string, err error) {
 
 	switch _, there := p.files[local]; {
 	case !strings.HasPrefix(local, "playbooks/"):
-		return "", "", errors.Errorf("the playbook %s is not in the directory playbooks of the project, where those of a collection are: move it there", local)
+		return "", "", errors.Errorf(
+			"the playbook %s is not in the directory playbooks of the project, where those of a collection are: move it there",
+			local)
 	case !there:
 		return "", "", errors.Errorf("cannot find the playbook %s", local)
 	case !slices.Contains([]string{".yml", ".yaml", ".json"}, ext):
@@ -183,13 +185,17 @@ func (p project) fullName(what, below, local string) (string, error) {
 
 	for _, part := range parts {
 		if !identifier.MatchString(part) {
-			return "", errors.Errorf("the %s %s: in a collection a name has letters, digits and underscores only; rename %s", what, local, part)
+			return "", errors.Errorf("the %s %s: in a collection a name has letters, digits and underscores only; rename %s",
+				what, local, part)
 		}
 	}
 
 	if p.collection == "" {
-		return "", errors.New(`the project has no galaxy.yml: with one its roles and playbooks are a collection, which ansible-galaxy installs from git. ` +
-			`Write "namespace: acme", "name: ` + strings.ReplaceAll(parts[0], "-", "_") + `", "version: 1.0.0", "readme: README.md" and "authors: [Acme]" into it`)
+		return "", errors.New(
+			`the project has no galaxy.yml: with one its roles and playbooks are a collection, ` +
+				`which ansible-galaxy installs from git. ` +
+				`Write "namespace: acme", "name: ` + strings.ReplaceAll(parts[0], "-",
+				"_") + `", "version: 1.0.0", "readme: README.md" and "authors: [Acme]" into it`)
 	}
 
 	return p.collection + "." + strings.Join(parts, "."), nil
@@ -344,7 +350,8 @@ func statusFields(n *yaml.Node, kind string) []string {
 		}
 
 		module := n.Content[i-1].Value
-		if of := text(below, "kind"); (module == "k8s_status" || strings.HasSuffix(module, ".k8s_status")) && (of == kind || isTemplate(of)) {
+		if of := text(below, "kind"); (module == "k8s_status" || strings.HasSuffix(module, ".k8s_status")) &&
+			(of == kind || isTemplate(of)) {
 			names = append(names, keys(child(below, "status"))...)
 		}
 	}

@@ -55,7 +55,8 @@ func Write(role Role, c Config) ([]Document, error) {
 
 	for _, o := range role.Options {
 		if o.Name == "crossplane" || s.Names.property(o.Name, role.Options) == "crossplane" {
-			return nil, errors.Errorf("the variable %s cannot be a field of an XR, because Crossplane has a field of that name", o.Name)
+			return nil, errors.Errorf("the variable %s cannot be a field of an XR, because Crossplane has a field of that name",
+				o.Name)
 		}
 	}
 
@@ -117,7 +118,8 @@ func (s *scaffold) options() []Option {
 // there; empty when there is none.
 func (s *scaffold) state() string {
 	for _, o := range s.role.Options {
-		if (o.Name == "state" || strings.HasSuffix(o.Name, "_state")) && slices.Contains(o.Choices, any("present")) && slices.Contains(o.Choices, any("absent")) {
+		if (o.Name == "state" || strings.HasSuffix(o.Name, "_state")) && slices.Contains(o.Choices, any("present")) &&
+			slices.Contains(o.Choices, any("absent")) {
 			return o.Name
 		}
 	}
@@ -178,7 +180,8 @@ func (s *scaffold) composition() *mapping {
 		set("apiVersion", v1alpha1.APIVersion).
 		set("kind", v1alpha1.KindAnsibleRuns).
 		set("runs", []*mapping{s.run()},
-			"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, and set them with",
+			"What the role tells with ansible.builtin.set_stats can come back on the XR: declare status fields in the XRD, "+
+				"and set them with",
 			`status: {endpoint: "${runs.`+s.runName()+`.outputs.endpoint}"}`)
 
 	return compositionOf(s.Plural+"."+s.Group, schema.GroupVersionKind{Group: s.Group, Version: version, Kind: s.Kind}, in,
@@ -263,11 +266,15 @@ func (s *scaffold) run() *mapping {
 
 // content that is run: a role, or one of its entry points.
 func (s *scaffold) content(run *mapping) {
-	comments := []string{"Without an inventory the role runs on localhost, in the provider's pod. Say inventoryInline or inventories for others."}
+	comments := []string{
+		"Without an inventory the role runs on localhost, in the provider's pod. Say inventoryInline or inventories for " +
+			"others.",
+	}
 
 	if s.state() == "" {
-		comments = append(comments, "When the XR is deleted the role runs once more, with ansible_provider_meta.managed_resource.state absent. "+
-			"For a role that does not know that, delete nothing: managementPolicies: [Observe, Create, Update].")
+		comments = append(comments,
+			"When the XR is deleted the role runs once more, with ansible_provider_meta.managed_resource.state absent. "+
+				"For a role that does not know that, delete nothing: managementPolicies: [Observe, Create, Update].")
 	}
 
 	if s.role.EntryPoint == EntryPointMain {
@@ -317,7 +324,8 @@ func (s *scaffold) secrets(run *mapping) {
 		file.set("optional", true)
 	}
 
-	run.set("varFiles", []*mapping{file}, "The role must not show "+strings.Join(names, ", ")+": put it as YAML into this key of a Secret.")
+	run.set("varFiles", []*mapping{file},
+		"The role must not show "+strings.Join(names, ", ")+": put it as YAML into this key of a Secret.")
 }
 
 // notes on an option and those below it, as comments.

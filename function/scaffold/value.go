@@ -68,7 +68,8 @@ func (o Option) coerceElement(v any) (any, bool) {
 	}
 
 	c, ok := coerceTo(o.element(), v)
-	if ok && len(o.Choices) > 0 && !slices.ContainsFunc(o.Choices, func(choice any) bool { return reflect.DeepEqual(choice, c) }) {
+	if ok && len(o.Choices) > 0 &&
+		!slices.ContainsFunc(o.Choices, func(choice any) bool { return reflect.DeepEqual(choice, c) }) {
 		return nil, false
 	}
 

@@ -77,8 +77,10 @@ type requirement struct {
 // Names of what a watch can have. The operator reads them in any case.
 var (
 	watchKeys = []string{ //nolint:gochecknoglobals // Go has no constant slices.
-		"group", "version", "kind", "role", "playbook", "vars", "finalizer", "reconcilePeriod", "maxRunnerArtifacts", "manageStatus",
-		"watchDependentResources", "watchClusterScopedResources", "watchAnnotationsChanges", "snakeCaseParameters", "markUnsafe", "blacklist", "selector",
+		"group", "version", "kind", "role", "playbook", "vars", "finalizer", "reconcilePeriod", "maxRunnerArtifacts",
+		"manageStatus",
+		"watchDependentResources", "watchClusterScopedResources", "watchAnnotationsChanges", "snakeCaseParameters",
+		"markUnsafe", "blacklist", "selector",
 	}
 	finalizerKeys = []string{"name", "role", "playbook", "vars"} //nolint:gochecknoglobals // Go has no constant slices.
 	dependentKeys = []string{"group", "version", "kind"}         //nolint:gochecknoglobals // Go has no constant slices.
@@ -112,7 +114,8 @@ func loadWatches(file string) ([]watch, error) {
 	})
 
 	if len(missing) > 0 {
-		return nil, errors.Errorf("%s refers to the operator's environment: set %s for this command", name, strings.Join(missing, ", "))
+		return nil, errors.Errorf("%s refers to the operator's environment: set %s for this command", name,
+			strings.Join(missing, ", "))
 	}
 
 	var entries []yaml.Node

@@ -164,7 +164,8 @@ func coerceText(typ, s string) (any, error) {
 	switch typ {
 	case "integer", "number":
 		n, err := strconv.ParseFloat(s, 64)
-		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= value.MaxExact && (typ == "number" || n == math.Trunc(n)) {
+		if err == nil && strconv.FormatFloat(n, 'f', -1, 64) == s && math.Abs(n) <= value.MaxExact &&
+			(typ == "number" || n == math.Trunc(n)) {
 			return n, nil
 		}
 	case "boolean":

@@ -122,7 +122,8 @@ func (s *Schema) violations(v, old any) field.ErrorList {
 	}
 
 	// A verdict on an input is kept, so it must not depend on a request.
-	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, WithIntegers(v), WithIntegers(old), celconfig.RuntimeCELCostBudget)
+	errs, _ = s.rules.Validate(context.Background(), nil, s.structural, WithIntegers(v), WithIntegers(old),
+		celconfig.RuntimeCELCostBudget)
 
 	return errs
 }
@@ -167,9 +168,11 @@ func (s *Schema) Validate(object map[string]any) field.ErrorList {
 	}
 
 	// A fraction in a field of integers is reported twice, once without its path.
-	errs = slices.DeleteFunc(errs, func(err *field.Error) bool { return strings.HasPrefix(err.Detail, "Checked value must be of type") })
+	errs = slices.DeleteFunc(errs,
+		func(err *field.Error) bool { return strings.HasPrefix(err.Detail, "Checked value must be of type") })
 
-	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(runtime.DeepCopyJSON(object), s.structural, true,
+		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
 		name, names := s.siblings(path)
 		err := field.Forbidden(field.NewPath(path), "there is no such field"+spelling.Hint(name, names))

@@ -133,7 +133,8 @@ func wasCalled(run, other *plan.Run) bool {
 		name = plan.MemberName(name, "key")
 	}
 
-	return run.PreviousNames != nil && slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
+	return run.PreviousNames != nil &&
+		slices.ContainsFunc(run.PreviousNames.Items(), func(t *expression.Template) bool { return t.MayBe(name) })
 }
 
 // couldBe is true for a run that the function takes for another one under a new name.
@@ -161,7 +162,8 @@ func writtenRuns(inputs []map[string]any) map[string]map[string]any {
 		for _, r := range all {
 			object := maps.Clone(r.Object)
 
-			if text, err := json.Marshal(object); err == nil && in["locals"] != nil && strings.Contains(string(text), "locals.") {
+			if text, err := json.Marshal(object); err == nil && in["locals"] != nil &&
+				strings.Contains(string(text), "locals.") {
 				object["locals"] = in["locals"]
 			}
 

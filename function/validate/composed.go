@@ -49,7 +49,8 @@ func composed(d document, definitions []definition, of int) map[string]map[strin
 		case group == groupEnvironment:
 		case group == groupPatch:
 			patched(in, definitions, all)
-		case !slices.ContainsFunc(nothing, func(f string) bool { return strings.HasSuffix("-"+manifest.Text(ref, "name"), "-"+f) }):
+		case !slices.ContainsFunc(nothing,
+			func(f string) bool { return strings.HasSuffix("-"+manifest.Text(ref, "name"), "-"+f) }):
 			return nil
 		}
 	}
@@ -66,7 +67,8 @@ func patched(in map[string]any, definitions []definition, all map[string]map[str
 		group, version, _ := strings.Cut(manifest.Text(base, "apiVersion"), "/")
 
 		all[manifest.Text(r, "name")] = nil
-		if v, err := lookup(definitions, typeReference{group: group, version: version, kind: manifest.Text(base, "kind")}); err == nil {
+		if v, err := lookup(definitions,
+			typeReference{group: group, version: version, kind: manifest.Text(base, "kind")}); err == nil {
 			all[manifest.Text(r, "name")] = v.schema
 		}
 	}

@@ -74,7 +74,8 @@ func lookup(definitions []definition, ref typeReference) (*version, error) {
 			return v, nil
 		}
 
-		return nil, errors.Errorf("the XRD of %s in group %s has no version %q, only %s", ref.kind, ref.group, ref.version, strings.Join(slices.Sorted(maps.Keys(d.versions)), ", "))
+		return nil, errors.Errorf("the XRD of %s in group %s has no version %q, only %s", ref.kind, ref.group, ref.version,
+			strings.Join(slices.Sorted(maps.Keys(d.versions)), ", "))
 	}
 
 	return nil, errors.Errorf("no XRD in these files defines %s in group %s", ref.kind, ref.group)
@@ -88,5 +89,8 @@ type typeReference struct {
 func reference(composition map[string]any) typeReference {
 	group, version, _ := strings.Cut(manifest.NestedText(composition, "spec", "compositeTypeRef", "apiVersion"), "/")
 
-	return typeReference{group: group, version: version, kind: manifest.NestedText(composition, "spec", "compositeTypeRef", "kind")}
+	return typeReference{
+		group: group, version: version,
+		kind: manifest.NestedText(composition, "spec", "compositeTypeRef", "kind"),
+	}
 }

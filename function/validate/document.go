@@ -76,7 +76,8 @@ func split(stream string) []string {
 
 	lines := strings.Split(stream, "\n")
 	for i, l := range lines {
-		if rest, ok := strings.CutPrefix(strings.TrimSuffix(l, "\r"), "---"); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
+		if rest, ok := strings.CutPrefix(strings.TrimSuffix(l, "\r"), "---"); ok &&
+			(rest == "" || rest[0] == ' ' || rest[0] == '\t') {
 			documents = append(documents, strings.Join(current, "\n"))
 			current = make([]string, i, len(lines))
 			l = strings.TrimLeft(rest, " \t")
@@ -95,7 +96,8 @@ func parse(file, text string) (document, error) {
 
 	j, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
-		return d, errors.Errorf("this is not YAML: %s", strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+		return d, errors.Errorf("this is not YAML: %s",
+			strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
 	}
 
 	var v any

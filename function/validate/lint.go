@@ -30,7 +30,8 @@ func lint(p *plan.Plan) field.ErrorList {
 
 	for _, r := range p.Required {
 		if _, ok := used[r.Name]; !ok {
-			errs = append(errs, field.Forbidden(field.NewPath("requiredResources").Child(r.Name), "no expression refers to required."+r.Name))
+			errs = append(errs,
+				field.Forbidden(field.NewPath("requiredResources").Child(r.Name), "no expression refers to required."+r.Name))
 		}
 	}
 
@@ -62,8 +63,10 @@ func warningsOf(p *plan.Plan) field.ErrorList {
 				continue
 			}
 
-			warnings = append(warnings, field.Invalid(run.Path, run.Name, "refers to "+name+", which has a when: once "+name+" is not wanted, this run is not created, or stays as it is;"+
-				" write runs.?"+name+" with .?… and orValue(…) if it can do without, or give it the same when"))
+			warnings = append(warnings,
+				field.Invalid(run.Path, run.Name,
+					"refers to "+name+", which has a when: once "+name+" is not wanted, this run is not created, or stays as it is;"+
+						" write runs.?"+name+" with .?… and orValue(…) if it can do without, or give it the same when"))
 		}
 	}
 
@@ -120,14 +123,19 @@ func statusMistakes(all plan.StatusSchemas, path *field.Path, t *expression.Temp
 func typeMistakes(path *field.Path, of map[string]any, t *expression.Template) field.ErrorList {
 	want := expression.Type(manifest.Text(of, "type"))
 	if !coercible(t.Type(), want) {
-		return field.ErrorList{field.Invalid(path, t.String(), "must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type()))}
+		return field.ErrorList{
+			field.Invalid(path, t.String(),
+				"must be of type "+string(want)+", as the XRD says, and is of type "+string(t.Type())),
+		}
 	}
 
 	var errs field.ErrorList
 
 	items, _ := of["items"].(map[string]any)
 	if want := expression.Type(manifest.Text(items, "type")); !coercible(t.ItemType(), want) && t.Items() == nil {
-		errs = append(errs, field.Invalid(path, t.String(), "its items must be of type "+string(want)+", as the XRD says, and are of type "+string(t.ItemType())))
+		errs = append(errs,
+			field.Invalid(path, t.String(),
+				"its items must be of type "+string(want)+", as the XRD says, and are of type "+string(t.ItemType())))
 	}
 
 	for i, item := range t.Items() {

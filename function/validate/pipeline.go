@@ -33,7 +33,8 @@ func inputsOf(object map[string]any, names []string) []stepInput {
 		in, _ := step["input"].(map[string]any)
 
 		if isOurs(step, in) {
-			inputs = append(inputs, stepInput{step: i, path: strings.Join(names, ".") + ".pipeline[" + strconv.Itoa(i) + "].input", values: in})
+			inputs = append(inputs,
+				stepInput{step: i, path: strings.Join(names, ".") + ".pipeline[" + strconv.Itoa(i) + "].input", values: in})
 		}
 	}
 
@@ -46,6 +47,7 @@ func inputsOf(object map[string]any, names []string) []stepInput {
 func isOurs(step, in map[string]any) bool {
 	ref, _ := step["functionRef"].(map[string]any)
 
-	return strings.HasPrefix(manifest.Text(in, "apiVersion"), v1alpha1.Group+"/") || manifest.Text(in, "kind") == v1alpha1.KindAnsibleRuns ||
+	return strings.HasPrefix(manifest.Text(in, "apiVersion"), v1alpha1.Group+"/") ||
+		manifest.Text(in, "kind") == v1alpha1.KindAnsibleRuns ||
 		strings.HasSuffix("-"+manifest.Text(ref, "name"), "-function-ansible")
 }

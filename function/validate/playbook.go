@@ -42,7 +42,10 @@ func playbooks(d document, at string, in map[string]any) []Mistake {
 		whole := strings.TrimPrefix(at+"."+path.String(), ".")
 
 		for _, f := range flaws(s) {
-			mistakes = append(mistakes, Mistake{File: d.file, Line: lineWithin(d.node, whole, f.line), Path: path.String(), Message: f.message})
+			mistakes = append(mistakes, Mistake{
+				File: d.file, Line: lineWithin(d.node, whole, f.line), Path: path.String(),
+				Message: f.message,
+			})
 		}
 	}
 
@@ -76,7 +79,8 @@ func flaws(playbook string) []flaw {
 	}
 
 	if err != nil {
-		message := regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "")
+		message := regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(
+			strings.Join(strings.Fields(err.Error()), " "), "")
 		return []flaw{{line: cmp.Or(lineOf(err), 1), message: "the playbook is not YAML: " + message}}
 	}
 
@@ -126,11 +130,13 @@ func flawsOfPlay(name string, play *yamlv3.Node) []flaw {
 		case "hosts":
 			target = true
 
-			if value.ShortTag() == "!!null" || value.Kind == yamlv3.SequenceNode && len(value.Content) == 0 || value.Kind == yamlv3.ScalarNode && value.Value == "" {
+			if value.ShortTag() == "!!null" || value.Kind == yamlv3.SequenceNode && len(value.Content) == 0 ||
+				value.Kind == yamlv3.ScalarNode && value.Value == "" {
 				all = append(all, flaw{line: key.Line, message: name + ": hosts must not be empty"})
 			}
 		case "tasks", "pre_tasks", "post_tasks", "handlers", "roles":
-			if !slices.Contains([]yamlv3.Kind{yamlv3.SequenceNode, yamlv3.AliasNode}, value.Kind) && value.ShortTag() != "!!null" {
+			if !slices.Contains([]yamlv3.Kind{yamlv3.SequenceNode, yamlv3.AliasNode}, value.Kind) &&
+				value.ShortTag() != "!!null" {
 				all = append(all, flaw{line: key.Line, message: name + ": " + key.Value + " must be a list"})
 			}
 		}

@@ -91,7 +91,8 @@ type compiler func(in map[string]any) (*plan.Plan, field.ErrorList)
 // forXR compiles inputs for the XRs of a version, beside what other steps compose.
 func forXR(v version, resources map[string]map[string]any) compiler {
 	return func(in map[string]any) (*plan.Plan, field.ErrorList) {
-		return compile.Composition(in, v.namespaced, compile.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
+		return compile.Composition(in, v.namespaced,
+			compile.Schemas{XR: expression.NewSchema(v.schema), Resources: resources})
 	}
 }
 
@@ -142,7 +143,8 @@ func (c *checker) connectionDetails(d document) {
 		}
 
 		if has {
-			c.mistake(d, in.path+".connectionDetails", "connectionDetails", "Forbidden: another step has connectionDetails, and only one step can have these")
+			c.mistake(d, in.path+".connectionDetails", "connectionDetails",
+				"Forbidden: another step has connectionDetails, and only one step can have these")
 		}
 
 		has = true
@@ -158,7 +160,9 @@ func (c *checker) resourceNames(d document, inputs []stepInput) {
 		runs, _ := input.Runs(in.values)
 		for _, r := range runs {
 			if path := r.Path.Child("name").String(); r.Resource() != "" && seen[r.Resource()] {
-				c.mistake(d, in.path+"."+path, path, fmt.Sprintf("Invalid value: %q: an earlier step has a run of this name; give the run another resourceName", r.Resource()))
+				c.mistake(d, in.path+"."+path, path,
+					fmt.Sprintf("Invalid value: %q: an earlier step has a run of this name; give the run another resourceName",
+						r.Resource()))
 			}
 		}
 
@@ -170,7 +174,8 @@ func (c *checker) resourceNames(d document, inputs []stepInput) {
 
 // mistake at a path of a document, of which people know a part.
 func (c *checker) mistake(d document, at, path, message string) {
-	c.result.Mistakes = append(c.result.Mistakes, Mistake{File: d.file, Line: line(d.node, at), Path: path, Message: message})
+	c.result.Mistakes = append(c.result.Mistakes,
+		Mistake{File: d.file, Line: line(d.node, at), Path: path, Message: message})
 }
 
 // pipeline checks the inputs in the pipeline that an object has in one of its
@@ -178,7 +183,9 @@ func (c *checker) mistake(d document, at, path, message string) {
 func (c *checker) pipeline(d document, uses func(step int) []compiler, fields ...string) {
 	inputs := inputsOf(d.object, fields)
 	if len(inputs) == 0 {
-		c.result.Notes = append(c.result.Notes, fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"), manifest.Name(d.object)))
+		c.result.Notes = append(c.result.Notes,
+			fmt.Sprintf("%s:%d: %s %s has no input of function-ansible", d.file, d.node.Line, manifest.Text(d.object, "kind"),
+				manifest.Name(d.object)))
 		return
 	}
 
@@ -210,7 +217,9 @@ func (c *checker) input(d document, at string, in map[string]any, compilers []co
 
 	v := c.check(in, compilers)
 	c.result.Mistakes = append(c.result.Mistakes, mistakes(v.mistakes, (*field.Error).ErrorBody)...)
-	c.result.Warnings = append(c.result.Warnings, mistakes(v.warnings, func(err *field.Error) string { return fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail) })...)
+	c.result.Warnings = append(c.result.Warnings,
+		mistakes(v.warnings,
+			func(err *field.Error) string { return fmt.Sprintf("warning: %v %s", err.BadValue, err.Detail) })...)
 
 	c.result.Mistakes = append(c.result.Mistakes, playbooks(d, at, in)...)
 }

@@ -17,7 +17,10 @@ import (
 // WhoAmI returns the name that the API server knows the user by.
 func (c *Client) WhoAmI(ctx context.Context) (string, error) {
 	reviews := schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"}
-	review := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}}
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authentication.k8s.io/v1",
+		"kind":       "SelfSubjectReview",
+	}}
 
 	got, err := c.dynamic.Resource(reviews).Create(ctx, review, metav1.CreateOptions{FieldManager: manager})
 	if err != nil {

@@ -64,7 +64,8 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 	}
 
 	// The uid makes sure that another object of the name is left alone.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": map[string]any{name: value}}})
+	patch, err := json.Marshal(
+		map[string]any{"metadata": map[string]any{"uid": n.UID, "annotations": map[string]any{name: value}}})
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,10 @@ func (c *Client) Annotate(ctx context.Context, n *tree.Node, name string, value 
 
 // Annotation of an object as it is now; empty if there is none.
 func (c *Client) Annotation(ctx context.Context, n *tree.Node, name string) (string, error) {
-	o, err := c.get(ctx, tree.Reference{GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name})
+	o, err := c.get(ctx, tree.Reference{
+		GroupVersionKind: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind),
+		Namespace:        n.Namespace, Name: n.Name,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +90,8 @@ func (c *Client) Annotation(ctx context.Context, n *tree.Node, name string) (str
 
 // ConfigMap returns the data of a ConfigMap; nil if there is none.
 func (c *Client) ConfigMap(ctx context.Context, namespace, name string) (map[string]string, error) {
-	o, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	o, err := c.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(
+		namespace).Get(ctx, name, metav1.GetOptions{})
 	if kerrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
@@ -166,7 +171,8 @@ func (c *Client) below(ctx context.Context, o *unstructured.Unstructured, depth 
 		}
 
 		if !tree.Owns(o, child) {
-			objs.Unread = append(objs.Unread, fmt.Sprintf("%s %s is named in resourceRefs, but does not belong to this object", ref.GroupVersionKind.Kind, ref.Name))
+			objs.Unread = append(objs.Unread, fmt.Sprintf("%s %s is named in resourceRefs, but does not belong to this object",
+				ref.GroupVersionKind.Kind, ref.Name))
 			continue
 		}
 
@@ -219,7 +225,10 @@ func (c *Client) runs(ctx context.Context, xr *unstructured.Unstructured) ([]uns
 // places where an XR may have AnsibleRuns: in its namespace or, if it is cluster scoped, as
 // cluster scoped objects and in the namespaces that its references name.
 func places(xr *unstructured.Unstructured) []tree.Reference {
-	namespaced := schema.GroupVersionKind{Group: common.GroupNamespaced, Version: common.Version, Kind: common.KindAnsibleRun}
+	namespaced := schema.GroupVersionKind{
+		Group: common.GroupNamespaced, Version: common.Version,
+		Kind: common.KindAnsibleRun,
+	}
 
 	if ns := xr.GetNamespace(); ns != "" {
 		return []tree.Reference{{GroupVersionKind: namespaced, Namespace: ns}}
@@ -243,6 +252,7 @@ func places(xr *unstructured.Unstructured) []tree.Reference {
 
 func named(runs []unstructured.Unstructured, ref tree.Reference) bool {
 	return slices.ContainsFunc(runs, func(r unstructured.Unstructured) bool {
-		return r.GetName() == ref.Name && r.GetNamespace() == ref.Namespace && r.GroupVersionKind().GroupKind() == ref.GroupVersionKind.GroupKind()
+		return r.GetName() == ref.Name && r.GetNamespace() == ref.Namespace &&
+			r.GroupVersionKind().GroupKind() == ref.GroupVersionKind.GroupKind()
 	})
 }

@@ -142,7 +142,10 @@ func History(now time.Time, runs []*tree.Node) string {
 				result += " (" + h.Reason + ")"
 			}
 
-			cells := []string{n.Title(), started, took, mode, string(h.Trigger), result, strconv.FormatInt(h.Changed, 10), strconv.FormatInt(h.Failed, 10), h.ApprovedBy}
+			cells := []string{
+				n.Title(), started, took, mode, string(h.Trigger), result, strconv.FormatInt(h.Changed, 10),
+				strconv.FormatInt(h.Failed, 10), h.ApprovedBy,
+			}
 			for i := range cells {
 				cells[i] = clean(cells[i])
 			}

@@ -131,7 +131,10 @@ func (s Style) rows(rows []row, now time.Time, n *tree.Node, lead, below string,
 		indent = below + "│ "
 	}
 
-	r := row{cells: []string{lead + name, string(n.State)}, color: color(n.State), indent: indent + "  ", details: s.details(now, n)}
+	r := row{
+		cells: []string{lead + name, string(n.State)}, color: color(n.State), indent: indent + "  ",
+		details: s.details(now, n),
+	}
 	r.cells = append(r.cells, s.columns(now, n)...)
 	rows = append(rows, r)
 
@@ -163,7 +166,10 @@ func (s Style) columns(now time.Time, n *tree.Node) []string {
 	}
 
 	if s.Wide {
-		cells = []string{cells[0], cells[1], string(run.Trigger), string(run.Mode), clean(n.NamespacedName()), clean(run.ID), cells[2]}
+		cells = []string{
+			cells[0], cells[1], string(run.Trigger), string(run.Mode), clean(n.NamespacedName()),
+			clean(run.ID), cells[2],
+		}
 	}
 
 	return cells
@@ -212,7 +218,10 @@ func totals(h *common.HostTotals) string {
 	for _, w := range []struct {
 		name string
 		n    int64
-	}{{"changed", h.Changed}, {"unreachable", h.Unreachable}, {"failed", h.Failed}, {"skipped", h.Skipped}, {"rescued", h.Rescued}, {"ignored", h.Ignored}} {
+	}{{"changed", h.Changed}, {"unreachable", h.Unreachable}, {"failed", h.Failed}, {"skipped", h.Skipped}, {
+		"rescued",
+		h.Rescued,
+	}, {"ignored", h.Ignored}} {
 		if w.n != 0 {
 			words = append(words, w.name+"="+strconv.FormatInt(w.n, 10))
 		}

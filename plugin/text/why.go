@@ -72,7 +72,11 @@ func causes(now time.Time, root *tree.Node, subject string) []string {
 	told := 0
 	paused := slices.ContainsFunc(root.Composites(), func(n *tree.Node) bool { return n.Paused })
 
-	for _, states := range [][]tree.State{{tree.Failed, tree.Blocked, tree.AwaitingApproval}, {tree.Paused, tree.Running, tree.Installing, tree.Queued, tree.Deleting}, {tree.Waiting}} {
+	for _, states := range [][]tree.State{
+		{tree.Failed, tree.Blocked, tree.AwaitingApproval},
+		{tree.Paused, tree.Running, tree.Installing, tree.Queued, tree.Deleting},
+		{tree.Waiting},
+	} {
 		for _, n := range leaves {
 			if !slices.Contains(states, n.State) || paused && n.State == tree.Paused {
 				continue // Who resumes an XR resumes its runs.
@@ -323,17 +327,18 @@ func advice() map[string]string {
 		"OutputsTooLarge":          publish,
 		"TooManyConditions":        publish,
 		"StatusRefused":            publish,
-		"OutOfMemory":              "Use fewer forks or gather fewer facts, or give the provider, or the Pod (spec.execution.resources), more memory.",
-		"RunTooLarge":              "Write less to the disk, or raise --max-run-size of the provider.",
-		"TimedOut":                 "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
-		"ContentChanged":           "The provider checks it again.",
-		"NotCheckable":             "Choose another run policy: the content cannot be checked.",
-		"Canceled":                 "The provider runs it again.",
-		"NotStarted":               "The provider runs it again.",
-		"PodNotStarted":            "Look at the Pod of the run: its image, its volumes, its rights.",
-		"PodEnded":                 "Look at the events of the Pod and its node.",
-		"Forbidden":                "Grant the right that the message names.",
-		"ProviderEnded":            "Look at the Pod of the provider: it was killed, for want of memory perhaps.",
-		"Internal":                 "Look at the provider and its machine: a full disk, for example.",
+		"OutOfMemory": "Use fewer forks or gather fewer facts, or give the provider, or the Pod " +
+			"(spec.execution.resources), more memory.",
+		"RunTooLarge":    "Write less to the disk, or raise --max-run-size of the provider.",
+		"TimedOut":       "Find the task that hangs, or raise timeout, and --max-timeout of the provider.",
+		"ContentChanged": "The provider checks it again.",
+		"NotCheckable":   "Choose another run policy: the content cannot be checked.",
+		"Canceled":       "The provider runs it again.",
+		"NotStarted":     "The provider runs it again.",
+		"PodNotStarted":  "Look at the Pod of the run: its image, its volumes, its rights.",
+		"PodEnded":       "Look at the events of the Pod and its node.",
+		"Forbidden":      "Grant the right that the message names.",
+		"ProviderEnded":  "Look at the Pod of the provider: it was killed, for want of memory perhaps.",
+		"Internal":       "Look at the provider and its machine: a full disk, for example.",
 	}
 }

@@ -32,7 +32,10 @@ type Reference struct {
 func Composite(o *unstructured.Unstructured) bool {
 	spec, _ := o.Object["spec"].(map[string]any)
 
-	for _, field := range []string{"crossplane", "resourceRefs", "resourceRef", "compositionRef", "compositionSelector", "compositionRevisionRef"} {
+	for _, field := range []string{
+		"crossplane", "resourceRefs", "resourceRef", "compositionRef", "compositionSelector",
+		"compositionRevisionRef",
+	} {
 		if _, ok := spec[field]; ok && !IsRun(o) {
 			return true
 		}
@@ -71,7 +74,10 @@ func reference(ref map[string]any, namespace string) Reference {
 		return s
 	}
 
-	r := Reference{GroupVersionKind: schema.FromAPIVersionAndKind(text("apiVersion"), text("kind")), Namespace: text("namespace"), Name: text("name")}
+	r := Reference{
+		GroupVersionKind: schema.FromAPIVersionAndKind(text("apiVersion"), text("kind")),
+		Namespace:        text("namespace"), Name: text("name"),
+	}
 	if r.Namespace == "" {
 		r.Namespace = namespace
 	}
@@ -91,7 +97,8 @@ func (r Reference) MayBeComposite() bool {
 // Owns is true for an XR that controls an object, and for the claim of an XR. Everybody
 // who may write an XR may write references: those to the objects of others do not count.
 func Owns(owner, o *unstructured.Unstructured) bool {
-	if claim, ok, _ := unstructured.NestedMap(o.Object, "spec", "claimRef"); ok && owner.GetNamespace() != "" && o.GetNamespace() == "" {
+	if claim, ok, _ := unstructured.NestedMap(o.Object, "spec", "claimRef"); ok && owner.GetNamespace() != "" &&
+		o.GetNamespace() == "" {
 		ref := reference(claim, "")
 
 		return ref.GroupVersionKind.GroupKind() == owner.GroupVersionKind().GroupKind() &&

@@ -84,7 +84,10 @@ type outcome struct {
 // NewRequest for AnsibleRuns, of one tree or several. It is refused if one of them would
 // not answer.
 func NewRequest(token string, runs []*Node) (*Request, error) {
-	r := &Request{Token: token, ended: map[types.UID]outcome{}, gone: map[types.UID]bool{}, after: map[types.UID][]types.UID{}}
+	r := &Request{
+		Token: token, ended: map[types.UID]outcome{}, gone: map[types.UID]bool{},
+		after: map[types.UID][]types.UID{},
+	}
 
 	for _, n := range runs {
 		if err := n.Refuses(token); err != nil {

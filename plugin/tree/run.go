@@ -89,7 +89,8 @@ func (n *Node) judgeRun(cs conditions) {
 		}
 	case synced.Status == ansiblerun.ConditionFalse:
 		n.State, why = Blocked, synced
-	case ready.Reason == common.ReasonNotApplied, cs.of(common.TypeCheckable).Status == ansiblerun.ConditionFalse && ready.Status != ansiblerun.ConditionTrue:
+	case ready.Reason == common.ReasonNotApplied, cs.of(common.TypeCheckable).Status == ansiblerun.ConditionFalse &&
+		ready.Status != ansiblerun.ConditionTrue:
 		n.State = Blocked
 	case ready.Status == ansiblerun.ConditionTrue:
 		n.State = Ready
@@ -137,7 +138,8 @@ func tell(there []*Node, message string) []*Node {
 
 	for line := range strings.SplitSeq(message, "\n") {
 		name, text, ok := strings.Cut(line, ": ")
-		if !ok || !nameOfRun.MatchString(name) || slices.Contains([]string{"status", "conditions", "connectionDetails"}, name) {
+		if !ok || !nameOfRun.MatchString(name) ||
+			slices.Contains([]string{"status", "conditions", "connectionDetails"}, name) {
 			continue
 		}
 
@@ -160,7 +162,8 @@ func tell(there []*Node, message string) []*Node {
 		switch names, waits := strings.CutPrefix(text, waitingFor); {
 		case waits:
 			n.State, n.DependsOn = Waiting, strings.Split(names, ", ")
-		case strings.HasPrefix(text, "is "), strings.Contains(text, "is not there yet"), strings.HasPrefix(text, "not wanted"):
+		case strings.HasPrefix(text, "is "), strings.Contains(text, "is not there yet"), strings.HasPrefix(text,
+			"not wanted"):
 			n.State = Waiting
 		}
 	}
@@ -171,7 +174,8 @@ func tell(there []*Node, message string) []*Node {
 // ofItself is true for a message that comes from the status of an AnsibleRun, and is older
 // than that.
 func ofItself(text string) bool {
-	return slices.ContainsFunc([]string{"task ", "failed", "its run ", "is running", "is being "}, func(s string) bool { return strings.HasPrefix(text, s) })
+	return slices.ContainsFunc([]string{"task ", "failed", "its run ", "is running", "is being "},
+		func(s string) bool { return strings.HasPrefix(text, s) })
 }
 
 // inOrder sorts runs: each comes after those that it depends on, and otherwise they are

@@ -225,7 +225,10 @@ func (n *Node) judge(cs conditions) {
 
 // urgency is where a state stands in the order of states.
 func (s State) urgency() int {
-	return slices.Index([]State{Failed, Blocked, AwaitingApproval, Running, Installing, Queued, Deleting, Paused, Waiting, Ready}, s)
+	return slices.Index([]State{
+		Failed, Blocked, AwaitingApproval, Running, Installing, Queued, Deleting, Paused,
+		Waiting, Ready,
+	}, s)
 }
 
 // All AnsibleRuns of a tree, in its order.
@@ -265,7 +268,8 @@ func (n *Node) Composites() []*Node {
 func (n *Node) Composite() bool {
 	group := schema.FromAPIVersionAndKind(n.APIVersion, n.Kind).Group
 
-	return n.Kind != "" && (n.Kind != common.KindAnsibleRun || group != common.GroupNamespaced && group != common.GroupCluster)
+	return n.Kind != "" &&
+		(n.Kind != common.KindAnsibleRun || group != common.GroupNamespaced && group != common.GroupCluster)
 }
 
 // Resource is what kubectl calls an object.

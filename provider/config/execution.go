@@ -29,12 +29,15 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 	x.Place = cmp.Or(x.Place, p.Default, common.PlaceProvider)
 	if x.Place != common.PlacePod {
 		if p.PodsOnly {
-			return x, errors.New("spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod")
+			return x, errors.New(
+				"spec.execution.place: this provider carries out no runs itself (--no-runs-in-provider); set it to Pod")
 		}
 
 		// The API server refuses that only where the place is written out.
 		if field := aboutPods(x); field != "" {
-			return x, errors.Errorf("spec.execution.%s: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or leave it out", field)
+			return x, errors.Errorf(
+				"spec.execution.%s: it is about Pods, but runs are carried out in the provider (--place); set place to Pod, or "+
+					"leave it out", field)
 		}
 
 		return x, nil
@@ -52,7 +55,9 @@ func (p Places) execution(c common.Config) (common.Execution, error) {
 		x.Namespace = ns
 
 		if a := loosening(x.Annotations); a != "" {
-			return x, errors.Errorf("spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may have it", a)
+			return x, errors.Errorf(
+				"spec.execution.annotations: %q may loosen the confinement of the Pod: only cluster scoped configurations may "+
+					"have it", a)
 		}
 	}
 
@@ -71,7 +76,8 @@ func loosening(annotations map[string]string) string {
 	for _, a := range slices.Sorted(maps.Keys(annotations)) {
 		switch domain, _, _ := strings.Cut(a, "/"); domain {
 		// https://kubernetes.io/docs/reference/labels-annotations-taints/#container-apparmor-security-beta-kubernetes-io
-		case "container.apparmor.security.beta.kubernetes.io", "seccomp.security.alpha.kubernetes.io", "container.seccomp.security.alpha.kubernetes.io":
+		case "container.apparmor.security.beta.kubernetes.io", "seccomp.security.alpha.kubernetes.io",
+			"container.seccomp.security.alpha.kubernetes.io":
 			return a
 		}
 	}

@@ -40,7 +40,8 @@ func Key(ctx context.Context, c client.Client, namespace string) ([]byte, error)
 	}
 
 	if len(s.Data[keyField]) != KeySize {
-		return nil, errors.Errorf("Secret %q must have %d bytes under %q: delete it to have a new one made", name, KeySize, keyField)
+		return nil, errors.Errorf("Secret %q must have %d bytes under %q: delete it to have a new one made", name,
+			KeySize, keyField)
 	}
 
 	return s.Data[keyField], nil

@@ -23,7 +23,8 @@ func kubernetes(run common.AnsibleRun, c common.Config) (*inputs.Kubernetes, err
 	case ns != "" && ref.Namespace != "" && ref.Namespace != ns:
 		return nil, errors.New("spec.kubernetes.serviceAccountRef.namespace: only cluster scoped configurations may have it")
 	case cmp.Or(ref.Namespace, run.GetNamespace()) == "":
-		return nil, errors.New("spec.kubernetes.serviceAccountRef.namespace must be set: cluster scoped AnsibleRuns have no namespace")
+		return nil, errors.New(
+			"spec.kubernetes.serviceAccountRef.namespace must be set: cluster scoped AnsibleRuns have no namespace")
 	}
 
 	return &inputs.Kubernetes{

@@ -64,7 +64,8 @@ func target(run common.AnsibleRun) (common.Config, types.NamespacedName, error) 
 			return &namespacedv1alpha1.ClusterProviderConfig{}, types.NamespacedName{Name: ref.Name}, nil
 		}
 
-		return nil, types.NamespacedName{}, errors.Errorf("kind must be %s or %s, not %q", kindProviderConfig, kindClusterProviderConfig, ref.Kind)
+		return nil, types.NamespacedName{}, errors.Errorf("kind must be %s or %s, not %q", kindProviderConfig,
+			kindClusterProviderConfig, ref.Kind)
 	}
 
 	return nil, types.NamespacedName{}, errors.Errorf("cannot use a %T", run)

@@ -43,7 +43,10 @@ type objectKey struct {
 // NewManifests returns no manifests yet.
 func NewManifests() (*Manifests, error) {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, clusterv1alpha1.AddToScheme, namespacedv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, clusterv1alpha1.AddToScheme,
+		namespacedv1alpha1.AddToScheme,
+	} {
 		if err := add(s); err != nil {
 			return nil, errors.Wrap(err, "cannot make a scheme")
 		}

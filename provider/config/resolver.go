@@ -147,7 +147,10 @@ func parameters(run common.AnsibleRun) (inputs.Inputs, error) {
 // named in one error.
 func (r *Resolver) files(ctx context.Context, run common.AnsibleRun, c common.Config, in *inputs.Inputs) error {
 	_, cluster := run.(resource.LegacyManaged)
-	of := source{reader: r.reader, left: new(maxReferred), host: r.host && cluster, namespace: run.GetNamespace(), kind: common.KindAnsibleRun}
+	of := source{
+		reader: r.reader, left: new(maxReferred), host: r.host && cluster, namespace: run.GetNamespace(),
+		kind: common.KindAnsibleRun,
+	}
 	path := field.NewPath("spec", "forProvider")
 	g := &MissingError{}
 

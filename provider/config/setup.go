@@ -44,9 +44,18 @@ func Kinds() []Kind {
 	cluster, namespaced := clusterv1alpha1.SchemeGroupVersion, namespacedv1alpha1.SchemeGroupVersion
 
 	return []Kind{
-		{kinds(cluster, "ProviderConfig"), &clusterv1alpha1.ProviderConfig{}, &clusterv1alpha1.ProviderConfigUsage{}, &clusterv1alpha1.ProviderConfigList{}},
-		{kinds(namespaced, "ProviderConfig"), &namespacedv1alpha1.ProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}, &namespacedv1alpha1.ProviderConfigList{}},
-		{kinds(namespaced, "ClusterProviderConfig"), &namespacedv1alpha1.ClusterProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{}, &namespacedv1alpha1.ClusterProviderConfigList{}},
+		{
+			kinds(cluster, "ProviderConfig"), &clusterv1alpha1.ProviderConfig{}, &clusterv1alpha1.ProviderConfigUsage{},
+			&clusterv1alpha1.ProviderConfigList{},
+		},
+		{
+			kinds(namespaced, "ProviderConfig"), &namespacedv1alpha1.ProviderConfig{}, &namespacedv1alpha1.ProviderConfigUsage{},
+			&namespacedv1alpha1.ProviderConfigList{},
+		},
+		{
+			kinds(namespaced, "ClusterProviderConfig"), &namespacedv1alpha1.ClusterProviderConfig{},
+			&namespacedv1alpha1.ProviderConfigUsage{}, &namespacedv1alpha1.ClusterProviderConfigList{},
+		},
 	}
 }
 

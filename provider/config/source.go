@@ -125,7 +125,9 @@ func (s source) credentials(ctx context.Context, cs []common.Credential, in *inp
 }
 
 // variables of the environment, with the values that they refer to.
-func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingError, path *field.Path) ([]inputs.Variable, error) {
+func (s source) variables(ctx context.Context, vars []common.EnvVar, g *MissingError,
+	path *field.Path,
+) ([]inputs.Variable, error) {
 	var all []inputs.Variable
 
 	for i, v := range vars {
@@ -230,8 +232,9 @@ func (s source) configMap(ctx context.Context, ref *common.KeySelector, path str
 // take a file, unless it is too much together with what was taken before.
 func (s source) take(f inputs.File) (inputs.File, error) {
 	if *s.left -= len(f.Data); *s.left < 0 {
-		return inputs.File{}, errors.Errorf("%s is too much: the values of all Secrets and ConfigMaps that an AnsibleRun and its configuration refer to "+
-			"may have %d MiB together; put large files into a project or a role", f.Name, maxReferred>>20)
+		return inputs.File{}, errors.Errorf(
+			"%s is too much: the values of all Secrets and ConfigMaps that an AnsibleRun and its configuration refer to "+
+				"may have %d MiB together; put large files into a project or a role", f.Name, maxReferred>>20)
 	}
 
 	return f, nil
@@ -256,11 +259,13 @@ func (s source) key(ref *common.KeySelector, path string) (types.NamespacedName,
 	namespace := cmp.Or(ref.Namespace, s.namespace)
 
 	if namespace == "" {
-		return types.NamespacedName{}, errors.Errorf("%s.namespace must be set, since this %s is cluster scoped", path, s.kind)
+		return types.NamespacedName{}, errors.Errorf("%s.namespace must be set, since this %s is cluster scoped",
+			path, s.kind)
 	}
 
 	if s.namespace != "" && namespace != s.namespace {
-		return types.NamespacedName{}, errors.Errorf("%s.namespace must be %q, the namespace of this %s, not %q", path, s.namespace, s.kind, namespace)
+		return types.NamespacedName{}, errors.Errorf("%s.namespace must be %q, the namespace of this %s, not %q", path,
+			s.namespace, s.kind, namespace)
 	}
 
 	return types.NamespacedName{Namespace: namespace, Name: ref.Name}, nil
@@ -277,7 +282,9 @@ func (s source) env(ref *common.EnvSelector) (inputs.File, error) {
 
 	v, ok := os.LookupEnv(ref.Name)
 	if !ok {
-		return inputs.File{}, &MissingError{Missing: []string{fmt.Sprintf("the provider has no environment variable %q", ref.Name)}, Host: true}
+		return inputs.File{}, &MissingError{
+			Missing: []string{fmt.Sprintf("the provider has no environment variable %q", ref.Name)}, Host: true,
+		}
 	}
 
 	return inputs.File{Name: fmt.Sprintf("environment variable %q", ref.Name), Data: []byte(v), Secret: true}, nil
@@ -294,7 +301,10 @@ func (s source) fs(ref *common.FsSelector) (inputs.File, error) {
 
 	data, err := os.ReadFile(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return inputs.File{}, &MissingError{Missing: []string{fmt.Sprintf("the provider has no file %q", ref.Path)}, Host: true}
+		return inputs.File{}, &MissingError{
+			Missing: []string{fmt.Sprintf("the provider has no file %q", ref.Path)},
+			Host:    true,
+		}
 	}
 
 	if err != nil {
@@ -309,5 +319,7 @@ func (s source) mayReadHost(f common.FileSource) error {
 		return nil
 	}
 
-	return errors.Errorf("source %s reads what the provider itself can read: it needs the provider's flag that allows it, and a cluster scoped AnsibleRun", f)
+	return errors.Errorf(
+		"source %s reads what the provider itself can read: it needs the provider's flag that allows it, and a cluster "+
+			"scoped AnsibleRun", f)
 }

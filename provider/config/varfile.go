@@ -34,7 +34,8 @@ func checkVars(data []byte) (empty bool, err error) {
 	}
 
 	if i := bytes.IndexFunc(data, unprintable); i >= 0 {
-		return false, errors.Errorf("has a character that YAML does not allow (line %d)", bytes.Count(data[:i], []byte("\n"))+1)
+		return false, errors.Errorf("has a character that YAML does not allow (line %d)",
+			bytes.Count(data[:i], []byte("\n"))+1)
 	}
 
 	if err := yamltext.Check(data); err != nil {
@@ -94,7 +95,8 @@ func where(err error) string {
 		return ""
 	}
 
-	m := regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`).FindStringSubmatch(err.Error())
+	m := regexp.MustCompile(`^yaml: line (\d+): (did not find expected (?:key|node|'-'|','|<))?`).FindStringSubmatch(
+		err.Error())
 	if m == nil {
 		return ""
 	}
@@ -163,7 +165,8 @@ func checkNode(n *yaml.Node) error {
 func knownTag(tag string) bool {
 	return slices.Contains([]string{
 		"", "!", "!unsafe", "!vault", "!vault-encrypted",
-		"!!binary", "!!bool", "!!float", "!!int", "!!map", "!!merge", "!!null", "!!omap", "!!pairs", "!!seq", "!!set", "!!str",
+		"!!binary", "!!bool", "!!float", "!!int", "!!map", "!!merge", "!!null", "!!omap", "!!pairs", "!!seq",
+		"!!set", "!!str",
 		"!!timestamp",
 	}, tag)
 }

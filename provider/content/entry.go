@@ -57,7 +57,10 @@ func newEntry(m installed.Manifest, number int, dir string) *entry {
 }
 
 func (e *entry) set() Set {
-	return Set{Digest: e.manifest.Digest, Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles, Project: e.manifest.Project}
+	return Set{
+		Digest: e.manifest.Digest, Dir: e.dir, Collections: e.manifest.Collections, Roles: e.manifest.Roles,
+		Project: e.manifest.Project,
+	}
 }
 
 // intact is true when the files are what was installed. Files that have not changed since they

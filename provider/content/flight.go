@@ -102,7 +102,9 @@ func (s *Store) runFlight(ctx context.Context, f *flight, digest string, req Req
 
 // installGuarded calls install and recovers from panics, which must not end the runs of
 // others.
-func (s *Store) installGuarded(ctx context.Context, digest string, req Request, again bool) (e *entry, result Result, err error) {
+func (s *Store) installGuarded(ctx context.Context, digest string, req Request,
+	again bool,
+) (e *entry, result Result, err error) {
 	defer redact.Panic(func() {
 		e, result, err = nil, ResultFailed, errors.New("the provider has made a mistake; its log has a stack trace")
 	})

@@ -38,7 +38,9 @@ func (s *Store) install(ctx context.Context, digest string, req Request, again b
 
 // attempt an installation in a workspace, whose directory then becomes the content set. Given
 // is the request for ansible-galaxy; if that is repeated, known is the set that it asks for.
-func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request, known Set) (*entry, Result, error) {
+func (s *Store) attempt(ctx context.Context, digest string, req Request, given galaxy.Request,
+	known Set,
+) (*entry, Result, error) {
 	w, err := s.newWorkspace(digest)
 	if err != nil {
 		return nil, "", err
@@ -54,7 +56,8 @@ func (s *Store) attempt(ctx context.Context, digest string, req Request, given g
 		return nil, "", installedError(ctx, err)
 	}
 
-	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, project, installed.Bounds(s.config.Installer.Policy.RunSize))
+	m, err := installed.New(ctx, w.Set(), digest, req.Requirements, project,
+		installed.Bounds(s.config.Installer.Policy.RunSize))
 	if err != nil {
 		return nil, "", installedError(ctx, err)
 	}

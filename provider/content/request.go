@@ -37,7 +37,10 @@ func NewRequest(in inputs.Inputs) (Request, error) {
 	}
 
 	if in.Execution.Content == common.ContentImage && !r.Requirements.Empty() {
-		return Request{}, errors.Wrap(errors.New("roles, requirements and projects are not installed where spec.execution.content is Image: leave out project, and src and version of roles"), in.Config)
+		return Request{}, errors.Wrap(
+			errors.New(
+				"roles, requirements and projects are not installed where spec.execution.content is Image: leave out project, "+
+					"and src and version of roles"), in.Config)
 	}
 
 	// Verification cannot be satisfied when nothing is installed.

@@ -43,7 +43,10 @@ func Known(c *common.Content) Set {
 		return Set{}
 	}
 
-	s := Set{Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles), Project: c.Project.DeepCopy(), Proof: c.Proof}
+	s := Set{
+		Digest: c.Digest, Collections: slices.Clone(c.Collections), Roles: slices.Clone(c.Roles),
+		Project: c.Project.DeepCopy(), Proof: c.Proof,
+	}
 	if c.Resolved != nil {
 		s.Resolved = c.Resolved.Time
 	}
@@ -53,7 +56,10 @@ func Known(c *common.Content) Set {
 
 // Status returns the set as a status shows it.
 func (s Set) Status() *common.Content {
-	c := &common.Content{Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Project: s.Project.DeepCopy(), Proof: s.Proof}
+	c := &common.Content{
+		Digest: s.Digest, Collections: s.Collections, Roles: s.Roles, Project: s.Project.DeepCopy(),
+		Proof: s.Proof,
+	}
 	if !s.Resolved.IsZero() {
 		c.Resolved = &metav1.Time{Time: s.Resolved}
 	}

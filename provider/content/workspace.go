@@ -33,7 +33,10 @@ func (s *Store) newWorkspace(digest string) (*workspace, error) {
 	// The status shows the digest. Runs must not know the path, so it has a random part.
 	name := digest + "-" + rand.Text()
 	dir := filepath.Join(s.temp(), name)
-	w := &workspace{Workspace: galaxy.Workspace{Private: filepath.Join(s.config.Private, name), Target: filepath.Join(dir, "set")}, dir: dir}
+	w := &workspace{Workspace: galaxy.Workspace{
+		Private: filepath.Join(s.config.Private, name),
+		Target:  filepath.Join(dir, "set"),
+	}, dir: dir}
 
 	var err error
 	if w.lock, err = s.lock(workdir.LockFile(dir)); err != nil {

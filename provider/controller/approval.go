@@ -65,7 +65,8 @@ func newApprovals(kube client.Client, k Kind) Approvals { return approvals{kube,
 // Of an AnsibleRun, from the cache.
 func (p approvals) Of(ctx context.Context, run common.AnsibleRun) ([]common.Approval, error) {
 	l := p.list()
-	if err := p.kube.List(ctx, l, client.InNamespace(run.GetNamespace()), client.MatchingFields{fieldRun: run.GetName()}); err != nil {
+	if err := p.kube.List(ctx, l, client.InNamespace(run.GetNamespace()),
+		client.MatchingFields{fieldRun: run.GetName()}); err != nil {
 		return nil, errors.Wrap(err, "cannot list Approvals")
 	}
 
@@ -91,7 +92,8 @@ func (p approvals) Retire(ctx context.Context, a common.Approval, now time.Time)
 
 	a.Effect().Retired = new(metav1.NewTime(now.Truncate(time.Second)))
 
-	return errors.Wrapf(client.IgnoreNotFound(p.kube.Status().Update(ctx, a)), "cannot retire the Approval %q", a.GetName())
+	return errors.Wrapf(client.IgnoreNotFound(p.kube.Status().Update(ctx, a)), "cannot retire the Approval %q",
+		a.GetName())
 }
 
 // judge takes the Approvals of an object into the situation, and what they decide into the status.
@@ -122,7 +124,8 @@ func (e *external) judge(ctx context.Context, run common.AnsibleRun, s *lifecycl
 	for _, a := range all {
 		d := a.Decided()
 		s.Approvals.Verdicts = append(s.Approvals.Verdicts, lifecycle.Verdict{
-			Approval: a.GetName(), Digest: d.Digest, Approve: d.Decision == common.DecisionApprove, By: d.By, Reason: d.Reason, Time: a.GetCreationTimestamp().Time, Version: a.GetResourceVersion(),
+			Approval: a.GetName(), Digest: d.Digest, Approve: d.Decision == common.DecisionApprove, By: d.By, Reason: d.Reason,
+			Time: a.GetCreationTimestamp().Time, Version: a.GetResourceVersion(),
 		})
 	}
 
@@ -169,7 +172,8 @@ func isComposed(a common.Approval) bool {
 	}
 
 	return slices.ContainsFunc(a.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return strings.HasPrefix(e.Manager, "apiextensions.crossplane.io/") || strings.HasPrefix(e.Manager, "ops.crossplane.io/")
+		return strings.HasPrefix(e.Manager, "apiextensions.crossplane.io/") ||
+			strings.HasPrefix(e.Manager, "ops.crossplane.io/")
 	})
 }
 
@@ -179,7 +183,10 @@ func (e *external) announceIgnored(run common.AnsibleRun, ignored []common.Appro
 
 	for _, a := range ignored {
 		if o != nil && a.Decided().Digest == o.Digest {
-			e.recorder.Event(run, event.Warning(ReasonIgnored, errors.Errorf("the Approval %q has no effect: a Composition or an Operation has made it, and people approve", a.GetName())))
+			e.recorder.Event(run,
+				event.Warning(ReasonIgnored,
+					errors.Errorf("the Approval %q has no effect: a Composition or an Operation has made it, and people approve",
+						a.GetName())))
 		}
 	}
 }
@@ -285,7 +292,9 @@ func watchApprovals(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Bu
 			return nil
 		}
 
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: a.GetNamespace(), Name: a.Decided().RunRef.Name}}}
+		return []reconcile.Request{
+			{NamespacedName: types.NamespacedName{Namespace: a.GetNamespace(), Name: a.Decided().RunRef.Name}},
+		}
 	}))
 
 	return nil

@@ -72,7 +72,8 @@ type RunObserver interface {
 
 // An OutputStore keeps the output of the last run of each object, for users to read.
 type OutputStore interface {
-	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error)
+	Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
+		r executor.Report) (*common.KeptOutput, error)
 	Delete(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind) error
 	Reference(run common.AnsibleRun, kind schema.GroupVersionKind) *common.KeptOutput
 }
@@ -111,9 +112,12 @@ func (c *connector) waker(run common.AnsibleRun) func() {
 // Connect reads what the run depends on. A mistake in the inputs is kept for Observe, which
 // reports a run in progress in any case, and knows whether inputs are needed. Connect fails
 // when an Operation has applied the object since the operations reconciler looked at it.
-func (c *connector) Connect(ctx context.Context, run common.AnsibleRun) (managed.TypedExternalClient[common.AnsibleRun], error) {
+func (c *connector) Connect(ctx context.Context,
+	run common.AnsibleRun,
+) (managed.TypedExternalClient[common.AnsibleRun], error) {
 	if operation.Pending(run) {
-		return nil, kerrors.NewConflict(schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}, run.GetName(), errors.New("an Operation has applied it"))
+		return nil, kerrors.NewConflict(schema.GroupResource{Group: c.kind.Group, Resource: c.kind.Kind}, run.GetName(),
+			errors.New("an Operation has applied it"))
 	}
 
 	e := &external{connector: c, digestKey: inputs.ObjectKey(c.key, run.GetUID())}

@@ -42,7 +42,8 @@ func (e *external) subject(run common.AnsibleRun) (dependents.Subject, bool) {
 		return dependents.Subject{}, false
 	}
 
-	kinds := slices.DeleteFunc(slices.Clone(run.Observation().Dependents), func(d common.DependentKind) bool { return !k.Watches(d) })
+	kinds := slices.DeleteFunc(slices.Clone(run.Observation().Dependents),
+		func(d common.DependentKind) bool { return !k.Watches(d) })
 
 	return dependents.Subject{UID: run.GetUID(), Account: *k, Kinds: kinds}, len(kinds) > 0
 }

@@ -28,7 +28,9 @@ type secrets struct {
 
 // write connection details as crossplane-runtime's reconciler does. Unlike that it returns
 // the UID of the Secret.
-func (s secrets) write(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, details map[string][]byte) (types.UID, error) {
+func (s secrets) write(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
+	details map[string][]byte,
+) (types.UID, error) {
 	var secret *corev1.Secret
 
 	switch o := run.(type) {
@@ -99,7 +101,8 @@ func published(run common.AnsibleRun, r executor.Report) bool {
 	key, wanted := config.ConnectionSecret(run)
 	d := run.Observation().ConnectionDetails
 
-	return len(r.ConnectionDetails) == 0 || !wanted || meta.WasDeleted(run) || d == nil || d.RunID == r.Run.ID && isIn(d, key)
+	return len(r.ConnectionDetails) == 0 || !wanted || meta.WasDeleted(run) || d == nil || d.RunID == r.Run.ID &&
+		isIn(d, key)
 }
 
 // isIn is true when connection details were written to a Secret.

@@ -141,8 +141,8 @@ func (e *external) decideAnew(run common.AnsibleRun, s lifecycle.Situation) {
 	}
 }
 
-// withdraw the object, about which nothing can be decided, from those that wait for their turn. A run in progress that is
-// not wanted any more is ended nevertheless.
+// withdraw the object, about which nothing can be decided, from those that wait for their turn. A run in progress that
+// is not wanted any more is ended nevertheless.
 func (e *external) withdraw(run common.AnsibleRun, s lifecycle.Situation) {
 	if s.Runs() && lifecycle.Decide(s).Cancel {
 		e.pool.Cancel(run.GetUID())
@@ -152,8 +152,8 @@ func (e *external) withdraw(run common.AnsibleRun, s lifecycle.Situation) {
 	e.pool.Withdraw(run.GetUID())
 }
 
-// giveUp a run that waits, about which nothing can be decided: whoever has edited the object since does not want that run,
-// its window may be closed by now, and its approval may be withdrawn. A deletion may never have its inputs again.
+// giveUp a run that waits, about which nothing can be decided: whoever has edited the object since does not want that
+// run, its window may be closed by now, and its approval may be withdrawn. A deletion may never have its inputs again.
 func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
 	w := e.waiting
 	if w == nil {
@@ -172,7 +172,9 @@ func (e *external) giveUp(run common.AnsibleRun, s lifecycle.Situation) {
 // observation has the runtime call Create or Update at once. For Create the runtime writes
 // the object three times. Core's circuit breaker counts writes, so that an XR with many runs
 // can afford few: the first apply is an update wherever the management policies allow one.
-func (e *external) observation(ctx context.Context, run common.AnsibleRun, s lifecycle.Situation) (managed.ExternalObservation, error) {
+func (e *external) observation(ctx context.Context, run common.AnsibleRun,
+	s lifecycle.Situation,
+) (managed.ExternalObservation, error) {
 	d := e.decision
 	o := managed.ExternalObservation{ResourceExists: d.Exists, ResourceUpToDate: d.Start == nil}
 
@@ -373,7 +375,9 @@ func recorded(run common.AnsibleRun, r executor.Report) bool {
 
 // situation returns what the decision depends on. The error is about inputs that cannot be
 // run.
-func (e *external) situation(ctx context.Context, run common.AnsibleRun, a *lifecycle.Active) (lifecycle.Situation, error) {
+func (e *external) situation(ctx context.Context, run common.AnsibleRun,
+	a *lifecycle.Active,
+) (lifecycle.Situation, error) {
 	p := run.Parameters()
 
 	s := lifecycle.Situation{
@@ -507,7 +511,8 @@ func (e *external) Delete(_ context.Context, run common.AnsibleRun) (managed.Ext
 	}
 
 	// A deletion run that has failed may fail again: then the condition stays.
-	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse && c.Reason != common.ReasonRunFailed && e.unapproved == nil {
+	if c := run.GetCondition(common.TypeDeletable); c.Status == corev1.ConditionFalse &&
+		c.Reason != common.ReasonRunFailed && e.unapproved == nil {
 		run.SetConditions(common.Deletable().WithObservedGeneration(run.GetGeneration()))
 	}
 
@@ -596,7 +601,10 @@ func (e *external) wakeAt(run common.AnsibleRun, a *lifecycle.Active, at time.Ti
 
 // before is what was known before a run.
 func before(o *common.AnsibleRunObservation) executor.Before {
-	return executor.Before{Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(), Content: content.Known(o.Content)}
+	return executor.Before{
+		Run: o.LastRun.DeepCopy(), Applied: o.AppliedDigest, Drift: o.Drift.DeepCopy(),
+		Content: content.Known(o.Content),
+	}
 }
 
 // begun is true when a first apply was about to start. The annotation is written before the

@@ -34,7 +34,8 @@ type fresh struct {
 func (f fresh) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if last, ok := f.schedule.lastWrite(req.NamespacedName); ok {
 		o, ok := f.object.DeepCopyObject().(client.Object)
-		if ok && time.Now().Before(last.until) && f.reader.Get(ctx, req.NamespacedName, o) == nil && isOlder(o.GetResourceVersion(), last.version) {
+		if ok && time.Now().Before(last.until) && f.reader.Get(ctx, req.NamespacedName, o) == nil &&
+			isOlder(o.GetResourceVersion(), last.version) {
 			return reconcile.Result{RequeueAfter: staleAgain, Priority: new(newsPriority)}, nil
 		}
 

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/provider/pods"
 )
 
-// forgetting is how long it may take after the end of a run until the pool forgets it, and its Job is kept for as long as
-// its configuration says. Until then nobody follows the Job, and nothing is wrong with it.
+// forgetting is how long it may take after the end of a run until the pool forgets it, and its Job is kept for as long
+// as its configuration says. Until then nobody follows the Job, and nothing is wrong with it.
 const forgetting = time.Minute
 
 // StateOf tells what the object of a Job knows of its run. The Job says which object that is.

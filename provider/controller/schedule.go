@@ -51,8 +51,9 @@ type write struct {
 
 func newSchedule(poll, least time.Duration) *schedule {
 	return &schedule{
-		poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{}, announced: map[types.UID]string{},
-		pauses: map[types.NamespacedName]time.Duration{}, written: map[types.NamespacedName]write{},
+		poll: poll, least: least, until: map[types.UID]time.Time{}, timers: map[types.UID]*time.Timer{},
+		announced: map[types.UID]string{},
+		pauses:    map[types.NamespacedName]time.Duration{}, written: map[types.NamespacedName]write{},
 	}
 }
 

@@ -79,11 +79,15 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{
-			clusterv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} },
+			clusterv1alpha1.SchemeGroupVersion.WithKind(
+				common.KindAnsibleRun), &clusterv1alpha1.AnsibleRun{},
+			func() resource.ManagedList { return &clusterv1alpha1.AnsibleRunList{} },
 			func() client.ObjectList { return &clusterv1alpha1.ApprovalList{} }, &clusterv1alpha1.Approval{},
 		},
 		{
-			namespacedv1alpha1.SchemeGroupVersion.WithKind(common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{}, func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} },
+			namespacedv1alpha1.SchemeGroupVersion.WithKind(
+				common.KindAnsibleRun), &namespacedv1alpha1.AnsibleRun{},
+			func() resource.ManagedList { return &namespacedv1alpha1.AnsibleRunList{} },
 			func() client.ObjectList { return &namespacedv1alpha1.ApprovalList{} }, &namespacedv1alpha1.Approval{},
 		},
 	}
@@ -120,7 +124,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, k Kind, o Options) error {
 	c.live = newLive(c)
 	go c.live.run(ctx)
 
-	r := managed.NewReconciler(statusManager{mgr, p}, resource.ManagedKind(k.GroupVersionKind), options(mgr.GetClient(), name, c, p, o)...)
+	r := managed.NewReconciler(statusManager{mgr, p}, resource.ManagedKind(k.GroupVersionKind),
+		options(mgr.GetClient(), name, c, p, o)...)
 
 	if err := recordState(mgr, k, o); err != nil {
 		return err
@@ -179,7 +184,8 @@ func recordState(mgr ctrl.Manager, k Kind, o Options) error {
 		return nil
 	}
 
-	r := statemetrics.NewMRStateRecorder(cached.Lists(mgr.GetClient()), o.Logger, o.MetricOptions.MRStateMetrics, k.list(), o.MetricOptions.PollStateMetricInterval)
+	r := statemetrics.NewMRStateRecorder(cached.Lists(mgr.GetClient()), o.Logger, o.MetricOptions.MRStateMetrics, k.list(),
+		o.MetricOptions.PollStateMetricInterval)
 
 	return errors.Wrapf(mgr.Add(r), "cannot record the state metrics of %s", k.GroupKind())
 }

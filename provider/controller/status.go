@@ -55,8 +55,8 @@ type statusWriter struct {
 }
 
 // Update the status of an object, unless it is as it was read: most reconciles find nothing
-// new, and the API server would read the object to find the same. If the API server refuses the result of a run that has
-// ended, the reduced status is written, and the error has the object looked at again.
+// new, and the API server would read the object to find the same. If the API server refuses the result of a run that
+// has ended, the reduced status is written, and the error has the object looked at again.
 func (w statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	if cached.Shows(ctx, w.reader, o) {
 		return nil
@@ -119,7 +119,8 @@ func reduce(run, was common.AnsibleRun, why error) {
 	o, before := run.Observation(), was.Observation()
 	message := clip.Text("the API server refused the status: "+why.Error(), maxRefusal)
 
-	if p := o.Preview; p != nil && p.Run != nil && (before.Preview == nil || before.Preview.Run == nil || before.Preview.RunID != p.RunID) {
+	if p := o.Preview; p != nil && p.Run != nil &&
+		(before.Preview == nil || before.Preview.Run == nil || before.Preview.RunID != p.RunID) {
 		reducePreview(o, before, message)
 		return
 	}
@@ -137,8 +138,9 @@ func reduce(run, was common.AnsibleRun, why error) {
 	now := common.AnsibleRunObservation{
 		LastRun: last, LastApply: o.LastApply, Executed: o.Executed, Interruptions: o.Interruptions,
 		AppliedDigest: o.AppliedDigest, HandledRequest: o.HandledRequest,
-		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs, KeptOutput: before.KeptOutput,
-		Approval: before.Approval, History: o.History, Preview: o.Preview,
+		ConnectionDetails: o.ConnectionDetails, Content: before.Content, Drift: before.Drift, Outputs: before.Outputs,
+		KeptOutput: before.KeptOutput,
+		Approval:   before.Approval, History: o.History, Preview: o.Preview,
 		Dependents: before.Dependents, Reported: before.Reported, NextRunTime: before.NextRunTime,
 	}
 

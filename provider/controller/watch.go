@@ -51,7 +51,8 @@ func watchInputs(ctx context.Context, mgr ctrl.Manager, k Kind, b *builder.Build
 
 		w.configs = append(w.configs, c.List)
 
-		b.Watches(c.Object(), handler.EnqueueRequestsFromMapFunc(w.users), builder.WithPredicates(resource.DesiredStateChanged()))
+		b.Watches(c.Object(), handler.EnqueueRequestsFromMapFunc(w.users),
+			builder.WithPredicates(resource.DesiredStateChanged()))
 	}
 
 	b.WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.referrers(config.KindSecret)))
@@ -163,7 +164,8 @@ func (w watcher) referrers(kind string) handler.MapFunc {
 
 		for _, list := range w.configs {
 			l := list()
-			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref}, client.UnsafeDisableDeepCopy); err != nil {
+			if err := w.reader.List(ctx, l, client.MatchingFields{config.FieldReferences: ref},
+				client.UnsafeDisableDeepCopy); err != nil {
 				continue
 			}
 

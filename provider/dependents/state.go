@@ -44,7 +44,9 @@ func Check(kinds []common.DependentKind) error {
 		names := []string{k.Kind, k.Resource, k.Namespace}
 
 		// The API server takes no such object, and the path to it would be another one.
-		if err != nil || slices.ContainsFunc(names, func(s string) bool { return len(s) > 253 || len(content.IsPathSegmentName(s)) > 0 }) || k.Kind == "" || k.Resource == "" || k.Count < 0 || len(k.Digest) > 64 {
+		if err != nil ||
+			slices.ContainsFunc(names, func(s string) bool { return len(s) > 253 || len(content.IsPathSegmentName(s)) > 0 }) ||
+			k.Kind == "" || k.Resource == "" || k.Count < 0 || len(k.Digest) > 64 {
 			return errors.Errorf("%q is no kind of dependents", k.Resource)
 		}
 	}
@@ -212,9 +214,9 @@ type Run struct {
 	Deleted func(k common.DependentKind, name string) bool
 }
 
-// Survey the dependents of an AnsibleRun at the end of a run: how many there are of each kind, and in which state. Kinds
-// of which there are none are left out, and those after the first MaxKinds. The digest of a kind that is not watched, or
-// cannot be listed, is empty.
+// Survey the dependents of an AnsibleRun at the end of a run: how many there are of each kind, and in which state.
+// Kinds of which there are none are left out, and those after the first MaxKinds. The digest of a kind that is not
+// watched, or cannot be listed, is empty.
 func Survey(ctx context.Context, c metadata.Interface, run Run, kinds []common.DependentKind) []common.DependentKind {
 	left := []common.DependentKind{}
 

@@ -88,7 +88,10 @@ type following struct {
 // New returns a Watcher whose watches end with the context. Client returns one that has the rights of
 // an account.
 func New(ctx context.Context, client func(inputs.Kubernetes) (metadata.Interface, error)) *Watcher {
-	return &Watcher{ctx: ctx, client: client, now: time.Now, watches: map[types.UID]*following{}, streaks: map[types.UID]streak{}}
+	return &Watcher{
+		ctx: ctx, client: client, now: time.Now, watches: map[types.UID]*following{},
+		streaks: map[types.UID]streak{},
+	}
 }
 
 // Watch the dependents of an AnsibleRun, unless they are watched already. Wake is called when one was
@@ -203,7 +206,9 @@ func all(errs []error) error {
 }
 
 // followKind follows the dependents of a kind until one was changed, or there is none to be changed.
-func (w *Watcher) followKind(ctx context.Context, f *following, s Subject, k common.DependentKind, tell func(error)) error {
+func (w *Watcher) followKind(ctx context.Context, f *following, s Subject, k common.DependentKind,
+	tell func(error),
+) error {
 	was := k.Digest
 
 	for {
@@ -259,7 +264,9 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // watch the dependents of a kind until one is not as it was. It returns them as they were when they were listed; nil if
 // they cannot be.
-func (w *Watcher) watch(ctx context.Context, f *following, s Subject, k common.DependentKind, was string, watching func()) (state, error) {
+func (w *Watcher) watch(ctx context.Context, f *following, s Subject, k common.DependentKind, was string,
+	watching func(),
+) (state, error) {
 	c, err := w.client(s.Account)
 	if err != nil {
 		return nil, err
@@ -287,7 +294,9 @@ func (w *Watcher) watch(ctx context.Context, f *following, s Subject, k common.D
 }
 
 // watchKind watches the objects of a kind from a version on.
-func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind, known state, at string, watching func()) error {
+func watchKind(ctx context.Context, c metadata.Interface, uid types.UID, k common.DependentKind, known state, at string,
+	watching func(),
+) error {
 	r, err := resource(c, k)
 	if err != nil {
 		return err

@@ -84,7 +84,10 @@ func Home(environ []string) map[string]string { return pick(environ, []string{"H
 
 // Proxies returns the variables that say how to reach the network, for the provider's Pods.
 func Proxies(environ []string) map[string]string {
-	return pick(environ, []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy", "TZ"})
+	return pick(environ, []string{
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
+		"no_proxy", "all_proxy", "TZ",
+	})
 }
 
 // pick variables from an environment by their names.
@@ -105,7 +108,10 @@ func pick(environ, names []string) map[string]string {
 func Authorities(env map[string]string) []string {
 	var paths []string
 
-	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"} {
+	for _, name := range []string{
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+		"GIT_SSL_CAINFO",
+	} {
 		for _, p := range filepath.SplitList(env[name]) {
 			if filepath.IsAbs(p) {
 				paths = append(paths, filepath.Clean(p))
@@ -146,14 +152,16 @@ func Validate(name, value string) error {
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // ansiblePaths are the variables by which Ansible finds content and plugins.
-var ansiblePaths = regexp.MustCompile(`^ANSIBLE_(LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$`)
+var ansiblePaths = regexp.MustCompile(
+	`^ANSIBLE_(LIBRARY|MODULE_UTILS|STDOUT_CALLBACK|.*_PATHS?|.*_PLUGINS?|.*_PATH_DIR)$`)
 
 // ValidatePlay returns an error if a variable is not that of a play to set, neither for who writes the run nor
 // for who writes its configuration: what Validate refuses, what says where Ansible finds content, what is for
 // ansible-galaxy alone, what says which hosts are trusted, and where the API server is.
 func ValidatePlay(name, value string) error {
 	trust := []string{
-		"ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_SSH_HOST_KEY_CHECKING", "ANSIBLE_SSH_ARGS", "ANSIBLE_SSH_COMMON_ARGS", "ANSIBLE_SSH_EXTRA_ARGS",
+		"ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_SSH_HOST_KEY_CHECKING", "ANSIBLE_SSH_ARGS", "ANSIBLE_SSH_COMMON_ARGS",
+		"ANSIBLE_SSH_EXTRA_ARGS",
 	}
 
 	if err := Validate(name, value); err != nil {
@@ -185,7 +193,8 @@ func validateGit(name string) error {
 
 	switch name {
 	case "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT":
-		return errors.New("runs a program in the provider: git uses the credentials id_ed25519, id_ecdsa, id_rsa and known_hosts")
+		return errors.New(
+			"runs a program in the provider: git uses the credentials id_ed25519, id_ecdsa, id_rsa and known_hosts")
 	case "GIT_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE":
 		return errors.New("runs a program in the provider: git uses the credential .git-credentials")
 	case "GIT_PROXY_COMMAND":

@@ -140,7 +140,8 @@ func withCause(m, displayed string) string {
 
 // vague is true for messages that say nothing without the output.
 func vague(m string) bool {
-	return m == "Assertion failed" || strings.HasPrefix(m, "non-zero return code") || strings.Contains(m, "MODULE FAILURE") ||
+	return m == "Assertion failed" || strings.HasPrefix(m, "non-zero return code") ||
+		strings.Contains(m, "MODULE FAILURE") ||
 		strings.HasPrefix(m, "Module result deserialization failed")
 }
 

@@ -50,7 +50,8 @@ var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 func (m Metric) Check() error {
 	switch {
 	case !metricName.MatchString(m.Name) || len(m.Name) > maxMetricName:
-		return errors.Errorf("%.100q is no name of a metric: it may have letters, digits, _ and :, and %d of them", m.Name, maxMetricName)
+		return errors.Errorf("%.100q is no name of a metric: it may have letters, digits, _ and :, and %d of them", m.Name,
+			maxMetricName)
 	case m.Type != MetricCounter && m.Type != MetricGauge && m.Type != MetricHistogram && m.Type != MetricSummary:
 		return errors.Errorf("%q is no type of metrics", m.Type)
 	case math.IsNaN(m.Value) || math.IsInf(m.Value, 0):

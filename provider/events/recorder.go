@@ -71,7 +71,10 @@ type Options struct {
 
 // NewRecorder returns a recorder of one run.
 func NewRecorder(o Options) *Recorder {
-	r := &Recorder{redactor: o.Redactor, inputs: o.Redactor, hidden: slices.Clone(o.Hidden), watch: o.Watch, status: o.Status}
+	r := &Recorder{
+		redactor: o.Redactor, inputs: o.Redactor, hidden: slices.Clone(o.Hidden), watch: o.Watch,
+		status: o.Status,
+	}
 
 	// A secret may be the name of a directory.
 	for _, h := range o.Hidden {

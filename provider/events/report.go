@@ -32,7 +32,8 @@ const (
 )
 
 // noLogMessage explains the failure of a report that no_log hides.
-const noLogMessage = "no_log: true hides what " + actionStatus + " is to report: leave it out there, and publish secrets with " +
+const noLogMessage = "no_log: true hides what " + actionStatus +
+	" is to report: leave it out there, and publish secrets with " +
 	"ansible.builtin.set_stats under " + ConnectionDetails
 
 // A Report is what content has reported with crossplane.ansible.status,
@@ -60,7 +61,8 @@ func (r Report) Check() error {
 	types := map[xpv2.ConditionType]bool{}
 
 	for _, c := range r.Conditions {
-		if types[c.Type] || status(string(c.Status)) != c.Status || len(c.Type)+len(c.Reason) > 2*maxWord || len(c.Message) > MaxConditionMessage {
+		if types[c.Type] || status(string(c.Status)) != c.Status || len(c.Type)+len(c.Reason) > 2*maxWord ||
+			len(c.Message) > MaxConditionMessage {
 			return errors.New("a condition is there twice, is neither True, False nor Unknown, or is too long")
 		}
 
@@ -244,7 +246,8 @@ func (r *Recorder) storable(values map[string]json.RawMessage) map[string]json.R
 	return maps.Collect(func(yield func(string, json.RawMessage) bool) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if err := storable(values[name]); err != nil {
-				r.summary.InvalidOutput = r.field("output "+strconv.Quote(clip.Text(name, MaxName))+" cannot be kept: "+err.Error(), MaxMessage)
+				r.summary.InvalidOutput = r.field("output "+strconv.Quote(clip.Text(name, MaxName))+" cannot be kept: "+err.Error(),
+					MaxMessage)
 
 				continue
 			}
@@ -291,11 +294,17 @@ func (r *Recorder) learnSecrets(details json.RawMessage) {
 	s.Play, s.Task = r.name(s.Play), r.name(s.Task)
 
 	for i, f := range s.Failures {
-		s.Failures[i] = common.Failure{Play: r.name(f.Play), Task: r.name(f.Task), Host: f.Host, Message: r.field(f.Message, MaxMessage)}
+		s.Failures[i] = common.Failure{
+			Play: r.name(f.Play), Task: r.name(f.Task), Host: f.Host,
+			Message: r.field(f.Message, MaxMessage),
+		}
 	}
 
 	for i, c := range s.Changed {
-		s.Changed[i] = common.DriftTask{Play: r.name(c.Play), Task: r.name(c.Task), Host: c.Host, Diff: r.field(c.Diff, MaxDiff)}
+		s.Changed[i] = common.DriftTask{
+			Play: r.name(c.Play), Task: r.name(c.Task), Host: c.Host,
+			Diff: r.field(c.Diff, MaxDiff),
+		}
 	}
 
 	for i, c := range s.Report.Conditions {

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common"
 )
 
-// maxStatus is the length of the longest status that is read, with its conditions, in bytes. When it is decoded it takes
-// up to a hundred times as much.
+// maxStatus is the length of the longest status that is read, with its conditions, in bytes. When it is decoded it
+// takes up to a hundred times as much.
 const maxStatus = 1 << 20
 
 // ReportStatus records what content sets of the status of its XR, while the run goes on: it is merged over what
@@ -163,7 +163,8 @@ func (r *Recorder) showConditions(all any) []any {
 	}
 
 	for _, c := range r.summary.Report.Conditions {
-		shown = append(shown, statusCondition{string(c.Type), string(c.Status), string(c.Reason), c.Message, &c.LastTransitionTime})
+		shown = append(shown,
+			statusCondition{string(c.Type), string(c.Status), string(c.Reason), c.Message, &c.LastTransitionTime})
 	}
 
 	return shown

@@ -16,7 +16,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/apis/common/clip"
 )
 
-var errOutOfRange = errors.New("it has a number that is out of range: integers have 64 bits, others are doubles; publish it as a string")
+var errOutOfRange = errors.New(
+	"it has a number that is out of range: integers have 64 bits, others are doubles; publish it as a string")
 
 // storable returns an error for an output that the API server would refuse in a status, or
 // that has a number that it would round.

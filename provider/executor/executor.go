@@ -117,8 +117,8 @@ func (j Job) Plan() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Approves is true if a set is the content that the job was decided on with, which the digest of an approval stands for.
-// What the status shows of the last run others may have edited.
+// Approves is true if a set is the content that the job was decided on with, which the digest of an approval stands
+// for. What the status shows of the last run others may have edited.
 func (j Job) Approves(set content.Set) bool {
 	was := j.Known
 	// The key does not matter: both digests are made here.
@@ -145,8 +145,8 @@ func (j Job) Reference() *common.JobReference {
 	return &common.JobReference{Namespace: namespace, Name: "ansiblerun-" + j.ID, Proof: proof}
 }
 
-// Proved is false for a run that a former provider has begun, as the status says, but for which it has no proof: somebody
-// may have made it up. What a status has shown before it may show again.
+// Proved is false for a run that a former provider has begun, as the status says, but for which it has no proof:
+// somebody may have made it up. What a status has shown before it may show again.
 func (j Job) Proved() bool {
 	if j.Begun == nil {
 		return true
@@ -195,7 +195,8 @@ func (j Job) Class() Class {
 		if j.Attempt > 1 {
 			return Retry
 		}
-	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested, common.TriggerDependents, common.TriggerPreview:
+	case common.TriggerCreated, common.TriggerChanged, common.TriggerRequested, common.TriggerDependents,
+		common.TriggerPreview:
 	}
 
 	return Urgent

@@ -77,7 +77,8 @@ func (l *Local) Execute(ctx context.Context, j Job, w Watch) (r Report) {
 	r.Run.InputsDigest = j.Digest(set)
 
 	if j.Approved && !j.Approves(set) {
-		r.failed(ReasonContentChanged, errors.New("the content is not the one that was checked and approved: it is checked again"))
+		r.failed(ReasonContentChanged,
+			errors.New("the content is not the one that was checked and approved: it is checked again"))
 		r.Blameless = true
 
 		return r
@@ -198,7 +199,8 @@ func (r *Report) notInstalled(ctx context.Context, j Job, err error) {
 
 	switch {
 	case ctx.Err() != nil:
-		r.Run.Phase, r.Run.Reason, r.Run.Message = common.PhaseCanceled, runner.ReasonCanceled, "canceled while the content was being installed"
+		r.Run.Phase, r.Run.Reason = common.PhaseCanceled, runner.ReasonCanceled
+		r.Run.Message = "canceled while the content was being installed"
 	case content.IsOwn(err):
 		r.fault(err)
 	case !errors.As(err, &again) && errors.Is(err, context.DeadlineExceeded):

@@ -34,9 +34,13 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	advise advisor
 }{
 	{regexp.MustCompile(`^Signature verification failed`), adviseSignature},
-	{regexp.MustCompile(`Unable to get access token`), always("check the token and auth_url of the server in the credential ansible.cfg")},
 	{
-		regexp.MustCompile(`(?i)(Failed to download collection tar from '\S+://|failed to download the file).*HTTP Error 40[13]`),
+		regexp.MustCompile(`Unable to get access token`),
+		always("check the token and auth_url of the server in the credential ansible.cfg"),
+	},
+	{
+		regexp.MustCompile(
+			`(?i)(Failed to download collection tar from '\S+://|failed to download the file).*HTTP Error 40[13]`),
 		ifCredential(
 			netrc,
 			"check the login and password for its host in the credential .netrc",
@@ -44,14 +48,19 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	},
 	{regexp.MustCompile(`HTTP (Code:|Error) 40[13]`), adviseGalaxy},
 	{
-		regexp.MustCompile(`could not read (Username|Password)|Authentication failed|HTTP Basic: Access denied|The requested URL returned error: 40[13]`),
+		regexp.MustCompile(
+			`could not read (Username|Password)|Authentication failed|HTTP Basic: Access denied|` +
+				`The requested URL returned error: 40[13]`),
 		ifCredential(
 			gitCredentials,
 			"check that the credential .git-credentials has a line with the right password for this host and port",
 			"add a .git-credentials with a line https://USER:PASSWORD@HOST to spec.credentials"),
 	},
 	{regexp.MustCompile(`certificate verif|unable to get local issuer|self.signed certificate`), adviseCA},
-	{regexp.MustCompile(`Host key for .* has changed`), always("when its key was changed on purpose, replace its line in the credential known_hosts")},
+	{
+		regexp.MustCompile(`Host key for .* has changed`),
+		always("when its key was changed on purpose, replace its line in the credential known_hosts"),
+	},
 	{
 		regexp.MustCompile(`host key is known for|Host key verification failed`),
 		ifCredential(
@@ -61,11 +70,21 @@ var advisors = []struct { //nolint:gochecknoglobals // They are never changed.
 	},
 	{regexp.MustCompile(`Load key`), always("it must be a private key without a passphrase, as ssh-keygen writes it")},
 	{regexp.MustCompile(`Permission denied \(`), adviseKey},
-	{regexp.MustCompile(`\[Errno 13\] Permission denied`), always("installations read only what spec.confinement.readPaths allows, beside the system")},
+	{
+		regexp.MustCompile(`\[Errno 13\] Permission denied`),
+		always("installations read only what spec.confinement.readPaths allows, beside the system"),
+	},
 	{regexp.MustCompile(`as JSON`), always("check that this is the URL of a Galaxy server")},
 	{regexp.MustCompile(`LooseVersion`), always("give a range without wildcards, such as >=1.0.0,<2.0.0")},
-	{regexp.MustCompile(`is not an HTTP URL`), always("source must be a URL, or a server in server_list of the credential ansible.cfg")},
-	{regexp.MustCompile(`Could not satisfy|Failed to resolve the requested dependencies|not found in the list of available versions`), adviseRepeated},
+	{
+		regexp.MustCompile(`is not an HTTP URL`),
+		always("source must be a URL, or a server in server_list of the credential ansible.cfg"),
+	},
+	{
+		regexp.MustCompile(
+			`Could not satisfy|Failed to resolve the requested dependencies|not found in the list of available versions`),
+		adviseRepeated,
+	},
 }
 
 // advice says what to do about the reason of a failure, by what the configuration has.
@@ -96,7 +115,8 @@ func adviseSignature(req Request) string {
 		return ""
 	}
 
-	return "it must be signed with a key in the credential " + req.Verification.Keyring + ", which has public keys as gpg --export writes them, without --armor"
+	return "it must be signed with a key in the credential " + req.Verification.Keyring +
+		", which has public keys as gpg --export writes them, without --armor"
 }
 
 func adviseRepeated(req Request) string {
@@ -104,7 +124,8 @@ func adviseRepeated(req Request) string {
 		return ""
 	}
 
-	return "what was resolved before is installed again exactly: if the source has it no longer, require another version of it in spec.requirements"
+	return "what was resolved before is installed again exactly: if the source has it no longer, require another " +
+		"version of it in spec.requirements"
 }
 
 func adviseCA(req Request) string {

@@ -20,8 +20,9 @@ import (
 //go:embed archive.py
 var archiveScript []byte
 
-// unpack the archive of a project where a repository would be cloned to, and return its SHA-256. A Python with Ansible's
-// modules does it, confined like ansible-galaxy: what ansible-galaxy knows of proxies, passwords and authorities counts.
+// unpack the archive of a project where a repository would be cloned to, and return its SHA-256. A Python with
+// Ansible's modules does it, confined like ansible-galaxy: what ansible-galaxy knows of proxies, passwords and
+// authorities counts.
 func (f fetch) unpack(ctx context.Context, p *requirements.Project) (digest string, err error) {
 	argv, err := python(f.Environ)
 	if err != nil {
@@ -48,7 +49,8 @@ func (f fetch) unpack(ctx context.Context, p *requirements.Project) (digest stri
 	out := &tail{max: maxOutput}
 	argv = append(argv, script, file)
 
-	if err := f.run(ctx, f.req, f.w, f.r, project, Program{Argv: argv, Env: f.r.Env, Dir: f.w.Home(), Out: out}, out); err != nil {
+	if err := f.run(ctx, f.req, f.w, f.r, project, Program{Argv: argv, Env: f.r.Env, Dir: f.w.Home(), Out: out},
+		out); err != nil {
 		return "", err
 	}
 

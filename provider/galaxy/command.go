@@ -101,7 +101,8 @@ func Version(ctx context.Context, run Command, own []string) (string, error) {
 		// Errors of the program are usually its last line.
 		said := strings.TrimSpace(out.String())
 
-		return "", errors.Wrap(withReason(errors.Wrap(err, said[strings.LastIndexByte(said, '\n')+1:]), out.String()), "cannot ask ansible-galaxy for its version")
+		return "", errors.Wrap(withReason(errors.Wrap(err, said[strings.LastIndexByte(said, '\n')+1:]), out.String()),
+			"cannot ask ansible-galaxy for its version")
 	}
 
 	line, _, _ := strings.Cut(out.String(), "\n")

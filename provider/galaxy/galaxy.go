@@ -1,5 +1,5 @@
-// Package galaxy runs ansible-galaxy, which runs git and ssh, and git for the project of a run. A Request says what is to be
-// installed, and with which files and variables of a configuration. The Recipe of a request is
+// Package galaxy runs ansible-galaxy, which runs git and ssh, and git for the project of a run. A Request says what is
+// to be installed, and with which files and variables of a configuration. The Recipe of a request is
 // all that ansible-galaxy is given: requests with the same recipe share what was installed. An
 // Installer carries a recipe out in a Workspace. The error says why ansible-galaxy failed, and
 // what to do about it. Package content decides when something is installed, and keeps it.
@@ -86,8 +86,8 @@ func (w Workspace) full() bool {
 	})
 }
 
-// watch the disks of the workspace, until the returned function says whether one was full meanwhile: programs remove what
-// they have written when they fail.
+// watch the disks of the workspace, until the returned function says whether one was full meanwhile: programs remove
+// what they have written when they fail.
 func (w Workspace) watch() (wasFull func() bool) {
 	ended, full := make(chan struct{}), make(chan bool, 1)
 
@@ -176,7 +176,9 @@ func (i Installer) step(ctx context.Context, req Request, w Workspace, r Recipe,
 }
 
 // run a program of a recipe, which installs something, confined to the workspace. Its output is that of the program.
-func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, what string, p Program, out *tail) error {
+func (i Installer) run(ctx context.Context, req Request, w Workspace, r Recipe, what string, p Program,
+	out *tail,
+) error {
 	var err error
 	if p.Domain, err = i.Policy.Domain(nil, []string{w.Private, w.Target}, r.Grant); err != nil {
 		return NewInstallError(what, err)

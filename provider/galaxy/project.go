@@ -49,7 +49,9 @@ type fetch struct {
 
 // project fetches the project of a request. It returns the request with the requirements of the project in place
 // of the project, and which project it is.
-func (i Installer) project(ctx context.Context, req Request, w Workspace, r Recipe) (Request, *common.ContentItem, error) {
+func (i Installer) project(ctx context.Context, req Request, w Workspace,
+	r Recipe,
+) (Request, *common.ContentItem, error) {
 	p := req.Requirements.Project
 	f := fetch{Installer: i, req: req, w: w, r: r}
 
@@ -141,7 +143,10 @@ func (f fetch) clone(ctx context.Context, p *requirements.Project, filter string
 
 	steps = append(steps, []string{"checkout", "--quiet", "--detach", commit})
 	if p.Submodules {
-		steps = append(steps, []string{"submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", "--", cmp.Or(p.Path, ".")})
+		steps = append(steps, []string{
+			"submodule", "--quiet", "update", "--init", "--recursive", "--depth=1", "--",
+			cmp.Or(p.Path, "."),
+		})
 	}
 
 	for _, args := range steps {
@@ -161,7 +166,8 @@ func (f fetch) find(ctx context.Context, p *requirements.Project, filter string)
 
 	if e := new(InstallError); errors.As(err, &e) && p.IsCommit() {
 		at = p.Version
-		_, err = f.git(ctx, "fetch", "--quiet", "--no-tags", filter, "origin", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+		_, err = f.git(ctx, "fetch", "--quiet", "--no-tags", filter, "origin", "+refs/heads/*:refs/remotes/origin/*",
+			"+refs/tags/*:refs/tags/*")
 	}
 
 	if err != nil {
@@ -182,7 +188,8 @@ func (f fetch) notFound(p *requirements.Project, err error) error {
 
 	for _, said := range []string{"couldn't find remote ref", "Needed a single revision", "not our ref"} {
 		if strings.Contains(e.Reason, said) {
-			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q", requirements.WithoutUser(p.Src), cmp.Or(p.Version, "HEAD")))
+			return NewInstallError(project, errors.Errorf("%s has no tag, branch or commit %q", requirements.WithoutUser(p.Src),
+				cmp.Or(p.Version, "HEAD")))
 		}
 	}
 
@@ -211,7 +218,8 @@ func (f fetch) take(ctx context.Context, p *requirements.Project, from string) e
 
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
-			return NewInstallError(project, errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, in))
+			return NewInstallError(project,
+				errors.Errorf("%s has no directory %q%s", requirements.WithoutUser(p.Src), p.Path, in))
 		case err != nil:
 			return errors.Wrap(err, "cannot read a repository")
 		}
@@ -255,7 +263,8 @@ func checkProject(ctx context.Context, dir string) error {
 
 		target, _ := os.Readlink(name)
 
-		return NewInstallError(project, errors.Errorf("%s is a link to %s, which is not in the project: give a path that has both", rel, target))
+		return NewInstallError(project,
+			errors.Errorf("%s is a link to %s, which is not in the project: give a path that has both", rel, target))
 	})
 }
 
@@ -300,7 +309,10 @@ func requiredBy(dir string) (requirements.File, error) {
 func (f fetch) git(ctx context.Context, args ...string) (string, error) {
 	out := &tail{max: maxOutput}
 	// Nothing of a repository is a program for git.
-	argv := slices.Concat([]string{"git", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "gc.auto=0"}, args)
+	argv := slices.Concat([]string{
+		"git", "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c",
+		"gc.auto=0",
+	}, args)
 
 	err := f.run(ctx, f.req, f.w, f.r, project, Program{Argv: argv, Env: f.r.Env, Dir: f.w.repository(), Out: out}, out)
 

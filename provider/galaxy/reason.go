@@ -81,7 +81,8 @@ func galaxyReason(line string) string {
 	switch {
 	case strings.Contains(line, "--ignore-errors"), strings.Contains(line, "because GnuPG signature verification failed"):
 		return ""
-	case strings.HasPrefix(line, "Could not find "), strings.HasPrefix(line, "Signature verification failed for "), unresolved.MatchString(line):
+	case strings.HasPrefix(line, "Could not find "), strings.HasPrefix(line,
+		"Signature verification failed for "), unresolved.MatchString(line):
 		return line
 	}
 

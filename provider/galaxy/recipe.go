@@ -69,7 +69,8 @@ func (r Request) recipe(environ []string, w Workspace) Recipe {
 	if collections := r.Requirements.Collections; len(collections) > 0 {
 		s := step("collection", w, w.Collections(), requirements.File{Collections: collections})
 		if v := r.Verification; v != nil && v.Keyring != "" {
-			s.Argv = append(s.Argv, "--keyring", filepath.Join(w.Home(), v.Keyring), "--required-valid-signature-count", v.Signatures)
+			s.Argv = append(s.Argv, "--keyring", filepath.Join(w.Home(), v.Keyring), "--required-valid-signature-count",
+				v.Signatures)
 			// Neither a variable nor an ansible.cfg may turn verification off.
 			c.Env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, gpgOff) }), gpgOff+"0")
 		}
@@ -89,5 +90,8 @@ func step(kind string, w Workspace, dir string, required requirements.File) Step
 	text, _ := json.Marshal(required) //nolint:errchkjson // It has texts only.
 	file := w.path(kind + "s.yml")
 
-	return Step{What: kind + "s", Argv: []string{"ansible-galaxy", kind, "install", "-r", file, "-p", dir}, File: file, Text: text}
+	return Step{
+		What: kind + "s", Argv: []string{"ansible-galaxy", kind, "install", "-r", file, "-p", dir}, File: file,
+		Text: text,
+	}
 }

@@ -54,7 +54,9 @@ type credential struct {
 // All parameters are inputs but retryLimit, forks, verbosity, approval, historyLimit, schedule and window: what
 // a run does depends on none of them. The timeout is one, since raising it is how a user
 // answers a run that timed out.
-func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem, project *common.ContentItem) (string, error) {
+func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem,
+	project *common.ContentItem,
+) (string, error) {
 	params, err := canonicalParameters(in.Parameters)
 	if err != nil {
 		return "", err
@@ -73,7 +75,10 @@ func (in Inputs) Digest(key []byte, collections, roles []common.ContentItem, pro
 	}
 
 	if k := in.Kubernetes; k != nil {
-		c.Kubernetes = &Kubernetes{Namespace: k.Namespace, ServiceAccount: k.ServiceAccount, OwnerReferences: k.OwnerReferences}
+		c.Kubernetes = &Kubernetes{
+			Namespace: k.Namespace, ServiceAccount: k.ServiceAccount,
+			OwnerReferences: k.OwnerReferences,
+		}
 	}
 
 	// Another commit with the same files is the same.
@@ -154,7 +159,10 @@ func canonicalParameters(p common.AnsibleRunParameters) (map[string]any, error) 
 		return nil, errors.Wrap(err, "cannot decode spec.forProvider")
 	}
 
-	for _, k := range []string{"retryLimit", "forks", "verbosity", "approval", "historyLimit", "schedule", "window", "role", "roles"} {
+	for _, k := range []string{
+		"retryLimit", "forks", "verbosity", "approval", "historyLimit", "schedule", "window",
+		"role", "roles",
+	} {
 		delete(m, k)
 	}
 

@@ -31,7 +31,9 @@ func validateProject(p *common.Project, at *field.Path) field.ErrorList {
 
 	switch v := p.Version; {
 	case p.IsArchive() && (v != "" || p.Submodules):
-		errs = append(errs, field.Forbidden(at.Child("version"), "an archive has neither version nor submodules: its URL says which one is meant"))
+		errs = append(errs,
+			field.Forbidden(at.Child("version"),
+				"an archive has neither version nor submodules: its URL says which one is meant"))
 	case strings.HasPrefix(v, "+"), isOption(v):
 		errs = append(errs, field.Invalid(at.Child("version"), v, "must not start with a dash or a plus"))
 	case !isPrintable(v), strings.ContainsAny(v, " :~^?*[\\"), strings.Contains(v, ".."), strings.Contains(v, "@{"):

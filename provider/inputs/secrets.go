@@ -88,8 +88,8 @@ var urlPassword = regexp.MustCompile(`://([^/\s:@]*)(?::([^/\s@]+))?@`)
 // minToken is the length of the shortest user in a URL that is a token, in bytes.
 const minToken = 16
 
-// urlPasswords in a text: the password of user:password@host, and a user whose name is so long that it is a token. Beside
-// one there may be a password that means nothing, such as x-oauth-basic.
+// urlPasswords in a text: the password of user:password@host, and a user whose name is so long that it is a token.
+// Beside one there may be a password that means nothing, such as x-oauth-basic.
 func urlPasswords(text string) [][]byte {
 	var found [][]byte
 

@@ -106,7 +106,8 @@ func validateContent(p *common.AnsibleRunParameters, path *field.Path) field.Err
 	}
 
 	if set != 1 {
-		errs = append(errs, field.Forbidden(path, "exactly one of role, roles, playbook, playbooks and playbookInline must be set"))
+		errs = append(errs,
+			field.Forbidden(path, "exactly one of role, roles, playbook, playbooks and playbookInline must be set"))
 	}
 
 	if p.PlaybookInline != "" && strings.TrimSpace(p.PlaybookInline) == "" {
@@ -166,7 +167,9 @@ func validateRoleSource(r common.Role, path *field.Path) field.ErrorList {
 
 	switch parts := strings.Count(r.Name, ".") + 1; {
 	case parts > 2:
-		errs = append(errs, field.Forbidden(path, "a role of a collection has no src or version of its own: require its collection in the ProviderConfig"))
+		errs = append(errs,
+			field.Forbidden(path,
+				"a role of a collection has no src or version of its own: require its collection in the ProviderConfig"))
 	case parts == 1 && r.Src == "":
 		errs = append(errs, field.Required(path.Child("src"), "a role without a namespace is not on Galaxy"))
 	}
@@ -307,7 +310,8 @@ func validateVerification(in Inputs, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(path, "one of keyring, collections and roles must be set")}
 	}
 
-	errs := append(validateVerified(v.Collections, path.Child("collections")), validateVerified(v.Roles, path.Child("roles"))...)
+	errs := append(validateVerified(v.Collections, path.Child("collections")),
+		validateVerified(v.Roles, path.Child("roles"))...)
 	if v.Keyring != "" {
 		errs = append(errs, validateKeyring(in, path)...)
 	}
@@ -327,7 +331,9 @@ func validateVerified(items []common.VerifiedContent, path *field.Path) field.Er
 		}
 
 		if !revisionPattern.MatchString(item.Revision) {
-			errs = append(errs, field.Invalid(path.Index(i).Child("revision"), item.Revision, "must be empty, or all 64 hexadecimal digits of a revision"))
+			errs = append(errs,
+				field.Invalid(path.Index(i).Child("revision"), item.Revision,
+					"must be empty, or all 64 hexadecimal digits of a revision"))
 		}
 	}
 
@@ -346,11 +352,14 @@ func validateKeyring(in Inputs, path *field.Path) field.ErrorList {
 	case !found:
 		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must be the filename of one of the credentials"))
 	case len(keyring.Data) == 0 || bytes.HasPrefix(bytes.TrimSpace(keyring.Data), []byte("-----")):
-		errs = append(errs, field.Invalid(path.Child("keyring"), v.Keyring, "must have public keys as gpg --export writes them without --armor"))
+		errs = append(errs,
+			field.Invalid(path.Child("keyring"), v.Keyring, "must have public keys as gpg --export writes them without --armor"))
 	}
 
 	if !regexp.MustCompile(`^\+?([1-9][0-9]?|all)$`).MatchString(v.Signatures) {
-		errs = append(errs, field.Invalid(path.Child("signatures"), v.Signatures, "must be a number up to 99 or all, with or without a + before it"))
+		errs = append(errs,
+			field.Invalid(path.Child("signatures"), v.Signatures,
+				"must be a number up to 99 or all, with or without a + before it"))
 	}
 
 	return errs
@@ -362,7 +371,8 @@ func validateFilename(name string) error {
 	dotfiles := []string{
 		".aws", ".boto", ".docker", ".dockerconfigjson", ".git-credentials", ".gitconfig", ".htpasswd", ".kubeconfig",
 		".my.cnf", ".netrc", ".pgpass", ".vault", ".vault-pass", ".vault-pass.txt", ".vault-password",
-		".vault-password.txt", ".vault_pass", ".vault_pass.txt", ".vault_password", ".vault_password.txt", ".vault_password_file",
+		".vault-password.txt", ".vault_pass", ".vault_pass.txt", ".vault_password", ".vault_password.txt",
+		".vault_password_file",
 	}
 	reserved := []string{
 		PlaybookFile, "args", "artifacts", "cmdline", "collections", "daemon.log", "env", "envvars", "extravars",

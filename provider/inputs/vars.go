@@ -62,7 +62,8 @@ func (v *varsValidator) value(value any, path *field.Path, depth int) {
 	}
 
 	if depth > maxDepth {
-		v.errs = append(v.errs, field.Invalid(v.root, field.OmitValueType{}, fmt.Sprintf("must not be nested deeper than %d levels", maxDepth)))
+		v.errs = append(v.errs,
+			field.Invalid(v.root, field.OmitValueType{}, fmt.Sprintf("must not be nested deeper than %d levels", maxDepth)))
 
 		return
 	}
@@ -95,7 +96,9 @@ func (v *varsValidator) marker(m map[string]any, path *field.Path) {
 
 	if text, ok := m[keyVault]; ok {
 		if s, ok := text.(string); !ok || !strings.HasPrefix(s, VaultHeader) {
-			v.errs = append(v.errs, field.Invalid(path.Key(keyVault), field.OmitValueType{}, "must be what ansible-vault encrypt_string prints after !vault"))
+			v.errs = append(v.errs,
+				field.Invalid(path.Key(keyVault), field.OmitValueType{},
+					"must be what ansible-vault encrypt_string prints after !vault"))
 		}
 	}
 

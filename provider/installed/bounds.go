@@ -40,9 +40,12 @@ func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 	case !l.Exceeded(u):
 		return u.Size, nil
 	case workdir.Limits{Entries: l.Entries}.Exceeded(u):
-		return 0, errors.Errorf("it has more than %d files and directories: divide it among configurations that require less each", l.Entries)
+		return 0, errors.Errorf(
+			"it has more than %d files and directories: divide it among configurations that require less each", l.Entries)
 	case workdir.Limits{Holes: l.Holes}.Exceeded(u):
-		return 0, errors.Errorf("its files are more than %s longer than what they take on disk: it may not have large files that are sparse, or that have many names", quantity(l.Holes))
+		return 0, errors.Errorf(
+			"its files are more than %s longer than what they take on disk: it may not have large files that are sparse, or "+
+				"that have many names", quantity(l.Holes))
 	}
 
 	return 0, errors.Errorf("it takes more than %s on disk, the limit of --max-run-size", quantity(l.Size))
@@ -50,7 +53,8 @@ func measure(ctx context.Context, dir string, l workdir.Limits) (int64, error) {
 
 // errItems says that a set has more collections, or roles, than a status can list.
 func errItems(what string) error {
-	return fmt.Errorf("it has more than %d %s: divide them among configurations that require less each", maxInstalled, what)
+	return fmt.Errorf("it has more than %d %s: divide them among configurations that require less each",
+		maxInstalled, what)
 }
 
 func quantity(bytes int64) string {

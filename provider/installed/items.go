@@ -123,7 +123,8 @@ func collection(root *os.Root, dir string) (common.ContentItem, bool, error) {
 		Info info `json:"collection_info"`
 	}{}
 
-	found, err := read(root, path.Join(dir, collectionInfo), maxInfo, func(text []byte) error { return json.Unmarshal(text, &m) })
+	found, err := read(root, path.Join(dir, collectionInfo), maxInfo,
+		func(text []byte) error { return json.Unmarshal(text, &m) })
 	if err == nil && !found {
 		var values map[string]string
 

@@ -50,14 +50,17 @@ type Manifest struct {
 // Same is true when two sets have the same content. A project has the same in commits that change other
 // directories of its repository.
 func (m Manifest) Same(o Manifest) bool {
-	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) && maps.Equal(m.Tree.Items, o.Tree.Items)
+	return slices.Equal(m.Collections, o.Collections) && slices.Equal(m.Roles, o.Roles) &&
+		maps.Equal(m.Tree.Items, o.Tree.Items)
 }
 
 // New returns the manifest of what was installed in a directory because it was required,
 // and removes there what is no content. The error says what is wrong with it. What is pinned has a version that says
 // what it is. Anything else may change and keep its version, as a branch of a
 // git repository does, so that it gets a revision. The project is nil where there is none.
-func New(ctx context.Context, dir, digest string, required requirements.File, project *common.ContentItem, l workdir.Limits) (m Manifest, err error) {
+func New(ctx context.Context, dir, digest string, required requirements.File, project *common.ContentItem,
+	l workdir.Limits,
+) (m Manifest, err error) {
 	m = Manifest{Schema: Schema, Digest: digest, Requirements: required.WithoutUsers(), Project: project}
 
 	if _, err := measure(ctx, dir, l); err != nil {

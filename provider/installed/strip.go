@@ -113,8 +113,11 @@ func describe(c common.ContentItem) ([]byte, error) {
 	namespace, name, _ := strings.Cut(c.Name, ".")
 
 	return json.Marshal(map[string]any{
-		"format":          1,
-		"collection_info": map[string]any{"namespace": namespace, "name": name, "version": c.Version, "dependencies": map[string]string{}},
+		"format": 1,
+		"collection_info": map[string]any{
+			"namespace": namespace, "name": name, "version": c.Version,
+			"dependencies": map[string]string{},
+		},
 	})
 }
 

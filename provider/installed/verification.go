@@ -52,5 +52,6 @@ func (m Manifest) differs(want common.VerifiedContent, items []common.ContentIte
 		version = items[i].Version
 	}
 
-	return []string{fmt.Sprintf("%q has the revision %s, version %.32q, which is not that in spec.verification.%s", want.Name, got, version, field)}
+	return []string{fmt.Sprintf("%q has the revision %s, version %.32q, which is not that in spec.verification.%s",
+		want.Name, got, version, field)}
 }

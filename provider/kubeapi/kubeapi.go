@@ -107,7 +107,10 @@ func to(cfg *rest.Config) (*API, error) {
 func (a *API) Open(ctx context.Context, run runner.Spec) (runner.Access, error) {
 	k := run.Inputs.Kubernetes
 
-	t := &tokens{now: a.now, request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, *k) }}
+	t := &tokens{
+		now:     a.now,
+		request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, *k) },
+	}
 	if _, err := t.token(ctx); err != nil {
 		return nil, err
 	}
@@ -131,7 +134,11 @@ func (a *API) Metadata(k inputs.Kubernetes) (metadata.Interface, error) {
 		return c.(metadata.Interface), nil //nolint:forcetypeassert // There are no others.
 	}
 
-	c, err := a.metadata(&tokens{now: a.now, request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) }})
+	c, err := a.metadata(
+		&tokens{
+			now:     a.now,
+			request: func(ctx context.Context) (authenticationv1.TokenRequestStatus, error) { return a.request(ctx, k) },
+		})
 	if err == nil {
 		a.accounts.Add(key, c)
 	}
@@ -166,13 +173,20 @@ func (a *API) metadata(t *tokens) (metadata.Interface, error) {
 // is worth nothing once the Secret that it is bound to is gone, which has to be in the namespace of the
 // ServiceAccount; nil for none. The error is a rights.Error if the provider may not request a token, and a
 // runner.AccessError if there is none to be had.
-func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration, bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error) {
+func (a *API) Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration,
+	bound *corev1.Secret,
+) (authenticationv1.TokenRequestStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
-	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(max(lasts, lifetime).Seconds()))}}
+	r := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(max(lasts, lifetime).Seconds()))},
+	}
 	if bound != nil {
-		r.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: bound.Name, UID: bound.UID}
+		r.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{
+			APIVersion: "v1", Kind: "Secret", Name: bound.Name,
+			UID: bound.UID,
+		}
 	}
 
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.ServiceAccount}}

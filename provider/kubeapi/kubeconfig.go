@@ -35,7 +35,10 @@ func kubeconfig(run runner.Spec, server string, authority []byte, secret string)
 	c := api.NewConfig()
 	c.Clusters[name] = &api.Cluster{Server: server, CertificateAuthorityData: authority}
 	c.AuthInfos[name] = &api.AuthInfo{Token: secret}
-	c.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name, Namespace: cmp.Or(run.Object.Namespace, run.Inputs.Kubernetes.Namespace)}
+	c.Contexts[name] = &api.Context{
+		Cluster: name, AuthInfo: name,
+		Namespace: cmp.Or(run.Object.Namespace, run.Inputs.Kubernetes.Namespace),
+	}
 	c.CurrentContext = name
 
 	text, err := clientcmd.Write(*c)
@@ -67,5 +70,6 @@ func certificate(now time.Time) (tls.Certificate, []byte, error) {
 		return tls.Certificate{}, nil, errors.Wrap(err, "cannot make a certificate")
 	}
 
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(
+		&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }

@@ -116,7 +116,8 @@ func targetOf(u *url.URL) (target, bool) {
 func (t target) markable() bool {
 	groups := []string{"authentication.k8s.io", "authorization.k8s.io", "events.k8s.io"}
 
-	return t.subresource == "" && !slices.Contains(groups, t.group) && (t.group != "" || t.resource != "events" && t.resource != "bindings")
+	return t.subresource == "" && !slices.Contains(groups, t.group) &&
+		(t.group != "" || t.resource != "events" && t.resource != "bindings")
 }
 
 // apiVersion of the target.
@@ -191,12 +192,14 @@ func (m *marker) mark(next http.Handler) http.Handler {
 		}
 
 		if len(body) > maxBody {
-			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, "the object is longer than the API server takes")
+			refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+				"the object is longer than the API server takes")
 			return
 		}
 
 		if body, err = m.marked(r, way, t, body); err != nil {
-			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "objects of this run get marks, for which "+err.Error())
+			refuse(w, http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+				"objects of this run get marks, for which "+err.Error())
 			return
 		}
 
@@ -359,7 +362,8 @@ func (m *marker) marksOf(namespace string, owns bool) marks {
 	return of
 }
 
-// inject marks into an object, or a patch of one. All else stays as it is written. The error says why that cannot be done.
+// inject marks into an object, or a patch of one. All else stays as it is written. The error says why that cannot be
+// done.
 func inject(body []byte, marks marks) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if brace, _ := d.Token(); brace != json.Delim('{') || !json.Valid(body) {
@@ -503,7 +507,10 @@ func (m *marker) read(rsp *http.Response) ([]byte, error) {
 	}
 
 	head, err := io.ReadAll(io.LimitReader(rsp.Body, maxBody))
-	rsp.Body = &answer{io.MultiReader(bytes.NewReader(head), rsp.Body), rsp.Body, sync.OnceFunc(func() { m.answers.Release(size) })}
+	rsp.Body = &answer{
+		io.MultiReader(bytes.NewReader(head), rsp.Body), rsp.Body,
+		sync.OnceFunc(func() { m.answers.Release(size) }),
+	}
 
 	return head, err
 }
@@ -555,7 +562,8 @@ func (m *marker) delete(t target) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	if len(m.deleted) < maxDeleted && max(len(t.group), len(t.resource), len(t.namespace), len(t.name)) <= validation.DNS1123SubdomainMaxLength {
+	if len(m.deleted) < maxDeleted &&
+		max(len(t.group), len(t.resource), len(t.namespace), len(t.name)) <= validation.DNS1123SubdomainMaxLength {
 		t.version = ""
 		m.deleted[t] = struct{}{}
 	}

@@ -102,7 +102,8 @@ func injectProtobuf(body []byte, marks marks) ([]byte, error) {
 		}
 	}
 
-	if r := marks.owner; r != nil && !slices.ContainsFunc(o.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == r.UID }) {
+	if r := marks.owner; r != nil &&
+		!slices.ContainsFunc(o.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == r.UID }) {
 		text, _ := r.Marshal() // It fails for no message that fits into memory.
 		meta = appendField(meta, fieldOwnerReferences, text)
 	}

@@ -76,7 +76,8 @@ func (a *API) listen(run runner.Spec, t *tokens) (*proxy, error) {
 	}
 
 	p.survey = func(ctx context.Context, kinds []common.DependentKind) []common.DependentKind {
-		return dependents.Survey(ctx, c, dependents.Run{UID: run.Object.UID, Watched: k.Watches, Deleted: p.marker.hasDeleted}, kinds)
+		return dependents.Survey(ctx, c,
+			dependents.Run{UID: run.Object.UID, Watched: k.Watches, Deleted: p.marker.hasDeleted}, kinds)
 	}
 
 	p.kubeconfig, err = kubeconfig(run, "https://"+l.Addr().String(), pem, p.secret)
@@ -146,7 +147,8 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
 			w.Header().Set("Connection", "close")
-			refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "this is the way of a run to the API server, and only that run may use it")
+			refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized,
+				"this is the way of a run to the API server, and only that run may use it")
 
 			return
 		}
@@ -156,7 +158,8 @@ func (p *proxy) admit(next http.Handler) http.Handler {
 		}
 
 		if r.Method == http.MethodConnect {
-			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "nothing but the API server can be reached here")
+			refuse(w, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+				"nothing but the API server can be reached here")
 			return
 		}
 
@@ -200,7 +203,8 @@ func (a *API) forward(p *proxy) http.Handler {
 func (a *API) metadataOf(r *http.Request) (*metav1.PartialObjectMetadata, error) {
 	o := &metav1.PartialObjectMetadata{}
 
-	found, err := a.read(r.Context(), r.URL.EscapedPath(), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", o)
+	found, err := a.read(r.Context(), r.URL.EscapedPath(), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+		o)
 	if err != nil || !found {
 		return nil, err
 	}

@@ -115,7 +115,8 @@ func (p *proxy) showStatus(rsp *http.Response) error {
 		if fields, ok = xrIn(text, of.run.Object.Owner); !ok {
 			return nil
 		}
-	case rsp.StatusCode == http.StatusNotFound && of.run.State == common.StateAbsent && p.kindOf(rsp.Request.Context(), of.target) == of.run.Object.Owner.Kind:
+	case rsp.StatusCode == http.StatusNotFound && of.run.State == common.StateAbsent &&
+		p.kindOf(rsp.Request.Context(), of.target) == of.run.Object.Owner.Kind:
 		fields = gone(of)
 	default:
 		return nil
@@ -187,6 +188,7 @@ func shown(s runner.Status, status json.RawMessage, mode common.RunMode) (json.R
 
 // isXR is true for what has the name of the XR of an object, and for its status.
 func isXR(o runner.Object, t target) bool {
-	return (t.subresource == "" || t.subresource == "status") && o.Owner.Kind != "" && t.group == o.Owner.Group && t.name == o.Owner.Name &&
+	return (t.subresource == "" || t.subresource == "status") && o.Owner.Kind != "" && t.group == o.Owner.Group &&
+		t.name == o.Owner.Name &&
 		t.resource != "watch" && (t.namespace == "" || t.namespace == o.Namespace)
 }

@@ -101,7 +101,8 @@ func awaited(s Situation) *common.ApprovalObservation {
 		}
 
 		return &common.ApprovalObservation{
-			Digest: digest(s, r.ID, unchecked), State: common.ApprovalAwaiting, CheckID: r.ID, Unchecked: unchecked, Time: r.CompletionTime.DeepCopy(),
+			Digest: digest(s, r.ID,
+				unchecked), State: common.ApprovalAwaiting, CheckID: r.ID, Unchecked: unchecked, Time: r.CompletionTime.DeepCopy(),
 		}
 	case unused && (!checkedNow(s) || unchecked(r) != "") && was.Digest == digest(s, was.CheckID, was.Unchecked):
 		return was.DeepCopy()
@@ -151,7 +152,8 @@ func settled(s Situation) (time.Time, bool) {
 func awaitsUnchecked(s Situation) bool {
 	was := s.Recorded.Approval
 
-	return was != nil && was.State != common.ApprovalApplied && was.Unchecked != "" && was.Digest == digest(s, was.CheckID, was.Unchecked)
+	return was != nil && was.State != common.ApprovalApplied && was.Unchecked != "" &&
+		was.Digest == digest(s, was.CheckID, was.Unchecked)
 }
 
 // unchecked is why a check could not tell what would change; empty if it could.
@@ -232,7 +234,8 @@ func Unapproved(s Situation) (xpv2.ConditionReason, string, bool) {
 
 	switch a.State {
 	case common.ApprovalAwaiting:
-		return common.ReasonAwaitingApproval, fmt.Sprintf("%s, and awaits approval of digest %s: %s", prediction(s), a.Digest, s.Approvals.Command), true
+		return common.ReasonAwaitingApproval, fmt.Sprintf("%s, and awaits approval of digest %s: %s", prediction(s), a.Digest,
+			s.Approvals.Command), true
 	case common.ApprovalRejected:
 		msg := &strings.Builder{}
 		fmt.Fprintf(msg, "digest %s was rejected by %s", a.Digest, a.By)

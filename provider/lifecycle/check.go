@@ -70,11 +70,13 @@ func afterCheck(s Situation) Decision {
 // cutOff is true for a run that the provider did not let begin, or end, or of which nothing was executed. What the run
 // was started for is still to be done: a requested check, or an apply of what a check has found.
 func cutOff(r *common.Run) bool {
-	return r != nil && (r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal || untried(r))
+	return r != nil &&
+		(r.Phase == common.PhaseInterrupted || r.Phase == common.PhaseCanceled || r.Reason == executor.ReasonInternal ||
+			untried(r))
 }
 
-// untried is true for a run of whose content nothing was executed, until somebody puts something right that is no input:
-// rights, an image, a quota, a source. A check of this kind tells nothing.
+// untried is true for a run of whose content nothing was executed, until somebody puts something right that is no
+// input: rights, an image, a quota, a source. A check of this kind tells nothing.
 func untried(r *common.Run) bool {
 	return r.Reason == executor.ReasonPodNotStarted || r.Reason == executor.ReasonForbidden || uninstalled(r)
 }

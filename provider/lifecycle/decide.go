@@ -210,8 +210,8 @@ func decidePresent(s Situation) Decision {
 	return begin(s, common.TriggerDrift, 1)
 }
 
-// periodic is when the next periodic run follows the end of the last one, and the time between the two: the poll interval, or
-// what the content has asked for, or else what the schedule says.
+// periodic is when the next periodic run follows the end of the last one, and the time between the two: the poll
+// interval, or what the content has asked for, or else what the schedule says.
 func periodic(s Situation, last time.Time) (time.Time, time.Duration) {
 	wait := s.Poll
 
@@ -341,7 +341,10 @@ func begin(s Situation, t common.RunTrigger, attempt int64) Decision {
 		state = common.StateAbsent
 	}
 
-	return Decision{Start: &Start{Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt, Approved: s.Approvals.Required}}
+	return Decision{Start: &Start{
+		Mode: common.ModeApply, State: state, Trigger: t, Attempt: attempt,
+		Approved: s.Approvals.Required,
+	}}
 }
 
 // retry a failed apply when its back-off is over, unless it was tried as often
@@ -472,6 +475,8 @@ func gaveUp(s Situation) string {
 			common.AnnotationCancel, meta.AnnotationKeyReconcileRequestedAt, way)
 	}
 
-	return fmt.Sprintf("gave up after attempt %d of %d: raise spec.forProvider.retryLimit, request a run with a new value of the annotation %s, or %s",
+	return fmt.Sprintf(
+		"gave up after attempt %d of %d: raise spec.forProvider.retryLimit, request a run with a new value of the "+
+			"annotation %s, or %s",
 		last.Attempts, s.RetryLimit, meta.AnnotationKeyReconcileRequestedAt, way)
 }

@@ -25,7 +25,8 @@ func Remember(o *common.AnsibleRunObservation, limit int) {
 		p.Changed, p.Failed = h.Changed, h.Failed+h.Unreachable
 	}
 
-	if a := o.Approval; a != nil && r.Mode == common.ModeApply && (a.State == common.ApprovalApproved || a.State == common.ApprovalApplied) {
+	if a := o.Approval; a != nil && r.Mode == common.ModeApply &&
+		(a.State == common.ApprovalApproved || a.State == common.ApprovalApplied) {
 		p.ApprovedBy = a.By
 	}
 

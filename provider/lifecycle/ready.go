@@ -38,7 +38,8 @@ func Ready(s Situation, now xpv2.Condition) xpv2.Condition {
 	case s.Active != nil && !s.Active.Finished:
 		return common.Running()
 	case o.AppliedDigest == "" && last == nil && s.Policy == common.CheckWhenObserve && NotCheckable(s):
-		return common.NotApplied("a check run cannot tell what there is to do, see the condition " + string(common.TypeCheckable))
+		return common.NotApplied(
+			"a check run cannot tell what there is to do, see the condition " + string(common.TypeCheckable))
 	case o.AppliedDigest == "" && last == nil:
 		return xpv2.Creating()
 	}

@@ -114,6 +114,7 @@ func Conditions(was []xpv2.Condition, r executor.Report) []xpv2.Condition {
 	}
 
 	return slices.DeleteFunc(now, func(c xpv2.Condition) bool {
-		return applied && !common.IsOwn(c) && !slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
+		return applied && !common.IsOwn(c) &&
+			!slices.ContainsFunc(r.Reported.Conditions, func(o xpv2.Condition) bool { return o.Type == c.Type })
 	})
 }

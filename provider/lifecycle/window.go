@@ -22,7 +22,8 @@ func inWindow(s Situation, d Decision) Decision {
 
 	d.Start, d.Until, d.Held = nil, opens, true
 
-	if last := s.Recorded.LastApply; failed(last) && (s.Deleted && last.State == common.StateAbsent || !s.Deleted && failedHere(s)) {
+	if last := s.Recorded.LastApply; failed(last) &&
+		(s.Deleted && last.State == common.StateAbsent || !s.Deleted && failedHere(s)) {
 		d.Failure = errors.Wrapf(failure(s), "waits for its window, which opens at %s", opens.UTC().Format(time.RFC3339))
 	}
 
@@ -38,7 +39,8 @@ func opens(s Situation, st Start) time.Time {
 	return s.Calendar.Opens(s.Now, st.Trigger == common.TriggerDrift)
 }
 
-// closes is when a run that waits for something else has to wait for the next window, too; the zero time if it need not.
+// closes is when a run that waits for something else has to wait for the next window, too; the zero time if it need
+// not.
 func closes(s Situation, st Start) time.Time {
 	if askedFor(s, st) || predictsNow(s, st) {
 		return time.Time{}
@@ -47,8 +49,8 @@ func closes(s Situation, st Start) time.Time {
 	return s.Calendar.Closes(s.Now, st.Trigger == common.TriggerDrift)
 }
 
-// Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too. Before is the run that
-// the status showed before it.
+// Closed is true if a run that waits, whatever its inputs are, has to wait for the next window, too. Before is the run
+// that the status showed before it.
 func Closed(s Situation, waits common.Run, before *common.Run) bool {
 	Restore(&s.Recorded, before)
 
@@ -57,14 +59,14 @@ func Closed(s Situation, waits common.Run, before *common.Run) bool {
 	return waits.Trigger != common.TriggerRequested && !opens(s, st).IsZero()
 }
 
-// predictsNow is true for a check of a change or a deletion that somebody has to approve, so that there is time to do so
-// before the window opens.
+// predictsNow is true for a check of a change or a deletion that somebody has to approve, so that there is time to do
+// so before the window opens.
 func predictsNow(s Situation, st Start) bool {
 	return s.Approvals.Required && st.Mode == common.ModeCheck && st.Trigger != common.TriggerDrift
 }
 
-// askedFor is true for a run that somebody has asked for, and for an apply that follows from such a check. Who asks for a
-// check does not ask for the apply that somebody else approves.
+// askedFor is true for a run that somebody has asked for, and for an apply that follows from such a check. Who asks for
+// a check does not ask for the apply that somebody else approves.
 func askedFor(s Situation, st Start) bool {
 	switch {
 	case requested(s), st.Trigger == common.TriggerPreview:
@@ -73,5 +75,6 @@ func askedFor(s Situation, st Start) bool {
 		return false
 	}
 
-	return st.Mode == common.ModeApply && !s.Deleted && checked(s) && differs(s) && s.Recorded.LastRun.Trigger == common.TriggerRequested
+	return st.Mode == common.ModeApply && !s.Deleted && checked(s) && differs(s) &&
+		s.Recorded.LastRun.Trigger == common.TriggerRequested
 }

@@ -79,7 +79,8 @@ func Settle(o *unstructured.Unstructured) error {
 
 // isOperation is true for an entry that an Operation has applied.
 func isOperation(e metav1.ManagedFieldsEntry) bool {
-	return e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" && strings.HasPrefix(e.Manager, ownerPrefix)
+	return e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" &&
+		strings.HasPrefix(e.Manager, ownerPrefix)
 }
 
 func fieldsOf(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {

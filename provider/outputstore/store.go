@@ -45,7 +45,9 @@ func New(c client.Client, namespace string) *Store {
 
 // Save the output of a run in place of that of the run before. A
 // ConfigMap of that name that is not the store's is left alone, and is an error.
-func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind, r executor.Report) (*common.KeptOutput, error) {
+func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.GroupVersionKind,
+	r executor.Report,
+) (*common.KeptOutput, error) {
 	name := s.name(run, kind)
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
 
@@ -71,7 +73,10 @@ func (s *Store) Save(ctx context.Context, run common.AnsibleRun, kind schema.Gro
 		return nil, errors.Wrapf(err, "cannot keep the output in ConfigMap %q", name)
 	}
 
-	return &common.KeptOutput{Namespace: name.Namespace, ConfigMap: name.Name, RunID: r.Run.ID, CompletionTime: r.Run.CompletionTime.DeepCopy()}, nil
+	return &common.KeptOutput{
+		Namespace: name.Namespace, ConfigMap: name.Name, RunID: r.Run.ID,
+		CompletionTime: r.Run.CompletionTime.DeepCopy(),
+	}, nil
 }
 
 // Reference of the output of an AnsibleRun, of which nothing may be kept yet.

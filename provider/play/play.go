@@ -173,7 +173,8 @@ func isRecap(line string) bool {
 // recap of a host, with the counts that are not 0 in their colors.
 func (w *Writer) recap(line string) string {
 	colors := map[string]string{
-		"ok": green, "changed": yellow, "unreachable": red, "failed": red, "skipped": cyan, "rescued": yellow, "ignored": magenta,
+		"ok": green, "changed": yellow, "unreachable": red, "failed": red, "skipped": cyan, "rescued": yellow,
+		"ignored": magenta,
 	}
 	host, counts, _ := strings.Cut(line, " : ")
 	worst := green

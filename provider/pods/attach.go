@@ -71,8 +71,8 @@ func (r *run) tryAttach(ctx context.Context) error {
 	return nil
 }
 
-// readPayload adopts what the run was begun with. Without its Secrets the run has not begun, or nothing can be known of it.
-// Whoever may write Secrets may have made others, which take as much memory as a report.
+// readPayload adopts what the run was begun with. Without its Secrets the run has not begun, or nothing can be known of
+// it. Whoever may write Secrets may have made others, which take as much memory as a report.
 func (r *run) readPayload(ctx context.Context) error {
 	select {
 	case r.unpacking <- struct{}{}:

@@ -59,7 +59,10 @@ func (r *run) create(ctx context.Context) error {
 		return err
 	}
 
-	p := Payload{Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(), ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint}
+	p := Payload{
+		Spec: r.job.Spec, Request: r.job.Request, Before: r.job.Before, Key: sealed.NewKey(),
+		ContentKey: r.contentKey(r.job), Cluster: r.config.Endpoint,
+	}
 	p.Before.Content = r.job.Known
 
 	r.key = p.Key

@@ -23,8 +23,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// podPage is how many Pods of a run are read from the API server at a time, and askers for how many runs that is done at a
-// time. A run has one Pod, but whoever may make Pods may have made very many, and such that take 12 MiB each.
+// podPage is how many Pods of a run are read from the API server at a time, and askers for how many runs that is done
+// at a time. A run has one Pod, but whoever may make Pods may have made very many, and such that take 12 MiB each.
 const (
 	podPage = 2
 	askers  = 8
@@ -145,7 +145,8 @@ func (s *scopes) start(ctx context.Context, sc *scope, namespace string) error {
 		return errors.Wrap(err, "cannot watch Jobs and Pods")
 	}
 
-	err = sc.IndexField(ctx, &corev1.Pod{}, fieldRun, func(o client.Object) []string { return []string{o.GetLabels()[labelRun]} })
+	err = sc.IndexField(ctx, &corev1.Pod{}, fieldRun,
+		func(o client.Object) []string { return []string{o.GetLabels()[labelRun]} })
 	if err != nil {
 		return errors.Wrap(err, "cannot index Pods")
 	}
@@ -230,7 +231,8 @@ func (s *scopes) followed(run runKey) bool {
 
 // live view of the run, from the API server.
 func (r *run) live(ctx context.Context) (view, error) {
-	v, err := r.view(ctx, asker{r.config.Client, r.asking}, client.MatchingLabels{labelRun: r.job.ID}, client.Limit(podPage))
+	v, err := r.view(ctx, asker{r.config.Client, r.asking}, client.MatchingLabels{labelRun: r.job.ID},
+		client.Limit(podPage))
 	if r.hidden = kerrors.IsForbidden(err); err == nil {
 		r.lostSince = time.Time{}
 	}
@@ -255,8 +257,8 @@ func (a asker) List(ctx context.Context, l client.ObjectList, opts ...client.Lis
 	return a.Reader.List(ctx, l, opts...)
 }
 
-// known view of the run: from the cache, unless that may be old, or the run is to end. A cache that lags behind never shows
-// that a Pod had started which is gone meanwhile.
+// known view of the run: from the cache, unless that may be old, or the run is to end. A cache that lags behind never
+// shows that a Pod had started which is gone meanwhile.
 func (r *run) known(ctx context.Context, ending bool) (view, error) {
 	unsure := ending && r.canceled.IsZero() && r.mayHaveBegun()
 

@@ -65,7 +65,8 @@ func (r *run) followLog(pod *corev1.Pod) bool {
 		defer close(logged)
 
 		if err := l.follow(ctx); err != nil {
-			l.config.Log.Debug("Cannot read the last report in the log of a Pod", "namespace", l.namespace, "pod", l.pod, "error", err)
+			l.config.Log.Debug("Cannot read the last report in the log of a Pod", "namespace", l.namespace, "pod", l.pod,
+				"error", err)
 		}
 	}()
 
@@ -169,7 +170,8 @@ func (l podLog) isOver(ctx context.Context) (over, succeeded bool) {
 // readOnce reads the log from a position until it breaks off, and moves that. It is true once the last
 // report was read.
 func (l podLog) readOnce(ctx context.Context, at *position) (final bool, err error) {
-	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod, &corev1.PodLogOptions{Container: containerRun, Follow: true, SinceTime: at.since}).Stream(ctx)
+	stream, err := l.logs.CoreV1().Pods(l.namespace).GetLogs(l.pod,
+		&corev1.PodLogOptions{Container: containerRun, Follow: true, SinceTime: at.since}).Stream(ctx)
 	if err != nil {
 		return false, errors.Wrap(err, "cannot read the log of the Pod")
 	}

@@ -83,7 +83,8 @@ func (r *run) isGone(ctx context.Context) bool {
 // isDeleted is true for a namespace that is being deleted, or is not there. The provider may make Secrets
 // in all namespaces, and read none of these.
 func isDeleted(ctx context.Context, kube client.Client, namespace string) bool {
-	err := kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "ansiblerun-"}}, client.DryRunAll)
+	err := kube.Create(ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "ansiblerun-"}}, client.DryRunAll)
 
 	return kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

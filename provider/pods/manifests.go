@@ -87,7 +87,8 @@ func (x *Executor) newJob(j executor.Job, own Own, secrets []string) (*batchv1.J
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: ref.Namespace, Name: ref.Name, Labels: template.Labels,
-			Annotations: merged(template.Annotations, map[string]string{annotationKeepFor: e.KeepFor.Duration.String(), annotationReleased: "false"}),
+			Annotations: merged(template.Annotations,
+				map[string]string{annotationKeepFor: e.KeepFor.Duration.String(), annotationReleased: "false"}),
 		},
 		Spec: batchv1.JobSpec{
 			Completions:             new(int32(1)),
@@ -110,7 +111,10 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 
 	defaults := corev1.PodSpec{Containers: []corev1.Container{{Name: containerRun, Env: x.config.Env}}}
 	if e.ContentVolumeClaim != "" {
-		defaults.SecurityContext = &corev1.PodSecurityContext{FSGroup: new(int64(group)), FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
+		defaults.SecurityContext = &corev1.PodSecurityContext{
+			FSGroup:             new(int64(group)),
+			FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+		}
 	}
 
 	text, err := json.Marshal(corev1.PodTemplateSpec{Spec: defaults})
@@ -136,7 +140,8 @@ func (x *Executor) template(j executor.Job, provider Own, secrets []string) (cor
 	}
 
 	if text, err = strategicpatch.StrategicMergePatch(text, own, corev1.PodTemplateSpec{}); err != nil {
-		return corev1.PodTemplateSpec{}, errors.Wrap(err, "cannot merge what the provider sets of Pods over spec.execution.podTemplate")
+		return corev1.PodTemplateSpec{}, errors.Wrap(err,
+			"cannot merge what the provider sets of Pods over spec.execution.podTemplate")
 	}
 
 	t := corev1.PodTemplateSpec{}
@@ -203,9 +208,10 @@ func granted(mounts []corev1.VolumeMount) []string {
 	var args []string
 
 	for _, m := range mounts {
-		private := m.MountPath == dirTmp || slices.ContainsFunc([]string{dirWork, dirContent, dirSecrets, "/run/secrets"}, func(dir string) bool {
-			return within(m.MountPath, dir) || within(dir, m.MountPath)
-		})
+		private := m.MountPath == dirTmp || slices.ContainsFunc([]string{dirWork, dirContent, dirSecrets, "/run/secrets"},
+			func(dir string) bool {
+				return within(m.MountPath, dir) || within(dir, m.MountPath)
+			})
 
 		switch {
 		case private:
@@ -250,7 +256,9 @@ func (x *Executor) content(j executor.Job) (corev1.Volume, corev1.VolumeMount) {
 	m := corev1.VolumeMount{Name: volumeContent, MountPath: dirContent, ReadOnly: true}
 
 	if claim := j.Inputs.Execution.ContentVolumeClaim; claim != "" {
-		v.VolumeSource = corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}
+		v.VolumeSource = corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		}
 		m.SubPath = path.Join("ansible-content", x.contentDir(j))
 	}
 
@@ -268,13 +276,16 @@ func Deadline(timeout time.Duration) time.Duration {
 
 func defaultResources() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("100m"),
+			corev1.ResourceMemory: resource.MustParse("256Mi"),
+		},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
 	}
 }
 
-// own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod Security's
-// standard "restricted".
+// own is what the provider sets of a Pod, but for what users name: labels, annotations and nodes. It meets Pod
+// Security's standard "restricted".
 func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.PodTemplateSpec {
 	e := j.Inputs.Execution
 	work := []corev1.VolumeMount{{Name: "ansible", MountPath: dirWork}, {Name: "ansible-tmp", MountPath: dirTmp}}
@@ -284,10 +295,12 @@ func (x *Executor) own(j executor.Job, provider Own, secrets []string) corev1.Po
 		Image:           provider.Image,
 		ImagePullPolicy: e.ImagePullPolicy,
 		WorkingDir:      dirWork, // The user of an image may not enter that of the image.
-		Args:            append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")}, x.config.Args...),
+		Args: append([]string{"work", "--payload=" + dirPayload, "--state-dir=" + path.Join(dirWork, "state")},
+			x.config.Args...),
 		Env:             []corev1.EnvVar{{Name: "HOME", Value: path.Join(dirWork, "home")}},
 		SecurityContext: restricted(),
-		VolumeMounts:    append(slices.Clone(work), corev1.VolumeMount{Name: "ansible-run", MountPath: dirPayload, ReadOnly: true}),
+		VolumeMounts: append(slices.Clone(work),
+			corev1.VolumeMount{Name: "ansible-run", MountPath: dirPayload, ReadOnly: true}),
 	}
 
 	volume, mount := x.content(j)
@@ -357,11 +370,17 @@ func (o Own) pullSecrets(j executor.Job) []corev1.LocalObjectReference {
 }
 
 func labelsOf(j executor.Job) map[string]string {
-	return map[string]string{"app.kubernetes.io/managed-by": "provider-ansible", labelRun: j.ID, labelObject: string(j.Object.UID)}
+	return map[string]string{
+		"app.kubernetes.io/managed-by": "provider-ansible", labelRun: j.ID,
+		labelObject: string(j.Object.UID),
+	}
 }
 
 func annotationsOf(j executor.Job) map[string]string {
-	return map[string]string{annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name, annotationNamespace: j.Object.Namespace}
+	return map[string]string{
+		annotationKind: j.Kind.GroupKind().String(), annotationName: j.Object.Name,
+		annotationNamespace: j.Object.Namespace,
+	}
 }
 
 // restricted is the security context of a container.
@@ -382,7 +401,10 @@ func projected(j executor.Job, secrets []string) *corev1.ProjectedVolumeSource {
 	}}}
 
 	for _, name := range secrets {
-		v.Sources = append(v.Sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
+		v.Sources = append(v.Sources,
+			corev1.VolumeProjection{
+				Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}},
+			})
 	}
 
 	if j.Inputs.Kubernetes != nil {

@@ -231,8 +231,9 @@ func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 	}
 
 	state, err := x.config.Status(ctx, ObjectReference{
-		GroupKind: j.Annotations[annotationKind], Namespace: j.Annotations[annotationNamespace], Name: j.Annotations[annotationName],
-		UID: j.Labels[labelObject], RunID: j.Labels[labelRun],
+		GroupKind: j.Annotations[annotationKind], Namespace: j.Annotations[annotationNamespace],
+		Name: j.Annotations[annotationName],
+		UID:  j.Labels[labelObject], RunID: j.Labels[labelRun],
 	})
 
 	switch {
@@ -247,7 +248,8 @@ func (x *Executor) sweepJob(ctx context.Context, j *batchv1.Job) error {
 
 // deleteJob deletes a Job, and waits for nothing. Its Pod is told to end first.
 func (x *Executor) deleteJob(ctx context.Context, j *batchv1.Job) error {
-	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &j.UID})
+	err := x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground),
+		client.Preconditions{UID: &j.UID})
 
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot delete the Job of a run")
 }
@@ -269,5 +271,6 @@ func (x *Executor) derived(purpose string, j executor.Job) []byte {
 
 // isRefusal is true for an error of the API server that the same request would get again.
 func isRefusal(err error) bool {
-	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsNotFound(err) || kerrors.IsForbidden(err) && !isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
+	return kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsNotFound(err) || kerrors.IsForbidden(err) &&
+		!isQuota(err) || kerrors.IsRequestEntityTooLargeError(err)
 }

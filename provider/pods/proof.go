@@ -31,7 +31,10 @@ func (x *Executor) proof(parts ...[]byte) string {
 
 // jobProof is the proof of a Job: it belongs to the run that its labels and annotations name.
 func (x *Executor) jobProof(j *batchv1.Job) string {
-	parts := [][]byte{[]byte("job"), []byte(j.Namespace), []byte(j.Name), []byte(j.Labels[labelRun]), []byte(j.Labels[labelObject])}
+	parts := [][]byte{
+		[]byte("job"), []byte(j.Namespace), []byte(j.Name), []byte(j.Labels[labelRun]),
+		[]byte(j.Labels[labelObject]),
+	}
 	for _, name := range []string{annotationKind, annotationNamespace, annotationName} {
 		parts = append(parts, []byte(j.Annotations[name]))
 	}

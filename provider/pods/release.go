@@ -109,7 +109,8 @@ func (x *Executor) clean(ctx context.Context, namespace string, jobs []executor.
 		own := runKey{string(job.Object.UID), job.ID}
 
 		// The status of an object may name the Job of another one.
-		if err := sc.Get(ctx, client.ObjectKey{Namespace: namespace, Name: job.Reference().Name}, j); err == nil && x.made(j) && keyOf(j) == own {
+		if err := sc.Get(ctx, client.ObjectKey{Namespace: namespace, Name: job.Reference().Name}, j); err == nil &&
+			x.made(j) && keyOf(j) == own {
 			made = append(made, j)
 		}
 	}
@@ -157,14 +158,16 @@ func (x *Executor) removeSecrets(ctx context.Context, namespace string, jobs []*
 
 	s := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*of)}
 
-	return errors.Wrap(x.config.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace), s), "cannot remove the Secrets of runs")
+	return errors.Wrap(x.config.Client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace), s),
+		"cannot remove the Secrets of runs")
 }
 
 // expire has Kubernetes remove a Job when it has been kept for long enough.
 func (x *Executor) expire(ctx context.Context, j *batchv1.Job) error {
 	keep := keepFor(j)
 	if keep == 0 {
-		return client.IgnoreNotFound(x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		return client.IgnoreNotFound(
+			x.config.Client.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
 
 	was := j.DeepCopy()

@@ -58,7 +58,8 @@ func hear(f sealed.Frame) heard {
 // server would refuse the status or the Secret otherwise, again and again.
 func believable(f sealed.Frame) (sealed.Frame, error) {
 	r := &f.Report
-	if !sends(r.Run.Phase, f.Final) || r.Content != nil && max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
+	if !sends(r.Run.Phase, f.Final) || r.Content != nil &&
+		max(len(r.Content.Collections), len(r.Content.Roles)) > maxItems {
 		return f, errUnbelievable
 	}
 
@@ -75,7 +76,8 @@ func believable(f sealed.Frame) (sealed.Frame, error) {
 		err = events.CheckOutputs(r.Outputs.Raw)
 	}
 
-	return f, errors.Wrap(errors.Join(err, dependents.Check(r.Dependents), dependents.Check(r.Kinds), r.Reported.Check(), runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
+	return f, errors.Wrap(errors.Join(err, dependents.Check(r.Dependents), dependents.Check(r.Kinds), r.Reported.Check(),
+		runner.CheckDetails(r.ConnectionDetails), checkTimes(*r)), errUnbelievable.Error())
 }
 
 // sends is true for a phase that a run reports. That it waits or was interrupted, is for the
@@ -102,7 +104,10 @@ func clipReport(r *executor.Report) {
 	r.Output = clip.Text(r.Output, events.MaxTail)
 
 	if v := n.Versions; v != nil {
-		n.Versions = &common.Versions{AnsibleCore: name(v.AnsibleCore), AnsibleRunner: name(v.AnsibleRunner), Python: name(v.Python)}
+		n.Versions = &common.Versions{
+			AnsibleCore: name(v.AnsibleCore), AnsibleRunner: name(v.AnsibleRunner),
+			Python: name(v.Python),
+		}
 	}
 
 	if !n.Phase.Finished() {
@@ -111,12 +116,18 @@ func clipReport(r *executor.Report) {
 
 	n.Failures = slices.Clone(n.Failures[:min(len(n.Failures), events.MaxFailures)])
 	for i, f := range n.Failures {
-		n.Failures[i] = common.Failure{Play: name(f.Play), Task: name(f.Task), Host: name(f.Host), Message: clip.Text(f.Message, events.MaxMessage)}
+		n.Failures[i] = common.Failure{
+			Play: name(f.Play), Task: name(f.Task), Host: name(f.Host),
+			Message: clip.Text(f.Message, events.MaxMessage),
+		}
 	}
 
 	r.Changed = slices.Clone(r.Changed[:min(len(r.Changed), events.MaxChanged)])
 	for i, t := range r.Changed {
-		r.Changed[i] = common.DriftTask{Play: name(t.Play), Task: name(t.Task), Host: name(t.Host), Diff: clip.Text(t.Diff, events.MaxDiff)}
+		r.Changed[i] = common.DriftTask{
+			Play: name(t.Play), Task: name(t.Task), Host: name(t.Host),
+			Diff: clip.Text(t.Diff, events.MaxDiff),
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ func needed() []authorizationv1.ResourceAttributes {
 
 	add := func(group, resource, subresource string, verbs ...string) {
 		for _, v := range verbs {
-			all = append(all, authorizationv1.ResourceAttributes{Group: group, Resource: resource, Subresource: subresource, Verb: v})
+			all = append(all,
+				authorizationv1.ResourceAttributes{Group: group, Resource: resource, Subresource: subresource, Verb: v})
 		}
 	}
 

@@ -191,7 +191,8 @@ func (r *run) notBegun(ctx context.Context, err error) executor.Report {
 	}
 
 	s := &r.report.Run
-	s.Phase, s.Reason, s.Message, s.CompletionTime = common.PhaseFailed, executor.ReasonPodNotStarted, err.Error(), r.time()
+	s.Phase, s.Reason = common.PhaseFailed, executor.ReasonPodNotStarted
+	s.Message, s.CompletionTime = err.Error(), r.time()
 	r.report.Untouched, r.report.Blameless, r.report.Plan = true, true, ""
 
 	switch {
@@ -266,7 +267,8 @@ func (r *run) pause() time.Duration {
 // take a frame. It is true for the last one of a run that has ended by itself.
 func (r *run) take(f heard) bool {
 	if r.unread = ""; f.unread != nil {
-		r.unread = fmt.Sprintf("the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
+		r.unread = fmt.Sprintf(
+			"the Pod has succeeded, and its result is read as soon as its log can be, or given up when the run is canceled: %s",
 			clip.Text(f.unread.Error(), maxMessage))
 		r.says(r.unread)
 
@@ -326,7 +328,8 @@ func (r *run) adoptReport(got executor.Report) {
 	}
 
 	// The clock of a node may be wrong.
-	if now := r.time(); n.Phase.Finished() && (n.CompletionTime == nil || now.Before(n.CompletionTime) || n.CompletionTime.Before(n.StartTime)) {
+	if now := r.time(); n.Phase.Finished() &&
+		(n.CompletionTime == nil || now.Before(n.CompletionTime) || n.CompletionTime.Before(n.StartTime)) {
 		n.CompletionTime = now
 	}
 
@@ -357,7 +360,8 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	case !r.canceled.IsZero():
 		r.deleteLate(ctx, v)
 	case unwanted:
-		r.cancel(ctx, &end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
+		r.cancel(ctx,
+			&end{common.PhaseCanceled, executor.ReasonNotStarted, "it waited for its Pod, and is decided about anew", true})
 	case cancel && (r.key == nil || !ended || r.unread != ""):
 		r.touched = r.touched || err != nil && r.mayHaveBegun()
 		r.cancel(ctx, nil)
@@ -387,7 +391,8 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	}
 
 	// A node may answer again.
-	if message := cmp.Or(v.ending(), r.uncanceled, r.unread); message != "" || r.begun && r.key != nil && r.report.Run.Phase == common.PhaseRunning {
+	if message := cmp.Or(v.ending(), r.uncanceled, r.unread); message != "" || r.begun && r.key != nil &&
+		r.report.Run.Phase == common.PhaseRunning {
 		r.says(message)
 	}
 
@@ -415,8 +420,8 @@ func (r *run) look(ctx context.Context, cancel bool) bool {
 	return false
 }
 
-// startsOver is true for a run whose Job makes another Pod. The API server has to agree with the cache that nothing is left
-// of the one that was let run.
+// startsOver is true for a run whose Job makes another Pod. The API server has to agree with the cache that nothing is
+// left of the one that was let run.
 func (r *run) startsOver(ctx context.Context, v view) bool {
 	if r.meant == "" && !r.begun || !v.startsOver(r.meant) {
 		return false
@@ -473,10 +478,14 @@ func (r *run) cancelWithout(ctx context.Context) {
 		return
 	}
 
-	why := end{common.PhaseInterrupted, executor.ReasonNotStarted, "the provider ended before the run had its inputs", true}
+	why := end{
+		common.PhaseInterrupted, executor.ReasonNotStarted,
+		"the provider ended before the run had its inputs", true,
+	}
 	if v.pod == nil || !isGated(v.pod) || v.everSuspended() {
 		r.touched = true
-		why.reason, why.message = executor.ReasonProviderEnded, "the provider ended, and the inputs of the run were removed before its Pod was seen to start"
+		why.reason, why.message = executor.ReasonProviderEnded, "the provider ended, and the inputs of the run were "+
+			"removed before its Pod was seen to start"
 	}
 
 	r.cancel(ctx, &why)
@@ -499,7 +508,8 @@ func (r *run) open(ctx context.Context, v view) error {
 		v = live
 	}
 
-	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`, v.pod.UID, gate)
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`,
+		v.pod.UID, gate)
 
 	err := r.config.Client.Patch(ctx, v.pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(patch)))
 	if err != nil {
@@ -557,8 +567,8 @@ func (r *run) isIdle() bool {
 	return !r.touched && r.now().Sub(since) >= idleAfter
 }
 
-// mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun. A Pod that has no gate
-// is let run with its Job.
+// mayHaveBegun is true for a run that was let run, and of which it is not known that it has begun. A Pod that has no
+// gate is let run with its Job.
 func (r *run) mayHaveBegun() bool {
 	return !r.begun && (r.meant != "" || !r.since.IsZero() || r.asked && r.plan == "")
 }

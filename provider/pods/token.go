@@ -30,7 +30,8 @@ const (
 // A Cluster gives out tokens of its ServiceAccounts.
 type Cluster interface {
 	// Token that lasts for some time. It is worth nothing once the Secret that it is bound to is gone.
-	Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration, bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error)
+	Token(ctx context.Context, k inputs.Kubernetes, lasts time.Duration,
+		bound *corev1.Secret) (authenticationv1.TokenRequestStatus, error)
 }
 
 // tokenName is the name of the Secret with the token of a run.
@@ -94,7 +95,8 @@ func (r *run) renewDue(ctx context.Context) {
 
 	if err := r.renew(ctx); err != nil {
 		r.renewal = r.now().Add(renewAgain)
-		r.config.Log.Info("Cannot renew the token of a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name, "error", err)
+		r.config.Log.Info("Cannot renew the token of a run, trying again", "job", r.ref.Namespace+"/"+r.ref.Name,
+			"error", err)
 	}
 }
 
@@ -102,7 +104,8 @@ func (r *run) renewDue(ctx context.Context) {
 // namespace of the ServiceAccount: it ends with the run there.
 func (r *run) renew(ctx context.Context) error {
 	s := &corev1.Secret{}
-	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: tokenName(r.ref)}, s); err != nil {
+	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: r.ref.Namespace, Name: tokenName(r.ref)},
+		s); err != nil {
 		return errors.Wrap(err, "cannot get the Secret with the token of the run")
 	}
 
@@ -122,7 +125,10 @@ func (r *run) renew(ctx context.Context) error {
 		return err
 	}
 
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": s.UID}, "data": map[string][]byte{FileToken: []byte(t.Token)}})
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": s.UID},
+		"data":     map[string][]byte{FileToken: []byte(t.Token)},
+	})
 	if err != nil {
 		return errors.Wrap(err, "cannot encode the token of the run")
 	}

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// eventsLeast is the shortest pause of the provider between two lists of events, and eventsShare how much longer it is than
-	// the first of them took.
+	// eventsLeast is the shortest pause of the provider between two lists of events, and eventsShare how much longer it is
+	// than the first of them took.
 	eventsLeast = 100 * time.Millisecond
 	eventsShare = 9
 )
 
-// sparing asks for the events of a namespace. The API server has no index of them: it reads all events of a namespace for each
-// list. On one that is so busy that Pods start late, as many lists as there are Pods would make everything later.
+// sparing asks for the events of a namespace. The API server has no index of them: it reads all events of a namespace
+// for each list. On one that is so busy that Pods start late, as many lists as there are Pods would make everything
+// later.
 type sparing struct {
 	asking sync.Mutex
 	next   time.Time
@@ -87,9 +88,13 @@ func (r *run) trouble(ctx context.Context, v view) string {
 
 	// Whoever may write events could have written very many.
 	asked := r.eventsOf(r.ref.Namespace).ask(r.now, func() error {
-		return r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace), client.MatchingFieldsSelector{
-			Selector: fields.SelectorFromSet(fields.Set{"involvedObject.uid": string(about.GetUID()), "type": corev1.EventTypeWarning}),
-		})
+		return r.config.Client.List(ctx, l, client.Limit(maxEvents), client.InNamespace(r.ref.Namespace),
+			client.MatchingFieldsSelector{
+				Selector: fields.SelectorFromSet(fields.Set{
+					"involvedObject.uid": string(about.GetUID()),
+					"type":               corev1.EventTypeWarning,
+				}),
+			})
 	})
 	if !asked {
 		return r.troubleText

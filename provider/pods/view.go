@@ -42,7 +42,8 @@ func (v view) container() *corev1.ContainerStatus {
 		return nil
 	}
 
-	i := slices.IndexFunc(v.pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == containerRun })
+	i := slices.IndexFunc(v.pod.Status.ContainerStatuses,
+		func(c corev1.ContainerStatus) bool { return c.Name == containerRun })
 	if i < 0 {
 		return nil
 	}
@@ -90,7 +91,8 @@ func (v view) over() bool {
 // finished is true for a Job that makes no Pods any more.
 func (v view) finished() bool {
 	return slices.ContainsFunc(v.job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget)
+		return c.Status == corev1.ConditionTrue &&
+			(c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget)
 	})
 }
 
@@ -106,9 +108,9 @@ func (v view) everSuspended() bool {
 	})
 }
 
-// startsOver is true for a Job that goes on, and makes another Pod, although the one that was let run is gone: it was suspended
-// and resumed, or scaled. A Job that has failed says so before its Pod is gone. The Pod that was let run is shown with its gate
-// for some time.
+// startsOver is true for a Job that goes on, and makes another Pod, although the one that was let run is gone: it was
+// suspended and resumed, or scaled. A Job that has failed says so before its Pod is gone. The Pod that was let run is
+// shown with its gate for some time.
 func (v view) startsOver(meant types.UID) bool {
 	if v.job == nil || v.job.DeletionTimestamp != nil || v.finished() {
 		return false
@@ -142,10 +144,12 @@ func (v view) waiting() (message string, stuck bool) {
 			continue
 		}
 
-		message := strings.TrimSuffix(fmt.Sprintf("the container %s waits: %s: %s", c.Name, w.Reason, clip.Text(w.Message, maxMessage)), ": ")
+		message := strings.TrimSuffix(fmt.Sprintf("the container %s waits: %s: %s", c.Name, w.Reason,
+			clip.Text(w.Message, maxMessage)), ": ")
 
 		return message, slices.Contains([]string{
-			"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
+			"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+			"RegistryUnavailable",
 			"CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 		}, w.Reason)
 	}
@@ -157,7 +161,8 @@ func (v view) waiting() (message string, stuck bool) {
 	}
 
 	if v.pod.Spec.NodeName != "" {
-		return strings.TrimSuffix(fmt.Sprintf("the Pod starts on node %s: %s", v.pod.Spec.NodeName, clip.Text(v.trouble, maxMessage)), ": "), false
+		return strings.TrimSuffix(fmt.Sprintf("the Pod starts on node %s: %s", v.pod.Spec.NodeName,
+			clip.Text(v.trouble, maxMessage)), ": "), false
 	}
 
 	return "waiting for the Pod", false
@@ -167,7 +172,9 @@ func (v view) waiting() (message string, stuck bool) {
 func (v view) ending() string {
 	switch {
 	case v.isSilent():
-		return fmt.Sprintf("the node %s of the Pod does not answer; the run goes on or ends when it is back, and ends when it is removed from the cluster", v.pod.Spec.NodeName)
+		return fmt.Sprintf(
+			"the node %s of the Pod does not answer; the run goes on or ends when it is back, and ends when it is removed "+
+				"from the cluster", v.pod.Spec.NodeName)
 	case v.pod != nil && !v.stopped() && v.pod.DeletionTimestamp != nil:
 		return fmt.Sprintf("the run ends when its Pod %s has ended on node %s", v.pod.Name, v.pod.Spec.NodeName)
 	case v.pod != nil && !v.stopped() && v.job == nil:
@@ -175,8 +182,11 @@ func (v view) ending() string {
 	case v.job != nil && v.unproved:
 		name := v.job.Namespace + "/" + v.job.Name
 
-		return fmt.Sprintf("the Job %s has no proof that this provider has made it, since the provider's key was replaced, or since somebody has changed the Job or its "+
-			"Secret; nothing else runs until it has ended; to end it: kubectl delete job --namespace=%s %s", name, v.job.Namespace, v.job.Name)
+		return fmt.Sprintf(
+			"the Job %s has no proof that this provider has made it, since the provider's key was replaced, or since somebody "+
+				"has changed the Job or its "+
+				"Secret; nothing else runs until it has ended; to end it: kubectl delete job --namespace=%s %s", name,
+			v.job.Namespace, v.job.Name)
 	}
 
 	return ""
@@ -221,13 +231,20 @@ func (v view) end(limit string) end {
 
 	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
 		if t := c.State.Terminated; t != nil && t.Reason == "OOMKilled" {
-			return end{common.PhaseFailed, runner.ReasonOutOfMemory, fmt.Sprintf("the container %s needed more memory than its limit; raise spec.execution.resources", c.Name), false}
+			return end{
+				common.PhaseFailed, runner.ReasonOutOfMemory,
+				fmt.Sprintf("the container %s needed more memory than its limit; raise spec.execution.resources", c.Name), false,
+			}
 		}
 	}
 
 	switch {
 	case s.Reason == "DeadlineExceeded":
-		return end{common.PhaseTimedOut, runner.ReasonTimedOut, "the Pod took longer than the run, with a timeout of " + limit + ", and the installation of its content may take", false}
+		return end{
+			common.PhaseTimedOut, runner.ReasonTimedOut,
+			"the Pod took longer than the run, with a timeout of " + limit +
+				", and the installation of its content may take", false,
+		}
 	case s.Reason != "":
 		return interrupted("its Pod ended: %s", strings.TrimSuffix(s.Reason+": "+clip.Text(s.Message, maxMessage), ": "))
 	}
@@ -243,7 +260,11 @@ func (v view) end(limit string) end {
 	for _, c := range slices.Concat(s.InitContainerStatuses, s.ContainerStatuses) {
 		if t := c.State.Terminated; t != nil && (t.ExitCode != 0 || c.Name == containerRun) {
 			if !hasStarted(t) {
-				return end{common.PhaseFailed, executor.ReasonPodNotStarted, fmt.Sprintf("the container %s could not be started: %s", c.Name, clip.Text(strings.TrimSpace(t.Message), maxMessage)), true}
+				return end{
+					common.PhaseFailed, executor.ReasonPodNotStarted,
+					fmt.Sprintf("the container %s could not be started: %s", c.Name,
+						clip.Text(strings.TrimSpace(t.Message), maxMessage)), true,
+				}
 			}
 
 			message := fmt.Sprintf("the container %s ended with exit code %d and without a report", c.Name, t.ExitCode)

@@ -252,8 +252,9 @@ func (p *Pool) Attach(j executor.Job, wake func()) {
 	p.dispatch(nil)
 }
 
-// giveWay to a run that has begun before: the cache did not show it yet when another one was decided on, or was attached
-// to, which is over then. One that a status has shown may have begun as well, if somebody has made the status up.
+// giveWay to a run that has begun before: the cache did not show it yet when another one was decided on, or was
+// attached to, which is over then. One that a status has shown may have begun as well, if somebody has made the status
+// up.
 func (p *Pool) giveWay(e *entry, to executor.Job) {
 	switch {
 	case e.cancel == nil:
@@ -340,8 +341,8 @@ func (p *Pool) Revoke(uid types.UID) {
 	}
 }
 
-// Hold the job of an object that is paused, or not any more. One that waits for a place is withdrawn, and one whose report
-// has a plan is revoked, now or when it comes to wait for so long.
+// Hold the job of an object that is paused, or not any more. One that waits for a place is withdrawn, and one whose
+// report has a plan is revoked, now or when it comes to wait for so long.
 func (p *Pool) Hold(uid types.UID, held bool) {
 	if held {
 		p.Withdraw(uid)
@@ -459,7 +460,10 @@ func (p *Pool) Stats() map[common.Place]Stats {
 
 	for place, l := range p.lanes {
 		w := l.waiting
-		s := Stats{Urgent: len(w[executor.Urgent]), Patient: len(w[executor.Retry]) + len(w[executor.Periodic]), Running: l.running, Limit: l.limit}
+		s := Stats{
+			Urgent: len(w[executor.Urgent]), Patient: len(w[executor.Retry]) + len(w[executor.Periodic]),
+			Running: l.running, Limit: l.limit,
+		}
 
 		for _, e := range p.entries {
 			if e.lane == l && e.preparation != nil && !e.preparation.done {
@@ -596,7 +600,10 @@ func (p *Pool) carryOut(ctx context.Context, e *entry) {
 	e.report, e.tail = report, nil
 
 	// The inputs hold secrets. They are not needed any more.
-	e.job = executor.Job{Spec: runner.Spec{ID: e.job.ID, Object: e.job.Object, Inputs: inputs.Inputs{Execution: e.job.Inputs.Execution}}}
+	e.job = executor.Job{Spec: runner.Spec{
+		ID: e.job.ID, Object: e.job.Object,
+		Inputs: inputs.Inputs{Execution: e.job.Inputs.Execution},
+	}}
 
 	// The next provider reports a run that was left to it.
 	detached := e.provider.Err() != nil && !report.Run.Phase.Finished()

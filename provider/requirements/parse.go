@@ -139,7 +139,8 @@ func parseCollection(n *yaml.Node, path *field.Path) (Collection, error) {
 
 	c := Collection{}
 
-	err := eachText(n, path, map[string]*string{"name": &c.Name, "version": &c.Version, "source": &c.Source, "type": &c.Type},
+	err := eachText(n, path,
+		map[string]*string{"name": &c.Name, "version": &c.Version, "source": &c.Source, "type": &c.Type},
 		func(key string, value *yaml.Node) (err error) {
 			if key != "signatures" {
 				return errors.Errorf("%s is not known", path.Child(key))
@@ -220,7 +221,10 @@ func parseRoleFields(n *yaml.Node, path *field.Path) (Role, error) {
 
 	r := Role{}
 
-	err := eachText(n, path, map[string]*string{"name": &r.Name, "role": &r.Name, "src": &r.Src, "scm": &r.Scm, "version": &r.Version},
+	err := eachText(n, path, map[string]*string{
+		"name": &r.Name, "role": &r.Name, "src": &r.Src, "scm": &r.Scm,
+		"version": &r.Version,
+	},
 		func(key string, _ *yaml.Node) error {
 			if key == "include" {
 				return errors.Errorf("%s is not supported: there is no file to include", path.Child(key))
@@ -283,7 +287,9 @@ func eachField(n *yaml.Node, path *field.Path, fn func(key string, value *yaml.N
 
 // eachText reads the fields of a mapping that are texts, and calls fn for each other
 // one until it fails.
-func eachText(n *yaml.Node, path *field.Path, texts map[string]*string, fn func(key string, value *yaml.Node) error) error {
+func eachText(n *yaml.Node, path *field.Path, texts map[string]*string,
+	fn func(key string, value *yaml.Node) error,
+) error {
 	return eachField(n, path, func(key string, value *yaml.Node) (err error) {
 		into, ok := texts[key]
 		if !ok {

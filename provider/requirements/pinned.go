@@ -49,14 +49,16 @@ func (f File) Pin(collections, roles []common.ContentItem, project *common.Conte
 		pinned.Project = &at
 	}
 
-	moves := pinned.Project != nil && !pinned.Project.pinned() || slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.kind() != Galaxy && !c.pinned() })
+	moves := pinned.Project != nil && !pinned.Project.pinned() ||
+		slices.ContainsFunc(f.Collections, func(c Collection) bool { return c.kind() != Galaxy && !c.pinned() })
 
 	for _, item := range collections {
 		if item.Source == "" || moves {
 			continue
 		}
 
-		i := slices.IndexFunc(pinned.Collections, func(c Collection) bool { return c.kind() == Galaxy && c.Name == item.Name })
+		i := slices.IndexFunc(pinned.Collections,
+			func(c Collection) bool { return c.kind() == Galaxy && c.Name == item.Name })
 		if i < 0 {
 			i = len(pinned.Collections)
 			pinned.Collections = append(pinned.Collections, Collection{Name: item.Name, Type: Galaxy})

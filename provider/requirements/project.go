@@ -33,7 +33,10 @@ func NewProject(p *common.Project) *Project {
 		return nil
 	}
 
-	return &Project{Src: strings.TrimPrefix(p.Src, "git+"), Version: p.Version, Path: p.Path, Submodules: p.Submodules, Archive: p.IsArchive()}
+	return &Project{
+		Src: strings.TrimPrefix(p.Src, "git+"), Version: p.Version, Path: p.Path, Submodules: p.Submodules,
+		Archive: p.IsArchive(),
+	}
 }
 
 // IsCommit is true when the version is the hash of a commit, in full or abbreviated.

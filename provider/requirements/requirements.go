@@ -97,7 +97,8 @@ func contradiction(said common.Role, want, have Role) error {
 	}
 
 	if said.Version != "" && want.Version != have.Version {
-		return errors.Errorf("role %q is to have version %q, but is required with version %q", said.Name, want.Version, have.Version)
+		return errors.Errorf("role %q is to have version %q, but is required with version %q", said.Name, want.Version,
+			have.Version)
 	}
 
 	return nil

@@ -142,7 +142,8 @@ func (f File) WithoutPasswords() (File, []string, error) {
 		}
 
 		if other, ok := of[scheme+host]; ok && other != user {
-			return "", errors.Errorf("several passwords for %s%s: one user must have access to all that is required from there", scheme, host)
+			return "", errors.Errorf("several passwords for %s%s: one user must have access to all that is required from there",
+				scheme, host)
 		}
 
 		if of[scheme+host] == "" {

@@ -36,7 +36,8 @@ type Error struct {
 
 // Error says what is missing, and which command grants it.
 func (e *Error) Error() string {
-	return fmt.Sprintf("the provider may not %s in namespace %q; once the ClusterRole in %s is there: %s", strings.Join(e.Missing, ", "), e.Namespace, e.Role.File, e.command())
+	return fmt.Sprintf("the provider may not %s in namespace %q; once the ClusterRole in %s is there: %s",
+		strings.Join(e.Missing, ", "), e.Namespace, e.Role.File, e.command())
 }
 
 // command that binds the role. The binding has the name of the account, too: there may be one for
@@ -48,17 +49,22 @@ func (e *Error) command() string {
 		name += "-" + account[strings.Index(account, ":")+1:]
 	}
 
-	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", name, e.Namespace, e.Role.Name, subject)
+	return fmt.Sprintf("kubectl create rolebinding %s --namespace=%s --clusterrole=%s %s", name, e.Namespace,
+		e.Role.Name, subject)
 }
 
 // Check returns an Error if the provider lacks one of the rights that it needs in a namespace.
-func Check(ctx context.Context, kube client.Client, namespace string, r Role, needed []authorizationv1.ResourceAttributes) error {
+func Check(ctx context.Context, kube client.Client, namespace string, r Role,
+	needed []authorizationv1.ResourceAttributes,
+) error {
 	e := &Error{Namespace: namespace, Role: r}
 
 	for _, a := range needed {
 		a.Namespace = namespace
 
-		r := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}}
+		r := &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a},
+		}
 		if err := kube.Create(ctx, r); err != nil {
 			return errors.Wrap(err, "cannot find out which rights the provider has")
 		}

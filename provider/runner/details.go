@@ -52,14 +52,16 @@ func CheckDetails(details map[string][]byte) error {
 
 	for _, name := range slices.Sorted(maps.Keys(details)) {
 		if problems := validation.IsConfigMapKey(name); len(problems) > 0 {
-			return errors.Errorf("%s: %q cannot be a key of a Secret: %s", events.ConnectionDetails, clip.Text(name, events.MaxName), problems[0])
+			return errors.Errorf("%s: %q cannot be a key of a Secret: %s", events.ConnectionDetails,
+				clip.Text(name, events.MaxName), problems[0])
 		}
 
 		size += len(name) + len(details[name])
 	}
 
 	if size > corev1.MaxSecretSize {
-		return errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", events.ConnectionDetails, size, corev1.MaxSecretSize)
+		return errors.Errorf("%s: %d bytes are more than a Secret can have, which is %d", events.ConnectionDetails, size,
+			corev1.MaxSecretSize)
 	}
 
 	return nil

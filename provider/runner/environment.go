@@ -100,7 +100,8 @@ func (r *Runner) contentPaths(env map[string]string, run Spec, cfg inputs.Ansibl
 	for _, p := range []struct{ shipped, own, alias, name, option, older string }{
 		{own: run.Content.RolesPath(), alias: "ANSIBLE_ROLE_PATH", name: "ANSIBLE_ROLES_PATH", option: "roles_path"},
 		{
-			shipped: shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH", name: "ANSIBLE_COLLECTIONS_PATH",
+			shipped: shipped, own: run.Content.CollectionsPath(), alias: "ANSIBLE_COLLECTION_PATH",
+			name:   "ANSIBLE_COLLECTIONS_PATH",
 			option: "collections_path", older: "collections_paths",
 		},
 	} {

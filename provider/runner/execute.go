@@ -18,7 +18,8 @@ import (
 
 // write the private data directory.
 func (p plan) write() error {
-	return makeDirectory(p.Dir, p.Project, append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
+	return makeDirectory(p.Dir, p.Project,
+		append(slices.Clone(p.Files), file{Path: argsFile, Data: []byte(commandLine(p.Play))}))
 }
 
 // recorder of what the processes of a run write. It hides secrets of the inputs, others that the run
@@ -36,7 +37,9 @@ func (p plan) recorder(run Spec, w events.Watch, tail bool, others ...[]byte) *e
 // execute ansible-runner in a private data directory that was written, until everything that
 // it has started has ended, and return its exit status. The cause is why its processes were
 // ended; nil if they ended by themselves. The error is the supervisor's.
-func (r *Runner) execute(ctx context.Context, p plan, lock *os.File, rec *events.Recorder) (code int, cause, err error) {
+func (r *Runner) execute(ctx context.Context, p plan, lock *os.File,
+	rec *events.Recorder,
+) (code int, cause, err error) {
 	defer rec.Close()
 
 	ctx, done := workdir.WithLimit(ctx, p.Dir, r.policy.RunSize)

@@ -74,7 +74,8 @@ func confinementHint(f common.Failure) string {
 	case noTerminal.MatchString(f.Message):
 		return "; localhost is the provider itself, where content has no terminals"
 	case denied.MatchString(f.Message):
-		return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration allows"
+		return "; localhost is the provider itself, where content may do only what spec.confinement of its configuration " +
+			"allows"
 	}
 
 	return ""

@@ -13,7 +13,8 @@ import (
 
 // hasInventory is true if the run has an inventory, or its configuration names one.
 func hasInventory(in inputs.Inputs) bool {
-	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" || in.AnsibleConfig().Get("defaults", "inventory") != ""
+	return len(in.Inventories) > 0 || in.Env["ANSIBLE_INVENTORY"] != "" ||
+		in.AnsibleConfig().Get("defaults", "inventory") != ""
 }
 
 // asyncDir is where an asynchronous task leaves its result. Ansible's default is below the
@@ -50,7 +51,10 @@ func inventories(in inputs.Inputs) []file {
 	files := make([]file, len(in.Inventories), len(in.Inventories)+1)
 
 	for i, inv := range in.Inventories {
-		files[i] = file{Path: inventoryPath(in, i), Data: inv.Data, Executable: in.Parameters.ExecutableInventory, Given: inv.Path != ""}
+		files[i] = file{
+			Path: inventoryPath(in, i), Data: inv.Data, Executable: in.Parameters.ExecutableInventory,
+			Given: inv.Path != "",
+		}
 	}
 
 	// Variables for the project's inventories, see asyncVars, cannot be beside these.

@@ -67,7 +67,8 @@ func withProject(run Spec) (Spec, error) {
 		return run, errors.Wrap(err, "cannot read the project")
 	}
 
-	run.Inputs.Credentials = append(slices.Clone(run.Inputs.Credentials), inputs.File{Name: inputs.AnsibleConfigFile, Data: data})
+	run.Inputs.Credentials = append(slices.Clone(run.Inputs.Credentials),
+		inputs.File{Name: inputs.AnsibleConfigFile, Data: data})
 	run.Inputs.Inventories = withConfigured(run.Inputs, root)
 
 	return run, nil
@@ -158,8 +159,8 @@ func beside(root *os.Root, name string) string {
 	return " (there is: " + strings.Join(names, ", ") + ")"
 }
 
-// copyProject copies a project into the private data directory, where the run may change it. Nobody else sees the changes, and
-// the set stays as it was installed.
+// copyProject copies a project into the private data directory, where the run may change it. Nobody else sees the
+// changes, and the set stays as it was installed.
 func copyProject(from, to string) error {
 	if err := os.Mkdir(to, modeDir); err != nil {
 		return errors.Wrap(err, "cannot make a private data directory")

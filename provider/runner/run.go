@@ -88,7 +88,9 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	if rec.Excess() {
 		rec.Close()
 
-		return invalid("the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no secret into ConfigMaps or a project"), nil
+		return invalid(
+			"the Secrets that the run refers to have too many values and lines to hide them from reports; put what is no " +
+				"secret into ConfigMaps or a project"), nil
 	}
 
 	code, cause, err := r.execute(ctx, p, lock, rec)
@@ -122,7 +124,8 @@ func (r *Runner) run(ctx context.Context, run Spec, p plan, lock *os.File, w eve
 	}
 
 	e := ending{
-		summary: summary, code: code, cause: cause, text: withUserNames(run.Inputs, rec.Text()), warnings: withUserNames(run.Inputs, rec.Warnings()),
+		summary: summary, code: code, cause: cause, text: withUserNames(run.Inputs, rec.Text()), warnings: withUserNames(
+			run.Inputs, rec.Warnings()),
 		confined: p.Domain.Confined,
 	}
 

@@ -93,8 +93,8 @@ func (o Object) Tenant() string {
 	return o.Labels[labelClaimNamespace]
 }
 
-// ObjectOf returns what the content is told about o, as it is now. An object without an external name is about to get its
-// own name: a check of a new object is one of what is applied later.
+// ObjectOf returns what the content is told about o, as it is now. An object without an external name is about to get
+// its own name: a check of a new object is one of what is applied later.
 func ObjectOf(o metav1.Object) Object {
 	annotations := maps.Collect(maps.All(o.GetAnnotations()))
 	annotations[xpmeta.AnnotationKeyExternalName] = cmp.Or(annotations[xpmeta.AnnotationKeyExternalName], o.GetName())
@@ -126,8 +126,8 @@ func (o Object) approvable() map[string]string {
 // annotationResourceName is what the Composition calls the object.
 const annotationResourceName = "crossplane.io/composition-resource-name"
 
-// treats is true for an annotation that says how an object is treated, or that Crossplane, the provider or kubectl write
-// at any time: also between a check and the apply that somebody has approved.
+// treats is true for an annotation that says how an object is treated, or that Crossplane, the provider or kubectl
+// write at any time: also between a check and the apply that somebody has approved.
 func treats(annotation string) bool {
 	switch annotation {
 	case xpmeta.AnnotationKeyExternalName, annotationResourceName:

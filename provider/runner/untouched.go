@@ -22,7 +22,8 @@ func (r *Runner) untouched(ctx context.Context, run Spec, e ending) bool {
 	switch {
 	case e.summary.Finished:
 		return idle(run, e.summary)
-	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "", run.Inputs.Parameters.ExecutableInventory,
+	case e.summary.Started, e.summary.Play != "", e.cause != nil, e.code == 0, e.text == "",
+		run.Inputs.Parameters.ExecutableInventory,
 		run.Content.Project != nil && hasInventory(run.Inputs):
 		return false
 	}
@@ -66,5 +67,8 @@ func (r *Runner) load(ctx context.Context, run Spec) (loading, error) {
 	code, _, err := r.execute(ctx, p, lock, rec)
 
 	// Source of the text: PlaybookExecutor of ansible-core.
-	return loading{code: code, text: withUserNames(run.Inputs, rec.Text()), loaded: strings.Contains(rec.Tail(), " plays in ")}, err
+	return loading{
+		code: code, text: withUserNames(run.Inputs, rec.Text()),
+		loaded: strings.Contains(rec.Tail(), " plays in "),
+	}, err
 }

@@ -77,7 +77,8 @@ func verdict(run Spec, e ending) Result {
 	case s.Totals.Unreachable > 0:
 		r.Reason, r.Message = ReasonHostUnreachable, "a host could not be reached, with a result too large to be read"
 	case strings.HasPrefix(e.text, deadWorker):
-		r.Reason, r.Message = ReasonPlaybookError, "a process of the play was ended"+during(s)+"; it may have taken more memory than --max-memory allows"
+		r.Reason, r.Message = ReasonPlaybookError, "a process of the play was ended"+during(
+			s)+"; it may have taken more memory than --max-memory allows"
 	default:
 		r.Reason, r.Message = ReasonPlaybookError, e.text
 	}
@@ -123,10 +124,14 @@ func accomplished(run Spec, e ending) (common.RunPhase, string, string) {
 		return common.PhaseFailed, ReasonInvalidOutputs, s.InvalidOutput
 	case s.CutDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf("the content published a connection detail of %d characters or more, which is too long; nothing is shown of the run since then", events.MaxDetail)
+			fmt.Sprintf(
+				"the content published a connection detail of %d characters or more, which is too long; nothing is shown of the "+
+					"run since then", events.MaxDetail)
 	case s.ExcessDetails:
 		return common.PhaseFailed, ReasonInvalidConnectionDetails,
-			fmt.Sprintf("the content published more than %d bytes of connection details, or too many values, counting each change; nothing is shown of the run since then", events.MaxDetails)
+			fmt.Sprintf(
+				"the content published more than %d bytes of connection details, or too many values, counting each change; "+
+					"nothing is shown of the run since then", events.MaxDetails)
 	case s.Report.Excess:
 		return common.PhaseFailed, ReasonTooManyConditions,
 			fmt.Sprintf("the content reported more than %d types of conditions, which cannot be kept", events.MaxConditions)

@@ -24,15 +24,18 @@ const killMeFirst = 500
 // Rights of Landlock.
 const (
 	// ofFiles are those that a file can have.
-	ofFiles = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
-	read    = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
+	ofFiles = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev |
+		ll.AccessFSResolveUnix
+	read = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir
 	// write is everything but making devices.
-	write = ofFiles | ll.AccessFSReadDir | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg | ll.AccessFSMakeDir |
+	write = ofFiles | ll.AccessFSReadDir | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir | ll.AccessFSMakeReg |
+		ll.AccessFSMakeDir |
 		ll.AccessFSMakeSym | ll.AccessFSMakeFifo | ll.AccessFSMakeSock | ll.AccessFSRefer
 	// sharedMemory is for the directory that all runs have in common: a run may use files whose
 	// names it knows, and cannot list names. Semaphores of Python's multiprocessing have names that
 	// cannot be guessed.
-	sharedMemory = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSMakeReg | ll.AccessFSRemoveFile
+	sharedMemory = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSMakeReg |
+		ll.AccessFSRemoveFile
 )
 
 // Kernel returns the version of Landlock that the kernel has and lets this
@@ -229,7 +232,8 @@ func (r rule) add(ruleset int, attr ll.RulesetAttr) error {
 		access &= ofFiles
 	}
 
-	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: access}, 0); err != nil {
+	if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{ParentFd: fd, AllowedAccess: access},
+		0); err != nil {
 		return fmt.Errorf("cannot confine a process to %q: %w", r.path, err)
 	}
 
@@ -240,7 +244,10 @@ func (r rule) add(ruleset int, attr ll.RulesetAttr) error {
 func (l Limits) resources() [][2]uint64 {
 	var out [][2]uint64
 
-	for resource, most := range map[uint64]int64{unix.RLIMIT_DATA: l.Memory, unix.RLIMIT_NPROC: l.Processes, unix.RLIMIT_FSIZE: l.FileSize} {
+	for resource, most := range map[uint64]int64{
+		unix.RLIMIT_DATA: l.Memory, unix.RLIMIT_NPROC: l.Processes,
+		unix.RLIMIT_FSIZE: l.FileSize,
+	} {
 		if most > 0 {
 			out = append(out, [2]uint64{resource, uint64(most)})
 		}

@@ -39,7 +39,8 @@ func (m Mode) Check(abi int, filters bool) (warning string, err error) {
 	}
 
 	if !filters {
-		missing = append(missing, "the kernel does not filter system calls with seccomp, or the provider has no filter for this architecture")
+		missing = append(missing,
+			"the kernel does not filter system calls with seccomp, or the provider has no filter for this architecture")
 	}
 
 	what := strings.Join(missing, "; ")

@@ -33,7 +33,8 @@ func Programs(ctx context.Context, script string, env []string) ([]string, error
 		return nil, err
 	}
 
-	argv := slices.Concat(interpreter, []string{"-c", "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.executable] + sys.path))"})
+	argv := slices.Concat(interpreter,
+		[]string{"-c", "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, sys.executable] + sys.path))"})
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = env
 	cmd.Dir = "/"

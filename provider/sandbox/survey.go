@@ -78,7 +78,8 @@ func (m Machine) others(known []string) []string {
 // about the machine. They say nothing about other processes.
 func kernelPaths() []string {
 	return []string{
-		"/proc/cmdline", "/proc/cpuinfo", "/proc/devices", "/proc/diskstats", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo",
+		"/proc/cmdline", "/proc/cpuinfo", "/proc/devices", "/proc/diskstats", "/proc/filesystems", "/proc/loadavg",
+		"/proc/meminfo",
 		"/proc/modules", "/proc/partitions", "/proc/stat", "/proc/swaps", "/proc/sys", "/proc/uptime", "/proc/version",
 		"/sys/block", "/sys/bus", "/sys/class", "/sys/devices", "/sys/kernel/mm/transparent_hugepage",
 		"/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",

@@ -35,7 +35,8 @@ func refused() []seccomp.SyscallGroup {
 			"clone3",
 			// Objects of the user, which all runs would share.
 			"add_key", "keyctl", "request_key",
-			"msgctl", "msgget", "msgrcv", "msgsnd", "semctl", "semget", "semop", "semtimedop", "shmat", "shmctl", "shmdt", "shmget",
+			"msgctl", "msgget", "msgrcv", "msgsnd", "semctl", "semget", "semop", "semtimedop", "shmat", "shmctl",
+			"shmdt", "shmget",
 			"mq_getsetattr", "mq_notify", "mq_open", "mq_timedreceive", "mq_timedsend", "mq_unlink",
 			// Watching would tell what happens to files that a run cannot open.
 			"fanotify_init", "fanotify_mark", "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch",
@@ -47,7 +48,8 @@ func refused() []seccomp.SyscallGroup {
 		{Action: denied, Names: []string{
 			"get_robust_list", "kcmp", "migrate_pages", "move_pages", "pidfd_getfd", "process_madvise", "process_mrelease",
 			"process_vm_readv", "process_vm_writev", "ptrace",
-			"chroot", "fsconfig", "fsmount", "fsopen", "fspick", "mount", "mount_setattr", "move_mount", "open_by_handle_at", "open_tree",
+			"chroot", "fsconfig", "fsmount", "fsopen", "fspick", "mount", "mount_setattr", "move_mount", "open_by_handle_at",
+			"open_tree",
 			"open_tree_attr", "pivot_root", "setns", "umount2", "unshare",
 			"syslog",
 		}},
@@ -68,7 +70,10 @@ func refused() []seccomp.SyscallGroup {
 			when("mknodat", 2, seccomp.BitsSet, unix.S_IFCHR),
 			// It tells the names of sockets, to which whoever knows them can connect.
 			{Name: "socket", Conditions: seccomp.ArgumentConditions{
-				{Argument: 0, Operation: seccomp.Equal, Value: unix.AF_NETLINK}, {Argument: 2, Operation: seccomp.Equal, Value: unix.NETLINK_SOCK_DIAG},
+				{Argument: 0, Operation: seccomp.Equal, Value: unix.AF_NETLINK}, {
+					Argument: 2, Operation: seccomp.Equal,
+					Value: unix.NETLINK_SOCK_DIAG,
+				},
 			}},
 		}},
 	}
@@ -104,7 +109,8 @@ func filterProgram() ([]bpf.Instruction, error) {
 	for i := range p.Syscalls {
 		g := &p.Syscalls[i]
 		g.Names = slices.DeleteFunc(g.Names, func(name string) bool { return !has(machine, name) })
-		g.NamesWithCondtions = slices.DeleteFunc(g.NamesWithCondtions, func(c seccomp.NameWithConditions) bool { return !has(machine, c.Name) })
+		g.NamesWithCondtions = slices.DeleteFunc(g.NamesWithCondtions,
+			func(c seccomp.NameWithConditions) bool { return !has(machine, c.Name) })
 	}
 
 	program, err := p.Assemble()

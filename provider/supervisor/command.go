@@ -130,7 +130,9 @@ func (c Command) Run(ctx context.Context) (int, error) {
 	case code == exitFailure:
 		return 0, fmt.Errorf("cannot run %q under its supervisor", c.Argv[0])
 	case code == exitNotFound:
-		return 0, fmt.Errorf("cannot run %q: it, its interpreter or what it runs is missing or not executable; install Ansible again, or use the image of the provider", c.Argv[0])
+		return 0, fmt.Errorf(
+			"cannot run %q: it, its interpreter or what it runs is missing or not executable; install Ansible again, or use "+
+				"the image of the provider", c.Argv[0])
 	}
 
 	return code, nil

@@ -25,7 +25,9 @@ func (e *LeftError) Error() string {
 		return "some of its processes may be left: " + e.Err.Error()
 	}
 
-	return fmt.Sprintf("%d of its processes were killed and do not end, the first with the id %d: the machine may wait for a disk that does not answer",
+	return fmt.Sprintf(
+		"%d of its processes were killed and do not end, the first with the id %d: the machine may wait for a disk that "+
+			"does not answer",
 		len(e.Pids), e.Pids[0])
 }
 

@@ -68,7 +68,8 @@ func announce(j executor.Job, r executor.Report, took time.Duration) []event.Eve
 
 	if exhausted(j, r) {
 		es = append(es, warning(ReasonRetriesExhausted,
-			"%s run, gave up after attempt %d of %d: %s", kind(r.Run), r.Attempt, *j.Inputs.Parameters.RetryLimit, r.Run.Message))
+			"%s run, gave up after attempt %d of %d: %s", kind(
+				r.Run), r.Attempt, *j.Inputs.Parameters.RetryLimit, r.Run.Message))
 	}
 
 	return es
@@ -81,14 +82,16 @@ func succeeded(j executor.Job, r executor.Report, took time.Duration) []event.Ev
 	case !news(j, r):
 		return nil
 	case r.Run.Mode == common.ModeCheck && changed > 0 && r.Run.InputsDigest == j.Before.Applied:
-		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s", count(changed), tasks(r))}
+		return []event.Event{warning(ReasonDriftDetected, "%s would put right what has drifted: %s",
+			count(changed), tasks(r))}
 	case r.Run.Mode == common.ModeCheck && changed > 0:
 		return []event.Event{normal(ReasonChangesPredicted, "%s would change something: %s", count(changed), tasks(r))}
 	case (r.Run.Trigger == common.TriggerDrift || r.Run.Trigger == common.TriggerDependents) && changed > 0:
 		return []event.Event{normal(ReasonDriftCorrected, "%s put right what had drifted: %s", count(changed), tasks(r))}
 	}
 
-	return []event.Event{normal(ReasonRunSucceeded, "%s run succeeded in %s: %s", kind(r.Run), duration(took), recap(totals(r.Run)))}
+	return []event.Event{normal(ReasonRunSucceeded, "%s run succeeded in %s: %s", kind(r.Run), duration(took),
+		recap(totals(r.Run)))}
 }
 
 // news is true for a successful run that is not periodic, and for a periodic one that
@@ -166,7 +169,8 @@ func installed(j executor.Job, r executor.Report) string {
 	c := r.Content
 	was := j.Before.Content
 	if c == nil || c.Digest == "" ||
-		slices.Equal(c.Collections, was.Collections) && slices.Equal(c.Roles, was.Roles) && ptr.Equal(c.Project, was.Project) {
+		slices.Equal(c.Collections, was.Collections) && slices.Equal(c.Roles, was.Roles) &&
+			ptr.Equal(c.Project, was.Project) {
 		return ""
 	}
 

@@ -35,7 +35,8 @@ func NewContentMetrics() *ContentMetrics {
 
 	m := &ContentMetrics{
 		installs: prometheus.NewCounterVec(counter("installs_total",
-			"Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what is not pinned."),
+			"Installations of content sets that have ended, by result, and by cause: a run that waits, or a refresh of what "+
+				"is not pinned."),
 			[]string{"cause", labelResult}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
@@ -44,10 +45,11 @@ func NewContentMetrics() *ContentMetrics {
 			Help:      "Time that installations of content sets took, by result.",
 			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600},
 		}, []string{labelResult}),
-		hits:     prometheus.NewCounter(counter("cache_hits_total", "Content sets that were wanted and were there already.")),
-		removals: prometheus.NewCounterVec(counter("evictions_total", "Content sets that were removed from the store, by reason."), []string{"reason"}),
-		sets:     gauge("sets", "Content sets in the store."),
-		bytes:    gauge("store_bytes", "Size of the content store."),
+		hits: prometheus.NewCounter(counter("cache_hits_total", "Content sets that were wanted and were there already.")),
+		removals: prometheus.NewCounterVec(
+			counter("evictions_total", "Content sets that were removed from the store, by reason."), []string{"reason"}),
+		sets:  gauge("sets", "Content sets in the store."),
+		bytes: gauge("store_bytes", "Size of the content store."),
 	}
 	m.collectors = collectors{m.installs, m.duration, m.hits, m.removals, m.sets, m.bytes}
 

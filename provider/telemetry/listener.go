@@ -36,7 +36,8 @@ func Listen(ctx context.Context, address string, log logging.Logger) {
 		}
 
 		if !told && ctx.Err() == nil {
-			log.Info("Tasks with operator_sdk.util.osdk_metric fail, unless somebody else answers them; trying again", "error", err)
+			log.Info("Tasks with operator_sdk.util.osdk_metric fail, unless somebody else answers them; trying again",
+				"error", err)
 		}
 
 		told = true

@@ -21,7 +21,8 @@ func NewLog(log logging.Logger) *Log {
 
 // Started logs that a run starts.
 func (l *Log) Started(j executor.Job) {
-	l.of(j).Info("Run begins", "policy", j.Policy, "mode", j.Mode, "state", j.State, "trigger", j.Trigger, "attempt", j.Attempt)
+	l.of(j).Info("Run begins", "policy", j.Policy, "mode", j.Mode, "state", j.State, "trigger", j.Trigger,
+		"attempt", j.Attempt)
 }
 
 // TaskEnded logs how a task ended on a host, with --debug only.
@@ -37,7 +38,10 @@ func (l *Log) TaskEnded(j executor.Job, t events.TaskResult) {
 
 // Ended logs how a run ended.
 func (l *Log) Ended(j executor.Job, r executor.Report, took time.Duration) {
-	kv := []any{"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration", took.Round(time.Millisecond).String()}
+	kv := []any{
+		"phase", r.Run.Phase, "reason", r.Run.Reason, "message", r.Run.Message, "duration",
+		took.Round(time.Millisecond).String(),
+	}
 
 	if h := r.Run.Hosts; h != nil {
 		kv = append(kv, "recap", recap(*h))

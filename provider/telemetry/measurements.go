@@ -69,10 +69,11 @@ func NewMeasurements() *Measurements {
 	}
 
 	return &Measurements{
-		total:     desc("measured_total", "Counters of content, by the AnsibleRun and the name that the content gives."),
-		gauge:     desc("measured", "Gauges of content, by the AnsibleRun and the name that the content gives."),
-		histogram: desc("measured_histogram", "Histograms of content, by the AnsibleRun and the name that the content gives."),
-		summary:   desc("measured_summary", "Summaries of content, by the AnsibleRun and the name that the content gives."),
+		total: desc("measured_total", "Counters of content, by the AnsibleRun and the name that the content gives."),
+		gauge: desc("measured", "Gauges of content, by the AnsibleRun and the name that the content gives."),
+		histogram: desc("measured_histogram",
+			"Histograms of content, by the AnsibleRun and the name that the content gives."),
+		summary: desc("measured_summary", "Summaries of content, by the AnsibleRun and the name that the content gives."),
 		dropped: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "measured_dropped_total"),
 			"What content has measured and was dropped: there are too many metrics, or one has another type.", nil, nil),
 		now: time.Now, tenants: map[string]map[objectName]*measuredObject{}, gone: lru.New(maxGone),

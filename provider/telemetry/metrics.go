@@ -49,8 +49,9 @@ func NewMetrics() *Metrics {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,
 			Name:      "run_duration_seconds",
-			Help:      "Time that runs took, without their time in the queue; in the provider without the installation of their content, in a Pod with it and with the time in which the Pod waited to start.",
-			Buckets:   []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600},
+			Help: "Time that runs took, without their time in the queue; in the provider without the installation of " +
+				"their content, in a Pod with it and with the time in which the Pod waited to start.",
+			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600},
 		}, []string{"mode", labelResult}),
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace,

@@ -19,7 +19,8 @@ func NewStarts() *Starts {
 	m := &Starts{total: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: namespace,
 		Name:      "starts_total",
-		Help:      "Starts of ansible-playbook in the provider: warm, in a process that had imported Ansible before, or cold, and why.",
+		Help: "Starts of ansible-playbook in the provider: warm, in a process that had imported Ansible before, or " +
+			"cold, and why.",
 	}, []string{"start", "reason"})}
 	m.collectors = collectors{m.total}
 

@@ -125,8 +125,11 @@ func (k *Keeper) start() bool {
 			k.o.Log(errors.Wrap(err, "cannot keep a process that has imported Ansible; runs take longer to start"))
 		case supervisor.Resident(p.pid) > k.o.Memory:
 			k.retry = time.Now().Add(longPause)
-			k.o.Log(errors.Errorf("a process that has imported Ansible takes %d MiB, more than the %d MiB of --warm-memory; runs take longer to start",
-				supervisor.Resident(p.pid)>>20, k.o.Memory>>20))
+			k.o.Log(
+				errors.Errorf(
+					"a process that has imported Ansible takes %d MiB, more than the %d MiB of --warm-memory; runs take longer to "+
+						"start",
+					supervisor.Resident(p.pid)>>20, k.o.Memory>>20))
 			p.end()
 		default:
 			k.process = p

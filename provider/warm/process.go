@@ -85,7 +85,10 @@ func start(ctx context.Context, o Options) (*process, error) {
 }
 
 func startIn(ctx context.Context, o Options, dir string, env []string) (*process, error) {
-	for name, data := range map[string][]byte{"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy, "driver.py": o.Driver} {
+	for name, data := range map[string][]byte{
+		"warm.py": warmPy, "afresh.py": afreshPy, "modules.py": modulesPy,
+		"driver.py": o.Driver,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return nil, errors.Wrap(err, "cannot write its program")
 		}
@@ -98,7 +101,8 @@ func startIn(ctx context.Context, o Options, dir string, env []string) (*process
 
 	out := &bytes.Buffer{}
 	ctx, end := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook, strings.Repeat("-", longestPath))
+	cmd := exec.CommandContext(ctx, o.Python, "-u", filepath.Join(dir, "warm.py"), dir, o.Playbook,
+		strings.Repeat("-", longestPath))
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = env, dir, out, out, []*os.File{theirs}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 
@@ -178,8 +182,8 @@ func (p *process) fork(s supervisor.Start, args []string) (*os.Process, error) {
 	return child, nil
 }
 
-// ask for a process that reads a request from a socket, and return its id. After an error the process is ended: an answer
-// that comes late would be taken for that to the next one.
+// ask for a process that reads a request from a socket, and return its id. After an error the process is ended: an
+// answer that comes late would be taken for that to the next one.
 func (p *process) ask(socket *os.File) (_ int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

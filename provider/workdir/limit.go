@@ -40,7 +40,9 @@ func WithLimit(ctx context.Context, dir string, limit int64) (context.Context, c
 	return withLimit(ctx, dir, limit, interval)
 }
 
-func withLimit(ctx context.Context, dir string, limit int64, every time.Duration) (context.Context, context.CancelFunc) {
+func withLimit(ctx context.Context, dir string, limit int64,
+	every time.Duration,
+) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if limit <= 0 {
 		return ctx, func() { cancel(nil) }

@@ -135,7 +135,8 @@ func (r *remover) moveUp(parent int, name string) error {
 // wipe a file that cannot be removed, unless it has another name, too.
 func wipe(parent int, name string) {
 	var s unix.Stat_t
-	if err := unix.Fstatat(parent, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil || s.Mode&unix.S_IFMT != unix.S_IFREG || s.Nlink > 1 {
+	if err := unix.Fstatat(parent, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil || s.Mode&unix.S_IFMT != unix.S_IFREG ||
+		s.Nlink > 1 {
 		return
 	}
 

@@ -112,7 +112,8 @@ func (b *bench) restart(ctx context.Context, flags ...string) error {
 	if err := b.provider.Stop(ctx); err != nil {
 		return err
 	}
-	b.provider = b.stack.Provider(append([]string{"--debug=false", "--read-path=" + filepath.Join(b.dir, "sshd")}, flags...)...)
+	b.provider = b.stack.Provider(append([]string{"--debug=false", "--read-path=" + filepath.Join(b.dir, "sshd")},
+		flags...)...)
 	return b.provider.Start(ctx)
 }
 

@@ -24,7 +24,8 @@ kind: CompositeResourceDefinition
 metadata: {name: chains.bench.example.org}
 spec:
   {scope: Namespaced, group: bench.example.org, names: {kind: Chain, plural: chains}, versions: [
-    {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]}
+    {name: v1, served: true, referenceable: true,
+     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]}
 `
 
 // chainComposition wants a name, runs, and a playbook.
@@ -88,7 +89,8 @@ func (b *bench) chains(ctx context.Context, c *cli) error {
 	if err := b.define(ctx, debug(c).playbook); err != nil {
 		return err
 	}
-	t, verdicts := newTable(b.out, "Creation of XRs under core's own circuit breaker", "", "events", "XR written", "Ready after"), ""
+	t, verdicts := newTable(b.out, "Creation of XRs under core's own circuit breaker", "", "events", "XR written",
+		"Ready after"), ""
 	for i, s := range shapes() {
 		m, err := b.composed(ctx, s.name)
 		if err != nil {
@@ -148,7 +150,8 @@ func (b *bench) composed(ctx context.Context, name string) (m creation, err erro
 	if err != nil {
 		return m, err
 	}
-	xr := composite.New(composite.WithGroupVersionKind(schema.GroupVersionKind{Group: "bench.example.org", Version: "v1", Kind: "Chain"}))
+	xr := composite.New(
+		composite.WithGroupVersionKind(schema.GroupVersionKind{Group: "bench.example.org", Version: "v1", Kind: "Chain"}))
 	xr.SetNamespace(namespace)
 	xr.SetName(name)
 	xr.SetCompositionReference(&corev1.ObjectReference{Name: name})

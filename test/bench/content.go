@@ -32,7 +32,9 @@ func (b *bench) content(ctx context.Context, c *cli) error {
 	if err := b.restart(ctx); err != nil {
 		return err
 	}
-	if err := b.create(ctx, config("shared", fmt.Sprintf("collections: [{name: %q, type: url}]", web.URL+"/"+filepath.Base(archive)))); err != nil {
+	if err := b.create(ctx,
+		config("shared",
+			fmt.Sprintf("collections: [{name: %q, type: url}]", web.URL+"/"+filepath.Base(archive)))); err != nil {
 		return err
 	}
 	var runs []*v1alpha1.AnsibleRun
@@ -46,7 +48,8 @@ func (b *bench) content(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(b.out, "\n%d objects that share a configuration with a collection: Ready after %s, fetched %d time(s).\nOnce: %s.\n",
+	_, _ = fmt.Fprintf(b.out,
+		"\n%d objects that share a configuration with a collection: Ready after %s, fetched %d time(s).\nOnce: %s.\n",
 		c.Sharing, seconds(wall), fetched.Load(), verdict(fetched.Load() == 1))
 	return b.removed(ctx)
 }

@@ -64,7 +64,8 @@ func (b *bench) failing(ctx context.Context, c *cli) error {
 	}
 
 	t := newTable(b.out, fmt.Sprintf("One healthy object after another, %d of them, from apply to Ready", c.Repeat),
-		"", "median", "at most", "median to alone", "at most to alone", "to ansible-runner", "reconciles per second", "CPU of the provider", "resident", "at most so far", "Go heap")
+		"", "median", "at most", "median to alone", "at most to alone", "to ansible-runner", "reconciles per second",
+		"CPU of the provider", "resident", "at most so far", "Go heap")
 	for _, row := range []struct {
 		name string
 		crowd
@@ -75,7 +76,9 @@ func (b *bench) failing(ctx context.Context, c *cli) error {
 			mebibytes(row.memory.Resident), mebibytes(row.memory.Peak), mebibytes(row.heap))
 	}
 	t.flush()
-	_, _ = fmt.Fprintf(b.out, "%d objects were created, and each had failed for a Secret that is missing, after %s.\nAt most %.1f times alone: %.2f, %s. At most %s resident: %s.\n",
+	_, _ = fmt.Fprintf(b.out,
+		"%d objects were created, and each had failed for a Secret that is missing, after %s.\nAt most %.1f times alone: "+
+			"%.2f, %s. At most %s resident: %s.\n",
 		c.Failing, seconds(took), atMostBeside, beside.to(alone), verdict(beside.to(alone) <= atMostBeside),
 		mebibytes(maxResidentFailing), verdict(beside.memory.Peak <= maxResidentFailing))
 	return nil
@@ -188,7 +191,8 @@ func (b *bench) failed(ctx context.Context) (int, error) {
 	}
 	n := 0
 	for _, r := range l.Items {
-		if s := r.GetCondition(xpv2.TypeSynced); s.Status == corev1.ConditionFalse && strings.Contains(s.Message, secretMissing) {
+		if s := r.GetCondition(xpv2.TypeSynced); s.Status == corev1.ConditionFalse &&
+			strings.Contains(s.Message, secretMissing) {
 			n++
 		}
 	}

@@ -66,8 +66,10 @@ func (b *bench) idle(ctx context.Context, c *cli) error {
 		return err
 	}
 	cpu := after.CPU() - before.CPU()
-	t := newTable(b.out, fmt.Sprintf("%d unchanged objects under RunOnChange, over %d polls every %s", c.Objects, c.Polls, c.Poll),
-		"reconciles", "CPU", "of one core", "CPU for one reconcile", "resident", "at most so far", "runs", "CPU of processes started")
+	t := newTable(b.out, fmt.Sprintf("%d unchanged objects under RunOnChange, over %d polls every %s", c.Objects,
+		c.Polls, c.Poll),
+		"reconciles", "CPU", "of one core", "CPU for one reconcile", "resident", "at most so far", "runs",
+		"CPU of processes started")
 	t.row(reconciles, seconds(cpu), fmt.Sprintf("%.1f %%", 100*cpu.Seconds()/wall.Seconds()),
 		fmt.Sprintf("%.2f ms", 1000*cpu.Seconds()/float64(reconciles)),
 		mebibytes(after.Resident), mebibytes(after.Peak), runs, seconds(after.Children-before.Children))
@@ -130,7 +132,8 @@ func (b *bench) settled(ctx context.Context, n int) error {
 			return err
 		}
 		run := client.MergeFrom(r.DeepCopy())
-		r.SetConditions(xpv2.Available().WithObservedGeneration(r.Generation), xpv2.ReconcileSuccess().WithObservedGeneration(r.Generation))
+		r.SetConditions(xpv2.Available().WithObservedGeneration(r.Generation),
+			xpv2.ReconcileSuccess().WithObservedGeneration(r.Generation))
 		r.Status.AtProvider = common.AnsibleRunObservation{
 			AppliedDigest: "v1.00000000.00",
 			LastApply: &common.Apply{

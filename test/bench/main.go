@@ -26,7 +26,9 @@ const playbook = `- hosts: localhost
   gather_facts: false
   tasks:
   - ansible.builtin.command: "true"
-  - ansible.builtin.copy: {dest: "{{ lookup('env', 'TMPDIR') | default('/tmp', true) }}/bench-{{ 999999 | random }}", content: Hello}
+  - ansible.builtin.copy:
+      dest: "{{ lookup('env', 'TMPDIR') | default('/tmp', true) }}/bench-{{ 999999 | random }}"
+      content: Hello
   - ansible.builtin.debug: {msg: "{{ item }}"}
     loop: "{{ range(20) | list }}"
 `

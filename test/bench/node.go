@@ -31,17 +31,21 @@ func (b *bench) onNode(ctx context.Context, c *cli) error {
 		return err
 	}
 
-	t := newTable(b.out, fmt.Sprintf("Runs of %s, on one node", w.name), "", "one run, median", fmt.Sprintf("%d runs at once", c.Runs), "per run", "CPU per run, provider and API server")
+	t := newTable(b.out, fmt.Sprintf("Runs of %s, on one node", w.name), "", "one run, median",
+		fmt.Sprintf("%d runs at once", c.Runs), "per run", "CPU per run, provider and API server")
 	for _, row := range []struct {
 		name string
 		placement
 	}{{"in the provider", here}, {"in Pods", away}} {
-		t.row(row.name, seconds(row.single), seconds(row.many), seconds(row.many/time.Duration(c.Runs)), fmt.Sprintf("%.0f ms", 1000*row.cpu.Seconds()))
+		t.row(row.name, seconds(row.single), seconds(row.many), seconds(row.many/time.Duration(c.Runs)),
+			fmt.Sprintf("%.0f ms", 1000*row.cpu.Seconds()))
 	}
 	t.flush()
 
 	one, each := away.single-here.single, (away.many-here.many)/time.Duration(c.Runs)
-	_, _ = fmt.Fprintf(b.out, "A Pod takes %s more for one run, and %s for each of many; at most %s: %s. It takes %.0f ms more CPU, at most %.0f: %s.\n",
+	_, _ = fmt.Fprintf(b.out,
+		"A Pod takes %s more for one run, and %s for each of many; at most %s: %s. It takes %.0f ms more CPU, at most "+
+			"%.0f: %s.\n",
 		seconds(one), seconds(each), seconds(maxPodWall), verdict(max(one, each) <= maxPodWall),
 		1000*(away.cpu-here.cpu).Seconds(), 1000*maxPodCPU.Seconds(), verdict(away.cpu-here.cpu <= maxPodCPU))
 	return nil

@@ -34,7 +34,10 @@ func ansibleRun(name string, w work) *v1alpha1.AnsibleRun {
 	}}
 	r.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "default"}
 	// Nothing is to be undone.
-	r.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize}
+	r.Spec.ManagementPolicies = xpv2.ManagementPolicies{
+		xpv2.ManagementActionObserve, xpv2.ManagementActionCreate,
+		xpv2.ManagementActionUpdate, xpv2.ManagementActionLateInitialize,
+	}
 	r.Spec.ForProvider.PlaybookInline = w.playbook
 	r.Spec.ForProvider.InventoryInline = w.inventory
 	return r

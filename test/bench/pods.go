@@ -56,7 +56,10 @@ type crush struct {
 // manyPods measures the provider with runs whose Pods are scripts.
 func (b *bench) manyPods(ctx context.Context, c *cli) error {
 	var rows []figures
-	for i, cr := range []crush{{c.Pods, c.Pods, c.PodDuration}, {c.PodRuns, min(c.PodLimit, c.PodRuns), c.PodRunDuration}} {
+	for i, cr := range []crush{
+		{c.Pods, c.Pods, c.PodDuration},
+		{c.PodRuns, min(c.PodLimit, c.PodRuns), c.PodRunDuration},
+	} {
 		f, err := b.crush(ctx, c, fmt.Sprintf("crush-%d", i), cr)
 		if err != nil {
 			return errors.Wrapf(err, "%d runs", cr.runs)
@@ -69,21 +72,29 @@ func (b *bench) manyPods(ctx context.Context, c *cli) error {
 			}
 		}
 	}
-	t := newTable(b.out, "Runs in Pods that are scripts", "runs", "Pods at a time", "each takes", "all Ready after", "runs per second", "bare Jobs",
-		"requests per run", "CPU per run", "CPU per run, API server", "bare Jobs", "resident before", "resident at most", "end to Ready, median", "at most", "reconciles per run", "load before", "load after")
+	t := newTable(b.out, "Runs in Pods that are scripts", "runs", "Pods at a time", "each takes", "all Ready after",
+		"runs per second", "bare Jobs",
+		"requests per run", "CPU per run", "CPU per run, API server", "bare Jobs", "resident before", "resident at most",
+		"end to Ready, median", "at most", "reconciles per run", "load before", "load after")
 	for _, f := range rows {
 		n := float64(f.runs)
-		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.jobs.rate()), fmt.Sprintf("%.1f", f.requests.total()/n),
-			fmt.Sprintf("%.1f ms", 1000*f.cpu.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.server.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.jobs.server.Seconds()/float64(f.jobs.runs)), mebibytes(f.before), mebibytes(f.peak),
-			seconds(median(f.toReady)), seconds(slices.Max(f.toReady)), fmt.Sprintf("%.1f", float64(f.reconciles)/n), f.loads[0], f.loads[1])
+		t.row(f.runs, f.pods, f.duration, seconds(f.wall), fmt.Sprintf("%.1f", f.rate()), fmt.Sprintf("%.1f", f.jobs.rate()),
+			fmt.Sprintf("%.1f", f.requests.total()/n),
+			fmt.Sprintf("%.1f ms", 1000*f.cpu.Seconds()/n), fmt.Sprintf("%.1f ms", 1000*f.server.Seconds()/n), fmt.Sprintf(
+				"%.1f ms", 1000*f.jobs.server.Seconds()/float64(f.jobs.runs)), mebibytes(f.before), mebibytes(f.peak),
+			seconds(median(f.toReady)), seconds(slices.Max(f.toReady)), fmt.Sprintf("%.1f",
+				float64(f.reconciles)/n), f.loads[0], f.loads[1])
 	}
 	t.flush()
 	for _, f := range rows {
 		_, _ = fmt.Fprintf(b.out, "\nRequests of the provider, %d runs, per run:\n%s", f.runs, f.requests.perRun(f.runs))
 	}
 	at, after := rows[0], rows[1]
-	_, _ = fmt.Fprintf(b.out, "\nAt most %s resident: %s. At most %d requests per run: %s. At most %s from end to Ready: %s. At least %d runs per second: %s.\n",
-		mebibytes(maxResidentPods), verdict(at.peak <= maxResidentPods), maxRequests, verdict(at.requests.total() <= maxRequests*float64(at.runs)),
+	_, _ = fmt.Fprintf(b.out,
+		"\nAt most %s resident: %s. At most %d requests per run: %s. At most %s from end to Ready: %s. At least %d runs "+
+			"per second: %s.\n",
+		mebibytes(maxResidentPods), verdict(at.peak <= maxResidentPods), maxRequests, verdict(
+			at.requests.total() <= maxRequests*float64(at.runs)),
 		seconds(maxToReady), verdict(median(at.toReady) <= maxToReady), minRate, verdict(after.rate() >= minRate))
 	return nil
 }
@@ -138,7 +149,9 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	}
 	defer func() { _ = nodes.Remove(context.WithoutCancel(ctx)) }()
 
-	if err := b.restart(ctx, "--place=Pod", "--pod-image="+controlplane.ProviderImage, fmt.Sprintf("--max-concurrent-pods=%d", cr.pods), fmt.Sprintf("--max-concurrent-pods-per-namespace=%d", cr.pods), fmt.Sprintf("--max-reconcile-rate=%d", c.ReconcileRate)); err != nil {
+	if err := b.restart(ctx, "--place=Pod", "--pod-image="+controlplane.ProviderImage,
+		fmt.Sprintf("--max-concurrent-pods=%d", cr.pods), fmt.Sprintf("--max-concurrent-pods-per-namespace=%d",
+			cr.pods), fmt.Sprintf("--max-reconcile-rate=%d", c.ReconcileRate)); err != nil {
 		return f, err
 	}
 	cfgs := config(name, "")
@@ -198,8 +211,8 @@ func (b *bench) crush(ctx context.Context, c *cli, name string, cr crush) (figur
 	return f, nil
 }
 
-// measure Jobs with Pods of the same duration, as many at a time, and each kept for as long: what the cluster would do without
-// AnsibleRuns, which also have a Secret each.
+// measure Jobs with Pods of the same duration, as many at a time, and each kept for as long: what the cluster would do
+// without AnsibleRuns, which also have a Secret each.
 func (j *bareJobs) measure(ctx context.Context, b *bench, name string, keep time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -341,7 +354,8 @@ func (b *bench) watch(ctx context.Context, cancel context.CancelCauseFunc, o cli
 	if err != nil {
 		return err
 	}
-	seen, err := cache.New(rest, cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
+	seen, err := cache.New(rest,
+		cache.Options{Scheme: b.kube.Scheme(), DefaultNamespaces: map[string]cache.Config{namespace: {}}})
 	if err != nil {
 		return errors.Wrap(err, "cannot watch")
 	}
@@ -349,7 +363,10 @@ func (b *bench) watch(ctx context.Context, cancel context.CancelCauseFunc, o cli
 	if err != nil {
 		return errors.Wrap(err, "cannot watch")
 	}
-	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, v any) { look(v) }}); err != nil {
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    look,
+		UpdateFunc: func(_, v any) { look(v) },
+	}); err != nil {
 		return errors.Wrap(err, "cannot watch")
 	}
 	go func() { cancel(seen.Start(ctx)) }()
@@ -425,7 +442,8 @@ func (r requests) total() float64 {
 // perRun is a list, the most frequent first, of those that more than one in a hundred runs had.
 func (r requests) perRun(runs int) string {
 	s := &strings.Builder{}
-	for _, k := range slices.SortedFunc(maps.Keys(r), func(a, b string) int { return cmp.Or(r[b]-r[a], strings.Compare(a, b)) }) {
+	for _, k := range slices.SortedFunc(maps.Keys(r),
+		func(a, b string) int { return cmp.Or(r[b]-r[a], strings.Compare(a, b)) }) {
 		if n := float64(r[k]) / float64(runs); n >= 0.01 {
 			fmt.Fprintf(s, "%7.2f  %s\n", n, k)
 		}

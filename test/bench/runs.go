@@ -44,7 +44,11 @@ type work struct {
 
 // debug is the least that a playbook does.
 func debug(c *cli) work {
-	return work{name: "a debug", playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: Hello}\n", repeat: c.Repeat, wall: 0.3, cpu: 0.2}
+	return work{
+		name:     "a debug",
+		playbook: "- hosts: localhost\n  gather_facts: false\n  tasks:\n  - ansible.builtin.debug: {msg: Hello}\n",
+		repeat:   c.Repeat, wall: 0.3, cpu: 0.2,
+	}
 }
 
 // little is a bit of what playbooks do.
@@ -54,14 +58,17 @@ func little(c *cli) work {
 
 // remote has 20 tasks over ssh.
 func (b *bench) remote(c *cli) work {
-	tasks := strings.Repeat("  - ansible.builtin.command: \"true\"\n  - ansible.builtin.stat: {path: /etc}\n  - ansible.builtin.debug: {msg: Hello}\n"+
-		"  - ansible.builtin.file: {path: \"{{ ansible_env.HOME | default('/tmp') }}\", state: directory}\n", 5)
+	tasks := strings.Repeat(
+		"  - ansible.builtin.command: \"true\"\n  - ansible.builtin.stat: {path: /etc}\n  - ansible.builtin.debug: {msg: "+
+			"Hello}\n"+
+			"  - ansible.builtin.file: {path: \"{{ ansible_env.HOME | default('/tmp') }}\", state: directory}\n", 5)
 
 	return work{
 		name: "20 tasks, 15 modules over ssh", repeat: max(c.Repeat/3, 1), wall: 0.85,
 		playbook: "- hosts: all\n  gather_facts: false\n  tasks:\n" + tasks,
 		inventory: fmt.Sprintf("target ansible_host=%s ansible_port=%d ansible_user=%s ansible_ssh_private_key_file=%s "+
-			"ansible_ssh_common_args='-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null'\n", b.sshd.Host, b.sshd.Port, b.sshd.User, b.sshd.KeyFile()),
+			"ansible_ssh_common_args='-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null'\n", b.sshd.Host, b.sshd.Port,
+			b.sshd.User, b.sshd.KeyFile()),
 	}
 }
 
@@ -101,7 +108,12 @@ func (b *bench) starts(ctx context.Context, w work) error {
 		name string
 		all  samples
 		bare besides
-	}{{"ansible-playbook", forked.play, forked}, {"ansible-runner run", forked.runner, forked}, {"AnsibleRun that starts warm, from apply to Ready", forked.run, forked}, {"AnsibleRun that starts cold", started.run, started}} {
+	}{{"ansible-playbook", forked.play, forked}, {
+		"ansible-runner run", forked.runner,
+		forked,
+	}, {"AnsibleRun that starts warm, from apply to Ready", forked.run, forked}, {
+		"AnsibleRun that starts cold", started.run, started,
+	}} {
 		m := row.all.median()
 		t.row(row.name, seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(row.all, row.bare.play)),
 			fmt.Sprintf("%.2f", cpuRatio(row.all, row.bare.play)), fmt.Sprintf("%.2f", ratio(row.all, row.bare.runner)))
@@ -112,7 +124,8 @@ func (b *bench) starts(ctx context.Context, w work) error {
 		b.judge("Warm, at most %.2f times its CPU", w.cpu, cpuRatio(forked.run, forked.play))
 	}
 	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(started.run, started.runner))
-	_, _ = fmt.Fprintf(b.out, "%d of them every %s, by this CPU time: %.0f %% of %d cores. (CPU is that of the provider and all it starts.)\n",
+	_, _ = fmt.Fprintf(b.out,
+		"%d of them every %s, by this CPU time: %.0f %% of %d cores. (CPU is that of the provider and all it starts.)\n",
 		fleet, fleetPeriod, 100*fleet*forked.run.median().cpu.Seconds()/fleetPeriod.Seconds()/fleetCores, fleetCores)
 	return b.removed(ctx)
 }
@@ -267,24 +280,31 @@ func (b *bench) throughput(ctx context.Context, c *cli) error {
 	}
 	b.tellMany(c, w, bare, play, ours)
 	each := (most[warm] - idle) / int64(c.Workers)
-	_, _ = fmt.Fprintf(b.out, "What the provider has started takes %s when nothing runs, at most %d: %s. Each run takes at most %s more, at most %d: %s.\n",
-		mebibytes(idle), idleMemory, verdict(idle <= idleMemory<<20), mebibytes(each), runMemory, verdict(each <= runMemory<<20))
+	_, _ = fmt.Fprintf(b.out,
+		"What the provider has started takes %s when nothing runs, at most %d: %s. Each run takes at most %s more, at most "+
+			"%d: %s.\n",
+		mebibytes(idle), idleMemory, verdict(idle <= idleMemory<<20), mebibytes(each), runMemory, verdict(
+			each <= runMemory<<20))
 	return nil
 }
 
 // tellMany tells how long many runs took, beside bare tools.
 func (b *bench) tellMany(c *cli, w work, bare, play samples, ours map[string]samples) {
-	t := newTable(b.out, fmt.Sprintf("%d runs of %s, %d at a time, medians of %d rounds", c.Runs, w.name, c.Workers, c.Rounds), "", "wall", "CPU", "wall to ansible-runner")
+	t := newTable(b.out, fmt.Sprintf("%d runs of %s, %d at a time, medians of %d rounds", c.Runs, w.name, c.Workers,
+		c.Rounds), "", "wall", "CPU", "wall to ansible-runner")
 	t.row("ansible-runner run", seconds(bare.median().wall), seconds(bare.median().cpu), "1.00")
 	for _, start := range []string{warm, cold} {
 		m := ours[start].median()
-		t.row("AnsibleRuns that start "+start+", from apply to Ready", seconds(m.wall), seconds(m.cpu), fmt.Sprintf("%.2f", ratio(ours[start], bare)))
+		t.row("AnsibleRuns that start "+start+", from apply to Ready", seconds(m.wall), seconds(m.cpu),
+			fmt.Sprintf("%.2f", ratio(ours[start], bare)))
 	}
 	t.flush()
 	b.judge("Cold, at most %.2f times ansible-runner", atMost, ratio(ours[cold], bare))
 	former := formerMany / formerBare * play.median().wall.Seconds() * float64(c.Runs) / formerRuns
 	times := former / ours[warm].median().wall.Seconds()
-	_, _ = fmt.Fprintf(b.out, "provider-ansible v0.8 would take %.1f s, by what ansible-playbook takes here. Warm, at least %.0f times as fast: %.1f, %s.\n",
+	_, _ = fmt.Fprintf(b.out,
+		"provider-ansible v0.8 would take %.1f s, by what ansible-playbook takes here. Warm, at least %.0f times as fast: "+
+			"%.1f, %s.\n",
 		former, timesAs, times, verdict(times >= timesAs))
 }
 

@@ -22,7 +22,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
-	k := kong.Parse(&cli{}, kong.Description("Measure function-ansible side by side with a server that only returns ready-made responses."))
+	k := kong.Parse(&cli{},
+		kong.Description("Measure function-ansible side by side with a server that only returns ready-made responses."))
 	k.BindTo(ctx, (*context.Context)(nil))
 	k.FatalIfErrorf(k.Run())
 }

@@ -69,7 +69,9 @@ func (c *measureCommand) Run(ctx context.Context) error {
 
 	growth := float64(p50[100]) / float64(p50[10])
 	growthFloor := float64(p50Floor[100]) / float64(p50Floor[10])
-	_, _ = fmt.Fprintf(os.Stdout, "\nFrom 10 runs to 100 the function takes %.1f times as long, the floor %.1f times: %s\n", growth, growthFloor, verdict(growth <= maxGrowth))
+	_, _ = fmt.Fprintf(os.Stdout,
+		"\nFrom 10 runs to 100 the function takes %.1f times as long, the floor %.1f times: %s\n", growth, growthFloor,
+		verdict(growth <= maxGrowth))
 
 	return c.growth(ctx)
 }
@@ -92,7 +94,8 @@ func (c *measureCommand) measure(ctx context.Context, runs int) (_, _ figure, er
 		return figure{}, figure{}, err
 	}
 
-	if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 || c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+	if c := rsp.GetConditions(); len(rsp.GetDesired().GetResources()) != runs || len(c) != 1 ||
+		c[0].GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 		return figure{}, figure{}, errors.Errorf("the function does not find all runs ready: %v %v", c, rsp.GetResults())
 	}
 
@@ -147,7 +150,9 @@ func startFloor(ctx context.Context, rsp *fnv1.RunFunctionResponse) (*server, er
 }
 
 // inTurn sends requests to one server and the next, after some to warm up.
-func (c *measureCommand) inTurn(ctx context.Context, req *fnv1.RunFunctionRequest, servers ...*server) ([]figure, error) {
+func (c *measureCommand) inTurn(ctx context.Context, req *fnv1.RunFunctionRequest,
+	servers ...*server,
+) ([]figure, error) {
 	took := make([][]time.Duration, len(servers))
 	before := make([]usage, len(servers))
 	warm := max(c.Requests/10, 1)
@@ -243,7 +248,8 @@ func (c *measureCommand) growth(ctx context.Context) (err error) {
 
 // String returns the figure as cells of a table.
 func (f figure) String() string {
-	return fmt.Sprintf("%.3f ms\t%.3f ms\t%.0f\t%.0f KiB\t%s", milliseconds(f.p50), milliseconds(f.p99), f.allocations, f.bytes/1024, mebibytes(f.resident))
+	return fmt.Sprintf("%.3f ms\t%.3f ms\t%.0f\t%.0f KiB\t%s", milliseconds(f.p50), milliseconds(f.p99), f.allocations,
+		f.bytes/1024, mebibytes(f.resident))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -77,7 +77,8 @@ metadata:
         f:labels: {f:crossplane.io/composite: {}, f:ansible.fn.crossplane.io/composite-uid: {}}
       f:spec:
         f:providerConfigRef: {f:kind: {}, f:name: {}}
-        f:forProvider: {f:role: {}, f:vars: {f:state: {}}, f:unsafeVars: {f:name: {}, f:size: {}, f:label: {}, f:owners: {}, f:large: {}}}
+        f:forProvider: {f:role: {}, f:vars: {f:state: {}}, 
+          f:unsafeVars: {f:name: {}, f:size: {}, f:label: {}, f:owners: {}, f:large: {}}}
 spec:
   managementPolicies: ["*"]
   providerConfigRef: {kind: ClusterProviderConfig, name: default}
@@ -88,7 +89,8 @@ spec:
 status:
   conditions:
   - {type: Ready, status: "True", reason: Available, observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:00Z"}
-  - {type: Synced, status: "True", reason: ReconcileSuccess, observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:00Z"}
+  - {type: Synced, status: "True", reason: ReconcileSuccess, observedGeneration: 1,
+    lastTransitionTime: "2026-01-01T00:00:00Z"}
   atProvider:
     lastRun: {id: "1", mode: Apply, state: present, phase: Succeeded, hosts: {ok: 5, changed: 2}}
     lastApply: {id: "1", result: Succeeded, attempts: 1}
@@ -130,7 +132,10 @@ func requestOf(runs int) (*fnv1.RunFunctionRequest, error) {
 	}
 
 	b, err := json.Marshal(map[string]any{
-		"meta":            map[string]any{"tag": "bench", "capabilities": []string{"CAPABILITY_CAPABILITIES", "CAPABILITY_REQUIRED_SCHEMAS"}},
+		"meta": map[string]any{
+			"tag":          "bench",
+			"capabilities": []string{"CAPABILITY_CAPABILITIES", "CAPABILITY_REQUIRED_SCHEMAS"},
+		},
 		"input":           input,
 		"requiredSchemas": map[string]any{"xr": map[string]any{"openapiV3": openAPI}},
 		"observed":        map[string]any{"composite": map[string]any{"resource": composite}, "resources": resources},

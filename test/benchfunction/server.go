@@ -78,7 +78,9 @@ func (s *server) stop() error {
 }
 
 // call the function, and return how long that took.
-func (s *server) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, time.Duration, error) {
+func (s *server) call(ctx context.Context,
+	req *fnv1.RunFunctionRequest,
+) (*fnv1.RunFunctionResponse, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 

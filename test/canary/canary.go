@@ -77,7 +77,8 @@ func (c Canaries) In(text string) []string {
 			looked = append(looked, strings.ToLower(base64.StdEncoding.EncodeToString([]byte(n[i:i+digits-6]))))
 		}
 
-		if slices.ContainsFunc(looked, func(s string) bool { return strings.Contains(lower, s) || strings.Contains(squeezed, s) }) {
+		if slices.ContainsFunc(looked,
+			func(s string) bool { return strings.Contains(lower, s) || strings.Contains(squeezed, s) }) {
 			found = append(found, place)
 		}
 	}

@@ -263,7 +263,8 @@ func (c *Cluster) WaitFor(t *testing.T, o Object, want ...Expectation) *unstruct
 	}
 	err := c.poll(t.Context(), u, func(err error) bool { return err == nil && len(missing()) == 0 })
 	if err != nil {
-		t.Fatalf("waited for %s to have %s: %s\n%s", o, strings.Join(missing(), ", "), err, c.Describe(context.Background(), o))
+		t.Fatalf("waited for %s to have %s: %s\n%s", o, strings.Join(missing(), ", "), err,
+			c.Describe(context.Background(), o))
 	}
 	return u
 }
@@ -294,7 +295,8 @@ func Eventually(t *testing.T, what string, is func() bool) {
 
 // Await something to be true.
 func Await(ctx context.Context, is func() bool) error {
-	return wait.PollUntilContextTimeout(ctx, interval, maxWait, true, func(context.Context) (bool, error) { return is(), nil })
+	return wait.PollUntilContextTimeout(ctx, interval, maxWait, true,
+		func(context.Context) (bool, error) { return is(), nil })
 }
 
 // Describe an object as it is now, with the ends of the logs.

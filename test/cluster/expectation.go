@@ -60,7 +60,8 @@ func That(text string, met func(u *unstructured.Unstructured) bool) Expectation 
 
 // LabelInUse expects that core keeps an object from being deleted because of a Usage.
 func LabelInUse() Expectation {
-	return That("the label of what is in use", func(u *unstructured.Unstructured) bool { return u.GetLabels()["crossplane.io/in-use"] == "true" })
+	return That("the label of what is in use",
+		func(u *unstructured.Unstructured) bool { return u.GetLabels()["crossplane.io/in-use"] == "true" })
 }
 
 // Value of an object, nil if it is not there.

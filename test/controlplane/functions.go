@@ -17,7 +17,8 @@ import (
 
 // function-ansible.
 func (s *Stack) function(ctx context.Context) (*Piece, error) {
-	return s.serve(ctx, nameFunction, s.ports[nameFunction], "--debug", "--metrics-address="+loopback(s.ports[portFunctionMetrics]))
+	return s.serve(ctx, nameFunction, s.ports[nameFunction], "--debug",
+		"--metrics-address="+loopback(s.ports[portFunctionMetrics]))
 }
 
 // Function brings up another function for pipelines, a tool by that name, if it

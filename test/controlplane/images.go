@@ -31,7 +31,8 @@ func (s *Stack) Import(ctx context.Context, archive string) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, s.bin("ctr"), "--address="+socket, "--namespace=k8s.io", "images", "import", archive).CombinedOutput()
+	out, err := exec.CommandContext(ctx, s.bin("ctr"), "--address="+socket, "--namespace=k8s.io", "images", "import",
+		archive).CombinedOutput()
 	return errors.Wrapf(err, "cannot import %q: %s", archive, out)
 }
 
@@ -53,7 +54,8 @@ func (s *Stack) ImportProvider(ctx context.Context) error {
 		return errors.Wrapf(err, "cannot read image %q", base)
 	}
 	program := filepath.Join(s.opts.Root, "bin", nameProvider)
-	return s.importFile(ctx, ProviderImage, program, "usr/local/bin/"+nameProvider, config.DeepCopy(), base, all[0].Layers...)
+	return s.importFile(ctx, ProviderImage, program, "usr/local/bin/"+nameProvider, config.DeepCopy(), base,
+		all[0].Layers...)
 }
 
 // providerArchive is the image that make node-image has built.
@@ -75,7 +77,9 @@ func (s *Stack) ImportProgram(ctx context.Context, image, program string, args .
 
 // importFile as an image that has a program at a path, on top of layers of an
 // archive. Nothing is compressed, which would take most of the time.
-func (s *Stack) importFile(ctx context.Context, image, program, path string, config *v1.ConfigFile, base string, layers ...string) error {
+func (s *Stack) importFile(ctx context.Context, image, program, path string, config *v1.ConfigFile, base string,
+	layers ...string,
+) error {
 	top, err := layer(program, path)
 	if err != nil {
 		return err
@@ -87,7 +91,8 @@ func (s *Stack) importFile(ctx context.Context, image, program, path string, con
 	if err != nil {
 		return errors.Wrap(err, "cannot encode configuration")
 	}
-	manifest, err := json.Marshal(tarball.Manifest{{Config: "config.json", RepoTags: []string{image}, Layers: append(slices.Clone(layers), "top.tar")}})
+	manifest, err := json.Marshal(
+		tarball.Manifest{{Config: "config.json", RepoTags: []string{image}, Layers: append(slices.Clone(layers), "top.tar")}})
 	if err != nil {
 		return errors.Wrap(err, "cannot encode manifest")
 	}

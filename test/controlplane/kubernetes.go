@@ -65,7 +65,10 @@ func (s *Stack) apiServer(context.Context) (*Piece, error) {
 		if err := writeFiles(dir, map[string][]byte{fileAudit: []byte(auditPolicy)}); err != nil {
 			return nil, err
 		}
-		audit = []string{"--audit-policy-file=" + filepath.Join(dir, fileAudit), "--audit-log-path=" + s.Audit(), "--audit-log-maxsize=10000"}
+		audit = []string{
+			"--audit-policy-file=" + filepath.Join(dir, fileAudit), "--audit-log-path=" + s.Audit(),
+			"--audit-log-maxsize=10000",
+		}
 	}
 	return s.piece(nameAPIServer, ready, nil, append(audit,
 		"--bind-address=127.0.0.1",
@@ -121,13 +124,16 @@ func (s *Stack) APIServer(ctx context.Context) (*Piece, error) { return s.apiSer
 func (s *Stack) controllerManager(context.Context) (*Piece, error) {
 	controllers := "garbage-collector-controller,namespace-controller"
 	if s.opts.Node {
-		controllers += ",deployment-controller,replicaset-controller,job-controller,ttl-after-finished-controller,pod-garbage-collector-controller" +
-			",node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,root-ca-certificate-publisher-controller" +
+		controllers += ",deployment-controller,replicaset-controller,job-controller,ttl-after-finished-controller" +
+			",pod-garbage-collector-controller" +
+			",node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller" +
+			",root-ca-certificate-publisher-controller" +
 			",endpoints-controller,endpointslice-controller,resourcequota-controller,persistentvolume-binder-controller" +
 			",persistentvolumeclaim-protection-controller,persistentvolume-protection-controller"
 	}
 	if s.opts.Jobs {
-		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller,serviceaccount-controller"
+		controllers += ",job-controller,ttl-after-finished-controller,pod-garbage-collector-controller" +
+			",serviceaccount-controller"
 	}
 	return s.piece(nameControllerManager, func(context.Context) error { return nil }, nil,
 		"--controllers="+controllers,
@@ -175,7 +181,8 @@ func (s *Stack) credentials() error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(filepath.Dir(s.opts.Kubeconfig), map[string][]byte{filepath.Base(s.opts.Kubeconfig): kubeconfig}); err != nil {
+	if err := writeFiles(filepath.Dir(s.opts.Kubeconfig),
+		map[string][]byte{filepath.Base(s.opts.Kubeconfig): kubeconfig}); err != nil {
 		return err
 	}
 	// Last, since it stands for all of them.
@@ -197,7 +204,10 @@ func (s *Stack) kubeconfig(ca []byte, user, token string) ([]byte, error) {
 // piece of the stack, with an environment that does not depend on who starts it.
 func (s *Stack) piece(name string, ready func(context.Context) error, env []string, args ...string) *Piece {
 	base := []string{"LANG=C.UTF-8", s.detector(name)}
-	for _, n := range []string{"PATH", "HOME", "USER", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+	for _, n := range []string{
+		"PATH", "HOME", "USER", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+		"https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	} {
 		if v, ok := os.LookupEnv(n); ok {
 			base = append(base, n+"="+v)
 		}

@@ -173,7 +173,8 @@ func (s *Stack) dns(context.Context) (*Piece, error) {
 	if err := writeFiles(s.path(dirNode), map[string][]byte{fileDNS: config}); err != nil {
 		return nil, err
 	}
-	return s.piece(nameDNS, accepts("tcp", net.JoinHostPort(s.Address(), "53")), nil, "-conf="+s.path(dirNode, fileDNS)), nil
+	return s.piece(nameDNS, accepts("tcp", net.JoinHostPort(s.Address(), "53")), nil,
+		"-conf="+s.path(dirNode, fileDNS)), nil
 }
 
 const dnsConfig = `.:53 {
@@ -257,15 +258,18 @@ func (s *Stack) containerd(context.Context) (*Piece, error) {
 	}
 	networks := s.path(dirNode, dirNetworks)
 	err = errors.Join(
-		writeFiles(s.path(dirNode), map[string][]byte{fileContainerd: fmt.Appendf(nil, containerdConfig, imagePause, s.bin("cni"), networks, runc)}),
-		writeFiles(networks, map[string][]byte{"10-bridge.conflist": fmt.Appendf(nil, bridgeConfig, s.link(), s.network(), first)}),
+		writeFiles(s.path(dirNode),
+			map[string][]byte{fileContainerd: fmt.Appendf(nil, containerdConfig, imagePause, s.bin("cni"), networks, runc)}),
+		writeFiles(networks,
+			map[string][]byte{"10-bridge.conflist": fmt.Appendf(nil, bridgeConfig, s.link(), s.network(), first)}),
 	)
 	if err != nil {
 		return nil, err
 	}
 	// Its shim is looked for in the PATH.
 	path := filepath.Dir(s.bin(nameContainerd)) + string(os.PathListSeparator) + os.Getenv("PATH")
-	return s.inNode(s.piece(nameContainerd, accepts("unix", socket), []string{"PATH=" + path}, "--config="+s.path(dirNode, fileContainerd)))
+	return s.inNode(s.piece(nameContainerd, accepts("unix", socket), []string{"PATH=" + path},
+		"--config="+s.path(dirNode, fileContainerd)))
 }
 
 const containerdConfig = `version = 3
@@ -312,7 +316,8 @@ func (s *Stack) importPause(ctx context.Context) (outcome, error) {
 // kubelet runs what is scheduled to the node.
 func (s *Stack) kubelet(context.Context) (*Piece, error) {
 	err := writeFiles(s.path(dirNode), map[string][]byte{
-		fileKubelet: fmt.Appendf(nil, kubeletConfig, s.Address(), s.ports[nameKubelet], s.path(dirKubernetes, fileCA), s.link()),
+		fileKubelet: fmt.Appendf(nil, kubeletConfig, s.Address(), s.ports[nameKubelet],
+			s.path(dirKubernetes, fileCA), s.link()),
 	})
 	if err != nil {
 		return nil, err

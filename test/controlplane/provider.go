@@ -48,7 +48,9 @@ func (s *Stack) installProvider(ctx context.Context) (outcome, error) {
 	if _, err := os.Stat(file); err == nil {
 		return outcomeRunning, nil
 	}
-	req := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(validity / time.Second))}}
+	req := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(validity / time.Second))},
+	}
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: nameProvider}}
 	if err := c.SubResource("token").Create(ctx, sa, req); err != nil {
 		return "", errors.Wrap(err, "cannot get a token for the provider")
@@ -164,9 +166,15 @@ func (s *Stack) allow(ctx context.Context, file, namespace string) error {
 	}
 	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: nameProvider}}
-	var binding client.Object = &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: ref, Subjects: subjects}
+	var binding client.Object = &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: ref,
+		Subjects: subjects,
+	}
 	if namespace != "" {
-		binding = &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: ref, Subjects: subjects}
+		binding = &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: ref,
+			Subjects: subjects,
+		}
 	}
 	return errors.Wrap(client.IgnoreAlreadyExists(c.Create(ctx, binding)), "cannot bind the role")
 }

@@ -12,7 +12,8 @@ func (s *Session) edit() {
 	// While it is not told which AnsibleRuns are which, the fields stay by which the function recognizes them.
 	harmless := []func(){s.addRun, s.addSet, s.changeDependsOn, s.changeAtMost, s.allow, s.keep}
 	all := append([]func(){
-		s.removeRun, s.rename, s.rename, s.renew, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute, s.changeWhen,
+		s.removeRun, s.rename, s.rename, s.renew, s.eachOf, s.changeKey, s.changeLiteral, s.changeRefs, s.loosen, s.compute,
+		s.changeWhen,
 		s.changeValue, s.changeValue, s.turn, s.turn, s.changeItems, s.changeItems, s.changeItems,
 	}, harmless...)
 	switch {
@@ -338,12 +339,14 @@ func (s *Session) depends(p plan, id int) bool {
 
 func (s *Session) changeDependsOn() {
 	on := s.state.Plans[s.rnd.IntN(len(s.state.Plans))]
-	s.change(func(p plan) bool { return whole(on) && !s.depends(on, p.ID) }, func(p *plan) { p.After = toggled(p.After, on.ID) })
+	s.change(func(p plan) bool { return whole(on) && !s.depends(on, p.ID) },
+		func(p *plan) { p.After = toggled(p.After, on.ID) })
 }
 
 func (s *Session) changeRefs() {
 	on := s.state.Plans[s.rnd.IntN(len(s.state.Plans))]
-	s.change(func(p plan) bool { return whole(on) && !s.depends(on, p.ID) }, func(p *plan) { p.Refs = toggled(p.Refs, on.ID) })
+	s.change(func(p plan) bool { return whole(on) && !s.depends(on, p.ID) },
+		func(p *plan) { p.Refs = toggled(p.Refs, on.ID) })
 }
 
 // keep turns prune: false of a plan on or off.
@@ -378,7 +381,8 @@ func (s *Session) changeWhen() {
 }
 
 func (s *Session) changeAtMost() {
-	s.change(func(p plan) bool { return p.set() && whole(p) && p.Form == formText }, func(p *plan) { p.AtMost = s.rnd.IntN(3) - 1 })
+	s.change(func(p plan) bool { return p.set() && whole(p) && p.Form == formText },
+		func(p *plan) { p.AtMost = s.rnd.IntN(3) - 1 })
 }
 
 // changeValue of a source, which may lack it or have what cannot be used.

@@ -17,7 +17,8 @@ const playbook = `- hosts: localhost
       echo {{ line }} ends >> {{ ledger }}
     vars:
       ledger: "{{ (directory ~ '/ledger') | quote }}"
-      line: "{{ [thing, form, value, upstream, ansible_provider_meta.managed_resource.state, ansible_provider_meta.run.id] | map('quote') | join(' ') }}"
+      meta: "{{ ansible_provider_meta }}"
+      line: "{{ [thing, form, value, upstream, meta.managed_resource.state, meta.run.id] | map('quote') | join(' ') }}"
   - ansible.builtin.set_stats: {data: {value: "{{ thing }}:{{ value }}", list: "{{ list | default([]) }}"}}
 `
 
@@ -33,13 +34,19 @@ func (s *Session) Input(step int) map[string]any {
 	in := map[string]any{
 		"apiVersion": "ansible.fn.crossplane.io/v1alpha1", "kind": "AnsibleRuns",
 		"defaults": map[string]any{
-			"runPolicy": "RunOnChange", "providerConfigRef": map[string]any{"kind": "ProviderConfig", fieldName: "default"}, "playbookInline": playbook,
+			"runPolicy": "RunOnChange", "providerConfigRef": map[string]any{
+				"kind":    "ProviderConfig",
+				fieldName: "default",
+			}, "playbookInline": playbook,
 		},
 		"runs":   runs,
 		"status": map[string]any{"composition": step, "xr": "${xr.spec.step}"},
 	}
 	if slices.Contains(s.sources, OfRequired) {
-		in["requiredResources"] = map[string]any{"net": map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "matchName": "net"}}
+		in["requiredResources"] = map[string]any{"net": map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"matchName": "net",
+		}}
 	}
 	return in
 }

@@ -166,7 +166,8 @@ func (s state) unwanted(p plan) bool { return p.When != "" && s.Toggles[p.When] 
 
 // skips is true for a plan that refers to one that is off.
 func (s state) skips(p plan) bool {
-	return p.Of != 0 && s.off(*s.plan(p.Of)) || slices.ContainsFunc(p.Refs, func(id int) bool { return s.off(*s.plan(id)) })
+	return p.Of != 0 && s.off(*s.plan(p.Of)) ||
+		slices.ContainsFunc(p.Refs, func(id int) bool { return s.off(*s.plan(id)) })
 }
 
 // off is true for a plan that is not wanted, or that refers to one that is off.
@@ -228,7 +229,8 @@ func (s state) upstream(p plan, of item) string {
 			items = []item{of}
 		}
 		var values []string
-		for _, i := range slices.SortedFunc(slices.Values(items), func(a, b item) int { return cmp.Compare(a.field(on.Key), b.field(on.Key)) }) {
+		for _, i := range slices.SortedFunc(slices.Values(items),
+			func(a, b item) int { return cmp.Compare(a.field(on.Key), b.field(on.Key)) }) {
 			values = append(values, on.thing(i)+":"+s.value(*on))
 		}
 		parts = append(parts, fmt.Sprintf("p%d=%s", id, strings.Join(values, "+")))

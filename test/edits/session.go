@@ -71,7 +71,10 @@ var paths = map[string]string{ //nolint:gochecknoglobals // Go has no constant m
 func New(seed uint64, directory string, fail func(why string), sources ...string) *Session {
 	s := &Session{
 		Directory: directory, fail: fail, sources: append(sources, OfXR), rnd: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // Not a secret.
-		state: state{Lists: map[string][]item{}, Toggles: map[string]any{}, Allowed: map[string]int{}, Values: map[string]any{}},
+		state: state{
+			Lists: map[string][]item{}, Toggles: map[string]any{}, Allowed: map[string]int{},
+			Values: map[string]any{},
+		},
 		start: map[ref]Run{}, deleted: map[string]bool{}, gone: map[string]bool{}, last: map[string]Entry{},
 	}
 	for _, source := range s.sources {
@@ -148,9 +151,11 @@ func (s state) clone() state {
 	s.Plans = slices.Clone(s.Plans)
 	for i := range s.Plans {
 		p := &s.Plans[i]
-		p.Items, p.After, p.Refs, p.Previous = slices.Clone(p.Items), slices.Clone(p.After), slices.Clone(p.Refs), slices.Clone(p.Previous)
+		p.Items, p.After, p.Refs, p.Previous = slices.Clone(p.Items), slices.Clone(p.After), slices.Clone(
+			p.Refs), slices.Clone(p.Previous)
 	}
-	s.Lists, s.Toggles, s.Values, s.Allowed = maps.Clone(s.Lists), maps.Clone(s.Toggles), maps.Clone(s.Values), maps.Clone(s.Allowed)
+	s.Lists, s.Toggles, s.Values, s.Allowed = maps.Clone(s.Lists), maps.Clone(s.Toggles), maps.Clone(
+		s.Values), maps.Clone(s.Allowed)
 	for name, items := range s.Lists {
 		s.Lists[name] = slices.Clone(items)
 	}
@@ -310,7 +315,8 @@ func (s *Session) removes(thing string) {
 		if slices.Contains(o.on, x) && !s.reaches(x, y, map[ref]bool{}) && !s.released(y, x) {
 			s.fail(fmt.Sprintf("%s is removed while %s, which depends on it, is there", thing, y.Thing))
 		}
-		uses := slices.Contains(strings.FieldsFunc(l.Upstream, func(c rune) bool { return strings.ContainsRune("=+:/", c) }), thing)
+		uses := slices.Contains(strings.FieldsFunc(l.Upstream, func(c rune) bool { return strings.ContainsRune("=+:/", c) }),
+			thing)
 		if l.State == present && uses && len(owners) == 1 {
 			s.fail(fmt.Sprintf("%s is removed while %s still uses it: %s", thing, y.Thing, l))
 		}
@@ -366,7 +372,8 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 	switch {
 	case ready && len(holds) > 0:
 		return fmt.Sprintf("the XR is ready, and %s", holds[0].why)
-	case !ready && !slices.ContainsFunc(holds, func(h hold) bool { return strings.Contains(message, h.says) }) && !asksForText.MatchString(message):
+	case !ready && !slices.ContainsFunc(holds, func(h hold) bool { return strings.Contains(message, h.says) }) &&
+		!asksForText.MatchString(message):
 		return fmt.Sprintf("the XR is not ready, and does not say what helps: %q, for %v", message, holds)
 	}
 
@@ -397,7 +404,9 @@ func (s *Session) Reached(runs []Run, ready bool, message string, rest bool) str
 		o.on = s.on(r)
 		there[r] = o
 	}
-	s.start, s.states, s.deleted, s.gone, s.ready = there, []state{s.state.clone()}, map[string]bool{}, map[string]bool{}, ready
+	s.start, s.states, s.deleted, s.gone, s.ready = there, []state{
+		s.state.clone(),
+	}, map[string]bool{}, map[string]bool{}, ready
 	s.Notef("at rest, ready %t: %s", ready, message)
 	return ""
 }

@@ -77,7 +77,8 @@ func (*environment) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest)
 func sources(input *structpb.Struct) []string {
 	var names []string
 
-	for _, v := range input.GetFields()["spec"].GetStructValue().GetFields()["environmentConfigs"].GetListValue().GetValues() {
+	spec := input.GetFields()["spec"].GetStructValue()
+	for _, v := range spec.GetFields()["environmentConfigs"].GetListValue().GetValues() {
 		names = append(names, v.GetStructValue().GetFields()["ref"].GetStructValue().GetFields()["name"].GetStringValue())
 	}
 

@@ -136,7 +136,8 @@ func (n *Nodes) register(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot tell the port of the server")
 	}
-	node, err := n.kube.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	node, err := n.kube.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil {
 		return errors.Wrap(err, "cannot register a node")
 	}
@@ -246,7 +247,10 @@ func insist(ctx context.Context, do func() error) error {
 
 // remove a Pod that is to end. Nothing of it runs.
 func (n *Nodes) remove(ctx context.Context, p *corev1.Pod) error {
-	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(p.UID))}
+	now := metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64(0)),
+		Preconditions:      metav1.NewUIDPreconditions(string(p.UID)),
+	}
 	return insist(ctx, func() error {
 		err := n.kube.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, now)
 		if kerrors.IsConflict(err) {
@@ -284,8 +288,8 @@ func (n *Nodes) carryOut(ctx context.Context, p *corev1.Pod, l *log) (metav1.Tim
 	return began, phase, err
 }
 
-// payload of a Pod, once its Secrets are there. A kubelet would mount them. It is nil for a Pod that mounts nothing, and is
-// no run of the provider.
+// payload of a Pod, once its Secrets are there. A kubelet would mount them. It is nil for a Pod that mounts nothing,
+// and is no run of the provider.
 func (n *Nodes) payload(ctx context.Context, p *corev1.Pod) (*pods.Payload, error) {
 	if len(p.Spec.Volumes) == 0 {
 		return nil, nil //nolint:nilnil // That is no error.
@@ -342,7 +346,9 @@ func (n *Nodes) show(ctx context.Context, p *corev1.Pod, phase corev1.PodPhase, 
 			return err
 		}
 		now.Status.Phase = phase
-		now.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, State: s, Ready: s.Running != nil, Image: p.Spec.Containers[0].Image}}
+		now.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{Name: p.Spec.Containers[0].Name, State: s, Ready: s.Running != nil, Image: p.Spec.Containers[0].Image},
+		}
 		_, err = n.kube.CoreV1().Pods(p.Namespace).UpdateStatus(ctx, now, metav1.UpdateOptions{})
 		return err
 	})

@@ -16,14 +16,20 @@ import (
 // directories of the provider from its own directory, and asks the ledger for the processes
 // above it.
 const (
-	attackDirectories = `dir=$HOME; dir=${dir%%/runs/*}; for d in "$dir" "$dir"/runs "$dir"/content "$dir"/content/tmp "$dir"/collections "$dir"/lock; do chmod 0 "$d" 2>&1; done;`
+	attackDirectories = `dir=$HOME; dir=${dir%%/runs/*}; ` +
+		`for d in "$dir" "$dir"/runs "$dir"/content "$dir"/content/tmp ` +
+		`"$dir"/collections "$dir"/lock; do chmod 0 "$d" 2>&1; done;`
 
 	attackLimits = `exec 4<>/dev/tcp/{{ ledger }}; echo "ancestors $$" >&4; read -r pids <&4; exec 4>&-; ` +
-		`for p in $pids; do for l in nofile cpu as nproc; do prlimit --pid "$p" --$l=0:0; done; taskset -p 1 "$p"; renice -n 19 -p "$p"; chrt --idle -p 0 "$p"; ionice -c 3 -p "$p"; done >&2;`
+		`for p in $pids; do for l in nofile cpu as nproc; do prlimit --pid "$p" --$l=0:0; done; ` +
+		`taskset -p 1 "$p"; renice -n 19 -p "$p"; chrt --idle -p 0 "$p"; ionice -c 3 -p "$p"; done >&2;`
 
-	attackTerminals = `for n in $(seq 0 63); do printf '%s\n' '{"uuid":"x","counter":1,"event":"playbook_on_stats","event_data":{"processed":{"localhost":1},"ok":{"localhost":1} } }' >"/dev/pts/$n"; done 2>/dev/null;`
+	attackTerminals = `for n in $(seq 0 63); do printf '%s\n' ` +
+		`'{"uuid":"x","counter":1,"event":"playbook_on_stats","event_data":` +
+		`{"processed":{"localhost":1},"ok":{"localhost":1} } }' >"/dev/pts/$n"; done 2>/dev/null;`
 
-	attackLeftovers = `mkdir -p "$HOME"/a/b; touch "$HOME"/a/b/c; chmod 0 "$HOME"/a/b "$HOME"/a; (setsid sleep 100000 </dev/null >/dev/null 2>&1 &);`
+	attackLeftovers = `mkdir -p "$HOME"/a/b; touch "$HOME"/a/b/c; chmod 0 "$HOME"/a/b "$HOME"/a; ` +
+		`(setsid sleep 100000 </dev/null >/dev/null 2>&1 &);`
 )
 
 // attacks by content, while other runs are in progress.
@@ -36,7 +42,10 @@ func (d *drive) attacks() []fault {
 		{"content writes events to all terminals", attackTerminals},
 		{"content leaves files that cannot be removed, and a daemon", attackLeftovers},
 	} {
-		out = append(out, fault{a.name, func(ctx context.Context) (string, error) { return d.attack(ctx, a.line) }, byProvider})
+		out = append(out, fault{
+			a.name, func(ctx context.Context) (string, error) { return d.attack(ctx, a.line) },
+			byProvider,
+		})
 	}
 
 	return append(out, fault{"content is a kilobyte that is 540 GiB", d.inflate, byProvider})
@@ -89,7 +98,8 @@ func (d *drive) played(ctx context.Context, o *object) bool {
 func (d *drive) inflate(ctx context.Context) (string, error) {
 	before := len(d.source.Requests())
 	fetched := func() bool {
-		return slices.ContainsFunc(d.source.Requests()[before:], func(r string) bool { return strings.Contains(r, sparseArchive) })
+		return slices.ContainsFunc(d.source.Requests()[before:],
+			func(r string) bool { return strings.Contains(r, sparseArchive) })
 	}
 
 	text := d.population.next() + fmt.Sprintf("roles:\n- {name: sparse, src: '%s/%s'}\n", d.source.URL, sparseArchive)

@@ -41,7 +41,8 @@ flood)
 	echo
 	;;
 broken)
-	printf '%%s\n' '{"uuid": "x", "counter": 1, "event": "playbook_on_start"' '{"counter": "x", "event": 5}' null '[]' '"text"' \
+	printf '%%s\n' '{"uuid": "x", "counter": 1, "event": "playbook_on_start"' \
+		'{"counter": "x", "event": 5}' null '[]' '"text"' \
 		'{"event": "runner_on_failed", "counter": 99999999999999999999, "event_data": []}' \
 		'{"event": "runner_on_ok", "counter": -1, "event_data": {"res": 7, "task": {}, "host": []}}' \
 		'{"event": "playbook_on_stats", "event_data": {"processed": 1}}'
@@ -60,8 +61,10 @@ const tasks = `- name: Work
     cmd: |
       exec 3<>/dev/tcp/{{ ledger }}
       printf 'begin %s %s %s %s %s %s %s\n' \
-        {{ ansible_provider_meta.managed_resource.uid }} {{ ansible_provider_meta.run.id }} {{ ansible_provider_meta.run.mode }} \
-        {{ ansible_provider_meta.managed_resource.state }} {{ ansible_provider_meta.managed_resource.generation }} {{ value }} $$ >&3
+        {{ ansible_provider_meta.managed_resource.uid }} \
+        {{ ansible_provider_meta.run.id }} {{ ansible_provider_meta.run.mode }} \
+        {{ ansible_provider_meta.managed_resource.state }} \
+        {{ ansible_provider_meta.managed_resource.generation }} {{ value }} $$ >&3
       read -r how what <&3 || exit 3
       {{ attack | default('') }}
       if [ "$how" = fail ]; then echo failed >&3; read -r noted <&3; exit 1; fi
@@ -129,7 +132,8 @@ func serveContent(ctx context.Context, host, dir, tools string, traps *trap.Set)
 		}
 	}
 
-	cmd := exec.CommandContext(ctx, filepath.Join(tools, "ansible-galaxy"), "collection", "build", "--force", "--output-path", dir)
+	cmd := exec.CommandContext(ctx, filepath.Join(tools, "ansible-galaxy"), "collection", "build", "--force",
+		"--output-path", dir)
 	cmd.Dir = src
 
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -165,7 +169,8 @@ func sparseRole(ctx context.Context, dir string) (string, error) {
 	const files, size = 60, 9 << 30
 
 	src := filepath.Join(dir, "sparse")
-	if err := errors.Join(os.MkdirAll(filepath.Join(src, "tasks"), 0o700), os.WriteFile(filepath.Join(src, "tasks", "main.yml"), []byte("[]\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(src, "tasks"), 0o700),
+		os.WriteFile(filepath.Join(src, "tasks", "main.yml"), []byte("[]\n"), 0o600)); err != nil {
 		return "", errors.Wrap(err, "cannot write a role")
 	}
 

@@ -61,7 +61,10 @@ type way struct {
 }
 
 func newDirector(traps *trap.Set, rng *rand.Rand) *director {
-	return &director{traps: traps, rng: rng, moods: map[string]chan<- string{}, dirs: map[string]string{}, ways: map[string]way{}}
+	return &director{
+		traps: traps, rng: rng, moods: map[string]chan<- string{}, dirs: map[string]string{},
+		ways: map[string]way{},
+	}
 }
 
 // behave says how the plays of an object behave from now on.

@@ -44,7 +44,8 @@ func (d *drive) disturbances() []fault {
 		{"API answers lost", share(0.4, proxy.Writes, proxy.Effect{Lose: true})},
 		{"API not reached", share(1, nil, proxy.Effect{Cut: true})},
 	} {
-		out = append(out, fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }, anywhere})
+		out = append(out,
+			fault{w.name, func(ctx context.Context) (string, error) { return d.disturb(ctx, w.rule) }, anywhere})
 	}
 
 	out = append(out,
@@ -56,8 +57,14 @@ func (d *drive) disturbances() []fault {
 	for _, m := range []struct {
 		name string
 		mood sources.Mood
-	}{{"content source down", sources.Down}, {"content source sends garbage", sources.Garbled}, {"content source slow", sources.Hanging}} {
-		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) }, byProvider | onNode})
+	}{{"content source down", sources.Down}, {"content source sends garbage", sources.Garbled}, {
+		"content source slow",
+		sources.Hanging,
+	}} {
+		out = append(out, fault{
+			m.name, func(ctx context.Context) (string, error) { return d.spoil(ctx, m.mood) },
+			byProvider | onNode,
+		})
 	}
 
 	for _, m := range []struct{ name, mood string }{
@@ -71,7 +78,10 @@ func (d *drive) disturbances() []fault {
 		{"supervisor killed as for memory", moodKillSupervisor},
 		{"supervisor killed as for memory, with a daemon", moodOrphan},
 	} {
-		out = append(out, fault{m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) }, inProvider})
+		out = append(out, fault{
+			m.name, func(ctx context.Context) (string, error) { return d.misbehave(ctx, m.mood) },
+			inProvider,
+		})
 	}
 
 	return slices.Concat(out, d.attacks(), d.hits())
@@ -188,7 +198,8 @@ func (d *drive) ahead(ctx context.Context) string {
 		}
 
 		a := run.Observation().LastApply
-		if a == nil || a.CompletionTime == nil || o.policy == common.RunOnChange && a.NextRetryTime == nil || !run.Observation().LastRun.Phase.Finished() {
+		if a == nil || a.CompletionTime == nil || o.policy == common.RunOnChange && a.NextRetryTime == nil ||
+			!run.Observation().LastRun.Phase.Finished() {
 			continue
 		}
 

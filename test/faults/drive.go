@@ -164,7 +164,8 @@ func (d *drive) inject(ctx context.Context, n int, b *bag) error {
 		}
 
 		d.tally.add(f.name, missed)
-		d.printf("  %7.1fs  %4.1fs  %s  %s\n", time.Since(d.began).Seconds(), time.Since(began).Seconds(), f.name, word+map[bool]string{true: "(missed)"}[missed])
+		d.printf("  %7.1fs  %4.1fs  %s  %s\n", time.Since(d.began).Seconds(), time.Since(began).Seconds(), f.name,
+			word+map[bool]string{true: "(missed)"}[missed])
 
 		i++
 

@@ -82,7 +82,8 @@ func (c *cli) Run(ctx context.Context) (err error) {
 	wg.Go(func() { d.population.watch(watching) })
 
 	if err = d.upgrade(ctx, c.size()); err == nil {
-		err = d.rounds(ctx, c, &bag{rng: stream(4), all: in(s.where, d.strikes(), c.Only)}, &bag{rng: stream(5), all: in(s.where, d.disturbances(), c.Only)})
+		err = d.rounds(ctx, c, &bag{rng: stream(4), all: in(s.where, d.strikes(), c.Only)},
+			&bag{rng: stream(5), all: in(s.where, d.disturbances(), c.Only)})
 	}
 
 	stop()
@@ -191,7 +192,8 @@ func (d *drive) rounds(ctx context.Context, c *cli, strikes, disturbances *bag) 
 
 // report the faults, and what they broke.
 func (d *drive) report(out io.Writer) error {
-	_, _ = fmt.Fprintf(out, "\nInjected %d faults while %d plays began, in %s:\n", d.tally.total(), d.book.Count(), time.Since(d.began).Round(time.Second))
+	_, _ = fmt.Fprintf(out, "\nInjected %d faults while %d plays began, in %s:\n", d.tally.total(), d.book.Count(),
+		time.Since(d.began).Round(time.Second))
 
 	for _, l := range d.tally.lines() {
 		_, _ = fmt.Fprintln(out, l)

@@ -145,10 +145,14 @@ func (s *stage) execution() *common.Execution {
 	}
 
 	return &common.Execution{KeepFor: &metav1.Duration{Duration: keepFor}, Resources: &corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    resource.MustParse("10m"),
+			corev1.ResourceMemory: resource.MustParse("64Mi"),
+		},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
 	}, Tolerations: []corev1.Toleration{{
-		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(3)),
+		Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+		TolerationSeconds: new(int64(3)),
 	}}}
 }
 
@@ -194,7 +198,8 @@ func (s *stage) seen(e trap.Event) {
 
 	// A provider that ends between its note of a run and the Job leaves one that has not begun.
 	if phase == common.PhaseInterrupted && !s.book.Struck(e.RunID) && s.book.Run(e.RunID) != nil {
-		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that", fmt.Sprintf("run %s is %s", e.RunID, phase))
+		s.book.Breach(e.UID, "a run in a Pod is interrupted only by what hits that",
+			fmt.Sprintf("run %s is %s", e.RunID, phase))
 	}
 
 	if s.records.told == nil {
@@ -254,7 +259,10 @@ func (s *stage) leftOfPods(ctx context.Context) []string {
 
 	var out []string
 
-	for kind, version := range map[string]string{"JobList": batchv1.SchemeGroupVersion.String(), "PodList": "v1", "SecretList": "v1"} {
+	for kind, version := range map[string]string{
+		"JobList": batchv1.SchemeGroupVersion.String(), "PodList": "v1",
+		"SecretList": "v1",
+	} {
 		l := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind}}
 		if err := s.kube.List(ctx, l, client.HasLabels{labelRun}); err != nil {
 			out = append(out, errors.Wrap(err, "cannot list what is left").Error())

@@ -38,16 +38,21 @@ func (d *drive) hits() []fault {
 			return d.kube.Delete(ctx, p, client.GracePeriodSeconds(0))
 		}},
 		{"Pod evicted", inPods, func(ctx context.Context, p *corev1.Pod) error {
-			return d.kube.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
+			return d.kube.SubResource("eviction").Create(ctx, p,
+				&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
 		}},
 		{"Job deleted", inPods, func(ctx context.Context, p *corev1.Pod) error {
 			return d.kube.Delete(ctx, jobOf(p), client.PropagationPolicy(metav1.DeletePropagationBackground))
 		}},
 		{"Job suspended, and resumed", inPods, d.suspend},
-		{"containerd-shim killed", onNode, func(_ context.Context, p *corev1.Pod) error { return d.stack.KillShim(string(p.UID)) }},
+		{
+			"containerd-shim killed", onNode,
+			func(_ context.Context, p *corev1.Pod) error { return d.stack.KillShim(string(p.UID)) },
+		},
 		{"node gone until its Pods are evicted", onNode, d.lose},
 	} {
-		out = append(out, fault{h.name, func(ctx context.Context) (string, error) { return d.hit(ctx, h.name, h.do) }, h.where})
+		out = append(out,
+			fault{h.name, func(ctx context.Context) (string, error) { return d.hit(ctx, h.name, h.do) }, h.where})
 	}
 
 	return append(out, fault{"kubelet killed and started again", func(ctx context.Context) (string, error) {
@@ -84,7 +89,8 @@ func (d *drive) lose(ctx context.Context, p *corev1.Pod) error {
 		return d.kube.Get(ctx, client.ObjectKeyFromObject(p), p) != nil || p.DeletionTimestamp != nil
 	})
 	if !told {
-		d.book.Breach(p.Labels["ansible.crossplane.io/uid"], "the Pods of a node that is gone are evicted", p.Name+" was not, after 3 minutes")
+		d.book.Breach(p.Labels["ansible.crossplane.io/uid"], "the Pods of a node that is gone are evicted",
+			p.Name+" was not, after 3 minutes")
 	}
 
 	// Also when the time is over: there would be no node.
@@ -111,7 +117,8 @@ func (d *drive) hit(ctx context.Context, name string, do func(context.Context, *
 
 // working is a run that works, and its Pod; nil if there is none.
 func (d *drive) working(ctx context.Context) (ledger.Run, *corev1.Pod) {
-	all := slices.DeleteFunc(d.book.Runs(), func(r ledger.Run) bool { return r.Outcome != ledger.Working || d.book.Struck(r.ID) })
+	all := slices.DeleteFunc(d.book.Runs(),
+		func(r ledger.Run) bool { return r.Outcome != ledger.Working || d.book.Struck(r.ID) })
 	if len(all) == 0 {
 		return ledger.Run{}, nil
 	}
@@ -135,7 +142,8 @@ func jobOf(p *corev1.Pod) *batchv1.Job {
 func (d *drive) suspend(ctx context.Context, p *corev1.Pod) error {
 	set := func(ctx context.Context, on bool) error {
 		return d.population.try(ctx, func() error {
-			return client.IgnoreNotFound(d.kube.Patch(ctx, jobOf(p), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, on))))
+			return client.IgnoreNotFound(
+				d.kube.Patch(ctx, jobOf(p), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, on))))
 		})
 	}
 

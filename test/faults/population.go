@@ -117,7 +117,10 @@ func (p *population) manifest(o *object) common.AnsibleRun {
 		r.Spec.ProviderConfigReference = &xpv2.Reference{Name: o.config}
 	}
 
-	run.SetAnnotations(map[string]string{common.AnnotationRunPolicy: string(o.policy), meta.AnnotationKeyPollInterval: p.poll().String()})
+	run.SetAnnotations(map[string]string{
+		common.AnnotationRunPolicy:     string(o.policy),
+		meta.AnnotationKeyPollInterval: p.poll().String(),
+	})
 
 	f := run.Parameters()
 	f.Vars = p.vars(o)
@@ -147,7 +150,8 @@ func (o *object) spell(f *common.AnsibleRunParameters) {
 }
 
 func (p *population) vars(o *object) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q,"attack":%q}`, o.value, p.ledger.Path(), o.attack)}
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"value":%q,"ledger":%q,"attack":%q}`, o.value,
+		p.ledger.Path(), o.attack)}
 }
 
 // change the population at random.
@@ -245,7 +249,10 @@ func (p *population) create(ctx context.Context) error {
 func (p *population) keep(ctx context.Context) (*object, error) {
 	p.mu.Lock()
 	p.number++
-	o := &object{name: fmt.Sprintf("run-%d", p.number), policy: common.RunOnChange, config: configPlain, value: "v0", kept: true}
+	o := &object{
+		name: fmt.Sprintf("run-%d", p.number), policy: common.RunOnChange, config: configPlain, value: "v0",
+		kept: true,
+	}
 	p.mu.Unlock()
 
 	return o, p.add(ctx, o)
@@ -406,7 +413,11 @@ func (p *population) require(ctx context.Context, text string) error {
 	return p.try(ctx, func() error {
 		return errors.Join(
 			p.kube.Patch(ctx, &clusterv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: configContent}}, patch),
-			p.kube.Patch(ctx, &namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: configContent, Namespace: namespace}}, patch),
+			p.kube.Patch(ctx,
+				&namespacedv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{
+					Name:      configContent,
+					Namespace: namespace,
+				}}, patch),
 		)
 	})
 }

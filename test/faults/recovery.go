@@ -71,7 +71,9 @@ func (d *drive) recovery(ctx context.Context) {
 // settle waits until each object was as wanted once, and returns the others with what is wrong
 // with them. Periodic runs go on meanwhile, and on a slow machine one of each object nearly always
 // is in progress. Retries that are planned for later are requested.
-func (d *drive) settle(ctx context.Context, asked map[types.UID]string, why func(*object, common.AnsibleRun) string) map[*object]string {
+func (d *drive) settle(ctx context.Context, asked map[types.UID]string,
+	why func(*object, common.AnsibleRun) string,
+) map[*object]string {
 	wrong, right := map[*object]string{}, map[*object]bool{}
 
 	d.eventually(ctx, settling, func() bool {
@@ -156,7 +158,8 @@ func (d *drive) unlikeWanted(o *object, run common.AnsibleRun) string {
 	case forgotten(apply, ours, d.book.Run):
 		return fmt.Sprintf("its last apply was %s, of which the status does not know: %s", ours.ID, summary(run))
 	case o.way.hopeless:
-		if ready.Status == corev1.ConditionTrue || apply == nil || !apply.Result.Finished() || apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
+		if ready.Status == corev1.ConditionTrue || apply == nil || !apply.Result.Finished() ||
+			apply.Result == common.PhaseSucceeded || apply.NextRetryTime != nil {
 			return "it can only fail, but does not say that it gave up: " + summary(run)
 		}
 
@@ -184,7 +187,8 @@ func summary(run common.AnsibleRun) string {
 	}
 
 	if a := o.LastApply; a != nil {
-		_, _ = fmt.Fprintf(b, "lastApply %s %s %s attempt %d, next %v; ", a.ID, a.State, a.Result, a.Attempts, a.NextRetryTime)
+		_, _ = fmt.Fprintf(b, "lastApply %s %s %s attempt %d, next %v; ", a.ID, a.State, a.Result, a.Attempts,
+			a.NextRetryTime)
 	}
 
 	for _, c := range *run.Conditions() {

@@ -147,7 +147,8 @@ func (s *stage) connect(ctx context.Context) error {
 	s.cfg.Timeout = 10 * time.Second
 
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1alpha1.AddToScheme(scheme), namespacedv1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1alpha1.AddToScheme(scheme),
+		namespacedv1alpha1.AddToScheme(scheme)); err != nil {
 		return errors.Wrap(err, "cannot build a scheme")
 	}
 
@@ -248,8 +249,9 @@ func (s *stage) replica(ctx context.Context, name string) error {
 	r.metrics = "http://" + metrics + "/metrics"
 	r.make = func(flags ...string) *controlplane.Piece {
 		return s.stack.Replica(controlplane.Replica{
-			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(), Ready: "/healthz",
-			Env: []string{"TMPDIR=" + r.temp},
+			Name: name, StateDir: r.state, Health: health, Metrics: metrics, Kubeconfig: kubeconfig, Tools: s.tools(),
+			Ready: "/healthz",
+			Env:   []string{"TMPDIR=" + r.temp},
 		}, append(flags, "--shutdown-grace-period=4s", "--max-concurrent-runs=3", "--content-ttl=20s",
 			"--read-path="+s.tools(), "--place="+string(s.place()), "--pod-image="+controlplane.ProviderImage,
 			"--warm-memory="+s.warmMemory(),

@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-ansible/crossplane-ansible/test/faults/trap"
 )
 
-// leads is how long a replica may take to lead once the leader is gone. A leader whose lease cannot be released, because
-// of a disturbance at that moment, leaves it to expire.
+// leads is how long a replica may take to lead once the leader is gone. A leader whose lease cannot be released,
+// because of a disturbance at that moment, leaves it to expire.
 const leads = 90 * time.Second
 
 // A phase of a run in which the provider can be struck.
@@ -51,7 +51,8 @@ func (d *drive) phases() []phase {
 	}
 	ends := func(state string) func(trap.Event) bool {
 		return func(e trap.Event) bool {
-			return e.Kind == trap.StatusWritten && e.Mode == ledger.ModeApply && common.RunPhase(e.Phase) == common.PhaseSucceeded && e.State == state && !d.wrote(e)
+			return e.Kind == trap.StatusWritten && e.Mode == ledger.ModeApply &&
+				common.RunPhase(e.Phase) == common.PhaseSucceeded && e.State == state && !d.wrote(e)
 		}
 	}
 
@@ -59,7 +60,10 @@ func (d *drive) phases() []phase {
 		{"before the start is noted", ask, func(e trap.Event) bool {
 			return e.Kind == trap.StatusWritten && common.RunPhase(e.Phase) == common.PhaseQueued
 		}, anywhere},
-		{"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched }, byProvider | onNode},
+		{
+			"installing", d.population.bump, func(e trap.Event) bool { return e.Kind == trap.ContentFetched },
+			byProvider | onNode,
+		},
 		{"starting", ask, func(e trap.Event) bool { return e.Kind == trap.ToolStarted }, inProvider},
 		{"running", ask, play(ledger.ModeApply, ledger.StatePresent), anywhere},
 		{"checking", d.drift, play(ledger.ModeCheck, ledger.StatePresent), anywhere},
@@ -117,11 +121,17 @@ func (d *drive) strikes() []fault {
 					return d.kill(ctx, func() error { t.Open(); return nil })
 				})
 			}, p.where},
-			fault{"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) }, p.where})
+			fault{
+				"SIGTERM " + p.name, func(ctx context.Context) (string, error) { return d.strike(ctx, p, d.terminate) },
+				p.where,
+			})
 	}
 
 	out = append(out,
-		fault{"SIGKILL at any time", func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }, anywhere},
+		fault{
+			"SIGKILL at any time",
+			func(ctx context.Context) (string, error) { return "", d.kill(ctx, func() error { return nil }) }, anywhere,
+		},
 		fault{"SIGKILL while nothing can be written, and the change taken back", d.forget, anywhere},
 		fault{"upgrade", d.upgraded, inPods})
 
@@ -196,7 +206,8 @@ func (d *drive) forget(ctx context.Context) (string, error) {
 	ready := func() bool {
 		run := o.blank()
 
-		return d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) == nil && run.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+		return d.kube.Get(ctx, client.ObjectKeyFromObject(run), run) == nil &&
+			run.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
 	}
 	if !d.eventually(ctx, maxWait, ready) {
 		return "", errMissed
@@ -264,7 +275,10 @@ func (d *drive) kill(ctx context.Context, then func() error) error {
 
 // depositions are the ways in which a leader loses its lease.
 func (d *drive) depositions() []fault {
-	return []fault{{"leader cut off until another leads", d.isolate, anywhere}, {"lease taken by somebody else", d.usurp, anywhere}}
+	return []fault{
+		{"leader cut off until another leads", d.isolate, anywhere},
+		{"lease taken by somebody else", d.usurp, anywhere},
+	}
 }
 
 // isolate the leader from the API until it gives up, which it has to do before
@@ -325,19 +339,22 @@ func (d *drive) depose(ctx context.Context, how, undo func(*replica) error) (str
 	})
 
 	if !ended {
-		d.book.Breach("", "a leader that cannot renew its lease gives up", fmt.Sprintf("%s did not in %s", r.name, time.Since(began)))
+		d.book.Breach("", "a leader that cannot renew its lease gives up",
+			fmt.Sprintf("%s did not in %s", r.name, time.Since(began)))
 	}
 
 	took := time.Since(began)
 	if !d.eventually(ctx, leads, func() bool { return next.leads(ctx) }) {
-		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("none did %s after %s was deposed", time.Since(began), r.name))
+		d.book.Breach("", "another replica leads when the leader is gone",
+			fmt.Sprintf("none did %s after %s was deposed", time.Since(began), r.name))
 	}
 
 	if err := undo(r); err != nil {
 		return "", err
 	}
 
-	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second), time.Since(began).Round(time.Second)), d.dismiss(ctx, r, alone)
+	return fmt.Sprintf("%s gave up after %s, another led after %s", r.name, took.Round(time.Second),
+		time.Since(began).Round(time.Second)), d.dismiss(ctx, r, alone)
 }
 
 // upgraded as a Deployment does: the next process, with other flags, waits for the lease until the
@@ -357,7 +374,8 @@ func (d *drive) upgraded(ctx context.Context) (string, error) {
 	}
 
 	if !d.eventually(ctx, leads, func() bool { return next.leads(ctx) }) {
-		d.book.Breach("", "another replica leads when the leader is gone", fmt.Sprintf("%s did not %s after the end of %s", next.name, leads, r.name))
+		d.book.Breach("", "another replica leads when the leader is gone",
+			fmt.Sprintf("%s did not %s after the end of %s", next.name, leads, r.name))
 	}
 
 	return r.name + " by " + next.name, d.dismiss(ctx, r, alone)
@@ -535,7 +553,8 @@ func (d *drive) cool(ctx context.Context) (string, error) {
 
 	is := func() bool {
 		found = slices.DeleteFunc(processes(func([]byte) bool { return true }), func(p process) bool {
-			return !isWarm(string(p.args)) || !slices.ContainsFunc(d.running(), func(r *replica) bool { return strings.Contains(string(p.args), r.state+"/") })
+			return !isWarm(string(p.args)) ||
+				!slices.ContainsFunc(d.running(), func(r *replica) bool { return strings.Contains(string(p.args), r.state+"/") })
 		})
 
 		return len(found) > 0

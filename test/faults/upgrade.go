@@ -60,7 +60,8 @@ func (d *drive) upgrade(ctx context.Context, n int) error {
 	}
 
 	if !d.eventually(ctx, enough, func() bool { return d.population.look(ctx) == nil && len(d.population.there()) == 0 }) {
-		d.book.Breach("", "after the faults stop everything converges", fmt.Sprintf("%d objects are still there after an upgrade", len(d.population.there())))
+		d.book.Breach("", "after the faults stop everything converges",
+			fmt.Sprintf("%d objects are still there after an upgrade", len(d.population.there())))
 	}
 
 	d.printf("  %7.1fs  done\n", time.Since(d.began).Seconds())
@@ -85,7 +86,9 @@ func (d *drive) crowd(ctx context.Context, n int, atMost time.Duration) ([]*obje
 
 	ready := d.eventually(ctx, atMost, func() bool {
 		runs, err := d.population.list(ctx)
-		waiting = len(slices.DeleteFunc(slices.Clone(all), func(o *object) bool { return runs[o.uid] != nil && d.unlikeWanted(o, runs[o.uid]) == "" }))
+		waiting = len(
+			slices.DeleteFunc(slices.Clone(all),
+				func(o *object) bool { return runs[o.uid] != nil && d.unlikeWanted(o, runs[o.uid]) == "" }))
 
 		return err == nil && waiting == 0
 	})
@@ -184,7 +187,8 @@ func (s *stage) observe(ctx context.Context) (*observation, error) {
 		w.seen[runs.Items[i].UID] = []*clusterv1alpha1.AnsibleRun{&runs.Items[i]}
 	}
 
-	events, err := kube.Watch(ctx, &clusterv1alpha1.AnsibleRunList{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: runs.ResourceVersion}})
+	events, err := kube.Watch(ctx, &clusterv1alpha1.AnsibleRunList{},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: runs.ResourceVersion}})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot watch AnsibleRuns")
 	}

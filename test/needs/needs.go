@@ -99,7 +99,8 @@ func None(err error, target string) bool {
 	}
 
 	// The last words have go test say that the package is not tested.
-	_, _ = fmt.Fprintf(os.Stdout, "%s. make %s builds what is missing and runs these tests.\ntesting: warning: no tests to run\n", err, target)
+	_, _ = fmt.Fprintf(os.Stdout,
+		"%s. make %s builds what is missing and runs these tests.\ntesting: warning: no tests to run\n", err, target)
 
 	return true
 }

@@ -72,7 +72,10 @@ func hold(ctx context.Context, dir, address, target string) error {
 		}
 	}
 	// What the kubelet would change of the machine: it may change copies.
-	for _, name := range []string{"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"} {
+	for _, name := range []string{
+		"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
+		"kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes",
+	} {
 		setting := filepath.Join("/proc/sys", name)
 		value, err := os.ReadFile(setting)
 		if err != nil {
@@ -126,7 +129,8 @@ func share(ctx context.Context, dir string) error {
 		return errors.Wrap(err, "cannot open the directory")
 	}
 	defer unix.Close(tree) //nolint:errcheck // It is not read.
-	err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(namespace.Fd())})
+	err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(namespace.Fd())})
 	if err != nil {
 		return errors.Wrap(err, "its file system may not have other owners in another mount")
 	}

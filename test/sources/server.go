@@ -75,7 +75,10 @@ func Start(ctx context.Context, h http.Handler, o Options) (*Server, error) {
 	}
 
 	s := &Server{URL: "http://" + l.Addr().String(), handler: h, auth: o.Auth, stopped: make(chan struct{})}
-	s.srv = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	s.srv = &http.Server{
+		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
 
 	if o.CA != nil {
 		cert, err := o.CA.issue(l.Addr().(*net.TCPAddr).IP) //nolint:forcetypeassert // It is one of TCP.

@@ -1,4 +1,5 @@
-// Package sshd runs a real OpenSSH server for tests, as whoever runs them. Debian's package openssh-server is all it needs.
+// Package sshd runs a real OpenSSH server for tests, as whoever runs them. Debian's package openssh-server is all it
+// needs.
 package sshd
 
 import (
@@ -103,7 +104,8 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 		return nil, err
 	}
 
-	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0")); err != nil {
+	if s.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp",
+		net.JoinHostPort(cmp.Or(o.Host, "127.0.0.1"), "0")); err != nil {
 		return nil, errors.Wrap(err, "cannot listen")
 	}
 
@@ -259,7 +261,8 @@ func (s *Server) handle(ctx context.Context, c net.Conn) {
 	}
 	defer file.Close() //nolint:errcheck // As above.
 
-	cmd := exec.CommandContext(ctx, s.path, "-i", "-f", filepath.Join(s.dir, fileConfig), "-E", filepath.Join(s.dir, fileLog))
+	cmd := exec.CommandContext(ctx, s.path, "-i", "-f", filepath.Join(s.dir, fileConfig), "-E",
+		filepath.Join(s.dir, fileLog))
 	cmd.Stdin, cmd.Stdout = file, file
 	cmd.WaitDelay = grace
 	cmd.Cancel = func() error {

@@ -82,7 +82,9 @@ func (d *downCmd) Run(ctx context.Context, c *cli) error {
 	return c.locked(ctx, controlplane.Options{}, (*controlplane.Stack).Down)
 }
 
-func (c *cli) locked(ctx context.Context, o controlplane.Options, do func(*controlplane.Stack, context.Context) error) error {
+func (c *cli) locked(ctx context.Context, o controlplane.Options,
+	do func(*controlplane.Stack, context.Context) error,
+) error {
 	o.Root, o.Dir, o.Logs, o.Kubeconfig, o.Out = ".", c.Dir, c.Logs, c.Kubeconfig, os.Stdout
 	s, err := controlplane.New(o)
 	if err != nil {

@@ -123,7 +123,8 @@ func clock(t time.Time) time.Time {
 
 // first time at which the clocks of a zone show at least this.
 func first(shows time.Time, zone *time.Location) time.Time {
-	t := time.Date(shows.Year(), shows.Month(), shows.Day(), shows.Hour(), shows.Minute(), shows.Second(), shows.Nanosecond(), zone)
+	t := time.Date(shows.Year(), shows.Month(), shows.Day(), shows.Hour(), shows.Minute(), shows.Second(),
+		shows.Nanosecond(), zone)
 	start, end := t.ZoneBounds()
 
 	switch c := clock(t); {
@@ -152,17 +153,23 @@ func parse(path *field.Path, of common.Times) (times, field.ErrorList) {
 	)
 
 	if t.zone, err = time.LoadLocation(of.TimeZone); err != nil || of.TimeZone == "Local" {
-		errs = append(errs, field.Invalid(path.Child("timeZone"), of.TimeZone, "must be a name of the time zone database, such as Europe/Berlin"))
+		errs = append(errs,
+			field.Invalid(path.Child("timeZone"), of.TimeZone,
+				"must be a name of the time zone database, such as Europe/Berlin"))
 		t.zone = time.UTC
 	}
 
-	const syntax = `must have minute, hour, day of the month, month and day of the week, such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly`
+	const syntax = `must have minute, hour, day of the month, month and day of the week, ` +
+		`such as "30 3 * * 1-5", or be @hourly, @daily, @weekly, @monthly or @yearly`
 
 	switch {
 	case strings.Contains(of.Cron, "TZ"):
-		return t, append(errs, field.Invalid(path.Child("cron"), of.Cron, "must have no time zone: that is the field timeZone"))
+		return t, append(errs,
+			field.Invalid(path.Child("cron"), of.Cron, "must have no time zone: that is the field timeZone"))
 	case strings.HasPrefix(of.Cron, "@every"):
-		return t, append(errs, field.Invalid(path.Child("cron"), of.Cron, "must name points in time: the annotation crossplane.io/poll-interval sets a time between runs"))
+		return t, append(errs,
+			field.Invalid(path.Child("cron"), of.Cron,
+				"must name points in time: the annotation crossplane.io/poll-interval sets a time between runs"))
 	}
 
 	if t.cron, err = parser.Parse(of.Cron); err != nil {
@@ -171,7 +178,8 @@ func parse(path *field.Path, of common.Times) (times, field.ErrorList) {
 
 	// The library looks five years ahead.
 	if t.next(time.Unix(0, 0)).IsZero() {
-		errs = append(errs, field.Invalid(path.Child("cron"), of.Cron, "must be a point in time that comes, and not the 30th of February"))
+		errs = append(errs,
+			field.Invalid(path.Child("cron"), of.Cron, "must be a point in time that comes, and not the 30th of February"))
 	}
 
 	return t, errs

@@ -60,7 +60,8 @@ func (b *Budget) Spent() error {
 	case b.spent > maxTotalWork:
 		return errors.New("the expressions for this XR take too much work together")
 	case b.written > maxTotalSize:
-		return errors.New("the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values")
+		return errors.New(
+			"the values for this XR are larger than 12 MiB together; compose fewer runs in one XR, or runs with smaller values")
 	}
 
 	return nil

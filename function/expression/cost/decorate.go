@@ -30,7 +30,9 @@ func Calls(env *cel.Env) (interpreter.InterpretableDecorator, error) {
 
 	// Those that CEL makes without a binding.
 	equals := &functions.Overload{Binary: types.Equal}
-	notEquals := &functions.Overload{Binary: func(a, b ref.Val) ref.Val { return types.Bool(types.Equal(a, b) != types.True) }}
+	notEquals := &functions.Overload{
+		Binary: func(a, b ref.Val) ref.Val { return types.Bool(types.Equal(a, b) != types.True) },
+	}
 	bindings[operators.Equals], bindings[overloads.Equals] = equals, equals
 	bindings[operators.NotEquals], bindings[overloads.NotEquals] = notEquals, notEquals
 

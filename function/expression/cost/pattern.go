@@ -87,7 +87,9 @@ func parsePattern(source string) (*regexpsyntax.Regexp, uint64, error) {
 
 	n := instructions(re)
 	if n > maxPatternSize {
-		return nil, 0, errors.Errorf("the regular expression is too large when its repetitions are written out: %d instructions, at most %d", n, maxPatternSize)
+		return nil, 0, errors.Errorf(
+			"the regular expression is too large when its repetitions are written out: %d instructions, at most %d", n,
+			maxPatternSize)
 	}
 
 	return re, n, nil

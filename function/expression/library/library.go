@@ -64,29 +64,32 @@ func own() []cel.EnvOption {
 	anyMap := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
 
 	hash := func(name string, sum func([]byte) []byte) cel.EnvOption {
-		return cel.Function(name, cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.BytesType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-			s, _ := v.(types.String)
-			return types.Bytes(sum([]byte(s)))
-		})))
+		return cel.Function(name,
+			cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.BytesType, cel.UnaryBinding(func(v ref.Val) ref.Val {
+				s, _ := v.(types.String)
+				return types.Bytes(sum([]byte(s)))
+			})))
 	}
 
 	read := func(name string, unmarshal func(string) (any, error)) cel.EnvOption {
-		return cel.Function(name, cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-			s, _ := v.(types.String)
+		return cel.Function(name,
+			cel.Overload(name+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val {
+				s, _ := v.(types.String)
 
-			decoded, err := unmarshal(string(s))
-			if err != nil {
-				return types.WrapErr(err)
-			}
+				decoded, err := unmarshal(string(s))
+				if err != nil {
+					return types.WrapErr(err)
+				}
 
-			return types.DefaultTypeAdapter.NativeToValue(decoded)
-		})))
+				return types.DefaultTypeAdapter.NativeToValue(decoded)
+			})))
 	}
 
 	write := func(name string, marshal func(any) ([]byte, error)) cel.EnvOption {
-		return cel.Function(name, cel.Overload(name+"_dyn", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-			return encode(v, marshal)
-		})))
+		return cel.Function(name,
+			cel.Overload(name+"_dyn", []*cel.Type{cel.DynType}, cel.StringType, cel.UnaryBinding(func(v ref.Val) ref.Val {
+				return encode(v, marshal)
+			})))
 	}
 
 	return []cel.EnvOption{
@@ -98,7 +101,8 @@ func own() []cel.EnvOption {
 		write(YAMLMarshal, marshalYAML),
 		cel.Function(Merge, cel.MemberOverload("map_merge", []*cel.Type{anyMap, anyMap}, anyMap, cel.BinaryBinding(merge))),
 		// It is of whatever type stands for it, as in condition ? value : fail("…").
-		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"), cel.UnaryBinding(fail))),
+		cel.Function(functionFail, cel.Overload("fail_string", []*cel.Type{cel.StringType}, cel.TypeParamType("T"),
+			cel.UnaryBinding(fail))),
 	}
 }
 

@@ -96,7 +96,8 @@ func (w *Writer) JSON(val ref.Val) (v any, ok bool, err error) {
 		return w.object(val)
 	}
 
-	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number", val.Type().TypeName())
+	return nil, false, errors.Errorf("a value of type %s cannot be used as it is; make it a string or a number",
+		val.Type().TypeName())
 }
 
 func (w *Writer) integer(n int64) any {

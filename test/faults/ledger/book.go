@@ -73,7 +73,10 @@ type Book struct {
 // NewBook returns an empty book, which also writes a line for each thing that
 // happens.
 func NewBook(out io.Writer) *Book {
-	return &Book{out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{}, struck: map[string]bool{}, notes: map[string][]string{}}
+	return &Book{
+		out: out, start: time.Now(), targets: map[string]string{}, gone: map[string]bool{},
+		struck: map[string]bool{}, notes: map[string][]string{},
+	}
 }
 
 // Begin the work of a run. It returns whether the target is to be changed.
@@ -89,7 +92,8 @@ func (b *Book) Begin(r Run) (differs bool) {
 		}
 
 		if o.UID == r.UID && o.Outcome == Working {
-			b.breach(r.UID, "runs of one object never overlap", fmt.Sprintf("run %s began while run %s was in progress", r.ID, o.ID))
+			b.breach(r.UID, "runs of one object never overlap",
+				fmt.Sprintf("run %s began while run %s was in progress", r.ID, o.ID))
 		}
 	}
 
@@ -166,7 +170,8 @@ func (b *Book) Gone(uid string) {
 
 	if last := b.last(uid, (*Run).applies); last != nil && (last.State != StateAbsent || last.Outcome != Done) {
 		b.breach(uid, "a delete is done only after a successful absent run",
-			fmt.Sprintf("the last run before the object was gone is %s, state %s, outcome %q", last.ID, last.State, last.Outcome))
+			fmt.Sprintf("the last run before the object was gone is %s, state %s, outcome %q", last.ID, last.State,
+				last.Outcome))
 	}
 }
 

@@ -93,7 +93,10 @@ func (s *Server) serve(c net.Conn) {
 		_, _ = fmt.Fprintln(c, s.director.Tool(ctx, words[1], words[2]))
 	case len(words) == 8 && words[0] == "begin":
 		pid, _ := strconv.Atoi(words[7])
-		s.play(ctx, cancel, c, lines, Run{UID: words[1], ID: words[2], Mode: words[3], State: words[4], Generation: words[5], Value: words[6], PID: pid})
+		s.play(ctx, cancel, c, lines, Run{
+			UID: words[1], ID: words[2], Mode: words[3], State: words[4], Generation: words[5],
+			Value: words[6], PID: pid,
+		})
 	case len(words) == 2 && words[0] == "ancestors":
 		_, _ = fmt.Fprintln(c, strings.Join(ancestors(words[1]), " "))
 	default:
@@ -107,7 +110,9 @@ func (s *Server) play(ctx context.Context, cancel context.CancelFunc, c net.Conn
 	differs := s.book.Begin(r)
 
 	if left := s.director.Left(s.book.Others(r.UID, r.ID)...); len(left) > 0 {
-		s.book.Breach(r.UID, "runs of one object never overlap", fmt.Sprintf("run %s began while there were processes of earlier ones: %s", r.ID, strings.Join(slices.Compact(left), ", ")))
+		s.book.Breach(r.UID, "runs of one object never overlap",
+			fmt.Sprintf("run %s began while there were processes of earlier ones: %s", r.ID,
+				strings.Join(slices.Compact(left), ", ")))
 	}
 
 	// A connection that ends is a play that is lost, also while it waits.

@@ -62,7 +62,8 @@ func Start(cfg *rest.Config, traps *trap.Set) (*Proxy, error) {
 	}
 
 	// The clients authenticate themselves; the proxy has no credentials.
-	transport, err := rest.TransportFor(&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData}})
+	transport, err := rest.TransportFor(
+		&rest.Config{Host: cfg.Host, TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData}})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect to the API server")
 	}
@@ -228,7 +229,8 @@ func (p *Proxy) answered(r *http.Response) error {
 		r.Body = &stalling{ReadCloser: r.Body, proxy: p, ctx: r.Request.Context()}
 	}
 
-	if e, ok := r.Request.Context().Value(eventKey{}).(trap.Event); ok && r.StatusCode < http.StatusMultipleChoices && p.traps.Written != nil {
+	if e, ok := r.Request.Context().Value(eventKey{}).(trap.Event); ok && r.StatusCode < http.StatusMultipleChoices &&
+		p.traps.Written != nil {
 		p.traps.Written(e)
 	}
 
